@@ -1,0 +1,166 @@
+"""
+Every error that jupyter_funcs raises on purpose, as a tree.
+
+::
+
+    FuncsError
+    ├── ArgumentError             an argument is missing, unknown or not valid; nothing is lost, mend it and run again
+    ├── ConfigError               the address, the profile or the token is not usable as configured
+    ├── AuthenticationError       the service does not accept the token, or it has ended
+    ├── PermissionDeniedError     the token is good, but this is not allowed
+    ├── NotFoundError             no such function (for this user)
+    ├── RateLimitError            too many requests; says when to try again
+    ├── FunctionError             the function itself failed
+    ├── ServerError               the service failed
+    ├── ServiceConnectionError    the service cannot be reached, or the connection broke
+    ├── DeadlineError             the time ran out
+    ├── ProtocolError             the reply is not what was promised
+    ├── ReplyTooLargeError        the reply, or the request, is larger than allowed
+    ├── CircuitOpenError          the service failed so often that it is left alone for a while
+    └── RunCancelledError         the run was cancelled
+
+In IPython an error shows itself in one to three lines and the cell still fails, so that *Run All* stops.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_funcs.text import clip, inert
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LONGEST_LINE = 600
+
+
+class FuncsError(Exception):
+    """
+    The base of every error here.
+
+    Parameters
+    ----------
+    what
+        What happened, and the value it happened with, in one sentence.
+    hint
+        What to do next, in one sentence; may be empty.
+
+    Examples
+    --------
+    >>> import jupyter_funcs as jf
+    >>> try:
+    ...     frame = jf.connect().call("Get Panels")
+    ... except jf.FuncsError as error:
+    ...     print(error)
+    """
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        self.what = clip(inert(what), _LONGEST_LINE)
+        self.hint = clip(inert(hint), _LONGEST_LINE)
+        super().__init__(self.what, self.hint)
+
+    def __str__(self) -> str:
+        """Give what happened and what to do next, each on its own line."""
+        return "\n".join(self.lines)
+
+    @property
+    def lines(self) -> list[str]:
+        """The one to three lines a person reads, without the name of the error."""
+        return [line for line in (self.what, self.hint) if line]
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython shows these lines in place of a traceback; the error is raised all the same.
+        first, *rest = self.lines
+        return [f"{type(self).__name__}: {first}", *rest]
+
+
+class ArgumentError(FuncsError, ValueError):
+    """
+    An argument is missing, unknown or not valid.
+
+    Parameters
+    ----------
+    what
+        What happened; made from `errors` when empty.
+    hint
+        What to do next.
+    errors
+        The texts for each field by its wire name; cross-field texts under ``""``.
+    """
+
+    def __init__(self, what: str = "", hint: str = "", errors: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.errors: dict[str, list[str]] = {name: list(texts) for name, texts in (errors or {}).items()}
+        super().__init__(what or " ".join(text for texts in self.errors.values() for text in texts), hint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the errors by field when the error crosses to another process."""
+        return type(self), (self.what, self.hint, self.errors)
+
+
+class ConfigError(FuncsError):
+    """The address, the profile or the token is not usable as configured; nothing was sent."""
+
+
+class AuthenticationError(FuncsError):
+    """The service does not accept the token, or the token has ended."""
+
+
+class PermissionDeniedError(FuncsError):
+    """The token is good, but what was asked is not allowed."""
+
+
+class NotFoundError(FuncsError, LookupError):
+    """There is no such function for this user."""
+
+
+class RateLimitError(FuncsError):
+    """
+    Too many requests.
+
+    Parameters
+    ----------
+    what, hint
+        As in `FuncsError`.
+    retry_after
+        Seconds until the service takes requests again, where it said so.
+    """
+
+    def __init__(self, what: str, hint: str = "", retry_after: float | None = None) -> None:
+        self.retry_after = retry_after
+        super().__init__(what, hint)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the waiting time when the error crosses to another process."""
+        return type(self), (self.what, self.hint, self.retry_after)
+
+
+class FunctionError(FuncsError):
+    """The function itself failed: HTTP 200 with ``error`` set, or a refusal in its own words (SERVICE.md 2)."""
+
+
+class ServerError(FuncsError):
+    """The service failed; it is not about the arguments."""
+
+
+class ServiceConnectionError(FuncsError):
+    """The service cannot be reached, or the connection broke before the reply was whole."""
+
+
+class DeadlineError(FuncsError, TimeoutError):
+    """The time ran out; what was sent may still run on the service."""
+
+
+class ProtocolError(FuncsError):
+    """The reply is not what was promised: not JSON, cut short, or of no known shape."""
+
+
+class ReplyTooLargeError(FuncsError):
+    """The reply is larger than ``max_bytes``, or the service says that the request is too large."""
+
+
+class CircuitOpenError(FuncsError):
+    """The service failed so often that requests to it are held back for a while."""
+
+
+class RunCancelledError(FuncsError):
+    """The run was cancelled; the service may still finish it."""

@@ -1,0 +1,66 @@
+"""Words for people: text made inert for display, cut to length, and the nearest name to a misspelt one."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SEPARATORS = re.compile(r"[\W_]+")
+
+
+def inert(text: str) -> str:
+    """
+    Give `text` on one line, with nothing in it that a terminal or a browser would obey.
+
+    Control, format (bidirectional marks among them) and lone surrogate characters become visible escapes;
+    runs of white space become one space. Data keeps such characters; only what is shown goes through here.
+    """
+    flat = " ".join(text.split())
+    return "".join(
+        char.encode("unicode_escape").decode("ascii") if unicodedata.category(char) in {"Cc", "Cf", "Cs"} else char
+        for char in flat
+    )
+
+
+def clip(text: str, length: int = 200) -> str:
+    """Give `text` in at most `length` characters, an ellipsis in place of the rest."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def quote(value: object, length: int = 80) -> str:
+    """Give a value in single quotes, inert and cut to `length` characters, as messages name values."""
+    return f"'{clip(inert(str(value)), length)}'"
+
+
+def listed(names: Iterable[str], last: str = "or") -> str:
+    """Join names as a sentence does: ``a``, ``a or b``, ``a, b or c``."""
+    *most, end = list(names) or [""]
+    return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def folded(name: str) -> str:
+    """Give the form under which two spellings of a name are the same: no case, no separators."""
+    return _SEPARATORS.sub("", unicodedata.normalize("NFKC", name)).casefold()
+
+
+def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
+    """Give up to `count` candidates that look like `name`, the nearest first, as they are spelt."""
+    spelt: dict[str, str] = {}
+    for candidate in candidates:
+        spelt.setdefault(folded(candidate), candidate)
+    wanted = folded(name)
+    close = difflib.get_close_matches(wanted, spelt, n=count, cutoff=0.6)
+    if wanted:
+        close += [key for key in spelt if wanted in key and key not in close]
+    return [spelt[key] for key in close[:count]]
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """Give ``Did you mean 'x' or 'y'?`` for a misspelt name; the empty string when nothing is near."""
+    close = nearest(name, candidates)
+    return f"Did you mean {listed(quote(item) for item in close)}?" if close else ""
