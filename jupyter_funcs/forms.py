@@ -1,0 +1,347 @@
+"""Form: values set by a person or by code become the arguments of a run, or errors at their fields. No widget here."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import numbers
+import re
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jupyter_funcs.errors import ArgumentError
+from jupyter_funcs.fields import Field, Kind
+from jupyter_funcs.text import did_you_mean, folded, listed, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+Args = dict[str, str | list[str]]
+"""Arguments as the service takes them: strings, or arrays of strings for list parameters (SERVICE.md 1)."""
+
+
+class HasFields(Protocol):
+    """What a form is made from: a function of a session, or anything else with a name and fields."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fields(self) -> Sequence[Field]: ...
+
+
+class Form:
+    """
+    The values given for a function's parameters, and what follows from them.
+
+    Only what was set is sent: a field that was never set, or was cleared with ``None``, ``""`` or ``[]``, is left out,
+    and the service takes its default (SERVICE.md 3). Setting a bad value keeps it and puts a text into `errors`.
+
+    Parameters
+    ----------
+    function
+        A function of a session (``funcs["Get Panel Daily"]``).
+    validate
+        ``False`` sends options that the description does not list, as they are.
+    **values
+        First values, by parameter.
+
+    Examples
+    --------
+    >>> form = Form(funcs["Get Panel Daily"], PanelName="Card Spend")
+    >>> form["Symbol"] = "WMT US EQUITY"
+    >>> form.errors
+    {}
+    """
+
+    def __init__(self, function: HasFields, /, *, validate: bool = True, **values: Any) -> None:
+        self.function = function.name
+        self.fields: tuple[Field, ...] = tuple(function.fields)
+        self.validate = validate
+        self.values: dict[str, Any] = {}
+        self._by_name = {field.name: field for field in reversed(self.fields)}
+        self._by_folded = {folded(name): field for name, field in self._by_name.items()}
+        self.update(values)
+
+    def field(self, name: str) -> Field:
+        """
+        Give the field of this name, exactly or in any spelling of it.
+
+        Raises
+        ------
+        ArgumentError
+            The function has no such parameter; says which are near.
+        """
+        found = self._by_name.get(name) or self._by_folded.get(folded(name))
+        if found is None:
+            known = [field.name for field in self.fields]
+            hint = did_you_mean(name, known) or (f"It takes {listed(known, 'and')}." if known else "It takes none.")
+            text = f"{self.function} has no parameter {quote(name)}."
+            raise ArgumentError(text, hint, errors={name: [f"{text} {hint}"]})
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        """Give the value as it was set; ``None`` when nothing is."""
+        return self.values.get(self.field(name).name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Set a value; ``None``, ``""`` and ``[]`` clear it."""
+        field = self.field(name)
+        if _is_empty(value):
+            self.values.pop(field.name, None)
+        else:
+            self.values[field.name] = value
+
+    def __delitem__(self, name: str) -> None:
+        """Clear a value, so that it is not sent."""
+        self.values.pop(self.field(name).name, None)
+
+    def update(self, values: Mapping[str, Any]) -> None:
+        """
+        Set several values; when a name is unknown none is set.
+
+        Raises
+        ------
+        ArgumentError
+            Some names are no parameters of the function; all of them are named.
+        """
+        errors: dict[str, list[str]] = {}
+        for name in values:
+            try:
+                self.field(name)
+            except ArgumentError as error:
+                errors.update(error.errors)
+        if errors:
+            raise ArgumentError(errors=errors)
+        for name, value in values.items():
+            self[name] = value
+
+    def clear(self) -> None:
+        """Clear every value."""
+        self.values.clear()
+
+    @property
+    def args(self) -> Args:
+        """What would be sent: the valid values that are set, by wire name, in the order of the parameters."""
+        return self._read()[0]
+
+    @property
+    def errors(self) -> dict[str, list[str]]:
+        """The texts by wire name, in the order of the parameters; cross-field texts under ``""``."""
+        return self._read()[1]
+
+    def check(self) -> Args:
+        """
+        Give the arguments of a run.
+
+        Raises
+        ------
+        ArgumentError
+            A value is missing or not valid; every one is named and nothing was sent.
+        """
+        args, errors = self._read()
+        if errors:
+            raise ArgumentError(hint=f"{self.function} was not run.", errors=errors)
+        return args
+
+    def json_schema(self) -> dict[str, Any]:
+        """Give the JSON Schema (2020-12) of the arguments, as the form, the stubs and any tool caller agree on."""
+        properties: dict[str, Any] = {}
+        for field in self.fields:
+            options = {"enum": list(field.options)} if field.options else {}
+            described = {"description": field.help} if field.help else {}
+            default = {"default": field.default} if field.default is not None else {}
+            if field.kind is Kind.LIST:
+                properties[field.name] = {"type": "array", "items": {"type": "string", **options}, **described}
+            else:
+                extra = _SCHEMAS.get(field.kind, {})
+                properties[field.name] = {"type": "string", **extra, **options, **default, **described}
+        schema: dict[str, Any] = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": self.function,
+            "type": "object",
+            "properties": properties,
+            "required": [field.name for field in self.fields if field.required],
+            "additionalProperties": False,
+        }
+        if rules := self._rules():
+            schema["allOf"] = [{"anyOf": [{"required": [name]} for name in names]} for names in rules]
+        return schema
+
+    def _rules(self) -> dict[tuple[str, ...], list[str]]:
+        rules: dict[tuple[str, ...], list[str]] = {}
+        for field in self.fields:
+            if field.rule:
+                rules.setdefault(field.rule.names, []).append(field.rule.text)
+        return rules
+
+    def _read(self) -> tuple[Args, dict[str, list[str]]]:
+        args: Args = {}
+        errors: dict[str, list[str]] = {}
+        for field in self.fields:
+            if self._by_name[field.name] is not field:  # a repeated name: one value goes over the wire, the first's
+                continue
+            if field.name in self.values:
+                try:
+                    args[field.name] = to_wire(field, self.values[field.name], validate=self.validate)
+                except ValueError as error:
+                    errors.setdefault(field.name, []).append(str(error))
+            elif field.required:
+                source = f" {_list_with(field.source)}" if field.source else ""
+                errors.setdefault(field.name, []).append(f"{field.name} is required.{source}")
+        for field in self.fields:
+            first = args.get(field.not_before or "")
+            last = args.get(field.name)
+            if isinstance(first, str) and isinstance(last, str) and last < first:
+                text = f"{field.name} {last} is before {field.not_before} {first}."
+                errors.setdefault(field.name, []).append(text)
+        for names, texts in self._rules().items():
+            if not any(name in self.values for name in names):
+                errors.setdefault("", []).append(f"Give {listed(names)}: {quote(texts[0].rstrip('.'))}.")
+        return args, errors
+
+
+def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[str]:
+    """
+    Convert one value to what the service takes for a field: a string, or an array of strings for a list.
+
+    ``1`` goes as ``"1"``, a date as ``YYYY-MM-DD``, a single string for a list as an array of one, never split at
+    commas (SERVICE.md 3). numpy scalars, Timestamps and Decimals are converted exactly.
+
+    Raises
+    ------
+    ValueError
+        The value is not valid; the text is one sentence for a person, or two.
+    """
+    if field.kind is Kind.LIST and not isinstance(value, dict):
+        items = [value] if isinstance(value, str) or not _is_iterable(value) else list(value)
+        return [_option(field, _as_text(field, item), validate=validate) for item in items]
+    if not isinstance(value, str) and _is_iterable(value):
+        raise ValueError(f"{field.name} takes {'a list' if field.kind is Kind.LIST else 'one value'}, not {quote(value)}.")
+    return _option(field, _CONVERTERS.get(field.kind, _as_text)(field, value), validate=validate)
+
+
+def _option(field: Field, text: str, *, validate: bool) -> str:
+    if not field.options or not validate or field.kind in {Kind.DATE, Kind.INTEGER, Kind.NUMBER}:
+        return text
+    for option in field.options:
+        if option.casefold() == text.strip().casefold():
+            return option
+    hint = did_you_mean(text, field.options) or f"Options are {listed(map(quote, field.options), 'and')}."
+    raise ValueError(f"{field.name} has no option {quote(text)}. {hint}")
+
+
+def _as_text(field: Field, value: Any) -> str:
+    value = _plain(field, value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dt.datetime):
+        return value.date().isoformat() if value.time() == dt.time() and not value.tzinfo else value.isoformat()
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, (bool, numbers.Number)):
+        return str(value)
+    raise ValueError(f"{field.name} takes text, not {quote(value)} ({type(value).__name__}).")
+
+
+def _as_yes_no(field: Field, value: Any) -> str:
+    by_word = {option.casefold(): option for option in field.options}
+    text = _as_text(field, value).strip()
+    for words in (("yes", "true", "y"), ("no", "false", "n")):
+        if text.casefold() in words:
+            return next(by_word[word] for word in words if word in by_word)
+    return text
+
+
+def _as_integer(field: Field, value: Any) -> str:
+    value = _plain(field, value)
+    number: int | None = None
+    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d{1,19}\s*", value, re.ASCII):
+        number = int(value)
+    elif isinstance(value, numbers.Number) and not isinstance(value, (bool, complex)):
+        whole = math.isfinite(value) and value == int(value)  # type: ignore[arg-type, call-overload]  # real by now
+        number = int(value) if whole else None  # type: ignore[call-overload]  # real by now
+    if number is None or abs(number) >= 2**63:
+        raise ValueError(f"{field.name} takes a whole number, not {quote(value)}.")
+    _check_bounds(field, number)
+    return str(number)
+
+
+def _as_number(field: Field, value: Any) -> str:
+    value = _plain(field, value)
+    try:
+        # Through str, the shortest text that reads back as the same float; "True" is no number.
+        number = Decimal(str(value).strip())
+    except InvalidOperation:
+        raise ValueError(f"{field.name} takes a number, not {quote(value)}.") from None
+    if not number.is_finite() or not math.isfinite(float(number)):
+        raise ValueError(f"{field.name} takes a finite number, not {quote(value)}.")
+    _check_bounds(field, number)
+    return str(number)
+
+
+def _check_bounds(field: Field, number: int | Decimal) -> None:
+    if field.minimum is not None and number < field.minimum:
+        raise ValueError(f"{field.name} is at least {field.minimum}, not {number}.")
+    if field.maximum is not None and number > field.maximum:
+        raise ValueError(f"{field.name} is at most {field.maximum}, not {number}.")
+
+
+def _as_date(field: Field, value: Any) -> str:
+    value = _plain(field, value)
+    if isinstance(value, dt.datetime):
+        if value.time() != dt.time():
+            raise ValueError(f"{field.name} takes a date without a time of day, not {quote(value.isoformat(' '))}.")
+        value = value.date()
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    text = _as_text(field, value).strip()
+    # Only the extended form: date.fromisoformat also takes 20250304 and 2025-W10-2, which the service does not.
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
+        try:
+            return dt.date.fromisoformat(text).isoformat()
+        except ValueError:
+            raise ValueError(f"{field.name} has no such day in the calendar: {quote(text)}.") from None
+    raise ValueError(f"{field.name} takes a date as YYYY-MM-DD, not {quote(text)}.")
+
+
+def _plain(field: Field, value: Any) -> Any:
+    """Give a numpy scalar as its Python value, exactly; refuse what stands for no value."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind == "M":
+        value = str(value)  # .item() of nanoseconds is an integer
+        if value.endswith("T00:00:00.000000000"):
+            value = value[:10]
+    elif kind and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    # NaT is a datetime, NaN a number, and neither equals itself; pd.NA refuses to be compared.
+    if type(value).__name__ == "NAType" or (not isinstance(value, str) and value != value) or value == "NaT":  # noqa: PLR0124
+        raise ValueError(f"{field.name} has no value: {quote(value)}. Leave it out to take the default.")
+    return value
+
+
+def _is_iterable(value: Any) -> bool:
+    return hasattr(value, "__iter__") and getattr(value, "ndim", 1) != 0
+
+
+def _is_empty(value: Any) -> bool:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    return _is_iterable(value) and hasattr(value, "__len__") and len(value) == 0
+
+
+def _list_with(source: str) -> str:
+    return f"List the values with {quote(source)}."
+
+
+_CONVERTERS: dict[Kind, Callable[[Field, Any], str]] = {
+    Kind.YES_NO: _as_yes_no,
+    Kind.INTEGER: _as_integer,
+    Kind.NUMBER: _as_number,
+    Kind.DATE: _as_date,
+}
+_SCHEMAS: dict[Kind, dict[str, str]] = {
+    Kind.DATE: {"format": "date"},
+    Kind.INTEGER: {"pattern": r"^[-+]?\d+$"},
+    Kind.NUMBER: {"pattern": r"^[-+]?[\d.]+([eE][-+]?\d+)?$"},
+}
