@@ -217,7 +217,9 @@ def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[st
         items = [value] if isinstance(value, str) or not _is_iterable(value) else list(value)
         return [_option(field, _as_text(field, item), validate=validate) for item in items]
     if not isinstance(value, str) and _is_iterable(value):
-        raise ValueError(f"{field.name} takes {'a list' if field.kind is Kind.LIST else 'one value'}, not {quote(value)}.")
+        raise ValueError(
+            f"{field.name} takes {'a list' if field.kind is Kind.LIST else 'one value'}, not {quote(value)}."
+        )
     return _option(field, _CONVERTERS.get(field.kind, _as_text)(field, value), validate=validate)
 
 

@@ -1,0 +1,347 @@
+"""
+The one room that knows httpx: bytes go out and bytes come in, bounded, and every foreign error is translated here.
+
+The caller keeps the one total deadline around it (`asyncio.timeout`): httpx bounds each read and not their sum.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import os
+import re
+import ssl
+import time
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+
+from jupyter_funcs.errors import (
+    ArgumentError,
+    AuthenticationError,
+    ConfigError,
+    DeadlineError,
+    FuncsError,
+    FunctionError,
+    NotFoundError,
+    PermissionDeniedError,
+    ProtocolError,
+    RateLimitError,
+    ReplyTooLargeError,
+    ServerError,
+    ServiceConnectionError,
+)
+from jupyter_funcs.text import clip, inert
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from jupyter_funcs.config import Connection, Secret
+
+LIST_PATH = "/api/function/ListUserFunctions"
+RUN_PATH = "/api/function/runFunction"
+
+MAX_BYTES = 2**30
+_MAX_ERROR_BYTES = 64 * 1024
+_NEW_TOKEN = "Get a new token and connect again."  # noqa: S105  # advice, no token
+_CHECK_ADDRESS = "Check the address of the service."
+
+# Connecting, waiting for a free connection and writing have bounds of their own, in seconds; reading has the deadline.
+_TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
+
+
+class Transport:
+    """
+    Requests to one service.
+
+    Parameters
+    ----------
+    connection
+        Where they go, and the token.
+    transport
+        Any httpx transport in place of the network: the embedded service is an `httpx.ASGITransport`.
+    """
+
+    def __init__(
+        self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
+    ) -> None:
+        self.connection = connection
+        self._transport = _InThread(transport) if not isinstance(transport, _ASYNC_OR_NONE) else transport
+        self._client: httpx.AsyncClient | None = None
+        self._pid = os.getpid()
+
+    async def post(self, path: str, payload: object, *, max_bytes: int = MAX_BYTES) -> bytes:
+        """
+        Send `payload` as JSON and give the whole reply, which is never cut short.
+
+        Parameters
+        ----------
+        path
+            Below the connection's address.
+        payload
+            Anything that msgspec writes as JSON.
+        max_bytes
+            The largest reply taken, in bytes, after decompression.
+
+        Raises
+        ------
+        FuncsError
+            Every failure of the network, the service or the reply, as the class that FAULTS names for it.
+        """
+        secret = self._secret()
+        reply = await self._exchange(path, payload, secret, max_bytes)
+        if isinstance(reply, AuthenticationError):
+            renewed = self._secret()
+            if renewed.reveal() == secret.reveal():
+                raise reply
+            secret = renewed
+            reply = await self._exchange(path, payload, secret, max_bytes)
+        if isinstance(reply, FuncsError):
+            raise reply
+        return reply
+
+    def redact(self, text: str) -> str:
+        """Give a text of the service's without the token that it may repeat."""
+        return _redact(text, self.connection.token())
+
+    async def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _secret(self) -> Secret:
+        secret = self.connection.token()
+        if secret.expires_at <= time.time():
+            raise AuthenticationError(f"The token for {self.connection.name} has expired.", _NEW_TOKEN)
+        return secret
+
+    def _open_client(self) -> httpx.AsyncClient:
+        if self._client is None or self._pid != os.getpid():  # a forked child must not share its parent's sockets
+            self._client = httpx.AsyncClient(transport=self._transport, timeout=_TIMEOUT, follow_redirects=False)
+            self._pid = os.getpid()
+        return self._client
+
+    async def _exchange(self, path: str, payload: object, secret: Secret, max_bytes: int) -> bytes | FuncsError:
+        # The error is given back and raised by the caller, outside any except block: httpx's own errors hold the
+        # request with its headers, and as a chained cause they would carry the token along.
+        try:
+            async with self._open_client().stream(
+                "POST",
+                self.connection.base_url + path,
+                content=msgspec.json.encode(payload),
+                headers={"Content-Type": "application/json", "Accept": "application/json"},
+                auth=_Auth(secret, self.connection.header),
+            ) as response:
+                refused = response.status_code != HTTPStatus.OK
+                body = await _read(response, _MAX_ERROR_BYTES if refused else max_bytes, cut=refused)
+                return _judge(response, body, path, secret)
+        except FuncsError as error:
+            return error
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
+            return _translate(error, self.connection)
+        except OSError as error:  # a transport of the user's own, which need not speak httpx's errors
+            return ServiceConnectionError(f"{self.connection.name} cannot be reached: {error.strerror or error}.")
+
+
+class _Auth(httpx.Auth):
+    """Puts the token into the request at the last moment, so that it stands in no variable on the way."""
+
+    def __init__(self, secret: Secret, header: str) -> None:
+        self._secret = secret
+        self._header = header
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        scheme = "Bearer " if self._header == "Authorization" else ""
+        request.headers[self._header] = scheme + self._secret.reveal()
+        yield request
+
+
+class _InThread(httpx.AsyncBaseTransport):
+    """A synchronous transport, made usable on the loop."""
+
+    def __init__(self, transport: httpx.BaseTransport) -> None:
+        self._transport = transport
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        response = await asyncio.to_thread(self._transport.handle_request, request)
+        content = await asyncio.to_thread(response.read)
+        headers = [(key, value) for key, value in response.headers.raw if key.lower() != b"content-encoding"]
+        return httpx.Response(response.status_code, headers=headers, content=content)
+
+
+_ASYNC_OR_NONE = (httpx.AsyncBaseTransport, type(None))
+
+
+async def _read(response: httpx.Response, max_bytes: int, *, cut: bool) -> bytes:
+    pieces = []
+    size = 0
+    async for piece in response.aiter_bytes():
+        pieces.append(piece)
+        size += len(piece)
+        if size > max_bytes:
+            if cut:  # an error's text is shown in a line or two; the rest of it is not worth reading
+                break
+            raise ReplyTooLargeError(
+                f"The reply is larger than max_bytes = {max_bytes:,}.",
+                "Ask for less, or allow more with with_options(max_bytes=…).",
+            )
+    return b"".join(pieces)
+
+
+def _judge(response: httpx.Response, body: bytes, path: str, secret: Secret) -> bytes:
+    status = response.status_code
+    if status == HTTPStatus.OK:
+        if not body.strip():
+            raise ProtocolError("The service sent an empty reply.", "Try again; if it stays so, tell its operator.")
+        if body.lstrip()[:1] == b"<" and "html" in response.headers.get("content-type", "text/html"):
+            raise AuthenticationError(
+                f"The service sent a web page in place of data: {_said(body, secret)}",
+                f"Is it a login page? {_NEW_TOKEN}",
+            )
+        return body
+    text = _said(body, secret)
+    if status == HTTPStatus.NOT_FOUND:
+        # An address that does not exist answers in plain text or HTML; a function that does not, in the service's JSON.
+        if path == RUN_PATH and body.lstrip()[:1] == b"{":
+            raise NotFoundError(text or "The service knows no such function.", "List yours with `%funcs refresh`.")
+        raise ConfigError(f"There is no function service at {_where(response)} (404).", _CHECK_ADDRESS)
+    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
+        raise ArgumentError(text or "The service refuses the arguments (422).", errors=_by_argument(body, secret))
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        seconds = _seconds(response.headers.get("retry-after", ""))
+        when = f"in {seconds:.0f} s" if seconds is not None else "in a minute"
+        raise RateLimitError(text or "The service takes no more requests for now (429).", f"Try again {when}.", seconds)
+    if 300 <= status < 400:
+        raise ProtocolError(
+            f"The service redirects to another address ({status}); nothing was sent there.",
+            "Connect to the address that it has now.",
+        )
+    make = _BY_STATUS.get(status) or (_server if status >= 500 else _unexpected)
+    raise make(text, status)
+
+
+def _server(text: str, status: int) -> FuncsError:
+    return ServerError(f"The service failed ({status}){_after_colon(text)}", "Try again later.")
+
+
+def _unexpected(text: str, status: int) -> FuncsError:
+    return ProtocolError(f"The service answered with status {status}{_after_colon(text)}", _CHECK_ADDRESS)
+
+
+def _after_colon(text: str) -> str:
+    return f": {text}" if text else "."
+
+
+# One row a status whose error is made from its text alone (FAULTS.md 23-40).
+_BY_STATUS: dict[int, Callable[[str, int], FuncsError]] = {
+    400: lambda text, _: FunctionError(text or "The service refuses the request (400)."),
+    401: lambda text, _: AuthenticationError(f"The service does not accept the token{_after_colon(text)}", _NEW_TOKEN),
+    403: lambda text, _: PermissionDeniedError(
+        f"You are not allowed to do this{_after_colon(text)}", "Ask the service's operator for access."
+    ),
+    405: lambda _, status: ConfigError(f"This address takes no runs (status {status}).", _CHECK_ADDRESS),
+    408: lambda *_: DeadlineError("The service waited too long for the request (408).", "Try again."),
+    409: lambda text, _: FunctionError(text or "The service is busy with the same request (409)."),
+    413: lambda text, _: ReplyTooLargeError(text or "The service takes no request this large.", "Send fewer values."),
+    415: lambda _, status: ConfigError(f"This address takes no JSON (status {status}).", _CHECK_ADDRESS),
+    504: lambda *_: DeadlineError(
+        "The service's gateway stopped waiting (504); the run may still go on.", "Try again later."
+    ),
+}
+
+
+def _said(body: bytes, secret: Secret) -> str:
+    """Give what an error's body says to a person: its JSON text, or its text without markup; inert, short, no token."""
+    text = body.decode("utf-8", "replace")
+    try:
+        value: Any = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        text = re.sub(r"(?is)<(script|style)\b.*?</\1\s*>|<[^>]*>", " ", text)
+        text = html.unescape(text)
+    else:
+        if isinstance(value, dict):
+            value = next((value[key] for key in ("error", "detail", "message", "title") if value.get(key)), "")
+        text = value if isinstance(value, str) else "" if not value else msgspec.json.encode(value).decode()
+    return clip(inert(_redact(text, secret)), 300)
+
+
+def _by_argument(body: bytes, secret: Secret) -> dict[str, list[str]]:
+    """Give the texts of a 422 by argument: ``{"arguments": {name: [text]}}``, or FastAPI's ``detail`` list."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    named: dict[str, list[str]] = {}
+    if isinstance(value, dict) and isinstance(value.get("arguments"), dict):
+        for name, texts in value["arguments"].items():
+            named[name] = [str(text) for text in (texts if isinstance(texts, list) else [texts])]
+    elif isinstance(value, dict) and isinstance(value.get("detail"), list):
+        for entry in value["detail"]:
+            if isinstance(entry, dict) and isinstance(entry.get("loc"), list) and entry["loc"]:
+                named.setdefault(str(entry["loc"][-1]), []).append(str(entry.get("msg", "")))
+    return {name: [clip(inert(_redact(text, secret)), 300) for text in texts] for name, texts in named.items()}
+
+
+def _redact(text: str, secret: Secret) -> str:
+    token = secret.reveal()
+    for part in (token, *(part for part in token.split(".") if len(part) >= 12)):
+        text = text.replace(part, "****")
+    return text
+
+
+def _seconds(retry_after: str) -> float | None:
+    return float(retry_after) if re.fullmatch(r"\d{1,6}", retry_after.strip(), re.ASCII) else None
+
+
+def _where(response: httpx.Response) -> str:
+    return str(response.request.url.copy_with(query=None, fragment=None))
+
+
+def _translate(error: Exception, connection: Connection) -> FuncsError:  # noqa: PLR0911  # one return a fault
+    """Translate httpx's error; its text is used only where it holds no request."""
+    host = urlsplit(connection.base_url).netloc or connection.name
+    cause = _find_cause(error, ssl.SSLError)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return ServiceConnectionError(
+            f"The certificate of {host} is not trusted: {inert(cause.verify_message)}.",
+            "Ask the service's operator; if your company has its own authority, set SSL_CERT_FILE to its certificate.",
+        )
+    if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
+        return DeadlineError(f"{host} did not take the connection within 5 s.", "Check your network and try again.")
+    if isinstance(error, httpx.TimeoutException):
+        return DeadlineError(f"{host} did not take the request in time; it may still run.", "Try again later.")
+    if isinstance(error, httpx.ProxyError):
+        if "407" in str(error):
+            return ConfigError("The proxy asks for a user name and a password (407).", "Set them in HTTPS_PROXY.")
+        return ServiceConnectionError("The proxy cannot be reached.", "Check HTTPS_PROXY and your network.")
+    if isinstance(error, httpx.ConnectError):
+        return ServiceConnectionError(
+            f"Cannot reach {host}: {_reason(error)}.", "Check the address and your network, then try again."
+        )
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
+        return ConfigError(f"No request can be sent to {host}.", _CHECK_ADDRESS)
+    if isinstance(error, httpx.DecodingError):
+        return ProtocolError("The reply's compression is broken.", "Try again; if it stays so, tell its operator.")
+    if isinstance(error, httpx.RemoteProtocolError) and not re.search(r"closed|disconnected", str(error)):
+        return ProtocolError(f"{host} did not answer in HTTP.", _CHECK_ADDRESS)
+    return ServiceConnectionError(f"The connection to {host} broke before the reply was whole.", "Try again.")
+
+
+def _reason(error: Exception) -> str:
+    cause = _find_cause(error, OSError)
+    text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(error)
+    return clip(inert(text), 120) or "no answer"
+
+
+def _find_cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, kind):
+            return seen
+        seen = seen.__cause__ or seen.__context__
+    return None
