@@ -1,0 +1,124 @@
+"""Reference data: the panels, companies, brands, KPIs and reports that a service knows, and how callers name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .words import did_you_mean, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .calendar import Period
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A panel data set."""
+
+    name: str
+    provider: str
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """A company; `symbol` is ``<ticker> <region> EQUITY``, `fiscal_year_end` a key of `calendar.FISCAL_YEAR_ENDS`."""
+
+    symbol: str
+    name: str
+    sector: str
+    industry: str
+    fiscal_year_end: str
+
+
+@dataclass(frozen=True, slots=True)
+class Brand:
+    """A brand, called merchant in a panel, and the symbol of the company that owns it."""
+
+    name: str
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kpi:
+    """A figure that a company reports and a panel follows; `brands` are those of the company that it covers."""
+
+    id: int
+    name: str
+    symbol: str
+    panel: str
+    unit: str
+    statement: str
+    kpi_class: str
+    measure: str
+    brands: tuple[str, ...]
+    is_primary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A saved report: the spend of some companies' customers in one panel."""
+
+    id: str
+    title: str
+    panel: str
+    symbols: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """
+    All reference data of a service.
+
+    Attributes
+    ----------
+    calendars
+        The fiscal quarters of each company, by symbol, in order of time.
+    """
+
+    panels: Sequence[Panel]
+    companies: Sequence[Company]
+    brands: Sequence[Brand]
+    kpis: Sequence[Kpi]
+    reports: Sequence[Report]
+    calendars: Mapping[str, Sequence[Period]]
+
+    def panel(self, text: str) -> str:
+        """Give the name of the panel that a caller means; raises `ValueError`."""
+        return _match(text, [panel.name for panel in self.panels])
+
+    def brand(self, text: str) -> str:
+        """Give the name of the brand that a caller means; raises `ValueError`."""
+        return _match(text, [brand.name for brand in self.brands])
+
+    def symbol(self, text: str) -> str:
+        """Give the symbol that a caller means: matched whole, else by an unambiguous ticker; raises `ValueError`."""
+        symbols = [company.symbol for company in self.companies]
+        by_ticker = [symbol for symbol in symbols if symbol.split()[0].casefold() == text.casefold()]
+        if len(by_ticker) > 1:
+            raise ValueError(f"is the ticker of {listed(by_ticker)}; give one of these.")
+        return by_ticker[0] if by_ticker else _match(" ".join(text.split()), symbols)
+
+    def owner(self, brand: str) -> str:
+        """Give the symbol of the company that owns a brand."""
+        return next(each.symbol for each in self.brands if each.name == brand)
+
+    def owned(self, symbols: Sequence[str]) -> list[str]:
+        """Give the brands that some companies own."""
+        return [each.name for each in self.brands if each.symbol in symbols]
+
+    def fiscal_year_end(self, symbol: str) -> str:
+        """Give the name of a company's fiscal calendar."""
+        return next(each.fiscal_year_end for each in self.companies if each.symbol == symbol)
+
+    def report(self, identifier: str) -> Report:
+        """Give a saved report by its id."""
+        return next(each for each in self.reports if each.id == identifier)
+
+
+def _match(text: str, names: Sequence[str]) -> str:
+    for name in names:
+        if name.casefold() == text.casefold():
+            return name
+    raise ValueError(f"is not known.{did_you_mean(text, names)}")

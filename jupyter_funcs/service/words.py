@@ -1,0 +1,34 @@
+"""Values in messages: on one line, cut to length, and with the nearest known name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Comparing two long strings takes quadratic time, and a caller may send a megabyte.
+_LONGEST_COMPARED = 100
+
+
+def quoted(value: object, length: int = 60) -> str:
+    """Give a value in single quotes, with control characters escaped and at most `length` characters of it."""
+    text = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(value)[:length]
+    )
+    return f"'{text}…'" if len(str(value)) > length else f"'{text}'"
+
+
+def listed(values: Iterable[object]) -> str:
+    """Join values as the service's descriptions list options: ``'a', 'b', 'c'``."""
+    return ", ".join(quoted(value) for value in values)
+
+
+def did_you_mean(value: str, known: Sequence[str]) -> str:
+    """Give `` Did you mean 'x'?`` with a leading space, or the empty string when nothing known is near."""
+    if len(value) > _LONGEST_COMPARED:
+        return ""
+    by_folded = {name.casefold(): name for name in known}
+    near = difflib.get_close_matches(value.casefold(), by_folded, n=1, cutoff=0.6)
+    return f" Did you mean {quoted(by_folded[near[0]])}?" if near else ""
