@@ -1,0 +1,165 @@
+"""
+One JSON document on the wire -> one Python value, or a `ProtocolError` that says where it is broken.
+
+msgspec reads every sound document: it is fast and keeps integers of any size (orjson makes floats of those beyond
+64 bit). What it refuses is read again by the standard library, which accepts the two things that Python services
+really send (``NaN``, lone surrogates) and says at which byte the rest is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import warnings
+from typing import Any, NoReturn
+
+import msgspec
+
+from jupyter_funcs.errors import ProtocolError
+from jupyter_funcs.text import clip, quote
+
+# The length at which CPython and msgspec refuse to read an integer, since that takes quadratic time.
+_MOST_DIGITS = 4300
+_HINT = "Run it again; if it stays so, tell the owner of the service."
+_BOM = "\ufeff"
+# Any escape, so that those after an escaped backslash are not taken for one; the group is a surrogate on its own.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> Any:
+    """
+    Read one JSON document.
+
+    Integers stay exact up to 4,300 digits. A byte order mark is skipped. Of a key that stands twice in one object
+    the last value wins.
+
+    Parameters
+    ----------
+    data
+        The document, UTF-8 if bytes.
+    what
+        What the document is, as messages name it.
+    strict
+        Raise where else a warning is given, and for a key that stands twice in one object.
+
+    Raises
+    ------
+    ProtocolError
+        The document is empty, cut short, not UTF-8, not JSON, more than one document, nested too deeply, or holds
+        a number that cannot be kept. Byte offsets count from 0.
+
+    Warns
+    -----
+    UserWarning
+        ``NaN`` or ``Infinity`` was read as null, or half a surrogate pair was replaced by U+FFFD; once a document.
+    """
+    if not strict:
+        try:
+            return msgspec.json.decode(data)
+        except RecursionError as error:
+            raise _too_deep(what) from error
+        except (msgspec.MsgspecError, UnicodeError):
+            pass  # the careful reading below accepts it or says what is wrong
+    return _Careful(what, strict=strict).decode(data)
+
+
+def _too_deep(what: str) -> ProtocolError:
+    return ProtocolError(f"The {what} is nested too deeply to be read.", _HINT)
+
+
+class _Careful:
+    """The standard library's decoder, with the faults of one document told in our words."""
+
+    def __init__(self, what: str, *, strict: bool) -> None:
+        self.what = what
+        self.strict = strict
+        self.constants = 0
+
+    def decode(self, data: bytes | str) -> Any:
+        text = self.text(data)
+        document = self.paired(text.removeprefix(_BOM))
+        decoder = json.JSONDecoder(
+            parse_int=self.integer,
+            parse_float=self.number,
+            parse_constant=self.constant,
+            object_pairs_hook=self.object if self.strict else None,
+        )
+        try:
+            value = decoder.decode(document)
+        except json.JSONDecodeError as error:
+            # Replaced surrogates are as long as what they replace, so that the offset is that of `text`.
+            self.broken(error, text[: len(text) - len(document)])
+        except RecursionError as error:
+            raise _too_deep(self.what) from error
+        if self.constants:
+            self.warn(f"holds NaN or Infinity {self.constants} times, which JSON does not have; read as null")
+        return value
+
+    def text(self, data: bytes | str) -> str:
+        if isinstance(data, str):
+            return data
+        if data[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in data[:4]:
+            raise ProtocolError(f"The {self.what} is UTF-16 or UTF-32; JSON on the wire is UTF-8.", _HINT)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            if error.reason == "unexpected end of data":
+                text = f"The {self.what} is cut short: it ends at byte {len(data):,}, within a character."
+            else:
+                text = f"The {self.what} is not UTF-8 at byte {error.start:,}."
+            raise ProtocolError(text, _HINT) from error
+
+    def paired(self, text: str) -> str:
+        escaped = _ESCAPE.sub(lambda match: r"\ufffd" if match[1] else match[0], text)
+        paired = _SURROGATE.sub("\ufffd", escaped)
+        if paired != text:
+            self.warn("holds halves of surrogate pairs; each was replaced by U+FFFD")
+        return paired
+
+    def warn(self, text: str) -> None:
+        if self.strict:
+            raise ProtocolError(f"The {self.what} {text}.", _HINT)
+        warnings.warn(f"The {self.what} {text}.", UserWarning, stacklevel=4)
+
+    def broken(self, error: json.JSONDecodeError, before: str) -> NoReturn:
+        document = error.doc
+        at = len((before + document[: error.pos]).encode())
+        rest = document[error.pos :]
+        if not document.strip():
+            text = f"The {self.what} is empty."
+        elif not rest.strip() or error.msg.startswith("Unterminated"):
+            text = f"The {self.what} is cut short: it ends at byte {len((before + document).encode()):,}."
+        elif error.msg == "Extra data":
+            text = f"The {self.what} goes on after its JSON document, at byte {at:,} with {quote(rest, 20)}."
+        else:
+            text = f"The {self.what} is not JSON at byte {at:,}: {error.msg} near {quote(rest, 20)}."
+        raise ProtocolError(text, _HINT) from error
+
+    def integer(self, digits: str) -> int:
+        if (count := len(digits.removeprefix("-"))) > _MOST_DIGITS:
+            self.refuse(digits, f"an integer of {count:,} digits")
+        return int(digits)
+
+    def number(self, digits: str) -> float:
+        number = float(digits)
+        if math.isinf(number):
+            self.refuse(digits, "a number too large to keep")
+        return number
+
+    def refuse(self, digits: str, kind: str) -> NoReturn:
+        raise ProtocolError(f"The {self.what} holds {kind}: {clip(digits, 20)}.", _HINT)
+
+    def constant(self, _name: str) -> None:
+        self.constants += 1
+
+    def object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ProtocolError(f"The {self.what} holds the key {quote(twice)} twice in one object.", _HINT)
+        return value
