@@ -1,0 +1,115 @@
+"""Job: one run on the background loop, seen from any thread."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import html
+import time
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs import loop
+from jupyter_funcs.errors import DeadlineError, FuncsError, RunCancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Generator, Mapping
+
+    import pandas as pd
+
+
+class Job:
+    """
+    A run that was started: look at it, wait for it, cancel it, or await it.
+
+    Attributes
+    ----------
+    function
+        The function's wire name.
+    args
+        The arguments that were sent.
+    """
+
+    def __init__(self, function: str, args: Mapping[str, Any], run: Coroutine[Any, Any, pd.DataFrame]) -> None:
+        self.function = function
+        self.args = dict(args)
+        self._started = time.monotonic()
+        self._ended: float | None = None
+        self._future = loop.start(run)
+        self._future.add_done_callback(self._stop_clock)
+
+    def _stop_clock(self, _: concurrent.futures.Future[pd.DataFrame]) -> None:
+        self._ended = time.monotonic()
+
+    @property
+    def status(self) -> str:
+        """``running``, ``done``, ``failed`` or ``cancelled``."""
+        if not self._future.done():
+            return "running"
+        if self._future.cancelled():
+            return "cancelled"
+        return "failed" if self._future.exception() else "done"
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds from the start to the end, or to now."""
+        return (self._ended or time.monotonic()) - self._started
+
+    def result(self, timeout: float | None = None) -> pd.DataFrame:
+        """
+        Wait for the DataFrame.
+
+        Parameters
+        ----------
+        timeout
+            Seconds to wait at most; the run goes on when they have passed.
+
+        Raises
+        ------
+        FuncsError
+            What the run failed with.
+        DeadlineError
+            `timeout` has passed.
+        RunCancelledError
+            The run was cancelled.
+        """
+        try:
+            return loop.wait(self._future, timeout)
+        except concurrent.futures.CancelledError:
+            pass
+        except TimeoutError:
+            if self._future.done():  # the run's own deadline, not this one
+                raise
+            raise DeadlineError(
+                f"{self.function} has not ended after {timeout:g} s; it goes on.", "Wait again with result()."
+            ) from None
+        raise RunCancelledError(f"{self.function} was cancelled; the service may still finish it.", "Run it again.")
+
+    def error(self) -> FuncsError | None:
+        """Give what an ended run failed with, ``None`` when it is done or still runs."""
+        if self.status == "cancelled":
+            return RunCancelledError(f"{self.function} was cancelled; the service may still finish it.")
+        error = self._future.exception() if self._future.done() else None
+        if error is None or isinstance(error, FuncsError):
+            return error
+        return FuncsError(f"{self.function} failed inside jupyter_funcs: {type(error).__name__}: {error}")
+
+    def cancel(self) -> bool:
+        """Stop waiting and close the connection; give whether there was something to cancel."""
+        return self._future.cancel()
+
+    def add_done_callback(self, callback: Callable[[Job], object]) -> None:
+        """Call `callback` with this job when it ends; at once if it has."""
+        self._future.add_done_callback(lambda _: callback(self))
+
+    def __await__(self) -> Generator[Any, None, pd.DataFrame]:
+        """Await the DataFrame in any event loop."""
+        return asyncio.wrap_future(self._future).__await__()
+
+    def __repr__(self) -> str:
+        """Say which run it is, and how it stands."""
+        return f"<Job {self.function}: {self.status}, {self.elapsed:.1f} s>"
+
+    def _repr_html_(self) -> str:
+        error = self.error()
+        said = f"<br>{html.escape(str(error))}" if error else ""
+        return f"<b>{html.escape(self.function)}</b> · {self.status} · {self.elapsed:.1f} s{said}"
