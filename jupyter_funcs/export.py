@@ -1,0 +1,224 @@
+"""A DataFrame -> a file or a stream, as a table for the eye, CSV, JSON or Parquet; whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import datetime as dt
+import importlib.util
+import io
+import json
+import math
+import re
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
+
+import numpy as np
+import pandas as pd
+
+from jupyter_funcs.errors import ArgumentError, ConfigError
+from jupyter_funcs.text import inert, listed, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Format = Literal["table", "csv", "json", "parquet"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_GAP = "  "
+
+
+def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) -> None:  # noqa: A002 - its name
+    """
+    Write `frame` to a file or a stream.
+
+    Row labels, where there are any beyond 0, 1, 2, ..., become the first columns. Times that are all at midnight are
+    written as dates, others as ISO-8601; integers are exact. Text is UTF-8; half a surrogate pair becomes U+FFFD.
+
+    Parameters
+    ----------
+    frame
+        What to write; it is not changed.
+    target
+        A path, whose file is replaced once the new one is complete, or an open stream.
+    format
+        ``table``: aligned columns for a terminal, with nothing in them that it would obey.
+        ``csv``: text that a spreadsheet would run is led by an apostrophe, in cells and headers, and NUL is taken out
+        (FAULTS.md 95, OWASP ASVS 1.2.10); numbers are never touched.
+        ``json``: a list of records, one a line; null for what is missing or not finite.
+        ``parquet``: as pandas writes it; columns that Parquet has no type for are written as text.
+
+    Raises
+    ------
+    ArgumentError
+        There is no such format.
+    ConfigError
+        The file cannot be written, or pyarrow is missing, which Parquet needs.
+    """
+    if format not in _FORMATS:
+        raise ArgumentError(f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}.")
+    content = _FORMATS[format](_labelled(frame))
+    if isinstance(target, Path):
+        _replace(target, content)
+    elif not isinstance(target, io.TextIOBase):
+        target.write(content)  # type: ignore[arg-type]  # a stream that is not of text is of bytes
+    elif format != "parquet":
+        target.write(content.decode())
+    elif (buffer := getattr(target, "buffer", None)) is not None:
+        buffer.write(content)
+    else:
+        raise ConfigError("Parquet is bytes, and this stream takes text.", "Name a file to write it to.")
+
+
+def _replace(path: Path, content: bytes) -> None:
+    path = path.expanduser().resolve()  # a link stays, and what it points to is replaced
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(content)
+        part.replace(path)
+    except OSError as error:
+        raise ConfigError(
+            f"Cannot write {quote(path, 300)}: {error.strerror}.", "Name a file in a folder you can write to."
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
+    plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    return frame if plain else frame.reset_index()
+
+
+# Cells
+
+
+def _cells(column: pd.Series[Any]) -> list[Any]:
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return _times(column)
+    return [_plain(value) for value in column.astype(object)]
+
+
+def _times(column: pd.Series[Any]) -> list[str | None]:
+    naive = column.dt.tz is None
+    days = naive and bool((column.dropna() == column.dropna().dt.normalize()).all())
+    return [None if pd.isna(time) else time.isoformat()[: 10 if days else None] for time in column]
+
+
+def _plain(value: Any) -> Any:
+    # As JSON has it, None for what is missing, and text for what JSON has no type for.
+    if isinstance(value, int | float | str):
+        return None if isinstance(value, float) and math.isnan(value) else value
+    if value is None or value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    return _foreign(value)
+
+
+def _foreign(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
+
+
+def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
+    # By position, since a frame may hold two columns of one name.
+    return [(str(name), _cells(frame.iloc[:, place])) for place, name in enumerate(frame.columns)]
+
+
+def _bytes(text: str) -> bytes:
+    return _SURROGATE.sub("\ufffd", text).encode()
+
+
+# Formats
+
+
+def _table(frame: pd.DataFrame) -> bytes:
+    columns = []
+    for name, cells in _columns(frame):
+        numbers = all(value is None or isinstance(value, int | float) for value in cells)
+        texts = [inert(text) for text in (name, *map(_text, cells))]
+        width = max(map(len, texts))
+        columns.append([text.rjust(width) if numbers else text.ljust(width) for text in texts])
+    return _bytes("".join(_GAP.join(row).rstrip() + "\n" for row in zip(*columns, strict=True)))
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    columns = [[_unarmed(name), *map(_csv_cell, cells)] for name, cells in _columns(frame)]
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(zip(*columns, strict=True))
+    return _bytes(file.getvalue())
+
+
+def _csv_cell(value: Any) -> Any:
+    return value if isinstance(value, int | float) else _unarmed(_text(value))
+
+
+def _unarmed(text: str) -> str:
+    text = text.replace("\0", "")
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+def _json(frame: pd.DataFrame) -> bytes:
+    columns = _columns(frame)
+    names = [name for name, _ in columns]
+    rows = zip(*(cells for _, cells in columns), strict=True)
+    records = ",\n".join(_record(dict(zip(names, row, strict=True))) for row in rows)
+    return _bytes(f"[\n{records}\n]\n" if records else "[]\n")
+
+
+def _record(record: dict[str, Any]) -> str:
+    try:
+        return json.dumps(record, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(record), ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _parquet(frame: pd.DataFrame) -> bytes:
+    if importlib.util.find_spec("pyarrow") is None:
+        raise ConfigError("Parquet needs pyarrow, which is not installed.", "Install it: pip install pyarrow")
+    import pyarrow as pa  # noqa: PLC0415 - optional
+
+    frame = frame.copy(deep=False)
+    frame.columns = pd.Index([str(name) for name in frame.columns])
+    frame.attrs = _finite(_plain(frame.attrs))  # pandas writes them as JSON into the file's metadata
+    for place, name in enumerate(frame.columns):
+        column = frame.iloc[:, place]
+        if column.dtype == object:
+            try:
+                pa.array(column, from_pandas=True)
+            except (pa.ArrowException, OverflowError, UnicodeError):
+                texts = [None if cell is None else _SURROGATE.sub("\ufffd", _text(cell)) for cell in _cells(column)]
+                frame[name] = pd.array(texts, dtype=pd.StringDtype())
+    file = io.BytesIO()
+    frame.to_parquet(file, engine="pyarrow", index=False)
+    return file.getvalue()
+
+
+_FORMATS: dict[str, Callable[[pd.DataFrame], bytes]] = {
+    "table": _table,
+    "csv": _csv,
+    "json": _json,
+    "parquet": _parquet,
+}
