@@ -96,7 +96,7 @@ class _Careful:
         except RecursionError as error:
             raise _too_deep(self.what) from error
         if self.constants:
-            self.warn(f"holds NaN or Infinity {self.constants} times, which JSON does not have; read as null")
+            self.odd(f"holds NaN or Infinity, which JSON does not have ({self.constants:,} in all)", "read as null")
         return value
 
     def text(self, data: bytes | str) -> str:
@@ -117,13 +117,13 @@ class _Careful:
         escaped = _ESCAPE.sub(lambda match: r"\ufffd" if match[1] else match[0], text)
         paired = _SURROGATE.sub("\ufffd", escaped)
         if paired != text:
-            self.warn("holds halves of surrogate pairs; each was replaced by U+FFFD")
+            self.odd("holds halves of surrogate pairs", "each is replaced by U+FFFD")
         return paired
 
-    def warn(self, text: str) -> None:
+    def odd(self, text: str, done: str) -> None:
         if self.strict:
             raise ProtocolError(f"The {self.what} {text}.", _HINT)
-        warnings.warn(f"The {self.what} {text}.", UserWarning, stacklevel=4)
+        warnings.warn(f"The {self.what} {text}; {done}.", UserWarning, stacklevel=4)
 
     def broken(self, error: json.JSONDecodeError, before: str) -> NoReturn:
         document = error.doc
