@@ -1,0 +1,481 @@
+"""
+Every reply a service is known to give becomes the one frame that holds exactly its values, or a named error.
+
+The cases are the shapes of SERVICE.md 2 and rows 48 to 69 of the catalogue of faults; a reply is JSON text in an
+envelope unless a test says otherwise.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError
+from jupyter_funcs.frame import to_frame
+
+
+def reply(body: Any, error: Any = None) -> bytes:
+    return json.dumps({"error": error, "body": json.dumps(body)}).encode()
+
+
+def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """The values by column, None for every kind of missing."""
+    return {
+        name: [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column]
+        for name, column in frame.astype(object).items()
+    }
+
+
+# The envelope
+
+TABLE = [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}]
+ENVELOPES = {
+    "bare": json.dumps(TABLE),
+    "bare bytes": json.dumps(TABLE).encode(),
+    "byte order mark": b"\xef\xbb\xbf" + reply(TABLE),
+    "a value": json.dumps({"error": None, "body": TABLE}),
+    "double-encoded": reply(TABLE),
+    "triple-encoded": reply(json.dumps(TABLE)),
+    "encoded four times": reply(json.dumps(json.dumps(TABLE))),
+    "all of it encoded": json.dumps(reply(TABLE).decode()),
+    "space around": json.dumps({"body": f"\n {json.dumps(TABLE)} \n", "error": None}),
+    "no error said": json.dumps({"body": TABLE}),
+    "more fields": json.dumps({"error": None, "body": TABLE, "requestId": "7"}),
+}
+
+
+@pytest.mark.parametrize("text", ENVELOPES.values(), ids=ENVELOPES)
+def test_the_envelope_is_unwrapped_however_often_the_body_was_encoded(text: bytes | str) -> None:
+    assert plain(to_frame(text)) == {"a": [1, 2], "b": ["x", "y"]}
+
+
+@pytest.mark.parametrize("body", [None, TABLE, "done"])
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("No such panel", "No such panel"),
+        ("", "no reason"),
+        ({"code": 7, "message": "é"}, '{"code": 7, "message": "é"}'),
+        ("Traceback (most recent call last):\n  File 'x'\nValueError: bad date\n", "failed: ValueError: bad date"),
+    ],
+)
+def test_an_error_that_is_not_null_is_a_function_error_even_beside_a_body(error: Any, words: str, body: Any) -> None:
+    with pytest.raises(FunctionError) as caught:
+        to_frame(reply(body, error))
+    assert words in caught.value.what
+
+
+def test_an_error_needs_no_body_to_be_one() -> None:
+    for text in ('{"error": "gone"}', '{"error": "gone", "code": 3}', '{"error": {"message": "gone"}}'):
+        with pytest.raises(FunctionError, match="gone"):
+            to_frame(text)
+
+
+def test_an_error_text_is_inert_and_short() -> None:
+    with pytest.raises(FunctionError) as caught:
+        to_frame(reply(None, "\x1b[31mred\n\u202e" + "x" * 10_000))
+    assert "\x1b" not in str(caught.value)
+    assert "\u202e" not in str(caught.value)
+    assert len(caught.value.what) < 400
+    assert len(caught.value.lines) <= 3
+
+
+@pytest.mark.parametrize(
+    "body", ["done", "", "007", "1 row updated", "1.", "nullable", "-", "\x1b[31m", "2024-01-01x", "\u0661"]
+)
+def test_a_body_of_plain_text_is_one_cell(body: str) -> None:
+    frame = to_frame(json.dumps({"error": None, "body": body}))
+    assert plain(frame) == {"Result": [body]}
+    assert frame.dtypes["Result"] == "string"
+
+
+def test_a_scalar_stays_what_it_was() -> None:
+    cases = {"12": 12, "1.5": 1.5, "true": True, '"12"': "12", '"007"': "007", "1E2": 100.0, str(2**70): 2**70}
+    for body, value in cases.items():
+        assert repr(plain(to_frame(json.dumps({"error": None, "body": body})))) == repr({"Result": [value]})
+        assert repr(plain(to_frame(body))) == repr({"Result": [value]})
+
+
+@pytest.mark.parametrize("body", ["[1, 2", '{"a": ', '"[{', "[1] x", "[{}]\n[{}]", "[1e999]", '[{"a":' * 50_000])
+def test_a_body_that_opens_like_json_and_is_not_is_refused(body: str) -> None:
+    with pytest.raises(ProtocolError, match="body of the reply"):
+        to_frame(json.dumps({"error": None, "body": body}))
+
+
+def test_a_reply_that_is_not_json_is_refused() -> None:
+    for text in ("", "done", "<html>", "[", b"\xff\xfe[\0]\0"):
+        with pytest.raises(ProtocolError):
+            to_frame(text)
+
+
+# Shapes
+
+NOTHING: list[Any] = []
+SHAPES: dict[str, tuple[Any, dict[str, list[Any]], list[Any]]] = {
+    "null": (None, {}, []),
+    "no rows": ([], {}, []),
+    "empty object": ({}, {}, []),
+    "records": (TABLE, {"a": [1, 2], "b": ["x", "y"]}, [0, 1]),
+    "ragged": (
+        [{"b": 1}, {}, None, {"a": 2, "b": 3}],
+        {"b": [1, None, None, 3], "a": [None, None, None, 2]},
+        [0, 1, 2, 3],
+    ),
+    "rows without columns": ([{}, {}], {}, [0, 1]),
+    "nested": ([{"a": {"x": [1]}}, {"a": [1, 2]}, {"a": [3, 4]}], {"a": [{"x": [1]}, [1, 2], [3, 4]]}, [0, 1, 2]),
+    "one record": ({"a": 1, "b": "x", "c": [1, 2]}, {"a": [1], "b": ["x"], "c": [[1, 2]]}, [0]),
+    "by column and row": ({"a": {"0": 1, "1": 2}, "b": {"1": "y", "0": "x"}}, {"a": [1, 2], "b": ["x", "y"]}, [0, 1]),
+    "row numbers with gaps": ({"a": {"7": 1, "3": 2}}, {"a": [1, 2]}, [7, 3]),
+    "row names": (
+        {"a": {"x": 1, "007": 2}, "b": {"y": 3}},
+        {"a": [1, 2, None], "b": [None, None, 3]},
+        ["x", "007", "y"],
+    ),
+    "columns without rows": ({"a": {}, "b": {}}, {"a": [], "b": []}, []),
+    "by column": ({"a": [1, 2], "b": ["x", "y"]}, {"a": [1, 2], "b": ["x", "y"]}, [0, 1]),
+    "columns without values": ({"a": [], "b": []}, {"a": [], "b": []}, []),
+    "split": (
+        {"columns": ["a", "b"], "index": [4, 5], "data": [[1, "x"], [2, "y"]]},
+        {"a": [1, 2], "b": ["x", "y"]},
+        [4, 5],
+    ),
+    "split without labels": ({"columns": ["a"], "data": [[1], [2]]}, {"a": [1, 2]}, [0, 1]),
+    "split without rows": ({"columns": ["a", "b"], "index": [], "data": []}, {"a": [], "b": []}, []),
+    "split with odd names": (
+        {"columns": [0, None, ["a", 1]], "index": [["x", 1]], "data": [[1, 2, 3]]},
+        {"0": [1], "": [2], '["a", 1]': [3]},
+        ['["x", 1]'],
+    ),
+    "lists": ([[1, "x"], [2], None], {"0": [1, 2, None], "1": ["x", None, None]}, [0, 1, 2]),
+    "scalars": ([1, None, 3], {"Result": [1, None, 3]}, [0, 1, 2]),
+    "mixed": ([1, "a", {"b": 1}], {"Result": [1, "a", {"b": 1}]}, [0, 1, 2]),
+    "nulls": ([None, None], {"Result": [None, None]}, [0, 1]),
+    "scalar": (7, {"Result": [7]}, [0]),
+}
+
+
+@pytest.mark.parametrize(("body", "columns", "labels"), SHAPES.values(), ids=SHAPES)
+def test_every_shape_gives_its_documented_frame(body: Any, columns: dict[str, list[Any]], labels: list[Any]) -> None:
+    frame = to_frame(reply(body))
+    assert plain(frame) == columns
+    assert list(frame.columns) == list(columns)
+    assert list(frame.index) == labels
+    assert frame.attrs == {}
+
+
+def test_row_numbers_from_0_are_no_labels() -> None:
+    assert isinstance(to_frame(reply({"a": {"0": 1, "1": 2}})).index, pd.RangeIndex)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"a": [1, 2], "b": [1]}, "Column 'a' has 2 values and column 'b' has 1"),
+        ({"columns": ["a", "b"], "data": [[1, 2], [1]]}, "Row 1 has 1 values for 2 columns"),
+        ({"columns": ["a"], "index": [0], "data": [[1], [2]]}, "1 row labels for 2 rows"),
+    ],
+)
+def test_columns_that_do_not_fit_together_are_refused(body: Any, words: str) -> None:
+    with pytest.raises(ProtocolError, match=words):
+        to_frame(reply(body))
+
+
+def test_columns_of_one_name_or_none_are_kept_and_told_apart() -> None:
+    names = ["a", "a", "", "", "a.1", "a"]
+    frame = to_frame(reply({"columns": names, "data": [[1, 2, 3, 4, 5, 6]]}))
+    assert plain(frame) == {"a": [1], "a.2": [2], "": [3], ".1": [4], "a.1": [5], "a.3": [6]}
+
+
+def test_of_a_column_that_stands_twice_in_a_record_the_last_wins_and_strict_refuses_it() -> None:
+    text = json.dumps({"error": None, "body": '[{"a": 1, "a": 2}]'})
+    assert plain(to_frame(text)) == {"a": [2]}
+    with pytest.raises(ProtocolError, match="'a' twice"):
+        to_frame(text, strict=True)
+
+
+# Types that nobody declared
+
+UTC = "datetime64[us, UTC]"
+DTYPES: dict[str, tuple[list[Any], str]] = {
+    "text": (["a", "b"], "string"),
+    "text that looks like numbers": (["007", "1E5", "NaN", "", " 1"], "string"),
+    "text with null": (["a", None], "string"),
+    "characters that terminals obey": (["\x00", "\x1b[31m", "\u202e"], "string"),
+    "integers": ([1, 2], "Int64"),
+    "integers with null": ([2**53 + 1, None], "Int64"),
+    "the largest of 64 bit": ([2**63 - 1, -(2**63)], "Int64"),
+    "beyond 64 bit": ([2**63, 2**64, None, 1], "object"),
+    "floats": ([0.1, 1.0], "float64"),
+    "floats with null": ([1.5, None], "float64"),
+    "integers and floats": ([1, 2.5, None], "float64"),
+    "integers that a float would change": ([2**53 + 1, 2.5], "object"),
+    "integers no float can hold": ([10**400, 2.5], "object"),
+    "truths": ([True, False], "boolean"),
+    "truths with null": ([True, None], "boolean"),
+    "truths and numbers": ([True, 1], "object"),
+    "nulls": ([None, None], "object"),
+    "mixed": ([1, "1"], "object"),
+    "nested": ([[1], {"a": 1}, None], "object"),
+    "dates": (["2024-02-29", None, "0001-01-01", "9999-12-31"], "datetime64[us]"),
+    "datetimes": (["2024-01-01T10:00", "2024-01-01T10:00:00", "2024-01-01T10:00:00.123456"], "datetime64[us]"),
+    "dates and datetimes": (["2024-01-01", "2024-01-01T10:00"], "datetime64[us]"),
+    "nanoseconds": (["2024-01-01T10:00:00.123456789", None], "datetime64[ns]"),
+    "offsets": (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+05:30", None], UTC),
+    "nanoseconds beyond their years": (["2024-01-01T10:00:00.123456789", "9999-12-31"], "string"),
+    "offsets and none": (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00"], "string"),
+    "a date and an offset": (["2024-01-01T10:00:00Z", "2024-01-01"], "string"),
+    "a day that does not exist": (["2024-01-01", "2023-02-29"], "string"),
+    "a month that does not exist": (["2024-13-01"], "string"),
+    "the year 0": (["0000-01-01"], "string"),
+    "before the year 1 in UTC": (["0001-01-01T00:00+05:00"], "string"),
+    "a leap second": (["2016-12-31T23:59:60Z"], "string"),
+    "hour 24": (["2024-01-01T24:00"], "string"),
+    "an offset of a day": (["2024-01-01T10:00+24:00"], "string"),
+    "a date and no text": (["2024-01-01", ""], "string"),
+    "dates with a blank between": (["2024-01-01 10:00"], "string"),
+    "dates with space around": (["2024-01-01 ", "2024-01-01"], "string"),
+    "basic dates": (["20240101"], "string"),
+    "months": (["2024-01"], "string"),
+    "dates of other kinds": (["01/02/2024", "1 May 2024", "today", "modified"], "string"),
+    "digits that are not ASCII": (["\uff12024-01-01"], "string"),
+}
+
+
+@pytest.mark.parametrize(("values", "dtype"), DTYPES.values(), ids=DTYPES)
+def test_a_column_gets_the_dtype_that_keeps_every_value(values: list[Any], dtype: str) -> None:
+    column = to_frame(reply([{"modified": value} for value in values]))["modified"]
+    assert str(column.dtype) == dtype
+    expected = [
+        value
+        if value is None or not dtype.startswith("datetime")
+        else pd.Timestamp(value).tz_convert("UTC")
+        if dtype == UTC
+        else pd.Timestamp(value)
+        for value in values
+    ]
+    found = plain(column.to_frame())["modified"]
+    assert found == expected
+    assert [type(value) for value in found if isinstance(value, bool)] == [bool] * sum(
+        isinstance(value, bool) for value in values
+    )
+
+
+CELLS = [
+    st.integers(-(2**80), 2**80),
+    st.integers(-100, 100),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+    st.text(),
+    st.none(),
+    st.lists(st.integers()),
+]
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_records_come_back_exactly(data: st.DataObject) -> None:
+    kinds = data.draw(st.dictionaries(st.text(), st.sampled_from(CELLS), min_size=1, max_size=4))
+    rows = data.draw(
+        st.lists(
+            st.fixed_dictionaries({name: kind | st.none() for name, kind in kinds.items()}), min_size=1, max_size=8
+        )
+    )
+    found = plain(to_frame(reply(rows)))
+    # A float column holds integers as floats, of the same value.
+    assert found == {name: [row[name] for row in rows] for name in rows[0]}
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
+def test_floats_keep_every_bit(values: list[float]) -> None:
+    column = to_frame(reply({"x": values, "y": values}))["x"]
+    assert column.to_numpy().tobytes() == np.array(values).tobytes()
+
+
+@given(st.lists(st.datetimes(timezones=st.none()) | st.dates(), min_size=1))
+def test_dates_of_every_year_come_back_exactly(values: list[dt.date]) -> None:
+    column = to_frame(reply({"x": [value.isoformat() for value in values]}))["x"]
+    whole = [value if isinstance(value, dt.datetime) else dt.datetime.combine(value, dt.time()) for value in values]
+    assert [value.to_pydatetime() for value in column] == whole
+
+
+def test_nan_is_null_with_one_warning_and_refused_if_strict() -> None:
+    text = json.dumps({"error": None, "body": '[{"a": 1, "b": NaN}, {"a": NaN, "b": 2.5}]'})
+    with pytest.warns(UserWarning, match="NaN") as caught:
+        frame = to_frame(text)
+    assert len(caught) == 1
+    assert plain(frame) == {"a": [1, None], "b": [None, 2.5]}
+    assert [str(dtype) for dtype in frame.dtypes] == ["Int64", "float64"]
+    with pytest.raises(ProtocolError, match="NaN"):
+        to_frame(text, strict=True)
+
+
+def test_half_a_surrogate_pair_is_replaced_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="surrogate"):
+        frame = to_frame(r'{"error": null, "body": "[{\"a\": \"x\\ud800\"}]"}')
+    assert plain(frame) == {"a": ["x\ufffd"]}
+
+
+# Types that are declared
+
+
+def declared(kind: str, values: list[Any], nullable: bool | None = True) -> bytes:
+    column = {"type": kind} if nullable is None else {"type": kind, "nullable": nullable}
+    rows = {str(row): value for row, value in enumerate(values)}
+    return reply({"schema": {"x": column}, "data": {"x": rows}, "retrievalTime": "2024-01-01T00:00:00Z"})
+
+
+DAY = pd.Timestamp("2024-03-01")
+DECLARED: dict[str, tuple[str, list[Any], str, list[Any]]] = {
+    "int32": ("int32", [1, -(2**31)], "int32", [1, -(2**31)]),
+    "int64": ("int64", [2**63 - 1], "int64", [2**63 - 1]),
+    "int64 written as float": ("int64", [3.0, 4], "int64", [3, 4]),
+    "bool": ("bool", [True, False], "bool", [True, False]),
+    "float64": ("float64", [1, 2.5], "float64", [1.0, 2.5]),
+    "str": ("str", ["007", "2024-01-01"], "string", ["007", "2024-01-01"]),
+    "bytes": ("bytes", ["é"], "object", ["é".encode()]),
+    "date": ("datetime.date", ["2024-03-01", "9999-12-31"], "datetime64[us]", [DAY, pd.Timestamp("9999-12-31")]),
+    "date written as datetime": ("datetime.date", ["2024-03-01T00:00:00.000Z"], "datetime64[us]", [DAY]),
+    "date written in milliseconds": ("datetime.date", [DAY.value // 10**6], "datetime64[us]", [DAY]),
+    "datetime": (
+        "np.datetime64[ns]",
+        ["2024-03-01T00:00:00.123456789"],
+        "datetime64[ns]",
+        [DAY + pd.Timedelta(123456789)],
+    ),
+    "datetime written in milliseconds": ("np.datetime64[ns]", [DAY.value // 10**6], "datetime64[ns]", [DAY]),
+}
+TWINS = {"int32": "Int32", "int64": "Int64", "bool": "boolean"}
+
+
+@pytest.mark.parametrize(("kind", "values", "dtype", "expected"), DECLARED.values(), ids=DECLARED)
+def test_a_declared_type_is_applied_as_declared(kind: str, values: list[Any], dtype: str, expected: list[Any]) -> None:
+    for nullable, holes, then in [
+        (False, [], dtype),
+        (None, [], dtype),
+        (True, [], TWINS.get(dtype, dtype)),
+        (True, [None], TWINS.get(dtype, dtype)),
+        (None, [None], TWINS.get(dtype, dtype)),
+    ]:
+        frame = to_frame(declared(kind, values + holes, nullable))
+        assert str(frame["x"].dtype) == then
+        assert plain(frame) == {"x": expected + holes}
+        assert frame.attrs == {"funcs": {"retrievalTime": "2024-01-01T00:00:00Z"}}
+        assert str(to_frame(declared(kind, NOTHING, nullable))["x"].dtype) == (
+            TWINS.get(dtype, dtype) if nullable else dtype
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("int32", 2**31),
+        ("int64", 2**63),
+        ("int64", 1.5),
+        ("int64", 1e300),
+        ("int64", "1"),
+        ("int64", True),
+        ("float64", "1.5"),
+        ("float64", 2**53 + 1),
+        ("float64", 10**400),
+        ("bool", 1),
+        ("bool", "true"),
+        ("str", 7),
+        ("bytes", 7),
+        ("datetime.date", "2024-02-30"),
+        ("datetime.date", "2024-01-01T10:00"),
+        ("datetime.date", 1_704_067_200_001),
+        ("datetime.date", 10**18),
+        ("datetime.date", 10**30),
+        ("datetime.date", [2024, 1, 1]),
+        ("np.datetime64[ns]", "9999-12-31"),
+        ("np.datetime64[ns]", "soon"),
+    ],
+)
+def test_a_value_that_does_not_fit_its_declared_type_is_named_with_its_column(kind: str, value: Any) -> None:
+    good = DECLARED[next(name for name, case in DECLARED.items() if case[0] == kind)][1][0]
+    with pytest.raises(ProtocolError) as caught:
+        to_frame(declared(kind, [good, None, value]))
+    assert "'x'" in caught.value.what
+    assert kind in caught.value.what
+    if type(value) is type(good):
+        assert str(value)[:20] in caught.value.what
+
+
+def test_a_null_where_none_is_declared_is_refused_and_the_caller_can_say_otherwise() -> None:
+    text = declared("int64", [1, None], nullable=False)
+    with pytest.raises(ProtocolError, match="'x' is declared as never null and has a null in row 1"):
+        to_frame(text)
+    assert plain(to_frame(text, schema={"x": "int64"})) == {"x": [1, None]}
+
+
+def test_an_unknown_declared_type_warns_and_the_column_is_left_as_read() -> None:
+    with pytest.warns(UserWarning, match="'x' as 'decimal'"):
+        frame = to_frame(declared("decimal", [1, None]))
+    assert str(frame["x"].dtype) == "Int64"
+
+
+def test_declared_columns_come_in_their_order_and_absent_ones_are_null() -> None:
+    schema = {"d": {"type": "datetime.date"}, "b": {"type": "str"}, "n": {"type": "int64"}}
+    frame = to_frame(reply({"schema": schema, "data": {"more": {"0": 1}, "b": {"0": "x"}}}))
+    assert plain(frame) == {"d": [None], "b": ["x"], "n": [None], "more": [1]}
+    assert [str(dtype) for dtype in frame.dtypes] == ["datetime64[us]", "string", "Int64", "Int64"]
+    empty = to_frame(reply({"schema": schema, "data": {}}))
+    assert [str(dtype) for dtype in empty.dtypes] == ["datetime64[us]", "string", "int64"]
+    assert len(empty) == 0
+
+
+@pytest.mark.parametrize("data", [TABLE, {"a": [1, 2], "b": ["x", "y"]}, json.dumps(TABLE)])
+def test_a_schema_may_stand_beside_any_table(data: Any) -> None:
+    frame = to_frame(reply({"schema": {"a": {"type": "int32"}}, "data": data}))
+    assert plain(frame) == {"a": [1, 2], "b": ["x", "y"]}
+    assert str(frame["a"].dtype) == "int32"
+
+
+def test_the_callers_schema_overrides_what_is_read() -> None:
+    frame = to_frame(reply([{"a": "2024-01-01", "b": 1}]), schema={"a": "str", "b": "float64"})
+    assert plain(frame) == {"a": ["2024-01-01"], "b": [1.0]}
+    with pytest.raises(ArgumentError, match=r"(?s)unknown type 'int46'.*Did you mean 'int64'"):
+        to_frame(reply([]), schema={"a": "int46"})
+
+
+def test_a_column_called_schema_or_body_is_a_column() -> None:
+    assert plain(to_frame(reply([{"schema": "x", "data": "y", "body": "z", "error": "w"}]))) == {
+        "schema": ["x"],
+        "data": ["y"],
+        "body": ["z"],
+        "error": ["w"],
+    }
+
+
+# Size
+
+
+def rows(count: int) -> bytes:
+    return reply(
+        [
+            {"Date": "2024-01-01", "At": "2024-01-01T10:00:00+01:00", "Brand": f"b{row % 60}", "n": row, "x": row / 7}
+            for row in range(count)
+        ]
+    )
+
+
+def test_time_grows_with_the_rows_and_no_faster() -> None:
+    took = {}
+    for count in (2_000, 16_000):
+        text = rows(count)
+        runs = []
+        for _ in range(3):
+            start = time.perf_counter()
+            to_frame(text)
+            runs.append(time.perf_counter() - start)
+        took[count] = min(runs)
+    assert took[16_000] < 8 * 3 * took[2_000]
