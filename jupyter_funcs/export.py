@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import datetime as dt
 import importlib.util
 import io
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 Format = Literal["table", "csv", "json", "parquet"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_CSV_SPECIAL = re.compile('[,"\r\n]')
 _GAP = "  "
 
 
@@ -157,14 +157,17 @@ def _table(frame: pd.DataFrame) -> bytes:
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
-    columns = [[_unarmed(name), *map(_csv_cell, cells)] for name, cells in _columns(frame)]
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(zip(*columns, strict=True))
-    return _bytes(file.getvalue())
+    columns = [[_csv_cell(cell) for cell in (name, *cells)] for name, cells in _columns(frame)]
+    lines = (",".join(row) or '""' for row in zip(*columns, strict=True))  # readers skip an empty line
+    return _bytes("".join(line + "\n" for line in lines))
 
 
-def _csv_cell(value: Any) -> Any:
-    return value if isinstance(value, int | float) else _unarmed(_text(value))
+def _csv_cell(value: Any) -> str:
+    if isinstance(value, int | float):
+        return str(value)
+    text = _unarmed(_text(value))
+    # The csv module does not quote a carriage return unless lines end in one.
+    return '"' + text.replace('"', '""') + '"' if _CSV_SPECIAL.search(text) else text
 
 
 def _unarmed(text: str) -> str:

@@ -1,0 +1,297 @@
+"""
+What is saved can be read back by others exactly, obeys nobody, and is written whole or not at all.
+
+Row 95 of the catalogue of faults is among the CSV cases.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_funcs.errors import ArgumentError, ConfigError
+from jupyter_funcs.export import save
+from jupyter_funcs.frame import to_frame
+
+ROWS = [
+    {"Date": "2024-01-01", "At": "2024-01-01T10:00:00+01:00", "Brand": "Ä", "n": 2**53 + 1, "x": 0.1, "ok": True},
+    {"Date": None, "At": None, "Brand": None, "n": None, "x": None, "ok": None},
+]
+ODD = [{"big": 2**70, "nested": {"a": [1, None]}, "mixed": 1}, {"big": None, "nested": None, "mixed": "é"}]
+FORMATS = ["table", "csv", "json", "parquet"]
+needs_pyarrow = pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="pyarrow is not installed")
+
+
+def frame_of(rows: Any) -> pd.DataFrame:
+    return to_frame(json.dumps(rows))
+
+
+def saved(frame: pd.DataFrame, form: Any) -> str:
+    stream = io.StringIO()
+    save(frame, stream, form)
+    return stream.getvalue()
+
+
+# CSV
+
+
+def test_csv_holds_dates_as_days_numbers_whole_and_nothing_for_null() -> None:
+    assert saved(frame_of(ROWS), "csv") == (
+        "Date,At,Brand,n,x,ok\n2024-01-01,2024-01-01T09:00:00+00:00,Ä,9007199254740993,0.1,True\n,,,,,\n"
+    )
+    assert saved(frame_of(ODD), "csv") == ('big,nested,mixed\n1180591620717411303424,"{""a"": [1, null]}",1\n,,é\n')
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+1", "'+1"),
+        ("-1", "'-1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("\0=1", "'=1"),
+        ("a\0b", "ab"),
+        ("a=1", "a=1"),
+        ("", ""),
+        ('"=1', '"=1'),
+        ("two\nlines, and a comma", "two\nlines, and a comma"),
+    ],
+)
+def test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers(cell: str, written: str) -> None:
+    frame = pd.DataFrame({cell: pd.Series([cell], dtype="string"), "mixed": pd.Series([cell], dtype=object)})
+    assert list(csv.reader(io.StringIO(saved(frame, "csv"), newline=""))) == [[written, "mixed"], [written, written]]
+
+
+def test_csv_of_one_column_keeps_the_rows_without_a_value() -> None:
+    assert saved(frame_of([{"a": "x"}, {"a": None}]), "csv") == 'a\nx\n""\n'
+
+
+def test_csv_numbers_are_never_touched() -> None:
+    frame = pd.DataFrame({"a": [-1], "b": [-0.5], "c": pd.Series([-(2**70)], dtype=object), "d": [-1e300]})
+    assert saved(frame, "csv") == f"a,b,c,d\n-1,-0.5,{-(2**70)},-1e+300\n"
+
+
+@given(st.lists(st.tuples(st.text(), st.integers(), st.floats(allow_nan=False)), min_size=1))
+def test_csv_reads_back_exactly(rows: list[tuple[str, int, float]]) -> None:
+    frame = pd.DataFrame(
+        {
+            name: pd.Series(list(values), dtype=object)
+            for name, values in zip("tif", zip(*rows, strict=True), strict=True)
+        }
+    )
+    _, *found = csv.reader(io.StringIO(saved(frame, "csv"), newline=""))
+    for (text, whole, number), cells in zip(rows, found, strict=True):
+        assert cells[0] in {text.replace("\0", ""), "'" + text.replace("\0", "")}
+        assert int(cells[1]) == whole
+        assert float(cells[2]) == number
+
+
+# JSON
+
+
+@pytest.mark.parametrize("rows", [ROWS, ODD, [], [{"Date": "2024-01-01T00:00:00.5"}], [{"a": {"b": [{"c": 2**70}]}}]])
+def test_json_is_the_records_and_reads_back_as_the_same_frame(rows: list[dict[str, Any]]) -> None:
+    frame = frame_of(rows)
+    text = saved(frame, "json")
+    again = to_frame(text)
+    pd.testing.assert_frame_equal(again, frame)
+    assert text.count("\n") == (len(rows) + 2 if rows else 1)
+
+
+def test_json_is_valid_for_any_data() -> None:
+    frame = pd.DataFrame(
+        {
+            "floats": [np.inf, np.nan],
+            "text": pd.Series(["\ud800", "\x00"], dtype=object),
+            "nested": [{"a": float("nan"), 1: (np.int64(2), {3})}, np.array([1.5, np.inf])],
+            "times": [pd.Timestamp("2024-01-01"), b"\xff"],
+            "spans": pd.to_timedelta([1, 2], unit="h"),
+            "kinds": pd.Categorical(["x", None]),
+        }
+    )
+    read = json.loads(saved(frame, "json"), parse_constant=pytest.fail)
+    assert read == [
+        {
+            "floats": None,
+            "text": "\ufffd",
+            "nested": {"a": None, "1": [2, [3]]},
+            "times": "2024-01-01T00:00:00",
+            "spans": "0 days 01:00:00",
+            "kinds": "x",
+        },
+        {
+            "floats": None,
+            "text": "\x00",
+            "nested": [1.5, None],
+            "times": "\ufffd",
+            "spans": "0 days 02:00:00",
+            "kinds": None,
+        },
+    ]
+
+
+def test_json_times_are_days_only_where_all_are_at_midnight() -> None:
+    frame = pd.DataFrame(
+        {"d": pd.to_datetime(["2024-01-01", None]), "t": pd.to_datetime(["2024-01-01T00:00", "2024-01-01T10:00"])}
+    )
+    assert [list(row.values()) for row in json.loads(saved(frame, "json"))] == [
+        ["2024-01-01", "2024-01-01T00:00:00"],
+        [None, "2024-01-01T10:00:00"],
+    ]
+
+
+# Parquet
+
+
+@needs_pyarrow
+def test_parquet_reads_back_with_the_same_types_and_attrs(tmp_path: Path) -> None:
+    frame = frame_of(ROWS)
+    frame.attrs["funcs"] = {"function": "Get Panels", "args": {}, "seconds": 0.5}
+    save(frame, tmp_path / "a.parquet", "parquet")
+    again = pd.read_parquet(tmp_path / "a.parquet")
+    pd.testing.assert_frame_equal(again, frame)
+    assert again.attrs == frame.attrs
+
+
+@needs_pyarrow
+def test_parquet_takes_any_data_and_any_attrs() -> None:
+    frame = pd.DataFrame(
+        {
+            "big": pd.Series([2**70, None], dtype=object),
+            "mixed": [1, "a"],
+            "text": pd.Series(["\ud800", None], dtype=object),
+            "nested": [{"a": 1}, None],
+        }
+    )
+    frame.attrs = {"funcs": {"odd": object(), "nan": float("nan"), "number": np.float64(1.5)}}
+    before = frame.copy()
+    stream = io.BytesIO()
+    save(frame, stream, "parquet")
+    again = pd.read_parquet(stream)
+    assert again["big"][0] == str(2**70)
+    assert list(again["mixed"]) == ["1", "a"]
+    assert again["text"][0] == "\ufffd"
+    assert again["nested"][0] == {"a": 1}
+    assert again.attrs["funcs"]["number"] == 1.5
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_parquet_without_pyarrow_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(ConfigError, match="pip install pyarrow"):
+        save(frame_of(ROWS), tmp_path / "a.parquet", "parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Table
+
+
+def test_a_table_shows_every_column_aligned_numbers_to_the_right() -> None:
+    frame = frame_of([{"Brand": "a", "Spend": 10.5, "n": 1}, {"Brand": "long", "Spend": None, "n": 100}])
+    assert saved(frame, "table") == (
+        "Brand  Spend    n\n"
+        "a       10.5    1\n"
+        "long          100\n"
+    )  # fmt: skip
+    wide = saved(frame_of([{f"column {place}": "x" * 60 for place in range(50)}] * 200), "table")
+    assert len(wide.splitlines()) == 201
+    assert "..." not in wide
+
+
+def test_a_table_holds_nothing_that_a_terminal_would_obey() -> None:
+    text = saved(frame_of([{"\x1b[31m": "a\nb\x1b]0;title\x07\u202e", "n": {"x": "\x1b"}}]), "table")
+    assert len(text.splitlines()) == 2
+    assert all(char.isprintable() for char in text.replace("\n", ""))
+
+
+# Labels, streams and files
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_row_labels_are_kept(form: str) -> None:
+    frame = to_frame('{"a": {"x": 1, "y": 2}}')
+    assert "x" in saved(frame, form)
+    assert "index" in saved(frame, form)
+    assert "index" not in saved(frame.reset_index(drop=True), form)
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_streams_of_text_and_of_bytes_get_the_same(form: Any) -> None:
+    stream = io.BytesIO()
+    save(frame_of(ROWS), stream, form)
+    assert stream.getvalue().decode() == saved(frame_of(ROWS), form)
+
+
+@needs_pyarrow
+def test_parquet_goes_beneath_a_text_stream_where_there_is_one() -> None:
+    beneath = io.BytesIO()
+    stream = io.TextIOWrapper(beneath)
+    save(frame_of(ROWS), stream, "parquet")
+    assert beneath.getvalue()[:4] == b"PAR1"
+    with pytest.raises(ConfigError, match="Parquet is bytes"):
+        save(frame_of(ROWS), io.StringIO(), "parquet")
+
+
+@pytest.mark.parametrize("rows", [[], [{}], {"a": []}, ROWS])
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_format_takes_every_frame(form: Any, rows: Any, tmp_path: Path) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    save(frame_of(rows), tmp_path / "out", form)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_file_is_replaced_whole_and_a_link_to_it_stays(tmp_path: Path) -> None:
+    file, link = tmp_path / "a.csv", tmp_path / "link.csv"
+    file.write_text("old")
+    link.symlink_to(file)
+    save(frame_of([{"a": 1}]), link, "csv")
+    assert link.is_symlink()
+    assert file.read_text() == "a\n1\n"
+    umask = os.umask(0)
+    os.umask(umask)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~umask
+
+
+def test_when_writing_fails_the_old_file_stays_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(ConfigError, match="No space left"):
+        save(frame_of(ROWS), file, "csv")
+    assert file.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("place", ["absent/a.csv", "file/a.csv", "."])
+def test_a_place_that_cannot_be_written_is_named(place: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError) as caught:
+        save(frame_of(ROWS), tmp_path / place, "csv")
+    assert str((tmp_path / place).resolve()) in caught.value.what
+    assert len(caught.value.lines) == 2
+
+
+def test_an_unknown_format_is_named() -> None:
+    with pytest.raises(ArgumentError, match="'xlsx'"):
+        save(frame_of(ROWS), io.StringIO(), "xlsx")  # type: ignore[arg-type]
