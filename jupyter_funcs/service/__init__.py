@@ -8,12 +8,16 @@ synthetic data; `create_app` and `function` serve functions of one's own. All ar
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .app import create_app
     from .demo import Embedded, embedded
     from .registry import function
+
+# Who wants the log attaches a handler; without one, a failed function's stack trace would land in the notebook.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = ["Embedded", "create_app", "embedded", "function"]
 

@@ -1,4 +1,4 @@
-"""The ASGI application: the wire of SERVICE.md 1, and an answer in words for each thing that can be wrong with a request."""
+"""The ASGI application: the wire of SERVICE.md 1, and an answer in words to each request that is wrong."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.to_thread
 import msgspec
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response

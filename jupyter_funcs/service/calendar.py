@@ -54,10 +54,10 @@ class Window:
 
     Attributes
     ----------
-    start, end
-        The first and last day added up, both inclusive.
     to_date
         Whether it is the period to date, and not the whole period.
+    start, end
+        The first and last day added up, both inclusive.
     is_current
         Whether its period is the current quarter.
     compared_label
@@ -102,7 +102,7 @@ def periods(fiscal_year_end: str, first: date, last: date, is_reported: Callable
     return tuple(found)
 
 
-def windows(
+def windows(  # noqa: PLR0913 - the facts that decide the rows, none of which has a default
     calendar: Sequence[Period], first: date, last: date, *, lookback: int, to_date: bool, reported: bool
 ) -> list[Window]:
     """

@@ -63,26 +63,27 @@ class Profile:
 _GOODS, _STAPLES, _MEDIA = "Consumer Discretionary", "Consumer Staples", "Communication Services"
 
 # fmt: off
+# ruff: noqa: E501 - a company a row
 PROFILES = tuple(sorted((
     Profile("NVRA US EQUITY", "Nuvarelle Outfitters", _GOODS, "Apparel Retail", _RETAIL, ("Nuvarelle", "Fennloft", "Tidewisp"), "gifts", 26000, 6400, 20),
     Profile("QLMK US EQUITY", "Quillmarsk Home", _GOODS, "Home Furnishings", _RETAIL, ("Quillmarsk", "Ostrelle Rooms"), "gifts", 9000, 9800, 24),
     Profile("ZPLN US EQUITY", "Zeppelune Toys", _GOODS, "Leisure Products", _RETAIL, ("Zeppelune", "Kiddlorn"), "gifts", 8000, 4200, 22),
     Profile("VRDU US EQUITY", "Verdalune Beauty", _GOODS, "Specialty Retail", _RETAIL, ("Verdalune", "Pomelisse", "Skarabelle"), "gifts", 15000, 5100, 23),
     Profile("TVWK US EQUITY", "Torvenwisk Outdoor", _GOODS, "Leisure Products", _RETAIL, ("Torvenwisk", "Cragmossa"), "summer", 7000, 8800, 25),
-    Profile("GMRQ US EQUITY", "Glimmerost Jewelry", _GOODS, "Specialty Retail", _RETAIL, ("Glimmerost", "Opalquay"), "gifts", 3500, 17500, 26),
+    Profile("GMRQ US EQUITY", "Glimmerost Jewelry", _GOODS, "Specialty Retail", _RETAIL, ("Glimmerost", "Opalquay"), "gifts", 3500, 14500, 26),
     Profile("OKHM US EQUITY", "Oakenhulm Hardware", _GOODS, "Home Improvement", _RETAIL, ("Oakenhulm", "Naildrift"), "summer", 18000, 7600, 19),
     Profile("PXOR US EQUITY", "Pixelorne Electronics", _GOODS, "Consumer Electronics", _DECEMBER, ("Pixelorne", "Voltarelle"), "gifts", 9500, 14200, 33),
     Profile("BVQS US EQUITY", "Bravoquesa Grill Group", _GOODS, "Restaurants", _DECEMBER, ("Bravoquesa", "Salsandro", "Wokandine"), "meals", 34000, 1650, 30),
     Profile("MCHQ US EQUITY", "Mochandrel Coffee", _GOODS, "Restaurants", _SEPTEMBER, ("Mochandrel", "Beanwhistle", "Steepandra"), "meals", 42000, 780, 38),
     Profile("PZQN US EQUITY", "Pizzolune Kitchens", _GOODS, "Restaurants", _DECEMBER, ("Pizzolune", "Crustavio"), "meals", 21000, 2350, 28),
     Profile("CLQM US EQUITY", "Cluckmoor Foods", _GOODS, "Restaurants", _SEPTEMBER, ("Cluckmoor", "Wingarden Row"), "meals", 27000, 1420, 52),
-    Profile("DGVN US EQUITY", "Doughvane Bakeries", _GOODS, "Restaurants", _JUNE, ("Doughvane", "Crumbelisk"), "meals", 14000, 960, 41),
+    Profile("DGVN US EQUITY", "Doughvane Bakeries", _GOODS, "Restaurants", _JUNE, ("Doughvane", "Crumbelisk", "Loafandrel"), "meals", 14000, 960, 41),
     Profile("GVSA US EQUITY", "Greenvossa Markets", _STAPLES, "Grocery Retail", _RETAIL, ("Greenvossa", "Rootandrel", "Vossa Express"), "grocery", 46000, 5200, 18),
     Profile("HVSQ US EQUITY", "Harvistelle Grocers", _STAPLES, "Grocery Retail", _DECEMBER, ("Harvistelle", "Pantriola", "Corner Harvist"), "grocery", 38000, 4600, 51),
     Profile("BKQU US EQUITY", "Bulkandry Clubs", _STAPLES, "Warehouse Clubs", _JUNE, ("Bulkandry", "Bulkandry Fuel"), "grocery", 24000, 11800, 35),
-    Profile("SKVD US EQUITY", "Skyvandrel Airlines", "Industrials", "Airlines", _DECEMBER, ("Skyvandrel", "Jetmoorish"), "travel", 5200, 19600, 21),
-    Profile("LDQM US EQUITY", "Lodgemoor Stays", _GOODS, "Hotels", _DECEMBER, ("Lodgemoor", "Innastrelle", "Suitelorn"), "travel", 6800, 18200, 36),
-    Profile("CRVX US EQUITY", "Crescovane Cruises", _GOODS, "Cruises", _SEPTEMBER, ("Crescovane", "Tidelorne"), "travel", 2600, 19800, 44),
+    Profile("SKVD US EQUITY", "Skyvandrel Airlines", "Industrials", "Airlines", _DECEMBER, ("Skyvandrel", "Jetmoorish"), "travel", 5200, 15600, 21),
+    Profile("LDQM US EQUITY", "Lodgemoor Stays", _GOODS, "Hotels", _DECEMBER, ("Lodgemoor", "Innastrelle", "Suitelorn"), "travel", 6800, 14200, 36),
+    Profile("CRVX US EQUITY", "Crescovane Cruises", _GOODS, "Cruises", _SEPTEMBER, ("Crescovane", "Tidelorne"), "travel", 2600, 13900, 44),
     Profile("STMQ US EQUITY", "Streamorelle Media", _MEDIA, "Streaming", _DECEMBER, ("Streamorelle", "Tunavox", "Reelandry"), "digital", 29000, 1290, 27),
     Profile("QSTX US EQUITY", "Questorame Games", _MEDIA, "Interactive Entertainment", _JUNE, ("Questorame", "Pawnlight", "Dragonelle Online"), "digital", 12000, 2180, 34),
     Profile("GLRX US EQUITY", "Glidarro Mobility", "Industrials", "Ride Sharing", _DECEMBER, ("Glidarro", "Glidarro Eats", "Scootelisk"), "meals", 31000, 2480, 32),
@@ -101,25 +102,7 @@ REPORTS = (
 )
 
 
-def reference() -> Reference:
-    """Give the demo's reference data."""
-    return Reference(
-        panels=PANELS,
-        companies=[profile.company for profile in PROFILES],
-        brands=BRANDS,
-        kpis=_kpis(),
-        reports=REPORTS,
-        calendars={profile.symbol: periods(profile) for profile in PROFILES},
-    )
-
-
-def periods(profile: Profile) -> tuple[calendar.Period, ...]:
-    """Give the fiscal quarters of a company."""
-    after = timedelta(days=profile.reports_after_days)
-    return calendar.periods(profile.fiscal_year_end, FIRST_DAY, LAST_DAY, is_reported=lambda end: end + after <= TODAY)
-
-
-def _kpis() -> list[Kpi]:
+def _kpis() -> tuple[Kpi, ...]:
     """Give two KPIs a company and panel, and one a brand where a company has several; the first is the primary one."""
     kpis: list[Kpi] = []
     for panel in PANELS:
@@ -140,4 +123,25 @@ def _kpis() -> list[Kpi]:
                         covered, primary,
                     )
                 )  # fmt: skip
-    return kpis
+    return tuple(kpis)
+
+
+KPIS = _kpis()
+
+
+def reference() -> Reference:
+    """Give the demo's reference data."""
+    return Reference(
+        panels=PANELS,
+        companies=[profile.company for profile in PROFILES],
+        brands=BRANDS,
+        kpis=KPIS,
+        reports=REPORTS,
+        calendars={profile.symbol: periods(profile) for profile in PROFILES},
+    )
+
+
+def periods(profile: Profile) -> tuple[calendar.Period, ...]:
+    """Give the fiscal quarters of a company."""
+    after = timedelta(days=profile.reports_after_days)
+    return calendar.periods(profile.fiscal_year_end, FIRST_DAY, LAST_DAY, is_reported=lambda end: end + after <= TODAY)

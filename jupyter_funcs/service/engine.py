@@ -3,6 +3,7 @@ The engine: owns the connection to the tables, and executes one expression at a 
 
 Functions are written against unbound ibis tables, so that only this room knows that DuckDB answers them.
 """
+# ruff: noqa: PLC0415 - ibis and DuckDB load on the first run: a listing does without
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ class Engine:
                     backend.create_table(name, table)
                 self._backend = backend
             if cards and not self._has_cards:
-                self._backend.read_parquet(str(self._cards()), table_name="cards")
+                # A view of the database's own: ibis would make a temporary one, which other cursors do not see.
+                path = str(self._cards()).replace("'", "''")
+                self._backend.con.execute(f"CREATE VIEW cards AS FROM read_parquet('{path}')")
                 self._has_cards = True
             return self._backend
 
@@ -123,10 +126,7 @@ class Call:
 
         backend, cursor = self._engine.connect()
         try:
-            with self._lock:
-                if self.cancelled:
-                    raise CallCancelledError
-                self._cursor = cursor
+            self._begin(cursor)
             for table in expression.op().find(ops.InMemoryTable):
                 # Registered on the cursor, so that it ends with the call.
                 cursor.register(table.name, table.data.to_pyarrow(table.schema))
@@ -141,6 +141,12 @@ class Call:
             with self._lock:
                 self._cursor = None
             cursor.close()
+
+    def _begin(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        with self._lock:
+            if self.cancelled:
+                raise CallCancelledError
+            self._cursor = cursor
 
     def cancel(self) -> None:
         """Stop the query as soon as it can be; returns at once."""

@@ -1,29 +1,97 @@
 """
 The built-in functions (SERVICE.md 2 and 3): what each takes and says, each a few lines over `queries`.
 
-Docstrings and help texts are what analysts read in the listing, so they speak to them.
+Docstrings and help texts are what analysts read in the listing and in its forms, so they speak to them.
 """
-# ruff: noqa: N803, PLC0415 - parameters carry their wire names; ibis loads on the first run, not with the listing
+# ruff: noqa: N803 - parameters carry their wire names
+# ruff: noqa: PLC0415 - queries loads ibis, which a listing does without
 
 from __future__ import annotations
 
-from datetime import date  # noqa: TC003 - read from the annotations when a function is published
-from typing import TYPE_CHECKING, Annotated, Literal
+from collections.abc import Mapping  # noqa: TC003 - with the annotations below, read when a function is published
+from datetime import date  # noqa: TC003
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from .parameters import AtLeastOne, Between, Help, ListedBy, TypeCode
+from . import companies
+from .parameters import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from .reference import Reference
 from .registry import function
+from .words import listed
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from .engine import Call
 
+PANEL_DATA, REPORTS = "Demo panel data", "Demo reports"
 
-PANELS, REPORTS = "Demo panels", "Demo reports"
+YesNo = Literal["Yes", "No"]
+Dimension = Literal["Age Group", "Region", "Brand"]
+Unit = Literal["day", "week", "month", "quarter"]
+
+REPORT_BRANDS = tuple(
+    brand.name for brand in companies.BRANDS if any(brand.symbol in report.symbols for report in companies.REPORTS)
+)
+
+Panel = Annotated[
+    str,
+    TypeCode.PANEL,
+    Help("The panel data set to read."),
+    ListedBy("Use function 'Get Panels' to get list of available panels.", Reference.panel),
+]
+Symbol = Annotated[
+    str,
+    TypeCode.SYMBOL,
+    Help("The company, as <ticker> <region> EQUITY, or its ticker alone."),
+    ListedBy("Use function 'Get Universe' to get list of available symbols.", Reference.symbol),
+]
+Brands = Annotated[
+    list[str],
+    Help("One or more brands; several are added up unless Dimensions has Brand."),
+    ListedBy("Use function 'Get Panel Dimensions' to get list of available brands.", Reference.brand),
+]
+Dimensions = Annotated[list[Dimension], Help("What to break the result down by; columns come in the order given.")]
+Growth = Annotated[YesNo, Help("Whether to add a growth column after each measure, as a fraction.")]
+
+_SYMBOL_OR_BRAND = AtLeastOne(("Symbol", "Brand"))
 
 
-@function(asset=PANELS, group="Reference", name="Get Panels")
+def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
+    """Require that the brands of a call are the symbol's (SERVICE.md 3)."""
+    symbol, brands = values.get("Symbol"), values.get("Brand")
+    if not (symbol and brands):
+        return {}
+    foreign = [brand for brand in brands if reference.owner(brand) != symbol]
+    if not foreign:
+        return {}
+    own = listed(reference.owned([symbol]))
+    return {"Brand": [f"Brand {listed(foreign)} is not a brand of {symbol}. Its brands are {own}."]}
+
+
+def one_calendar(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
+    """Require that the brands of a call share one fiscal calendar (SERVICE.md 3)."""
+    brands = values.get("Brand")
+    if values.get("Symbol") or not brands:
+        return {}
+    ends = {brand: reference.fiscal_year_end(reference.owner(brand)) for brand in brands}
+    if len(set(ends.values())) == 1:
+        return {}
+    named = ", ".join(f"'{brand}' ({end})" for brand, end in ends.items())
+    return {"Brand": [f"Brands have different fiscal year ends: {named}. Run those of one fiscal year end at a time."]}
+
+
+def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
+    """Require that the brands of a call are the report's."""
+    if not ("report_id" in values and values.get("brands")):
+        return {}
+    own = reference.owned(reference.report(values["report_id"]).symbols)
+    foreign = [brand for brand in values["brands"] if brand not in own]
+    if not foreign:
+        return {}
+    return {"brands": [f"Brand {listed(foreign)} is not in report {values['report_id']}. It has {listed(own)}."]}
+
+
+@function(asset=PANEL_DATA, group="Reference", name="Get Panels")
 def get_panels(call: Call) -> ir.Table:
     """List the panel data sets that the other functions read (synthetic demo data)."""
     from . import queries
@@ -31,12 +99,123 @@ def get_panels(call: Call) -> ir.Table:
     return queries.panels(call)
 
 
-@function(asset=PANELS, group="Reference", name="Get Universe")
+@function(asset=PANEL_DATA, group="Reference", name="Get Universe")
 def get_universe(call: Call) -> ir.Table:
-    """List the companies by symbol, with sector, industry and the end of the fiscal year (synthetic demo data)."""
+    """List the companies by symbol, with sector, industry and fiscal year end (synthetic demo data)."""
     from . import queries
 
     return queries.universe(call)
 
 
-FUNCTIONS = (get_panels, get_universe)
+@function(asset=PANEL_DATA, group="Reference", name="Get Panel Dimensions")
+def get_panel_dimensions(
+    call: Call,
+    PanelName: Panel,
+    Dimensions: Annotated[list[Dimension], Help("The dimensions to list; several give their combinations.")],
+) -> ir.Table:
+    """List the values that the dimensions of a panel take: Merchant, Generation, Region (synthetic demo data)."""
+    from . import queries
+
+    return queries.panel_dimensions(call, PanelName, Dimensions)
+
+
+@function(asset=PANEL_DATA, group="Panel data", name="Get Panel Daily", rules=(_SYMBOL_OR_BRAND, brands_of_symbol))
+def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
+    call: Call,
+    PanelName: Panel,
+    Symbol: Symbol | None = None,
+    Brand: Brands | None = None,
+    PoPGrowth: Growth = "No",
+    PoPLookback: Annotated[int, Help("How many years back growth compares; a year is 364 days."), Between(1, 50)] = 1,
+    Dimensions: Dimensions | None = None,
+) -> ir.Table:
+    """Give the card spend of a company or of brands by day (synthetic demo data)."""
+    from . import queries
+
+    lookback = PoPLookback if PoPGrowth == "Yes" else None
+    return queries.panel_daily(call, queries.Selection(PanelName, Symbol, Brand or []), Dimensions or [], lookback)
+
+
+@function(
+    asset=PANEL_DATA, group="Panel data", name="Get Panel FQ", rules=(_SYMBOL_OR_BRAND, brands_of_symbol, one_calendar)
+)
+def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
+    call: Call,
+    PanelName: Panel,
+    Symbol: Symbol | None = None,
+    Brand: Brands | None = None,
+    PoPGrowth: Growth = "No",
+    PoPLookback: Annotated[int, Help("How many fiscal years back growth compares."), Between(1, 50)] = 1,
+    Dimensions: Dimensions | None = None,
+    UseReportedForCurrentPeriod: Annotated[
+        YesNo,
+        Help(
+            "Which quarter is marked as current: with Yes the earliest that the company has not reported yet, "
+            "with No the one that contains the last day of data."
+        ),
+    ] = "Yes",
+    PeriodToDate: Annotated[
+        YesNo,
+        Help("Whether to add a row to date for each quarter: over as many days as the running quarter has so far."),
+    ] = "No",
+) -> ir.Table | list[Any]:
+    """Give the card spend of a company or of brands by fiscal quarter (synthetic demo data)."""
+    from . import queries
+
+    return queries.panel_fq(
+        call,
+        queries.Selection(PanelName, Symbol, Brand or []),
+        Dimensions or [],
+        PoPLookback if PoPGrowth == "Yes" else None,
+        to_date=PeriodToDate == "Yes",
+        reported=UseReportedForCurrentPeriod == "Yes",
+    )
+
+
+@function(asset=PANEL_DATA, group="Company data", name="Get KPIs")
+def get_kpis(
+    call: Call,
+    Symbol: Symbol,
+    PanelName: Panel | None = None,
+    PrimaryOnly: Annotated[YesNo, Help("Whether to list only the main KPI of the company in each panel.")] = "Yes",
+) -> ir.Table:
+    """List the figures that a company reports and that a panel follows (synthetic demo data)."""
+    from . import queries
+
+    return queries.kpis(call, Symbol, PanelName, primary_only=PrimaryOnly == "Yes")
+
+
+@function(asset=REPORTS, group="Reports", name="Get Report", rules=(brands_of_report,))
+def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
+    call: Call,
+    report_id: Annotated[
+        str,
+        Options(tuple(report.id for report in companies.REPORTS)),
+        Help(f"The saved report: {'; '.join(f'{report.id} {report.title}' for report in companies.REPORTS)}."),
+    ],
+    report_time_unit: Annotated[Unit, Help("The time unit of the series; a week starts on Monday.")] = "month",
+    report_time_after: Annotated[date | None, Help("The first day to include.")] = None,
+    shopper_generation: Annotated[
+        str | None, Options(companies.GENERATIONS), Help("Only the spend of this age group.")
+    ] = None,
+    brands: Annotated[list[str] | None, Options(REPORT_BRANDS), Help("Only these brands of the report.")] = None,
+) -> ir.Table:
+    """Give the spend series of a saved report (synthetic demo data)."""
+    from . import queries
+
+    report = call.reference.report(report_id)
+    return queries.report(
+        call, report, report_time_unit, after=report_time_after, generation=shopper_generation, brands=brands or []
+    )
+
+
+FUNCTIONS = (
+    get_panels,
+    get_universe,
+    get_panel_dimensions,
+    get_panel_daily,
+    get_panel_fq,
+    get_kpis,
+    get_report,
+)
+"""All built-in functions, in the order of the listing."""

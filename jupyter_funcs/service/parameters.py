@@ -11,7 +11,8 @@ import enum
 import re
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from .words import did_you_mean, listed, quoted
 
@@ -61,6 +62,13 @@ class ListedBy:
 
 
 @dataclass(frozen=True, slots=True)
+class Options:
+    """The values that are taken, where they are known only when the function is published; else write `Literal`."""
+
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Between:
     """The bounds of an integer, both inclusive."""
 
@@ -70,12 +78,12 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class AtLeastOne:
-    """A rule over parameters: at least one of `names` is needed. `kinds` of rules are called like this one."""
+    """A rule over parameters: at least one of `names` is needed."""
 
     names: tuple[str, ...]
 
-    def __call__(self, values: Mapping[str, Any], given: frozenset[str], _reference: Any) -> dict[str, list[str]]:
-        """Give the errors of a call: `values` holds the valid arguments, `given` the names of all that were sent."""
+    def __call__(self, _values: Mapping[str, Any], given: frozenset[str], _reference: Any) -> dict[str, list[str]]:
+        """Give the errors of a call, of which `given` names all the arguments that were sent."""
         if given.intersection(self.names):
             return {}
         # The empty key: the error belongs to no single argument.
@@ -117,20 +125,21 @@ class Parameter:
     @classmethod
     def from_signature(cls, parameter: inspect.Parameter, annotation: Any) -> Parameter:
         """Read a parameter from a Python function's signature; raises `TypeError` for an annotation not understood."""
-        base, *markers = [annotation.__origin__, *annotation.__metadata__] if _annotated(annotation) else [annotation]
+        base, markers = _unwrapped(annotation)
         many = get_origin(base) is list
-        item = get_args(base)[0] if many else base
-        options = get_args(item) if get_origin(item) is Literal else ()
-        kind = str if options else _KINDS.get(item)
-        if kind is None:
+        item, own = _unwrapped(get_args(base)[0]) if many else (base, [])
+        by_type = {type(marker): marker for marker in (*own, *markers)}
+        options = by_type[Options].values if Options in by_type else ()
+        if get_origin(item) is Literal:
+            options, item = get_args(item), str
+        if item not in _NAMES:
             wanted = "str, int, date, Literal['…'], list[…] or Annotated[…] of these"
             raise TypeError(f"Parameter {parameter.name} is annotated {annotation!r}; write {wanted}.")
-        by_type = {type(marker): marker for marker in markers}
         required = parameter.default is parameter.empty
-        code = TypeCode.LIST if many else TypeCode.INTEGER if kind is int else TypeCode.TEXT
+        code = TypeCode.LIST if many else TypeCode.INTEGER if item is int else TypeCode.TEXT
         return cls(
             name=parameter.name,
-            type=kind,
+            type=item,
             code=by_type.get(TypeCode, code),
             required=required,
             default=None if required else parameter.default,
@@ -173,7 +182,8 @@ class Parameter:
             items = [item for item in value if not is_absent(item)]
         else:
             items = [value]
-        read, errors = [], []
+        read: list[Any] = []
+        errors: list[str] = []
         for item in items:
             if len(errors) == _MOST_NAMED:
                 errors.append("Further values were not looked at.")
@@ -241,10 +251,17 @@ def is_absent(value: Any) -> bool:
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
-def _annotated(annotation: Any) -> bool:
-    return hasattr(annotation, "__metadata__")
+def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
+    """Take `Annotated` and `… | None` off an annotation; give what is inside and the markers, the outermost last."""
+    if get_origin(annotation) is Annotated:
+        inner, markers = _unwrapped(annotation.__origin__)
+        return inner, [*markers, *annotation.__metadata__]
+    if get_origin(annotation) in (Union, UnionType):
+        inner = [each for each in get_args(annotation) if each is not NoneType]
+        if len(inner) == 1:
+            return _unwrapped(inner[0])
+    return annotation, []
 
 
-_KINDS: dict[Any, type[str | int | date]] = {str: str, int: int, date: date}
 _NAMES = {str: "text", int: "a whole number", date: "a date"}
 _JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}

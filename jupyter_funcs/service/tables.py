@@ -1,8 +1,9 @@
 """The reference data as tables, for expressions to read."""
+# ruff: noqa: PLC0415 - ibis and pyarrow load on the first run: a listing does without
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +40,7 @@ def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
     import ibis
     import pyarrow as pa
 
-    rows = {
+    rows: dict[str, list[tuple[Any, ...]]] = {
         "panels": [(each.name, each.provider) for each in reference.panels],
         "companies": [
             (each.symbol, each.name, each.sector, each.industry, each.fiscal_year_end) for each in reference.companies
