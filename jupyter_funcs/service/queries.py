@@ -172,7 +172,7 @@ def panel_fq(  # noqa: PLR0913 - the parameters of the service's function
     keys = [*_WINDOW, *dimensions]
     sums = joined.group_by(keys).agg(
         cents=joined.cents.sum(),
-        transactions=joined.transactions.sum().cast("int64"),
+        transactions=joined.transactions.sum(),
         # In order of time: a mean of fractions added up in any other order has other last digits.
         per_card=joined.per_card.collect(order_by=joined.Date).means(),
     )
@@ -212,16 +212,13 @@ def _table(windows: Sequence[Window]) -> pa.Table:
 def _days(rows: ir.Table, dimensions: Sequence[str]) -> ir.Table:
     """Add rows up by day and dimensions."""
     keys = {"Date": rows.date} | {dimension: rows[COLUMNS[dimension]] for dimension in dimensions}
-    # Sums are wider than 64 bit in some engines, which their drivers give as something else than integers.
     return rows.group_by(**keys).agg(
-        cents=rows.spend_cents.sum().cast("int64"),
-        transactions=rows.transactions.sum().cast("int64"),
-        cards=rows.cards.sum().cast("int64"),
+        cents=rows.spend_cents.sum(), transactions=rows.transactions.sum(), cards=rows.cards.sum()
     )
 
 
 def _currency(cents: ir.IntegerValue) -> ir.FloatingValue:
-    return cents.cast("int64") / 100
+    return cents / 100
 
 
 def _named(*values: ir.Value) -> dict[str, ir.Value]:

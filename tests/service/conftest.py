@@ -1,3 +1,165 @@
-"""The demo service as its callers meet it: in process, and over HTTP on a free port."""
+"""The service as its callers meet it: in process, and over HTTP on a free port."""
 
 from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import uvicorn
+
+from jupyter_funcs.service import companies, demo, demo_files, functions
+from jupyter_funcs.service.app import create_app
+from jupyter_funcs.service.auth import Auth
+from jupyter_funcs.service.engine import CARDS, Engine
+from jupyter_funcs.service.reference import Brand, Company, Panel, Reference
+from jupyter_funcs.service.registry import Function, Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from starlette.applications import Starlette
+
+LIST, RUN, GET_ALL = "/api/function/ListUserFunctions", "/api/function/runFunction", "/api/function/getAll"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    os.environ.setdefault("FUNCS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+@dataclass
+class Wire:
+    """A synchronous caller of a service: each request on its own client and event loop."""
+
+    transport: Callable[[], httpx.AsyncBaseTransport]
+    base_url: str
+    token: str
+
+    def request(self, method: str, path: str, *, token: str | None = "", **options: Any) -> httpx.Response:
+        """Send a request with the fixture's token, with another one, or (`None`) with none."""
+        headers = {"Authorization": f"Bearer {token or self.token}"} if token is not None else {}
+        headers |= options.pop("headers", {})
+
+        async def send() -> httpx.Response:
+            async with httpx.AsyncClient(transport=self.transport(), base_url=self.base_url, timeout=60) as client:
+                return await client.request(method, path, headers=headers, **options)
+
+        return asyncio.run(send())
+
+    def post(self, path: str, **options: Any) -> httpx.Response:
+        return self.request("POST", path, **options)
+
+    def call(self, name: str, args: dict[str, Any] | None = None) -> httpx.Response:
+        return self.post(RUN, json={"FunctionName": name, "Args": args or {}})
+
+    def rows(self, name: str, **args: Any) -> list[dict[str, Any]]:
+        """Run a function that must succeed and give its records."""
+        reply = self.call(name, args)
+        assert reply.status_code == 200, reply.text
+        document = reply.json()
+        assert document["error"] is None, document
+        return json.loads(document["body"])
+
+    def errors(self, name: str, **args: Any) -> dict[str, list[str]]:
+        """Run a function whose arguments must be refused and give what is said of each."""
+        reply = self.call(name, args)
+        assert reply.status_code == 422, reply.text
+        document = reply.json()
+        assert document["body"] is None
+        assert document["error"]
+        assert "\n" not in document["error"]
+        return document["arguments"]
+
+
+def in_process(app: Starlette, token: str) -> Wire:
+    return Wire(lambda: httpx.ASGITransport(app), "http://service", token)
+
+
+@contextlib.contextmanager
+def served(app: Starlette) -> Iterator[str]:
+    """Serve an application on a free port and give its address."""
+    config = uvicorn.Config(app, port=0, log_level="error", ws="none", lifespan="off")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def service() -> Wire:
+    """The embedded demo service, in process."""
+    embedded = demo.embedded()
+    return in_process(embedded.app, embedded.token)
+
+
+@pytest.fixture(scope="session", params=["in process", "over HTTP"])
+def wire(request: pytest.FixtureRequest, service: Wire) -> Iterator[Wire]:
+    """The demo service both ways."""
+    if request.param == "in process":
+        yield service
+        return
+    with served(demo.embedded().app) as address:
+        yield Wire(httpx.AsyncHTTPTransport, address, service.token)
+
+
+@pytest.fixture(scope="session")
+def raw() -> pa.Table:
+    """The demo's card spend as stored."""
+    return pq.read_table(demo_files.folder() / demo_files.CARDS)
+
+
+@pytest.fixture
+def publish() -> Callable[..., Wire]:
+    """Serve functions of the test's own."""
+
+    def serve(*own: Function) -> Wire:
+        auth = Auth()
+        engine = Engine(companies.reference(), lambda: demo_files.folder() / demo_files.CARDS)
+        return in_process(create_app(Registry(own, author="t", organisation="t"), auth, engine), auth.issue("t", 1))
+
+    return serve
+
+
+@pytest.fixture
+def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
+    """Serve the built-in functions over handmade card spend: tuples in the order of `CARDS`."""
+
+    def serve(rows: Sequence[tuple[Any, ...]], calendars: dict[str, Any], ends: dict[str, str] | None = None) -> Wire:
+        path = tmp_path / "cards.parquet"
+        types = {"string": pa.string(), "date": pa.date32(), "int64": pa.int64(), "int32": pa.int32()}
+        schema = pa.schema({name: types[kind] for name, kind in CARDS.items()})
+        pq.write_table(pa.Table.from_pylist([dict(zip(CARDS, row, strict=True)) for row in rows], schema), path)
+        brands = sorted({(row[2], row[1]) for row in rows})
+        symbols = sorted({row[1] for row in rows})
+        reference = Reference(
+            panels=[Panel("P", "test")],
+            companies=[Company(symbol, symbol, "", "", (ends or {}).get(symbol, "December")) for symbol in symbols],
+            brands=[Brand(*brand) for brand in brands],
+            kpis=[],
+            reports=[],
+            calendars=calendars,
+        )
+        auth = Auth()
+        registry = Registry(functions.FUNCTIONS, author="t", organisation="t")
+        return in_process(create_app(registry, auth, Engine(reference, lambda: path)), auth.issue("t", 1))
+
+    return serve
