@@ -52,13 +52,16 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
     Raises
     ------
     ArgumentError
-        There is no such format.
+        There is no such format, or a value is nested too deeply for it.
     ConfigError
         The file cannot be written, or pyarrow is missing, which Parquet needs.
     """
     if format not in _FORMATS:
         raise ArgumentError(f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}.")
-    content = _FORMATS[format](_labelled(frame))
+    try:
+        content = _FORMATS[format](_labelled(frame))
+    except RecursionError as error:
+        raise ArgumentError(f"The frame holds a value nested too deeply for {format}.") from error
     if isinstance(target, Path):
         _replace(target, content)
     elif not isinstance(target, io.TextIOBase):

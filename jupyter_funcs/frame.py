@@ -284,7 +284,7 @@ def _frame(table: _Table, declared: Mapping[str, Declared | None]) -> pd.DataFra
     named = list(zip(table.names, table.columns, strict=True))
     # Declared columns stand in the declared order, an absent one too, and those that are not declared follow.
     place = {name: position for position, name in enumerate(declared)}
-    named += [(name, [None] * len(table.index)) for name in declared if name not in set(table.names)]
+    named += [(name, [None] * len(table.index)) for name in declared.keys() - set(table.names)]
     named.sort(key=lambda column: place.get(column[0], len(place)))
     names = _told_apart([name for name, _ in named])
     arrays = {

@@ -295,3 +295,12 @@ def test_a_place_that_cannot_be_written_is_named(place: str, tmp_path: Path) -> 
 def test_an_unknown_format_is_named() -> None:
     with pytest.raises(ArgumentError, match="'xlsx'"):
         save(frame_of(ROWS), io.StringIO(), "xlsx")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_a_value_nested_too_deeply_is_a_named_error(form: Any) -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(ArgumentError, match="nested too deeply"):
+        save(pd.DataFrame({"a": pd.Series([deep, 1], dtype=object)}), io.StringIO(), form)

@@ -119,6 +119,7 @@ def test_a_reply_that_is_not_json_is_refused() -> None:
 # Shapes
 
 NOTHING: list[Any] = []
+DAY0 = pd.Timestamp("2024-01-01")
 SHAPES: dict[str, tuple[Any, dict[str, list[Any]], list[Any]]] = {
     "null": (None, {}, []),
     "no rows": ([], {}, []),
@@ -169,6 +170,14 @@ def test_every_shape_gives_its_documented_frame(body: Any, columns: dict[str, li
     assert list(frame.columns) == list(columns)
     assert list(frame.index) == labels
     assert frame.attrs == {}
+
+
+def test_row_labels_stand_beside_values_of_every_dtype() -> None:
+    body = {"d": {"x": "2024-01-01", "y": None}, "n": {"x": 1}, "o": {"x": [1]}, "b": {"y": True}, "f": {"y": 0.5}}
+    frame = to_frame(reply(body))
+    assert plain(frame) == {"d": [DAY0, None], "n": [1, None], "o": [[1], None], "b": [None, True], "f": [None, 0.5]}
+    assert list(frame.index) == ["x", "y"]
+    assert isinstance(to_frame(reply({"a": {"2024-01-01": 1}})).index, pd.DatetimeIndex)
 
 
 def test_row_numbers_from_0_are_no_labels() -> None:
@@ -228,7 +237,7 @@ DTYPES: dict[str, tuple[list[Any], str]] = {
     "datetimes": (["2024-01-01T10:00", "2024-01-01T10:00:00", "2024-01-01T10:00:00.123456"], "datetime64[us]"),
     "dates and datetimes": (["2024-01-01", "2024-01-01T10:00"], "datetime64[us]"),
     "nanoseconds": (["2024-01-01T10:00:00.123456789", None], "datetime64[ns]"),
-    "offsets": (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+05:30", None], UTC),
+    "offsets": (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+05:30", "2024-01-01T10:00-03:30", None], UTC),
     "nanoseconds beyond their years": (["2024-01-01T10:00:00.123456789", "9999-12-31"], "string"),
     "offsets and none": (["2024-01-01T10:00:00Z", "2024-01-01T10:00:00"], "string"),
     "a date and an offset": (["2024-01-01T10:00:00Z", "2024-01-01"], "string"),
