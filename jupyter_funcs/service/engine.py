@@ -90,7 +90,7 @@ class Engine:
         with self._lock:
             if self._backend is None:
                 # Nothing is ever fetched from the network for a query.
-                backend = ibis.duckdb.connect(autoinstall_known_extensions=False, parquet_metadata_cache=True)
+                backend = ibis.duckdb.connect(autoinstall_known_extensions=False)
                 for name, table in tables.arrow_tables(self.reference).items():
                     backend.create_table(name, table)
                 self._backend = backend

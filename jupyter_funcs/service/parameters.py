@@ -179,7 +179,7 @@ class Parameter:
         if isinstance(value, list):
             if not self.many:
                 return None, [f"{self.name} takes one value, not a list."]
-            items = [item for item in value if not is_absent(item)]
+            items = [item for item in value if not _is_blank(item)]
         else:
             items = [value]
         read: list[Any] = []
@@ -248,7 +248,11 @@ class Parameter:
 
 def is_absent(value: Any) -> bool:
     """Tell whether a wire value means the same as leaving the argument out (SERVICE.md 3)."""
-    return value is None or value == [] or (isinstance(value, str) and not value.strip())
+    return all(map(_is_blank, value)) if isinstance(value, list) else _is_blank(value)
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
