@@ -106,9 +106,7 @@ def test_rows_to_date_are_as_long_as_the_running_period_so_far() -> None:
 
 def test_a_row_to_date_is_never_longer_than_its_period() -> None:
     # On 30 September, 91 days of FQ3 have passed; FQ1 has 90 days, 91 in a leap year.
-    found = calendar.windows(
-        periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True
-    )
+    found = calendar.windows(periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True)
     ends = {each.label: each.end for each in found if each.to_date}
     assert ends["FQ1 2023"] == date(2023, 3, 31)
     assert ends["FQ1 2024"] == date(2024, 3, 31)

@@ -1,0 +1,445 @@
+"""The built-in functions over the demo data, held against pandas on the stored rows (SERVICE.md 2 and 3)."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jupyter_funcs.service import companies
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .conftest import Wire
+
+P, DEBIT = "Demo Card Panel", "Demo Debit Panel"
+NVRA, MCHQ, CLQM = "NVRA US EQUITY", "MCHQ US EQUITY", "CLQM US EQUITY"
+SOURCES = {"Age Group": "generation", "Region": "region", "Brand": "merchant"}
+MEASURES = [
+    "Spend",
+    "Transaction Count",
+    "Transactions per Card",
+    "Cardholder Count",
+    "Spend per Transaction",
+    "Spend per Card",
+]
+WITH_GROWTH = [name for measure in MEASURES for name in (measure, f"{measure} Growth")]
+LAST = date(2025, 11, 15)
+
+
+@pytest.fixture(scope="module")
+def stored(raw: pa.Table) -> pd.DataFrame:
+    frame = raw.to_pandas()
+    for name in ("panel", "symbol", "merchant", "region", "generation"):
+        frame[name] = frame[name].astype("category")
+    return frame
+
+
+def chosen(stored: pd.DataFrame, panel: str, symbol: str | None, brands: list[str] | None = None) -> pd.DataFrame:
+    """Give the stored rows of a selection, with dimension columns named as the service names them."""
+    rows = stored[stored.panel == panel]
+    if symbol:
+        rows = rows[rows.symbol == symbol]
+    if brands:
+        rows = rows[rows.merchant.isin(brands)]
+    text = {name: rows[source].astype(str) for name, source in SOURCES.items()}
+    return rows.assign(**text)
+
+
+def by_day(rows: pd.DataFrame, dimensions: list[str]) -> pd.DataFrame:
+    """Add rows up by day in plain pandas; measures follow from their definitions per day."""
+    sums = (
+        rows.groupby(["date", *dimensions], observed=True)[["spend_cents", "transactions", "cards"]].sum().reset_index()
+    )
+    spend = sums.spend_cents / 100
+    sums["Spend"] = spend
+    sums["Transaction Count"] = sums.transactions
+    sums["Transactions per Card"] = sums.transactions / sums.cards
+    sums["Cardholder Count"] = sums.cards
+    sums["Spend per Transaction"] = spend / sums.transactions
+    sums["Spend per Card"] = spend / sums.cards
+    return sums
+
+
+def by_window(rows: pd.DataFrame, dimensions: list[str], start: date, end: date) -> pd.DataFrame:
+    """Add rows up over some days in plain pandas; measures follow from their definitions per period."""
+    days = by_day(rows[(rows.date >= start) & (rows.date <= end)], dimensions)
+    found = []
+    for key, group in days.groupby(dimensions, observed=True) if dimensions else [((), days)]:
+        spend, transactions = group.spend_cents.sum() / 100, group.transactions.sum()
+        mean = np.mean(group.transactions / group.cards)
+        cardholders = transactions / mean
+        values = [spend, transactions, mean, cardholders, spend / transactions, spend / cardholders]
+        found.append(dict(zip([*dimensions, *MEASURES], [*key, *values], strict=True)))
+    return pd.DataFrame(found)
+
+
+def assert_same(found: list[dict[str, Any]], expected: pd.DataFrame, columns: list[str]) -> None:
+    frame = pd.DataFrame(found)
+    pd.testing.assert_frame_equal(
+        frame[columns], expected[columns].reset_index(drop=True), check_dtype=False, rtol=1e-12, atol=0
+    )
+
+
+# Listing functions
+
+
+def test_get_panels_lists_both_panels(service: Wire) -> None:
+    rows = service.rows("Get Panels")
+    assert [list(row) for row in rows] == [["PanelName", "ProviderName"]] * 2
+    assert [row["PanelName"] for row in rows] == [P, DEBIT]
+
+
+def test_get_universe_lists_every_company_with_its_fiscal_year_end(service: Wire) -> None:
+    rows = service.rows("Get Universe")
+    assert {tuple(row) for row in rows} == {("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd")}
+    symbols = [row["Symbol"] for row in rows]
+    assert len(symbols) == 24
+    assert symbols == sorted(set(symbols))
+    assert {row["FiscalYearEnd"] for row in rows} == {"December", "September", "June", "Saturday nearest 31 January"}
+
+
+def test_every_symbol_and_brand_has_data_in_every_panel_and_the_symbols_for_four_years(
+    service: Wire, stored: pd.DataFrame
+) -> None:
+    symbols = {row["Symbol"] for row in service.rows("Get Universe")}
+    span = stored.groupby(["panel", "symbol"], observed=True)["date"].agg(["min", "max"])
+    assert set(span.index) == set(itertools.product([P, DEBIT], symbols))
+    assert ((span["max"] - span["min"]) > timedelta(days=4 * 366)).all()
+    assert set(span["max"]) == {LAST}
+    assert stored.groupby("panel", observed=True).merchant.nunique().tolist() == [60, 60]
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "columns", "count"),
+    [
+        (["Brand"], ["Merchant"], 60),
+        (["Age Group"], ["Generation"], 5),
+        (["Region"], ["Region"], 6),
+        (["Region", "Age Group"], ["Region", "Generation"], 30),
+        (["Age Group", "Brand"], ["Generation", "Merchant"], 300),
+        ("Region", ["Region"], 6),
+    ],
+)
+def test_get_panel_dimensions_gives_distinct_values_in_columns_that_depend_on_the_dimensions(
+    service: Wire, stored: pd.DataFrame, dimensions: Any, columns: list[str], count: int
+) -> None:
+    rows = service.rows("Get Panel Dimensions", PanelName=P, Dimensions=dimensions)
+    assert {tuple(row) for row in rows} == {tuple(columns)}
+    values = [tuple(row.values()) for row in rows]
+    panel = stored[stored.panel == P][[column.lower() for column in columns]].drop_duplicates()
+    assert values == sorted(map(tuple, panel.astype(str).to_numpy()))
+    assert len(values) == count
+
+
+def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(service: Wire) -> None:
+    primary = service.rows("Get KPIs", Symbol="nvra")
+    assert {tuple(row) for row in primary} == {
+        ("KpiId", "KpiName", "Symbol", "PanelName", "UnitOfMeasure", "StatementType", "KpiClass", "MeasureName")
+        + ("Brands", "IsPrimary")
+    }
+    assert [(row["Symbol"], row["PanelName"], row["IsPrimary"]) for row in primary] == [
+        (NVRA, P, True),
+        (NVRA, DEBIT, True),
+    ]
+    everything = service.rows("Get KPIs", Symbol=NVRA, PrimaryOnly="no")
+    assert len(everything) == 10
+    assert [row for row in everything if row["IsPrimary"]] == primary
+    assert service.rows("Get KPIs", Symbol=NVRA, PanelName=DEBIT) == primary[1:]
+    assert {row["Brands"] for row in primary} == {"Fennloft, Nuvarelle, Tidewisp"}
+
+
+# Daily
+
+
+@pytest.mark.parametrize("dimensions", [[], ["Region"], ["Brand", "Age Group"], ["Age Group", "Region", "Brand"]])
+def test_daily_is_what_pandas_makes_of_the_stored_rows(
+    service: Wire, stored: pd.DataFrame, dimensions: list[str]
+) -> None:
+    found = service.rows("Get Panel Daily", PanelName=DEBIT, Symbol=CLQM, Dimensions=dimensions)
+    assert {tuple(row) for row in found} == {("Date", *dimensions, *MEASURES)}
+    expected = by_day(chosen(stored, DEBIT, CLQM), dimensions).sort_values(["date", *dimensions])
+    expected["Date"] = expected.date.astype(str)
+    assert_same(found, expected, ["Date", *dimensions, *MEASURES])
+    # What is loaded or added up is exact, to the cent.
+    assert [row["Spend"] for row in found] == [cents / 100 for cents in expected.spend_cents]
+    assert [row["Cardholder Count"] for row in found] == expected.cards.tolist()
+
+
+def test_closed_days_are_absent_and_not_zero(service: Wire) -> None:
+    days = {row["Date"] for row in service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)}
+    assert "2024-12-25" not in days
+    assert {"2024-12-24", "2024-12-26"} <= days
+
+
+@pytest.mark.parametrize("lookback", [1, 2])
+@pytest.mark.parametrize("dimensions", [[], ["Region", "Brand"]])
+def test_daily_growth_compares_with_the_day_of_as_many_times_364_days_earlier(
+    service: Wire, lookback: int, dimensions: list[str]
+) -> None:
+    asked = {"PanelName": P, "Symbol": NVRA, "Dimensions": dimensions}
+    found = service.rows("Get Panel Daily", **asked, PoPGrowth="YES", PoPLookback=str(lookback))
+    assert {tuple(row) for row in found} == {("Date", *dimensions, *WITH_GROWTH)}
+    plain = service.rows("Get Panel Daily", **asked)
+    assert [{key: row[key] for key in plain[0]} for row in found] == plain
+    values = {(row["Date"], *(row[name] for name in dimensions)): row for row in plain}
+    seen = set()
+    for row in found:
+        earlier = date.fromisoformat(row["Date"]) - timedelta(days=364 * lookback)
+        before = values.get((earlier.isoformat(), *(row[name] for name in dimensions)))
+        seen.add(before is None)
+        for measure in MEASURES:
+            expected = row[measure] / before[measure] - 1 if before else None
+            assert row[f"{measure} Growth"] == (pytest.approx(expected, abs=1e-12) if before else None)
+    assert seen == {True, False}
+
+
+def test_lookback_without_growth_changes_nothing(service: Wire) -> None:
+    plain = service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)
+    assert service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA, PoPGrowth="No", PoPLookback=3) == plain
+
+
+def test_several_brands_are_added_up_unless_the_dimensions_have_brand(service: Wire, stored: pd.DataFrame) -> None:
+    brands = ["Mochandrel", "Cluckmoor"]  # of two companies
+    together = service.rows("Get Panel Daily", PanelName=P, Brand=brands)
+    expected = by_day(chosen(stored, P, None, brands), [])
+    assert_same(together, expected, MEASURES)
+    apart = service.rows("Get Panel Daily", PanelName=P, Brand=brands, Dimensions=["Brand"])
+    assert {row["Brand"] for row in apart} == set(brands)
+    assert len(apart) == 2 * len(together)
+
+
+def test_brands_narrow_a_symbol(service: Wire) -> None:
+    asked = {"PanelName": P, "Dimensions": ["Brand"]}
+    both = service.rows("Get Panel Daily", **asked, Symbol=NVRA, Brand="Fennloft")
+    assert both == service.rows("Get Panel Daily", **asked, Brand=["fennloft"])
+    assert {row["Brand"] for row in both} == {"Fennloft"}
+
+
+@pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
+@pytest.mark.parametrize("dimensions", [["Age Group"], ["Region"], ["Brand"], ["Region", "Age Group", "Brand"]])
+def test_spend_and_transactions_of_a_breakdown_add_up_to_the_total(
+    service: Wire, name: str, dimensions: list[str]
+) -> None:
+    asked = {"PanelName": P, "Symbol": MCHQ} | ({"PeriodToDate": "Yes"} if name == "Get Panel FQ" else {})
+    keys = ["PeriodLabel", "PeriodToDate"] if name == "Get Panel FQ" else ["Date"]
+    total = pd.DataFrame(service.rows(name, **asked))
+    parts = pd.DataFrame(service.rows(name, **asked, Dimensions=dimensions))
+    for frame in (total, parts):
+        frame["cents"] = (frame.Spend * 100).round().astype("int64")
+    sums = parts.groupby(keys)[["cents", "Transaction Count"]].sum()
+    pd.testing.assert_frame_equal(sums, total.set_index(keys)[["cents", "Transaction Count"]].sort_index())
+
+
+# Fiscal quarters
+
+
+def months(frequency: str) -> list[tuple[str, date, date]]:
+    """Give the quarters of a fiscal year by months that start within the data, from pandas."""
+    quarters = pd.period_range("2020-10-01", LAST, freq=frequency)
+    named = [(f"FQ{each.quarter} {each.qyear}", each.start_time.date(), each.end_time.date()) for each in quarters]
+    return [each for each in named if each[1] >= companies.FIRST_DAY]
+
+
+def retail() -> list[tuple[str, date, date]]:
+    """Give the retail quarters that start within the data: 13 weeks each, but one of 14."""
+    start, found = date(2021, 1, 31), []
+    for year, quarter in itertools.product(range(2021, 2026), range(1, 5)):
+        end = start + timedelta(weeks=14 if (year, quarter) == (2023, 4) else 13, days=-1)
+        found.append((f"FQ{quarter} {year}", start, end))
+        start = end + timedelta(days=1)
+    return found
+
+
+CALENDARS = {
+    NVRA: retail(),
+    "PXOR US EQUITY": months("Q-DEC"),
+    MCHQ: months("Q-SEP"),
+    "DGVN US EQUITY": months("Q-JUN"),
+}
+
+
+def windows(quarters: list[tuple[str, date, date]], *, to_date: bool) -> list[tuple[str, bool, date, date]]:
+    [passed] = [LAST - start for _, start, end in quarters if start <= LAST <= end]
+    whole = [(label, False, start, end) for label, start, end in quarters if end <= LAST]
+    short = [(label, True, start, min(start + passed, end)) for label, start, end in quarters]
+    return [*whole, *short] if to_date else whole
+
+
+@pytest.mark.parametrize("to_date", [False, True])
+@pytest.mark.parametrize("symbol", CALENDARS)
+def test_fq_is_what_pandas_makes_of_the_stored_rows(
+    service: Wire, stored: pd.DataFrame, symbol: str, *, to_date: bool
+) -> None:
+    found = service.rows("Get Panel FQ", PanelName=P, Symbol=symbol, **({"PeriodToDate": "yes"} if to_date else {}))
+    window = ["PeriodLabel", "PeriodToDate", "PeriodStartDate", "PeriodEndDate"]
+    assert {tuple(row) for row in found} == {(*window, "IsCurrentQuarter", *MEASURES)}
+    expected_windows = windows(CALENDARS[symbol], to_date=to_date)
+    assert [tuple(row[name] for name in window) for row in found] == [
+        (label, short, start.isoformat(), end.isoformat()) for label, short, start, end in expected_windows
+    ]
+    rows = chosen(stored, P, symbol)
+    expected = pd.concat(by_window(rows, [], start, end) for _, _, start, end in expected_windows)
+    assert_same(found, expected, MEASURES)
+
+
+def test_fq_by_dimensions_computes_the_ratios_within_each_group(service: Wire, stored: pd.DataFrame) -> None:
+    dimensions = ["Brand", "Region"]
+    found = service.rows("Get Panel FQ", PanelName=P, Symbol=MCHQ, Dimensions=dimensions, PeriodToDate="Yes")
+    assert list(found[0])[5:7] == dimensions
+    rows = chosen(stored, P, MCHQ)
+    expected = pd.concat(
+        by_window(rows, dimensions, start, end).sort_values(dimensions)
+        for _, _, start, end in windows(CALENDARS[MCHQ], to_date=True)
+    )
+    assert_same(found, expected, [*dimensions, *MEASURES])
+    # A brand that opened in 2022 has no rows before.
+    assert min(row["PeriodStartDate"] for row in found if row["Brand"] == "Steepandra") == "2022-04-01"
+
+
+def test_fq_sorts_by_period_to_date_then_start_then_dimensions(service: Wire) -> None:
+    found = service.rows("Get Panel FQ", PanelName=P, Symbol=NVRA, Dimensions=["Region", "Brand"], PeriodToDate="Yes")
+    order = [(row["PeriodToDate"], row["PeriodStartDate"], row["Region"], row["Brand"]) for row in found]
+    assert order == sorted(order)
+    assert len(set(order)) == len(order)
+
+
+@pytest.mark.parametrize("lookback", [1, 3])
+@pytest.mark.parametrize("dimensions", [[], ["Age Group"]])
+def test_fq_growth_compares_with_the_same_quarter_of_an_earlier_fiscal_year(
+    service: Wire, lookback: int, dimensions: list[str]
+) -> None:
+    asked = {"PanelName": P, "Symbol": NVRA, "Dimensions": dimensions, "PeriodToDate": "Yes"}
+    found = service.rows("Get Panel FQ", **asked, PoPGrowth="Yes", PoPLookback=lookback)
+    assert list(found[0])[5:] == [*dimensions, *WITH_GROWTH]
+    keys = ["PeriodLabel", "PeriodToDate", *dimensions]
+    values = {tuple(row[key] for key in keys): row for row in found}
+    compared = 0
+    for row in found:
+        quarter, year = row["PeriodLabel"].split()
+        before = values.get((f"{quarter} {int(year) - lookback}", *(row[key] for key in keys[1:])))
+        compared += before is not None
+        for measure in MEASURES:
+            expected = pytest.approx(row[measure] / before[measure] - 1, abs=1e-12) if before else None
+            assert row[f"{measure} Growth"] == expected
+    assert 0 < compared < len(found)
+
+
+def test_use_reported_moves_only_the_mark_of_the_current_quarter(service: Wire) -> None:
+    def marks(**options: str) -> tuple[set[str], list[dict[str, Any]]]:
+        rows = service.rows("Get Panel FQ", PanelName=P, Symbol=CLQM, PeriodToDate="Yes", **options)
+        current = {row["PeriodLabel"] for row in rows if row["IsCurrentQuarter"]}
+        return current, [row | {"IsCurrentQuarter": None} for row in rows]
+
+    # FQ4 2025 ended on 30 September and is not reported yet; FQ1 2026 runs.
+    default, yes, no = marks(), marks(UseReportedForCurrentPeriod="yes"), marks(UseReportedForCurrentPeriod="No")
+    assert default[0] == yes[0] == {"FQ4 2025"}
+    assert no[0] == {"FQ1 2026"}
+    assert default[1] == yes[1] == no[1]
+
+
+def test_fq_by_brand_takes_the_owners_fiscal_calendar(service: Wire) -> None:
+    rows = service.rows("Get Panel FQ", PanelName=P, Brand=["Nuvarelle", "Greenvossa"])
+    assert [row["PeriodLabel"] for row in rows] == [label for label, _, end in retail() if end <= LAST]
+
+
+def test_the_quarters_of_a_late_brand_begin_with_its_first_whole_one(service: Wire) -> None:
+    # It opened on 4 April 2022, after FQ3 2022 of its owner had begun.
+    rows = service.rows("Get Panel FQ", PanelName=P, Brand="Steepandra")
+    assert rows[0]["PeriodLabel"] == "FQ4 2022"
+
+
+@pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
+def test_a_brand_that_is_not_the_symbols_is_refused_by_name(service: Wire, name: str) -> None:
+    [(key, [text])] = service.errors(name, PanelName=P, Symbol=NVRA, Brand=["Fennloft", "Mochandrel"]).items()
+    assert key == "Brand"
+    assert "'Mochandrel' is not a brand of NVRA US EQUITY" in text
+    assert text.count("'Fennloft'") == 1  # among its brands
+
+
+def test_brands_of_different_calendars_are_refused_by_name(service: Wire) -> None:
+    [(key, [text])] = service.errors("Get Panel FQ", PanelName=P, Brand=["Fennloft", "Mochandrel"]).items()
+    assert key == "Brand"
+    assert "'Fennloft' (Saturday nearest 31 January), 'Mochandrel' (September)" in text
+
+
+@pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
+def test_the_same_run_gives_the_same_bytes(service: Wire, name: str) -> None:
+    args = {"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region", "Age Group"], "PoPGrowth": "Yes"}
+    assert len({service.call(name, args).content for _ in range(5)}) == 1
+
+
+@pytest.mark.parametrize("symbol", ["NVRA US EQUITY", "nvra us equity", "NVRA", "nvra", "  NVRA  US EQUITY "])
+def test_a_symbol_is_matched_whole_then_by_ticker(service: Wire, symbol: str) -> None:
+    rows = service.rows("Get KPIs", Symbol=symbol)
+    assert {row["Symbol"] for row in rows} == {NVRA}
+
+
+def test_an_ambiguous_ticker_is_refused_with_its_symbols(service: Wire) -> None:
+    [text] = service.errors("Get KPIs", Symbol="KORD")["Symbol"]
+    assert "'KORD LN EQUITY', 'KORD US EQUITY'" in text
+    assert {row["Symbol"] for row in service.rows("Get KPIs", Symbol="KORD LN EQUITY")} == {"KORD LN EQUITY"}
+
+
+# Reports
+
+
+@pytest.mark.parametrize(("unit", "frequency"), [("day", "D"), ("week", "W-SUN"), ("month", "M"), ("quarter", "Q")])
+def test_a_report_is_a_spend_series_by_time_unit(
+    service: Wire, stored: pd.DataFrame, unit: str, frequency: str
+) -> None:
+    found = service.rows("Get Report", report_id="RPT-101", report_time_unit=unit)
+    rows = stored[(stored.panel == P) & stored.symbol.isin(["DGVN US EQUITY", MCHQ])]
+    start = pd.to_datetime(rows.date).dt.to_period(frequency).dt.start_time.dt.date
+    expected = rows.groupby(start).spend_cents.sum() / 100
+    assert found == [{"Date": day.isoformat(), "Spend": spend} for day, spend in expected.items()]
+
+
+def test_a_report_is_by_month_by_default(service: Wire) -> None:
+    assert service.rows("Get Report", report_id="RPT-102") == service.rows(
+        "Get Report", report_id="rpt-102", report_time_unit="Month"
+    )
+
+
+def test_a_report_is_narrowed_by_date_age_group_and_brands(service: Wire, stored: pd.DataFrame) -> None:
+    found = service.rows(
+        "Get Report",
+        report_id="RPT-103",
+        report_time_unit="day",
+        report_time_after="2025-10-30",
+        shopper_generation="gen z",
+        brands=["Skyvandrel", "Tidelorne"],
+    )
+    rows = stored[
+        (stored.panel == DEBIT)
+        & stored.merchant.isin(["Skyvandrel", "Tidelorne"])
+        & (stored.generation == "Gen Z")
+        & (stored.date >= date(2025, 10, 30))
+    ]
+    expected = rows.groupby("date").spend_cents.sum() / 100
+    assert found == [{"Date": day.isoformat(), "Spend": spend} for day, spend in expected.items()]
+    assert found[0]["Date"] == "2025-10-30"
+
+
+def test_a_brand_that_is_not_the_reports_is_refused_by_name(service: Wire) -> None:
+    [text] = service.errors("Get Report", report_id="RPT-103", brands=["Fennloft"])["brands"]
+    assert "'Fennloft' is not in report RPT-103" in text
+
+
+@pytest.mark.parametrize("text", ["2025-02-30", "30.10.2025", "20251030", "2025-W10-1", "2025-10-30T00:00", "soon"])
+def test_a_date_that_does_not_exist_is_refused(service: Wire, text: str) -> None:
+    [said] = service.errors("Get Report", report_id="RPT-101", report_time_after=text)["report_time_after"]
+    assert f"'{text}'" in said
+    assert "YYYY-MM-DD" in said
+
+
+@pytest.mark.parametrize("text", ["' OR 1=1 --", "NVRA US EQUITY'; DROP VIEW cards; --", "../../etc/passwd", "\x00"])
+@pytest.mark.parametrize("name", ["PanelName", "Symbol", "Brand", "Dimensions", "PoPGrowth", "PoPLookback"])
+def test_sql_in_an_argument_is_a_value_like_any_other(service: Wire, name: str, text: str) -> None:
+    args = {"PanelName": P, "Symbol": NVRA} | {name: text}
+    assert name in service.errors("Get Panel Daily", **args)
