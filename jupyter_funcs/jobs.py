@@ -27,6 +27,8 @@ class Job:
         The function's wire name.
     args
         The arguments that were sent.
+    future
+        The future below it, for `concurrent.futures.wait` and its kin.
     """
 
     def __init__(self, function: str, args: Mapping[str, Any], run: Coroutine[Any, Any, pd.DataFrame]) -> None:
@@ -34,8 +36,8 @@ class Job:
         self.args = dict(args)
         self._started = time.monotonic()
         self._ended: float | None = None
-        self._future = loop.start(run)
-        self._future.add_done_callback(self._stop_clock)
+        self.future = loop.start(run)
+        self.future.add_done_callback(self._stop_clock)
 
     def _stop_clock(self, _: concurrent.futures.Future[pd.DataFrame]) -> None:
         self._ended = time.monotonic()
@@ -43,11 +45,11 @@ class Job:
     @property
     def status(self) -> str:
         """``running``, ``done``, ``failed`` or ``cancelled``."""
-        if not self._future.done():
+        if not self.future.done():
             return "running"
-        if self._future.cancelled():
+        if self.future.cancelled():
             return "cancelled"
-        return "failed" if self._future.exception() else "done"
+        return "failed" if self.future.exception() else "done"
 
     @property
     def elapsed(self) -> float:
@@ -73,11 +75,11 @@ class Job:
             The run was cancelled.
         """
         try:
-            return loop.wait(self._future, timeout)
+            return loop.wait(self.future, timeout)
         except concurrent.futures.CancelledError:
             pass
         except TimeoutError:
-            if self._future.done():  # the run's own deadline, not this one
+            if self.future.done():  # the run's own deadline, not this one
                 raise
             raise DeadlineError(
                 f"{self.function} has not ended after {timeout:g} s; it goes on.", "Wait again with result()."
@@ -88,22 +90,22 @@ class Job:
         """Give what an ended run failed with, ``None`` when it is done or still runs."""
         if self.status == "cancelled":
             return RunCancelledError(f"{self.function} was cancelled; the service may still finish it.")
-        error = self._future.exception() if self._future.done() else None
+        error = self.future.exception() if self.future.done() else None
         if error is None or isinstance(error, FuncsError):
             return error
         return FuncsError(f"{self.function} failed inside jupyter_funcs: {type(error).__name__}: {error}")
 
     def cancel(self) -> bool:
         """Stop waiting and close the connection; give whether there was something to cancel."""
-        return self._future.cancel()
+        return self.future.cancel()
 
     def add_done_callback(self, callback: Callable[[Job], object]) -> None:
         """Call `callback` with this job when it ends; at once if it has."""
-        self._future.add_done_callback(lambda _: callback(self))
+        self.future.add_done_callback(lambda _: callback(self))
 
     def __await__(self) -> Generator[Any, None, pd.DataFrame]:
         """Await the DataFrame in any event loop."""
-        return asyncio.wrap_future(self._future).__await__()
+        return asyncio.wrap_future(self.future).__await__()
 
     def __repr__(self) -> str:
         """Say which run it is, and how it stands."""

@@ -9,7 +9,7 @@ import threading
 import time
 import warnings
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from jupyter_funcs import loop
 from jupyter_funcs.catalog import Catalog, parse_listing
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog import Function, Param
     from jupyter_funcs.config import Connection
     from jupyter_funcs.panel import Panel
+
+T = TypeVar("T")
 
 LIST_SECONDS = 20.0
 RUN_SECONDS = 300.0
@@ -224,14 +226,12 @@ class Session:
         """
         from jupyter_funcs.panel import Panel  # noqa: PLC0415  # upwards, and ipywidgets loads only here
 
-        return Panel(self, None if name is None else self[name], values)
+        return Panel(self, None if name is None else self[name].form(**values))
 
     def _bind(self, function: Function) -> RemoteFunction:
-        with self._lock:
-            bound = self._functions.get(id(function))
-            if bound is None:
-                bound = self._functions[id(function)] = RemoteFunction(self, function)
-            return bound
+        # By identity, since two listed functions may be equal; the bound one keeps its function alive.
+        bound = self._functions.get(id(function))
+        return bound or self._functions.setdefault(id(function), RemoteFunction(self, function))
 
     async def _list(self) -> Catalog:
         reply = await _within(LIST_SECONDS, self._transport.post(LIST_PATH, {}), "The listing of the functions")
@@ -254,6 +254,7 @@ class Session:
         started = time.time()
         frame = await _within(options.timeout, self._fetch(function, args, options), function)
         frame.attrs["funcs"] = {
+            **frame.attrs.get("funcs", {}),
             "function": function,
             "args": {name: list(value) if isinstance(value, list) else value for name, value in args.items()},
             "time": dt.datetime.fromtimestamp(started, dt.UTC).isoformat(timespec="seconds"),
@@ -272,8 +273,7 @@ class Session:
     async def _fetch(self, function: str, args: Args, options: Options) -> pd.DataFrame:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
-        payload = {"FunctionName": function, "Args": args}
-        reply = await self._transport.post(RUN_PATH, payload, max_bytes=options.max_bytes)
+        reply = await self._transport.post(RUN_PATH, request(function, args), max_bytes=options.max_bytes)
         try:
             return await asyncio.to_thread(to_frame, reply, schema=options.schema)
         except FunctionError as error:
@@ -346,6 +346,47 @@ class RemoteFunction:
         """
         return RemoteFunction(self.session, self.function, self.options.changed(**options))
 
+    def panel(self, /, **values: Any) -> Panel:
+        """Give the widget, open at this function with first values for its form."""
+        from jupyter_funcs.panel import Panel  # noqa: PLC0415  # upwards, and ipywidgets loads only here
+
+        return Panel(self.session, self.form(**values))
+
+    def describe(self) -> pd.DataFrame:
+        """
+        Give its parameters as a table.
+
+        Returns
+        -------
+        DataFrame
+            One row a parameter: name, kind, required, default, options, help.
+        """
+        import pandas as pd  # noqa: PLC0415  # as in Session.find
+
+        rows = [
+            (
+                field.name,
+                str(field.kind),
+                " or ".join(field.rule.names) if field.rule else "yes" if field.required else "",
+                field.default or "",
+                ", ".join(field.options) or (f"see {field.source}" if field.source else ""),
+                field.help,
+            )
+            for field in self.fields
+        ]
+        return pd.DataFrame(rows, columns=["name", "kind", "required", "default", "options", "help"])
+
+    def request(self, /, **values: Any) -> dict[str, Any]:
+        """
+        Give the JSON object that a run would send.
+
+        Raises
+        ------
+        ArgumentError
+            As `submit`.
+        """
+        return request(self.name, self.form(**values).check())
+
     def json_schema(self) -> dict[str, Any]:
         """Give the JSON Schema of the arguments."""
         return self.form().json_schema()
@@ -386,7 +427,12 @@ class RemoteFunction:
         return f"<{self.slug}{self.__signature__} of {self.session.service}>"
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, Any], what: str) -> Any:
+def request(function: str, args: Args) -> dict[str, Any]:
+    """Give the body of a run (SERVICE.md 1)."""
+    return {"FunctionName": function, "Args": args}
+
+
+async def _within(seconds: float, work: Coroutine[Any, Any, T], what: str) -> T:
     try:
         async with asyncio.timeout(seconds) as deadline:
             return await work
@@ -422,11 +468,11 @@ _ANNOTATIONS: dict[Kind, Any] = {
 
 def _signature(of: tuple[Field, ...]) -> inspect.Signature:
     parameters = []
-    seen = set()
+    seen: set[str] = set()
     for field in of:
-        if field.identifier in seen or any(field.name == other.name for other in of[: len(seen)]):
+        if field.name in seen:
             continue  # a repeated parameter takes one argument
-        seen.add(field.identifier)
+        seen.add(field.name)
         kind = _ANNOTATIONS.get(field.kind, str)
         if field.kind is Kind.CHOICE:
             kind = Literal[field.options]

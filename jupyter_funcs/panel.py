@@ -1,0 +1,396 @@
+"""Panel: choose a function, fill its form, run it, look at the result."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+from jupyter_funcs import loop
+from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
+from jupyter_funcs.text import clip, inert, listed, quote
+from jupyter_funcs.view import bad_html, code_html, head_html, shape_text, table_html, title_html
+from jupyter_funcs.widgets import FormBox, Look
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    import pandas as pd
+
+    from jupyter_funcs.catalog import Catalog
+    from jupyter_funcs.forms import Form
+    from jupyter_funcs.jobs import Job
+    from jupyter_funcs.session import RemoteFunction, Session
+
+    Guard = Callable[[Callable[[Any], None]], Callable[[Any], None]]
+
+_MOST_LISTED = 500
+_TICK_SECONDS = 0.5
+
+
+class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    The catalog as a list by group, with a search above it.
+
+    Parameters
+    ----------
+    catalog
+        Gives the catalog as it is now.
+    on_choice
+        Called with the slug of the function that a person chose.
+    guard
+        Wraps a callback, so that what it raises is seen.
+    """
+
+    def __init__(self, catalog: Callable[[], Catalog], on_choice: Callable[[str], None], guard: Guard) -> None:
+        self._catalog = catalog
+        self._on_choice = on_choice
+        self._chosen: str | None = None
+        self._by_program = False
+        wide = w.Layout(width="100%")
+        self._words = w.Text(placeholder="Search functions", tooltip="Search functions", layout=wide)
+        self._words.add_class("jf-search")
+        self._list = w.Select(rows=15, layout=wide)
+        self._list.add_class("jf-list")
+        self._count = w.HTML()
+        super().__init__([self._words, self._list, self._count], layout=w.Layout(flex="0 0 250px", margin="0 18px 0 0"))
+        self._words.observe(guard(lambda _: self.list_functions()), "value")
+        self._list.observe(guard(self._on_index), "index")
+        self.list_functions()
+
+    def choose(self, slug: str) -> None:
+        """Mark a function as the chosen one, where the list holds it."""
+        self._chosen = slug
+        self._set(lambda: None)
+
+    def list_functions(self) -> None:
+        """List the functions that the search finds, below the headings of their groups."""
+        catalog = self._catalog()
+        found = catalog.search(self._words.value)
+        groups: dict[str, list[tuple[str, str | None]]] = {}
+        for function in found[:_MOST_LISTED]:
+            # No-break spaces set the functions in below their heading.
+            row = (f"\u00a0\u00a0{clip(inert(function.name), 80)}", catalog.slug(function))
+            groups.setdefault(function.group, [(clip(inert(function.group), 80), None)]).append(row)
+        options = [row for rows in groups.values() for row in rows]
+        self._set(lambda: setattr(self._list, "options", options))
+        said = f"{len(found):,} function{'s' * (len(found) != 1)}"
+        if len(found) > _MOST_LISTED:
+            said += f", the first {_MOST_LISTED} listed: search for more"
+        if not found:
+            said = f"No function has {quote(self._words.value)}." if self._words.value else "Your catalog is empty."
+        self._count.value = f'<div class="jf-quiet">{html.escape(said)}</div>'
+
+    def _set(self, change: Callable[[], None]) -> None:
+        """Change the list, and put its mark where it belongs, without taking either for a choice."""
+        self._by_program = True
+        try:
+            change()
+            slugs = [slug for _, slug in self._list.options]
+            self._list.index = slugs.index(self._chosen) if self._chosen in slugs else None
+        finally:
+            self._by_program = False
+
+    def _on_index(self, change: Any) -> None:
+        at, before = change["new"], change["old"]
+        if self._by_program or at is None:
+            return
+        slug = self._list.options[at][1]
+        if slug is None:  # a heading: go on in the direction of the arrow key
+            upwards = before is not None and before > at > 0
+            self._list.index = at - 1 if upwards else at + 1
+        else:
+            self._chosen = slug
+            self._on_choice(slug)
+
+
+@dataclass
+class _Visit:
+    """What the panel remembers of a function while another one is shown."""
+
+    function: RemoteFunction
+    form: Form
+    state: str = "idle"
+    status: str = ""
+    result: str = ""
+
+
+class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    The widget of a session.
+
+    Parameters
+    ----------
+    session
+        Whose catalog it shows.
+    form
+        The form to open with; nothing is chosen without one.
+
+    Attributes
+    ----------
+    form
+        The form on the screen: what it shows is what the form holds. ``None`` while nothing is chosen.
+    """
+
+    def __init__(self, session: Session, form: Form | None = None) -> None:
+        self._session = session
+        self._visits: dict[str, _Visit] = {}
+        self._visit: _Visit | None = None
+        self._job: Job | None = None
+        self._run_number = 0
+        self._shown: Future[None] | None = None
+        self.form: Form | None = None
+
+        self._look = Look()
+        self._chooser = Chooser(lambda: session.catalog, self.choose, self._guard)
+        self._title = w.HTML('<div class="jf-quiet">Choose a function to see its form.</div>')
+        self._box: FormBox | None = None
+        self._place = w.VBox()
+        self._run_button = _button(
+            "Run", self._guard(lambda _: self.run()), "jf-run", icon="play", button_style="primary"
+        )
+        self._cancel_button = _button("Cancel", self._guard(lambda _: self.cancel()), "jf-cancel", icon="stop")
+        self._clear_button = _button(
+            "Clear", self._guard(lambda _: self._on_clear()), "jf-clear", tooltip="Clear every field"
+        )
+        self._actions = w.HBox(
+            [self._run_button, self._cancel_button, self._clear_button], layout=w.Layout(display="none")
+        )
+        self._status, self._result, self._code = w.HTML(), w.HTML(), w.HTML()
+        main = w.VBox(
+            [self._title, self._place, self._actions, self._status, self._result, self._code],
+            # 0 and not auto, or a wide table would push the form to its own width.
+            layout=w.Layout(flex="1 1 420px", min_width="0"),
+        )
+        columns = w.HBox([self._chooser, main], layout=w.Layout(flex_flow="row wrap"))
+        super().__init__([w.HTML(head_html(session.service, synthetic=session.synthetic)), columns])
+        self.add_class("jf-panel")
+        self._set_status("idle", "")
+        if form is not None:
+            self.choose(form.function, form)
+
+    def choose(self, name: str, form: Form | None = None) -> None:
+        """
+        Show a function's form; the one shown before keeps its values and its result.
+
+        Parameters
+        ----------
+        name
+            Wire name, slug or id.
+        form
+            The form to show, in place of the one that the panel keeps.
+
+        Raises
+        ------
+        NotFoundError
+            There is no such function.
+        """
+        function = self._session[name]
+        if form is not None or function.slug not in self._visits:
+            self._visits[function.slug] = _Visit(function, form or function.form())
+        visit = self._visit = self._visits[function.slug]
+        self.form = visit.form
+        self._close_box()
+        self._box = FormBox(function, visit.form, self._look, self._on_change, self._guard)
+        self._place.children = [self._box]
+        self._actions.layout.display = ""
+        self._clear_button.disabled = not function.fields
+        about = function.function.description or ("" if function.fields else "It takes no parameters.")
+        self._title.value = title_html(function.name, about)
+        self._result.value = visit.result
+        self._chooser.choose(function.slug)
+        self._set_status(visit.state, visit.status)
+        self._show_code(visit)
+
+    def run(self) -> Job:
+        """
+        Run the function with what the form holds; an earlier run that still goes on is cancelled.
+
+        Raises
+        ------
+        ArgumentError
+            Nothing is chosen, or a value is missing or not valid; the fields say which.
+        """
+        visit = self._visit
+        if visit is None:
+            raise ArgumentError("There is nothing to run: no function is chosen.", "Choose one in the list.")
+        try:
+            args = visit.form.check()
+        except ArgumentError as error:
+            self._refuse(visit, error)
+            raise
+        self.cancel()
+        self._run_number += 1
+        self._job = visit.function.start(args)
+        self._shown = loop.start(self._follow(self._job, visit, self._run_number))
+        return self._job
+
+    def result(self, timeout: float | None = None) -> pd.DataFrame:
+        """
+        Wait for the latest run and give its DataFrame, once the panel shows it.
+
+        Parameters
+        ----------
+        timeout
+            Seconds to wait at most.
+
+        Raises
+        ------
+        ArgumentError
+            Nothing was run yet.
+        FuncsError
+            What the run failed with.
+        """
+        if self._job is None or self._shown is None:
+            raise ArgumentError("This panel has no result yet.", "Press Run, or call run().")
+        frame = self._job.result(timeout)
+        loop.wait(self._shown)
+        return frame
+
+    def cancel(self) -> None:
+        """Stop waiting for the run that goes on, if one does."""
+        if self._job is not None:
+            self._job.cancel()
+
+    def close(self) -> None:
+        """Cancel what runs and close every model of the panel."""
+        self.cancel()
+        self._close_box()
+        self._look.close()
+        for widget in _below(self):
+            widget.layout.close()
+            widget.close()
+        super().close()
+
+    async def _follow(self, job: Job, visit: _Visit, number: int) -> None:
+        """Show how a run goes and ends; on the background loop, which does all writes of a run."""
+        try:
+            await self._watch(job, visit, number)
+            error = job.error()
+            if number != self._run_number:
+                return
+            if error is None:
+                frame = await job
+                visit.result = f'<div class="jf-scroll">{await asyncio.to_thread(table_html, frame)}</div>'
+                if self._visit is visit:
+                    self._result.value = visit.result
+                self._end(visit, "done", f"{shape_text(frame)} · {job.elapsed:.2f} s")
+            elif isinstance(error, ArgumentError):
+                self._refuse(visit, error)
+            elif isinstance(error, RunCancelledError):
+                self._end(visit, "cancelled", "Cancelled; the service may still finish the run.")
+            else:
+                self._end(visit, "failed", bad_html(error.lines))
+        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
+            self._end(visit, "failed", bad_html([_bug(error)]))
+
+    async def _watch(self, job: Job, visit: _Visit, number: int) -> None:
+        ended = asyncio.ensure_future(asyncio.wait([asyncio.wrap_future(job.future)]))
+        self._run_button.disabled, self._cancel_button.disabled = True, False
+        try:
+            while not ended.done():
+                if self._visit is visit and number == self._run_number:
+                    self._set_status("running", f"Running… {job.elapsed:.0f} s")
+                await asyncio.wait([ended], timeout=_TICK_SECONDS)
+        finally:
+            if number == self._run_number:
+                self._run_button.disabled, self._cancel_button.disabled = False, True
+
+    def _on_change(self) -> None:
+        visit = self._visit
+        if visit is not None:
+            self._show_code(visit)
+            if visit.state == "invalid":  # what was said is mended, or is to be said anew
+                errors = visit.form.errors
+                self._end(visit, *(("invalid", _refusal(visit.form, errors)) if errors else ("idle", "")))
+
+    def _on_clear(self) -> None:
+        if self._box is not None and self._visit is not None:
+            self._box.clear()
+            self._show_code(self._visit)
+            self._end(self._visit, "idle", "")
+
+    def _refuse(self, visit: _Visit, error: ArgumentError) -> None:
+        """Show each text at its field, and what belongs to none in the status."""
+        if self._visit is visit and self._box is not None:
+            self._box.refuse(error.errors)
+        self._end(visit, "invalid", _refusal(visit.form, error.errors) or bad_html(error.lines))
+
+    def _show_code(self, visit: _Visit) -> None:
+        where = "" if self._session.synthetic else repr(self._session.service)
+        call = visit.function.code(visit.form.args)
+        self._code.value = code_html(f"import jupyter_funcs as jf\n\nfuncs = jf.connect({where})\ndf = {call}")
+
+    def _end(self, visit: _Visit, state: str, said: str) -> None:
+        visit.state, visit.status = state, said
+        if self._visit is visit:
+            self._set_status(state, said)
+
+    def _set_status(self, state: str, said: str) -> None:
+        # The state is there for assistive technology, for tests and for any other program that reads the page.
+        attributes = f'role="status" data-state="{state}" data-run="{self._run_number}"'
+        self._status.value = f'<div class="jf-status" {attributes}>{said}</div>'
+
+    def _close_box(self) -> None:
+        box, self._box = self._box, None
+        self._place.children = ()
+        if box is not None:
+            box.close()
+
+    def _guard(self, callback: Callable[[Any], object]) -> Callable[[Any], None]:
+        """Show what a widget's callback raises; a front end shows it nowhere."""
+
+        def guarded(change: Any) -> None:
+            try:
+                callback(change)
+            except FuncsError as error:
+                if not isinstance(error, ArgumentError) or not error.errors:  # those stand at their fields already
+                    self._set_status("failed", bad_html(error.lines))
+            except Exception as error:  # noqa: BLE001  # see above
+                self._set_status("failed", bad_html([_bug(error)]))
+
+        return guarded
+
+    def __repr__(self) -> str:
+        """Say what the panel shows; ipywidgets would print every widget in it."""
+        chosen = self._visit.function.name if self._visit else "nothing chosen"
+        return f"<Panel of {self._session.service}: {chosen}>"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        # Without a live kernel a front end shows the HTML: the last result, and how to get the panel back.
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        chosen = html.escape(self._visit.function.name) if self._visit else "Functions"
+        result = self._visit.result if self._visit else ""
+        bundle["text/plain"] = repr(self)
+        bundle["text/html"] = f"<p><b>{chosen}</b>: run this cell to open the panel.</p>{result}"
+        return bundle
+
+
+def _button(text: str, on_click: Callable[[Any], None], css_class: str, **traits: Any) -> w.Button:
+    button = w.Button(description=text, layout=w.Layout(width="96px"), **traits)
+    button.add_class(css_class)
+    button.on_click(on_click)
+    return button
+
+
+def _refusal(form: Form, errors: dict[str, list[str]]) -> str:
+    """Give the texts that belong to no field, and how many fields have one of their own."""
+    own = {field.name for field in form.fields}
+    lines = [text for name, texts in errors.items() if name not in own for text in texts]
+    named = [name for name in errors if name in own]
+    if named:
+        lines.append(f"Not run: look at {listed(named, 'and')}.")
+    return bad_html(lines)
+
+
+def _bug(error: Exception) -> str:
+    return f"Something failed inside jupyter_funcs: {type(error).__name__}: {clip(inert(str(error)))}"
+
+
+def _below(widget: w.Widget) -> list[w.Widget]:
+    children = getattr(widget, "children", ())
+    return [found for child in children for found in (*_below(child), child)]

@@ -1,0 +1,440 @@
+"""
+Form -> controls: one row of a table for each kind of field, and the box that holds them.
+
+A control shows a field's value and holds nothing else; the values are the form's.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+from jupyter_funcs import loop
+from jupyter_funcs.errors import FuncsError, NotFoundError
+from jupyter_funcs.fields import Kind, listing_args
+from jupyter_funcs.text import folded, listed
+from jupyter_funcs.view import LABEL_WIDTH, note_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from jupyter_funcs.fields import Field
+    from jupyter_funcs.forms import Form
+    from jupyter_funcs.session import Choice, RemoteFunction
+
+# A list of at most so many options is shown whole; a longer one as tags that are searched while typing.
+_SHOWN_WHOLE = 8
+# A browser is sent at most so many options; more are searched here, and so many hits are sent.
+_MOST_OPTIONS = 1000
+_HITS = 50
+
+
+class Look:
+    """The layouts and styles that the controls of one panel share: a Layout is the largest part of a widget."""
+
+    def __init__(self) -> None:
+        self.control = w.Layout(width="100%", max_width="640px")
+        self.note = w.Layout()
+        self.label = w.Layout(flex=f"0 0 {LABEL_WIDTH}", margin="0 8px 0 0")
+        self.tags = w.Layout(flex="1 1 auto", width="auto")
+        self.text = w.TextStyle(description_width=LABEL_WIDTH)
+        self.plain = w.DescriptionStyle(description_width=LABEL_WIDTH)
+        self.toggles = w.ToggleButtonsStyle(description_width=LABEL_WIDTH, button_width="auto")
+        self.html = w.HTMLStyle()
+
+    def close(self) -> None:
+        """Close the models."""
+        for model in vars(self).values():
+            model.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """
+    One field on the screen.
+
+    Attributes
+    ----------
+    box
+        What is placed in the form.
+    input
+        The widget whose ``value`` changes.
+    read
+        Gives the value for the form; ``None`` when nothing is set.
+    show
+        Shows a value of the form; one that it cannot show leaves it empty.
+    offer
+        Takes the valid values that a listing function gave.
+    """
+
+    box: w.Widget
+    input: w.ValueWidget
+    read: Callable[[], Any]
+    show: Callable[[Any], None]
+    offer: Callable[[Sequence[Choice]], None]
+
+    def close(self) -> None:
+        """Close the models."""
+        self.input.close()
+        self.box.close()
+
+
+def control(field: Field, look: Look) -> Control:
+    """Make the control of a field, by its kind."""
+    if field.kind is Kind.LIST and 0 < len(field.options) <= _SHOWN_WHOLE:
+        return _several(field, look)
+    return (_LISTED_BY_KIND if field.source else _BY_KIND)[field.kind](field, look)
+
+
+def _unset(field: Field) -> str:
+    if field.default is not None:
+        return f"default: {field.default}"
+    return "required" if field.required else "not sent"
+
+
+def _label(field: Field) -> str:
+    return field.label + (" *" if field.required else "")
+
+
+def _as_text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _take_no_offer(_: Sequence[Choice]) -> None:
+    """Leave the options as the description lists them."""
+
+
+def _text(field: Field, look: Look) -> Control:
+    box = w.Text(
+        description=_label(field),
+        placeholder=_unset(field),
+        continuous_update=False,
+        tooltip=field.name,
+        layout=look.control,
+        style=look.text,
+    )
+
+    def show(value: Any) -> None:
+        box.value = _as_text(value)
+
+    return Control(box, box, lambda: box.value or None, show, _take_no_offer)
+
+
+def _date(field: Field, look: Look) -> Control:
+    box = w.DatePicker(description=_label(field), tooltip=field.name, layout=look.control, style=look.plain)
+
+    def show(value: Any) -> None:
+        try:
+            box.value = dt.date.fromisoformat(str(value)[:10])
+        except ValueError:
+            box.value = None
+
+    return Control(box, box, lambda: box.value, show, _take_no_offer)
+
+
+def _choice(field: Field, look: Look) -> Control:
+    first = ("Choose…" if field.required else _unset(field), None)
+    box = w.Dropdown(
+        options=[first, *((option, option) for option in field.options)],
+        description=_label(field),
+        tooltip=field.name,
+        layout=look.control,
+        style=look.plain,
+    )
+
+    def pairs() -> list[tuple[str, Any]]:
+        return list(box.options)
+
+    def show(value: Any) -> None:
+        spelt = {str(known).casefold(): known for _, known in pairs() if known is not None}
+        known = spelt.get(_as_text(value).casefold())
+        if value is not None and known is None:  # not listed, but what the form holds is what is shown
+            box.options = [*pairs(), (str(value), str(value))]
+            known = str(value)
+        box.value = known
+
+    def offer(choices: Sequence[Choice]) -> None:
+        held = box.value
+        box.options = [first, *((_spelled(choice), choice.value) for choice in choices)]
+        show(held)
+
+    return Control(box, box, lambda: box.value, show, offer)
+
+
+def _yes_no(field: Field, look: Look) -> Control:
+    unset = [] if field.required else [(_unset(field), None)]
+    box = w.ToggleButtons(
+        options=[*unset, *((option, option) for option in field.options)],
+        value=None,
+        description=_label(field),
+        tooltip=field.name,
+        layout=look.control,
+        style=look.toggles,
+    )
+
+    def show(value: Any) -> None:
+        word = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
+        box.value = next((o for o in field.options if o.casefold() == _as_text(word).casefold()), None)
+
+    return Control(box, box, lambda: box.value, show, _take_no_offer)
+
+
+def _several(field: Field, look: Look) -> Control:
+    box = w.SelectMultiple(
+        options=field.options,
+        rows=len(field.options),
+        description=_label(field),
+        tooltip=field.name,
+        layout=look.control,
+        style=look.plain,
+    )
+
+    def show(value: Any) -> None:
+        wanted = {item.casefold() for item in _items(value)}
+        box.value = tuple(option for option in field.options if option.casefold() in wanted)
+
+    return Control(box, box, lambda: list(box.value) or None, show, _take_no_offer)
+
+
+def _tags(field: Field, look: Look) -> Control:
+    # TagsInput takes no description of its own.
+    label = w.HTML(f'<label class="jf-label">{html.escape(_label(field))}</label>', layout=look.label)
+    tags = w.TagsInput(
+        allowed_tags=list(field.options), allow_duplicates=False, placeholder=_unset(field), tooltip=field.name
+    )
+    box = w.HBox([label, tags], layout=look.control)
+
+    def show(value: Any) -> None:
+        items = list(dict.fromkeys(_items(value)))
+        if tags.allowed_tags:
+            tags.allowed_tags = list(dict.fromkeys([*tags.allowed_tags, *items]))
+        tags.value = items
+
+    def offer(choices: Sequence[Choice]) -> None:
+        # What is held stays, listed or not: options from a listing are hints.
+        tags.allowed_tags = list(dict.fromkeys([*(choice.value for choice in choices), *tags.value])) if choices else []
+
+    return Control(box, tags, lambda: list(tags.value) or None, show, offer)
+
+
+def _search(field: Field, look: Look) -> Control:
+    box = w.Combobox(
+        description=_label(field),
+        placeholder=_unset(field),
+        tooltip=field.name,
+        layout=look.control,
+        style=look.text,
+    )
+    values: dict[str, str] = {}
+
+    def read() -> str | None:
+        return values.get(box.value, box.value.strip()) or None
+
+    def show(value: Any) -> None:
+        text = _as_text(value)
+        box.value = next((spelled for spelled, known in values.items() if known == text), text)
+
+    def narrow(_: object = None) -> None:
+        if len(values) <= _MOST_OPTIONS:
+            box.options = tuple(values)
+            return
+        words = box.value.casefold().split()
+        hits = [text for text in values if all(word in text.casefold() for word in words)]
+        box.options = tuple(hits[:_HITS])
+
+    def offer(choices: Sequence[Choice]) -> None:
+        held = read()
+        values.clear()
+        values.update((_spelled(choice), choice.value) for choice in choices)
+        narrow()
+        show(held)
+
+    box.observe(narrow, "value")
+
+    return Control(box, box, read, show, offer)
+
+
+def _spelled(choice: Choice) -> str:
+    return f"{choice.value} — {choice.label}" if choice.label else choice.value
+
+
+def _items(value: Any) -> list[str]:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) or not hasattr(value, "__iter__") else [str(item) for item in value]
+
+
+_BY_KIND: dict[Kind, Callable[[Field, Look], Control]] = {
+    Kind.CHOICE: _choice,
+    Kind.YES_NO: _yes_no,
+    Kind.INTEGER: _text,
+    Kind.NUMBER: _text,
+    Kind.TEXT: _text,
+    Kind.DATE: _date,
+    Kind.LIST: _tags,
+    Kind.SYMBOL: _text,
+    Kind.PANEL: _text,
+}
+# What a kind looks like when a function lists its values: panel data sets are few, anything else may be many.
+_LISTED_BY_KIND: dict[Kind, Callable[[Field, Look], Control]] = {
+    **_BY_KIND,
+    Kind.TEXT: _search,
+    Kind.SYMBOL: _search,
+    Kind.PANEL: _choice,
+}
+
+
+class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    A form on the screen: a control and a note for each field, the valid values asked for in the background.
+
+    Parameters
+    ----------
+    function
+        Whose form it is; its listing functions give the valid values.
+    form
+        What the controls show, and where their values go.
+    look
+        What the controls share.
+    on_change
+        Called after a value has changed.
+    guard
+        Wraps a callback, so that what it raises is seen.
+    """
+
+    def __init__(
+        self,
+        function: RemoteFunction,
+        form: Form,
+        look: Look,
+        on_change: Callable[[], None],
+        guard: Callable[[Callable[[Any], None]], Callable[[Any], None]],
+    ) -> None:
+        super().__init__()
+        self.add_class("jf-form")
+        self._function = function
+        self._form = form
+        self._look = look
+        self._on_change = on_change
+        self._guard = guard
+        self._controls: dict[str, Control] = {}
+        self._notes: dict[str, w.HTML] = {}
+        self._fills: dict[str, Future[None]] = {}
+        self._waiting: dict[str, str] = {}
+        # Which fields each field's values are listed by, and the fields whose errors are shown.
+        self._listed_by: dict[str, list[str]] = {}
+        self._touched: set[str] = set()
+        self._refused: dict[str, list[str]] = {}
+
+        for field in form.fields:
+            if field.name in self._controls:  # a repeated name has one value, and so one control
+                continue
+            self._listed_by[field.name] = self._needed(field)
+            self._notes[field.name] = w.HTML(layout=look.note, style=look.html)
+            self._place(field if self._lists(field) else replace(field, source=None))
+        self._arrange()
+        self.show_notes()
+        for field in form.fields:
+            self._fill(field)
+
+    def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
+        """Show the errors of every field from now on, and those that the service found."""
+        self._touched = {field.name for field in self._form.fields}
+        self._refused = {name: list(texts) for name, texts in errors.items() if name in self._touched}
+        self.show_notes()
+
+    def clear(self) -> None:
+        """Clear every field."""
+        self._form.clear()
+        self._touched, self._refused = set(), {}
+        for made in self._controls.values():
+            made.show(None)
+        self.show_notes()
+
+    def show_notes(self) -> None:
+        """Show each field's errors and help."""
+        errors = self._form.errors
+        for field in self._form.fields:
+            texts = list(self._refused.get(field.name, []))
+            if field.name in self._touched:
+                texts += errors.get(field.name, [])
+            waiting = self._waiting.get(field.name, "")
+            self._notes[field.name].value = note_html(field, dict.fromkeys(texts), waiting)
+
+    def close(self) -> None:
+        """Stop asking and close every model of the form."""
+        for fill in self._fills.values():
+            fill.cancel()
+        for made in self._controls.values():
+            made.close()
+        for note in self._notes.values():
+            note.close()
+        self._controls.clear()
+        self.layout.close()
+        super().close()
+
+    def _place(self, field: Field) -> None:
+        made = control(field, self._look)
+        made.input.add_class(f"jf-field-{folded(field.name)}")
+        made.show(self._form[field.name])
+        made.input.observe(self._guard(lambda _: self._take(field, made)), "value")
+        if earlier := self._controls.get(field.name):
+            earlier.close()
+        self._controls[field.name] = made
+
+    def _arrange(self) -> None:
+        self.children = [part for name, made in self._controls.items() for part in (made.box, self._notes[name])]
+
+    def _take(self, field: Field, made: Control) -> None:
+        value = made.read()
+        if self._controls.get(field.name) is not made or value == self._form[field.name]:
+            return
+        self._form[field.name] = value
+        self._touched.add(field.name)
+        self._refused.pop(field.name, None)
+        self.show_notes()
+        self._on_change()
+        for other in self._form.fields:
+            if field.name in self._listed_by[other.name] and other.name != field.name:
+                self._fill(other)
+
+    def _lists(self, field: Field) -> bool:
+        try:
+            return field.source is not None and bool(self._function.session[field.source])
+        except NotFoundError:
+            return False
+
+    def _needed(self, field: Field) -> list[str]:
+        if field.source is None or not self._lists(field):
+            return []
+        needed = {folded(name) for name in listing_args(field, self._function.session[field.source].fields, {})[1]}
+        return [other.name for other in self._form.fields if folded(other.name) in needed]
+
+    def _fill(self, field: Field) -> None:
+        """Ask for a field's valid values; the latest question wins."""
+        if field.kind is Kind.CHOICE or not self._lists(field):
+            return
+        if earlier := self._fills.pop(field.name, None):
+            earlier.cancel()
+        self._fills[field.name] = loop.start(self._ask(field))
+
+    async def _ask(self, field: Field) -> None:
+        made = self._controls[field.name]
+        try:
+            choices, missing = await self._function.choices(field, self._form.args)
+        except FuncsError as error:
+            # Without the list the value can still be typed.
+            self._waiting[field.name] = f"The valid values could not be listed: {error.what}"
+            self._place(replace(field, source=None))
+            self._arrange()
+        else:
+            if self._controls.get(field.name) is not made:
+                return
+            made.offer(choices)
+            self._waiting[field.name] = f"Fill in {listed(missing, 'and')} to see the values." if missing else ""
+        self.show_notes()
