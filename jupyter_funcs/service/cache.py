@@ -75,8 +75,8 @@ def _made(home: Path, name: str, build: Callable[[Path], None]) -> Path:
                 target.rename(aside)
                 work.rename(target)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
-        shutil.rmtree(aside, ignore_errors=True)
+        _remove(work)
+        _remove(aside)
     return target
 
 
@@ -91,4 +91,11 @@ def _is_whole(folder: Path) -> bool:
 def _sweep(home: Path, name: str) -> None:
     for left in home.glob(f"{name}.*.part"):
         if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)
+            _remove(left)
+
+
+def _remove(path: Path) -> None:
+    if path.is_file():
+        path.unlink()
+    else:
+        shutil.rmtree(path, ignore_errors=True)

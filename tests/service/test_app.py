@@ -252,7 +252,7 @@ def test_a_function_may_return_records(publish: Callable[..., Wire], result: Any
 
 
 def test_a_result_that_is_no_json_is_the_functions_failure(publish: Callable[..., Wire]) -> None:
-    document = publish(published("Odd", lambda: object())).call("Odd").json()
+    document = publish(published("Odd", object)).call("Odd").json()
     assert document["error"].startswith("Odd failed: ")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import date, timedelta
 from typing import Any
 
@@ -48,7 +49,7 @@ def test_retail_quarters_are_the_published_ones(name: str, start: date, end: dat
 @pytest.mark.parametrize("end", calendar.FISCAL_YEAR_ENDS)
 def test_quarters_leave_no_day_out_and_take_none_twice(end: str) -> None:
     found = periods(end, date(1990, 1, 1), date(2060, 1, 1))
-    assert all(after.start - before.end == timedelta(days=1) for before, after in zip(found, found[1:], strict=False))
+    assert all(after.start - before.end == timedelta(days=1) for before, after in itertools.pairwise(found))
     assert found[0].start <= date(1990, 1, 1)
     assert len({each.period_name for each in found}) == len(found)
 
@@ -79,7 +80,7 @@ def windows(**options: Any) -> list[calendar.Window]:
 
 
 def test_a_period_that_starts_before_the_first_day_is_skipped() -> None:
-    assert [each.label for each in windows(to_date=False)][0] == "FQ1 2021"  # FQ4 2020 starts on 1 October
+    assert windows(to_date=False)[0].label == "FQ1 2021"  # FQ4 2020 starts on 1 October
     exact = calendar.windows(periods("December"), date(2021, 1, 1), LAST, lookback=1, to_date=False, reported=True)
     assert exact[0].label == "FQ1 2021"
     later = calendar.windows(periods("December"), date(2021, 1, 2), LAST, lookback=1, to_date=False, reported=True)

@@ -1,0 +1,76 @@
+"""The embedded service: one a process, cheap until the first run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import jupyter_funcs.service
+from jupyter_funcs.service import demo
+
+HEAVY = ("ibis", "duckdb", "pandas", "pyarrow", "numpy", "sqlglot")
+
+
+def python(code: str) -> str:
+    """Run code in a fresh interpreter and give what it prints."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_there_is_one_a_process_whichever_thread_asks() -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: demo.embedded(), range(16)))
+    assert len({id(each) for each in found}) == 1
+
+
+def test_its_name_says_that_the_data_are_synthetic_and_its_repr_hides_the_token() -> None:
+    embedded = demo.embedded()
+    assert "synthetic" in embedded.name
+    assert embedded.token not in repr(embedded)
+
+
+def test_listing_functions_loads_nothing_heavy_and_writes_nothing(tmp_path: Path) -> None:
+    code = f"""
+import os, sys
+os.environ["FUNCS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
+import asyncio, httpx
+from jupyter_funcs.service import embedded
+e = embedded()
+async def listing():
+    headers = {{"Authorization": "Bearer " + e.token}}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(e.app), base_url="http://x", headers=headers) as client:
+        return (await client.post("/api/function/ListUserFunctions", json={{}})).json()
+print(len(asyncio.run(listing())), [name for name in {HEAVY!r} if name in sys.modules])
+"""
+    assert python(code) == "7 []"
+    assert not (tmp_path / "cache").exists()
+
+
+def test_importing_the_package_loads_none_of_its_rooms() -> None:
+    code = (
+        "import sys, jupyter_funcs.service; print([m for m in sys.modules if m.startswith('jupyter_funcs.service.')])"
+    )
+    assert python(code) == "[]"
+
+
+@pytest.mark.parametrize("name", jupyter_funcs.service.__all__)
+def test_what_the_package_exports_is_there(name: str) -> None:
+    assert getattr(jupyter_funcs.service, name).__name__ == name
+    assert name in dir(jupyter_funcs.service)
+
+
+def test_an_unknown_attribute_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nope'"):
+        _ = jupyter_funcs.service.nope
+
+
+def test_the_service_imports_nothing_from_the_client() -> None:
+    folder = Path(jupyter_funcs.service.__file__).parent
+    for path in folder.glob("*.py"):
+        text = path.read_text()
+        assert "import jupyter_funcs" not in text, path
+        assert "from jupyter_funcs" not in text, path
+        assert "from .." not in text, path

@@ -1,0 +1,106 @@
+"""The engine: many threads at once get their own answers, and a cancelled call stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import ibis
+import pytest
+
+from jupyter_funcs.service import companies, demo_files, queries
+from jupyter_funcs.service.engine import CallCancelledError, Engine
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine(companies.reference(), lambda: demo_files.folder() / demo_files.CARDS)
+
+
+def test_threads_get_the_answers_that_they_would_get_alone(engine: Engine) -> None:
+    symbols = [profile.symbol for profile in companies.PROFILES]
+
+    def run(symbol: str) -> object:
+        call = engine.call()
+        selection = queries.Selection(companies.PANELS[0].name, symbol, [])
+        return call.fetch(queries.panel_daily(call, selection, [], 1))
+
+    alone = {symbol: run(symbol) for symbol in symbols[:6]}
+    with ThreadPoolExecutor(16) as threads:
+        together = list(threads.map(run, symbols[:6] * 8))
+    assert together == [alone[symbol] for symbol in symbols[:6] * 8]
+
+
+def test_data_are_made_once_whoever_comes_first() -> None:
+    made = []
+
+    def make() -> object:
+        made.append(threading.get_ident())
+        time.sleep(0.05)
+        return demo_files.folder() / demo_files.CARDS
+
+    engine = Engine(companies.reference(), make)  # type: ignore[arg-type]
+    with ThreadPoolExecutor(8) as threads:
+        counts = list(threads.map(lambda _: engine.call().fetch(count(engine)), range(8)))
+    assert len(made) == 1
+    assert len({str(each) for each in counts}) == 1
+
+
+def count(engine: Engine) -> ibis.Table:
+    cards = engine.table("cards")
+    return cards.agg(n=cards.count())
+
+
+def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: Engine) -> None:
+    answers = [OSError("disk full"), demo_files.folder() / demo_files.CARDS]
+
+    def make() -> object:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    late = Engine(companies.reference(), make)  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="disk full"):
+        late.table("cards")
+    assert late.call().fetch(count(late)) == engine.call().fetch(count(engine))
+
+
+def test_listing_functions_need_no_card_data() -> None:
+    def make() -> object:
+        raise AssertionError("asked for the card data")
+
+    call = Engine(companies.reference(), make).call()  # type: ignore[arg-type]
+    assert len(call.fetch(queries.universe(call))) == 24
+
+
+def test_a_call_cancelled_before_its_query_never_starts_it(engine: Engine) -> None:
+    call = engine.call()
+    call.cancel()
+    with pytest.raises(CallCancelledError):
+        call.fetch(queries.universe(call))
+
+
+def test_cancelling_one_call_stops_its_query_within_a_second_and_no_other(engine: Engine) -> None:
+    cards = engine.table("cards")
+    pairs = cards.cross_join(cards.view())
+    endless = pairs.agg(n=(pairs.spend_cents % pairs.cards_right).sum())
+    call = engine.call()
+    with ThreadPoolExecutor(2) as threads:
+        running = threads.submit(call.fetch, endless)
+        time.sleep(0.3)
+        assert not running.done()
+        call.cancel()
+        assert isinstance(running.exception(1), CallCancelledError)
+        assert threads.submit(engine.call().fetch, count(engine)).result(10)
+
+
+def test_a_cursor_sees_only_its_own_registered_tables(engine: Engine) -> None:
+    first, second = (ibis.memtable([{"n": n}]) for n in (1, 2))
+    assert engine.call().fetch(first) == [{"n": 1}]
+    assert engine.call().fetch(second) == [{"n": 2}]
+    _, cursor = engine.connect()
+    names = cursor.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+    cursor.close()
+    assert names == [("cards",)]

@@ -1,0 +1,199 @@
+"""From annotation to description, and from wire value to Python value."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import date
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_funcs.service import companies
+from jupyter_funcs.service.parameters import (
+    AtLeastOne,
+    Between,
+    Help,
+    ListedBy,
+    Options,
+    Parameter,
+    TypeCode,
+    is_absent,
+)
+from jupyter_funcs.service.reference import Reference
+
+DEMO = companies.reference()
+SYMBOL = ListedBy("Use function 'Get Universe' to get list of available symbols.", Reference.symbol)
+
+
+def parameter(annotation: Any, default: Any = inspect.Parameter.empty, name: str = "P") -> Parameter:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return Parameter.from_signature(inspect.Parameter(name, kind, default=default), annotation)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "code", "many", "type_"),
+    [
+        (str, 0, False, str),
+        (int, 1, False, int),
+        (date, 0, False, date),
+        (Literal["a", "b"], 0, False, str),
+        (list[str], 4, True, str),
+        (list[Literal["a"]], 4, True, str),
+        (list[date], 4, True, date),
+        (Annotated[str, TypeCode.SYMBOL], 6, False, str),
+        (Annotated[str, TypeCode.PANEL] | None, 8, False, str),
+        (Annotated[str | None, TypeCode.PANEL], 8, False, str),
+        (list[Annotated[str, Help("x")]], 4, True, str),
+    ],
+)
+def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, many: bool, type_: type) -> None:
+    found = parameter(annotation)
+    assert (found.code, found.many, found.type, found.required) == (code, many, type_, True)
+    optional = parameter(annotation, None)
+    assert (optional.required, optional.default) == (False, None)
+
+
+@pytest.mark.parametrize("annotation", [float, dict, list[float], int | str, bytes, Any])
+def test_an_annotation_that_is_not_understood_is_refused_when_published(annotation: Any) -> None:
+    with pytest.raises(TypeError, match=r"Parameter P is annotated .*; write str, int, date"):
+        parameter(annotation)
+
+
+@pytest.mark.parametrize(
+    ("found", "rules", "text"),
+    [
+        (parameter(str), (), "[Required]"),
+        (parameter(Annotated[str, Help("The name.")]), (), "[Required] The name."),
+        (
+            parameter(Annotated[str, SYMBOL], name="Symbol"),
+            (),
+            "[Required] Use function 'Get Universe' to get list of available symbols.",
+        ),
+        (
+            parameter(Annotated[str, SYMBOL], None, name="Symbol"),
+            (AtLeastOne(("Symbol", "Brand")),),
+            f"[Optional] {SYMBOL.sentence} Required if Brand is not specified.",
+        ),
+        (
+            parameter(Literal["Yes", "No"], "No", name="PoPGrowth"),
+            (AtLeastOne(("Symbol", "Brand")),),
+            "[Optional] Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'.",
+        ),
+        (
+            parameter(Annotated[int, Between(1, 9)], 1, name="N"),
+            (),
+            "[Optional] Must be at least 1 and at most 9. If none, N defaults to '1'.",
+        ),
+        (parameter(date, None), (), "[Optional] Format is YYYY-MM-DD."),
+        (parameter(Annotated[list[str], Options(("a", "b"))], None), (), "[Optional] Options are 'a', 'b'."),
+    ],
+)
+def test_the_description_is_in_the_services_own_wording(found: Parameter, rules: Any, text: str) -> None:
+    assert found.description(rules) == text
+
+
+YES_NO = parameter(Literal["Yes", "No"], "No")
+NUMBER = parameter(Annotated[int, Between(1, 50)], 1)
+TEXT = parameter(str, None)
+TEXTS = parameter(list[str], None)
+DIMENSIONS = parameter(list[Literal["Age Group", "Region", "Brand"]], None)
+DAY = parameter(date, None)
+COMPANY = parameter(Annotated[str, SYMBOL], None)
+
+
+@pytest.mark.parametrize(
+    ("found", "sent", "value"),
+    [
+        (YES_NO, "yes", "Yes"),
+        (YES_NO, " NO ", "No"),
+        (YES_NO, True, "Yes"),
+        (YES_NO, False, "No"),
+        (NUMBER, "7", 7),
+        (NUMBER, 7, 7),
+        (NUMBER, 7.0, 7),
+        (TEXT, "x", "x"),
+        (TEXT, 7, "7"),
+        (TEXT, 2.5, "2.5"),
+        (TEXTS, "one, two", ["one, two"]),
+        (TEXTS, ["a", "b", "a"], ["a", "b"]),
+        (TEXTS, ["a", "", None, "b"], ["a", "b"]),
+        (TEXTS, [1, 2], ["1", "2"]),
+        (DIMENSIONS, "region", ["Region"]),
+        (DIMENSIONS, ["Brand", "AGE GROUP", "brand"], ["Brand", "Age Group"]),
+        (DAY, "2024-02-29", date(2024, 2, 29)),
+        (COMPANY, "nvra", "NVRA US EQUITY"),
+    ],
+)
+def test_a_wire_value_becomes_a_python_value(found: Parameter, sent: Any, value: Any) -> None:
+    assert found.read(sent, DEMO) == (value, [])
+
+
+@pytest.mark.parametrize("sent", [None, "", "  ", [], [""], [None, ""]])
+@pytest.mark.parametrize("found", [YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY])
+def test_nothing_sent_means_the_default(found: Parameter, sent: Any) -> None:
+    assert is_absent(sent)
+    assert found.read(sent, DEMO) == (found.default, [])
+
+
+@pytest.mark.parametrize(
+    ("found", "sent", "text"),
+    [
+        (parameter(str), None, "P is required."),
+        (parameter(Literal["a", "b"]), "", "P is required. Options are 'a', 'b'."),
+        (YES_NO, "maybe", "P has no option 'maybe'. Options are 'Yes', 'No'."),
+        (YES_NO, 1, "P has no option '1'. Options are 'Yes', 'No'."),
+        (
+            DIMENSIONS,
+            ["Regoin"],
+            "P has no option 'Regoin'. Did you mean 'Region'? Options are 'Age Group', 'Region', ",
+        ),
+        (NUMBER, "0", "P must be at least 1 and at most 50, not 0."),
+        (NUMBER, "abc", "P must be a whole number, not 'abc'."),
+        (NUMBER, "9" * 400, "P must be a whole number, not '9999"),
+        (NUMBER, True, "P takes a whole number, not true or false."),
+        (NUMBER, ["1"], "P takes one value, not a list."),
+        (TEXT, {"a": 1}, "P takes text, not an object."),
+        (TEXTS, [["a"]], "P takes text, not a list."),
+        (DAY, "2023-02-29", "P '2023-02-29' is not a date of the calendar. Format is YYYY-MM-DD."),
+        (COMPANY, "NVRB", "P 'NVRB' is not known. Use function 'Get Universe'"),
+        (TEXT, {}, "P takes text, not an object."),
+        (COMPANY, "a\nb\x1b[0m", "P 'a\\nb\\x1b[0m' is not known."),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_would_do(found: Parameter, sent: Any, text: str) -> None:
+    _, [said] = found.read(sent, DEMO)
+    assert said.startswith(text)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(found=st.sampled_from([YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY]), sent=JSON)
+def test_any_json_is_either_read_or_refused_in_one_printable_line(found: Parameter, sent: Any) -> None:
+    value, errors = found.read(sent, DEMO)
+    assert all(text.startswith("P ") and text.isprintable() for text in errors)
+    if errors or value == found.default:
+        return
+    for item in value if found.many else [value]:
+        assert isinstance(item, found.type)
+        assert not found.options or item in found.options
+    # What was read is stable: sent again in its wire form, it is the same.
+    again = [str(item) for item in value] if found.many else str(value)
+    assert found.read(again, DEMO) == (value, [])
+
+
+@given(st.dates())
+def test_every_date_is_read_from_its_iso_form(day: date) -> None:
+    assert DAY.read(day.isoformat(), DEMO) == (day, [])
+
+
+@given(st.integers())
+def test_an_integer_is_taken_within_its_bounds_only(number: int) -> None:
+    value, errors = NUMBER.read(number, DEMO)
+    assert (value == number and not errors) if 1 <= number <= 50 else errors

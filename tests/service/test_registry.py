@@ -1,0 +1,162 @@
+"""Publishing: a Python function becomes a function of the listing."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import pytest
+
+from jupyter_funcs.service import demo
+from jupyter_funcs.service.parameters import AtLeastOne, Help
+from jupyter_funcs.service.registry import ArgumentsError, Function, Registry, function
+
+if TYPE_CHECKING:
+    from decimal import Decimal  # a type that publishing cannot see
+
+FUNCTION_FIELDS = {
+    "id": int, "name": str, "assetId": int, "assetName": str, "description": str, "params": list, "sortValue": int,
+    "groupId": int, "groupName": str, "authorId": int, "authorUserName": str, "isShared": bool, "entryPoint": str,
+    "uniqueId": str, "notebookId": str, "notebookName": str, "orgName": str,
+    "type": type(None), "source": type(None), "context": type(None),
+}  # fmt: skip
+PARAM_FIELDS = {
+    "id": int, "name": str, "type": int, "description": str, "required": bool, "functionId": int, "sortValue": int,
+    "context": type(None),
+}  # fmt: skip
+# SERVICE.md 2: the functions and their parameters, with type code and whether they are required.
+PARAMETERS = {
+    "Get Panels": {},
+    "Get Universe": {},
+    "Get Panel Dimensions": {"PanelName": (8, True), "Dimensions": (4, True)},
+    "Get Panel Daily": {
+        "PanelName": (8, True), "Symbol": (6, False), "Brand": (4, False), "PoPGrowth": (0, False),
+        "PoPLookback": (1, False), "Dimensions": (4, False),
+    },
+    "Get Panel FQ": {
+        "PanelName": (8, True), "Symbol": (6, False), "Brand": (4, False), "PoPGrowth": (0, False),
+        "PoPLookback": (1, False), "Dimensions": (4, False), "UseReportedForCurrentPeriod": (0, False),
+        "PeriodToDate": (0, False),
+    },
+    "Get KPIs": {"Symbol": (6, True), "PanelName": (8, False), "PrimaryOnly": (0, False)},
+    "Get Report": {
+        "report_id": (0, True), "report_time_unit": (0, False), "report_time_after": (0, False),
+        "shopper_generation": (0, False), "brands": (4, False),
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def listing() -> list[dict[str, Any]]:
+    return demo.registry().listing()
+
+
+def test_every_function_has_every_field_of_its_type(listing: list[dict[str, Any]]) -> None:
+    for each in listing:
+        assert {name: type(value) for name, value in each.items()} == FUNCTION_FIELDS
+        for param in each["params"]:
+            assert {name: type(value) for name, value in param.items()} == PARAM_FIELDS
+            assert param["functionId"] == each["id"]
+    assert json.loads(json.dumps(listing)) == listing
+
+
+def test_ids_are_unique_and_the_same_at_every_start(listing: list[dict[str, Any]]) -> None:
+    assert listing == demo.registry().listing()
+    ids = [each["id"] for each in listing]
+    params = [param["id"] for each in listing for param in each["params"]]
+    assert len(set(ids)) == len(ids)
+    assert len(set(params)) == len(params)
+    assert len({each["uniqueId"] for each in listing}) == len(ids)
+    assert [each["sortValue"] for each in listing] == sorted(each["sortValue"] for each in listing)
+
+
+def test_the_functions_take_the_parameters_of_the_service(listing: list[dict[str, Any]]) -> None:
+    found = {each["name"]: {p["name"]: (p["type"], p["required"]) for p in each["params"]} for each in listing}
+    assert found == PARAMETERS
+
+
+def test_descriptions_say_what_is_required_and_that_the_data_are_synthetic(listing: list[dict[str, Any]]) -> None:
+    for each in listing:
+        assert each["description"].endswith("(synthetic demo data).")
+        assert "synthetic" in each["orgName"]
+        for param in each["params"]:
+            assert param["description"].startswith("[Required] " if param["required"] else "[Optional] ")
+
+
+@pytest.mark.parametrize(
+    ("name", "param", "sentence"),
+    [
+        ("Get Panel Daily", "PanelName", "Use function 'Get Panels' to get list of available panels."),
+        ("Get Panel Daily", "Symbol", "Use function 'Get Universe' to get list of available symbols."),
+        ("Get Panel Daily", "Symbol", "Required if Brand is not specified."),
+        ("Get Panel Daily", "Brand", "Use function 'Get Panel Dimensions' to get list of available brands."),
+        ("Get Panel Daily", "Brand", "Required if Symbol is not specified."),
+        ("Get Panel Daily", "PoPGrowth", "Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'."),
+        ("Get Panel Daily", "PoPLookback", "Must be at least 1 and at most 50. If none, PoPLookback defaults to '1'."),
+        ("Get Panel FQ", "Dimensions", "Options are 'Age Group', 'Region', 'Brand'."),
+        ("Get Panel FQ", "UseReportedForCurrentPeriod", "If none, UseReportedForCurrentPeriod defaults to 'Yes'."),
+        ("Get Panel FQ", "PeriodToDate", "If none, PeriodToDate defaults to 'No'."),
+        ("Get KPIs", "PrimaryOnly", "If none, PrimaryOnly defaults to 'Yes'."),
+        ("Get Report", "report_time_unit", "Options are 'day', 'week', 'month', 'quarter'."),
+        ("Get Report", "report_time_after", "Format is YYYY-MM-DD."),
+    ],
+)
+def test_descriptions_are_worded_as_the_services(
+    listing: list[dict[str, Any]], name: str, param: str, sentence: str
+) -> None:
+    [text] = [
+        p["description"] for each in listing if each["name"] == name for p in each["params"] if p["name"] == param
+    ]
+    assert sentence in text
+
+
+def example() -> Function:
+    @function(asset="Own", name="My Function", group=None, rules=(AtLeastOne(("First", "Second")),))
+    def my_function(
+        _call: object,
+        First: Annotated[str, Help("The first.")] | None = None,  # noqa: N803
+        Second: list[Literal["a", "b"]] | None = None,  # noqa: N803
+        since: date | None = None,
+    ) -> Decimal:
+        """
+        Do something.
+
+        And tell
+        more.
+        """
+        raise NotImplementedError
+
+    return my_function
+
+
+def test_a_python_function_is_published_by_its_annotations_and_docstring() -> None:
+    found = example()
+    assert (found.name, found.asset, found.description) == ("My Function", "Own", "Do something. And tell more.")
+    assert [each.name for each in found.parameters] == ["First", "Second", "since"]
+    [listed] = Registry([found], author="ann", organisation="Team").listing()
+    assert (listed["groupId"], listed["groupName"]) == (0, None)
+    assert (listed["authorUserName"], listed["orgName"], listed["entryPoint"]) == ("ann", "Team", "my_function")
+
+
+def test_arguments_are_read_by_name_and_absent_ones_take_their_defaults() -> None:
+    values = example().read({"First": "x", "since": "2024-05-01"}, None)
+    assert values == {"First": "x", "Second": None, "since": date(2024, 5, 1)}
+
+
+def test_all_offending_arguments_are_named_at_once() -> None:
+    with pytest.raises(ArgumentsError) as caught:
+        example().read({"since": "x", "Fisrt": "y"}, None)
+    assert {key: len(texts) for key, texts in caught.value.errors.items()} == {"since": 1, "Fisrt": 1, "": 1}
+    assert "Did you mean 'First'? It takes 'First', 'Second', 'since'." in caught.value.errors["Fisrt"][0]
+
+
+def test_a_wrong_value_counts_as_given_for_at_least_one() -> None:
+    with pytest.raises(ArgumentsError) as caught:
+        example().read({"Second": ["z"]}, None)
+    assert list(caught.value.errors) == ["Second"]
+
+
+def test_two_functions_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="Two functions are named 'My Function'"):
+        Registry([example(), example()], author="", organisation="")

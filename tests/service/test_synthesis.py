@@ -1,0 +1,138 @@
+"""The demo's numbers: bit-equal everywhere, and such as an analyst would believe."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from jupyter_funcs.service import companies, demo_files, seasons, synthesis
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+# Of the values, not of the files; when they change on purpose, raise `demo_files.VERSION` too.
+DIGESTS = {1: "703a8a4ad81668f1c1bee89da5faaac1df587eaa79661d95b68846eaaad0dd26"}
+
+
+def digest() -> str:
+    found = hashlib.sha256()
+    for panel in range(len(companies.PANELS)):
+        for profile in companies.PROFILES:
+            for column in synthesis.card_spend(panel, profile).values():
+                found.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+    values = pq.read_table(demo_files.folder() / demo_files.KPI_VALUES)
+    found.update(np.array(values["Value"], dtype="<i8").tobytes())
+    return found.hexdigest()
+
+
+def test_the_numbers_are_those_of_this_version_bit_by_bit() -> None:
+    assert digest() == DIGESTS[demo_files.VERSION]
+
+
+def test_the_file_holds_what_was_drawn(raw: pa.Table) -> None:
+    at = 0
+    for panel, each in enumerate(companies.PANELS):
+        for profile in companies.PROFILES:
+            drawn = synthesis.card_spend(panel, profile)
+            rows = raw.slice(at, len(drawn["day"]))
+            at += len(drawn["day"])
+            assert rows["panel"].unique().to_pylist() == [each.name]
+            assert rows["symbol"].unique().to_pylist() == [profile.symbol]
+            for name in ("spend_cents", "transactions", "cards"):
+                assert np.array_equal(rows[name].to_numpy(), drawn[name])
+            days = (np.array(rows["date"]) - np.datetime64(companies.FIRST_DAY)).astype(int)
+            assert np.array_equal(days, drawn["day"])
+    assert at == raw.num_rows
+
+
+def test_the_file_is_sorted_and_no_key_comes_twice(raw: pa.Table) -> None:
+    key = np.zeros(raw.num_rows, np.int64)
+    for name in ("panel", "symbol", "date", "merchant", "region", "generation"):
+        values = raw[name].combine_chunks()
+        if name == "date":
+            places = values.cast("int32").to_numpy().astype(np.int64)
+        else:
+            # The place of each text among the sorted ones stands for it.
+            texts = values.dictionary_encode() if not hasattr(values, "dictionary") else values
+            ranks = np.argsort(np.argsort(texts.dictionary.to_pylist()))
+            places = ranks[texts.indices.to_numpy()]
+        key = key * (places.max() + 1) + places
+    assert (np.diff(key) > 0).all()
+
+
+def test_the_size_is_as_promised(raw: pa.Table) -> None:
+    for panel in companies.PANELS:
+        rows = pc.sum(pc.equal(raw["panel"].cast("string"), panel.name)).as_py()
+        assert 3_000_000 < rows < 3_400_000
+    assert len(companies.PROFILES) == 24
+    assert len({brand.name for brand in companies.BRANDS}) == 60
+    assert (len(companies.REGIONS), len(companies.GENERATIONS)) == (6, 5)
+
+
+def test_every_row_has_data(raw: pa.Table) -> None:
+    for name in ("spend_cents", "transactions", "cards"):
+        assert np.array(raw[name]).min() > 0
+    assert (np.array(raw["transactions"]) >= np.array(raw["cards"])).all()
+
+
+@pytest.fixture(scope="module")
+def days(raw: pa.Table) -> pd.DataFrame:
+    """The larger panel by symbol and day."""
+    frame = raw.select(["panel", "symbol", "date", "spend_cents", "transactions", "cards"]).to_pandas()
+    frame = frame[frame.panel == companies.PANELS[0].name].drop(columns="panel")
+    return frame.groupby(["symbol", "date"], observed=True).sum().reset_index()
+
+
+def test_prices_are_plausible(days: pd.DataFrame) -> None:
+    sums = days.groupby("symbol", observed=True)[["spend_cents", "transactions", "cards"]].sum()
+    assert (sums.spend_cents / sums.transactions / 100).between(5, 200).all()
+    assert (sums.transactions / sums.cards).between(1.02, 1.6).all()
+
+
+def test_seasons_show(days: pd.DataFrame) -> None:
+    dates = days.date.astype("datetime64[s]")
+    apparel = days.symbol == "NVRA US EQUITY"
+    spend = days[apparel].groupby(dates[apparel].dt.month).spend_cents.mean()
+    assert spend[12] > 1.3 * spend[2]
+    weekdays = days[apparel].groupby(dates[apparel].dt.day_of_week).spend_cents.mean()
+    assert weekdays[5] > 1.2 * weekdays[1]
+    assert weekdays.idxmax() == 5
+
+
+def test_what_companies_report_follows_the_panel(days: pd.DataFrame) -> None:
+    values = pq.read_table(demo_files.folder() / demo_files.KPI_VALUES).to_pandas()
+    kpis = {kpi.id: kpi for kpi in companies.KPIS}
+    assert set(values.KpiId) == set(kpis)
+    for kpi_id, reported in values.groupby("KpiId"):
+        kpi = kpis[kpi_id]
+        if kpi.is_primary:
+            own = days[days.symbol == kpi.symbol]
+            spend = [
+                own[(own.date >= start) & (own.date <= end)].spend_cents.sum() / 100
+                for start, end in zip(reported.PeriodStartDate, reported.PeriodEndDate, strict=True)
+            ]
+            ratio = np.array(reported.Value) / spend
+            assert ratio.min() > 39  # the panel sees a small part of the customers
+            assert 0.001 < ratio.std() / ratio.mean() < 0.05
+            assert len(reported) >= 18
+
+
+def test_the_season_tables_average_about_one() -> None:
+    for season in seasons.SEASONS:
+        year = [seasons.busyness(season, companies.FIRST_DAY + np.timedelta64(day, "D").item()) for day in range(364)]
+        assert 930 < sum(year) / len(year) < 1080, season
+
+
+def test_every_name_is_invented_and_the_catalog_says_that_the_data_are_synthetic() -> None:
+    # Invented names cannot be proven so; they are at least unlike each other and carry no mark of a real one.
+    names = [profile.name for profile in companies.PROFILES] + [brand.name for brand in companies.BRANDS]
+    assert len({name.casefold() for name in names}) == len(names)
+    assert all(re.fullmatch(r"[A-Z][A-Za-z ]+", name) for name in names)
+    assert all("Synthetic" in panel.provider for panel in companies.PANELS)
