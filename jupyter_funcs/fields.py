@@ -88,6 +88,17 @@ class Field:
     maximum: int | None = None
     not_before: str | None = None
 
+    @property
+    def brief(self) -> str:
+        """The help without the sentences that a control says by itself: options, default, listing function, bounds."""
+        said = [
+            (bool(self.options), _SAYS_OPTIONS),
+            (self.default is not None, _SAYS_DEFAULT),
+            (self.source is not None, _SAYS_SOURCE),
+        ]
+        sentences = _SENTENCE_END.split(self.help)
+        return " ".join(one for one in sentences if not any(shown and says.match(one) for shown, says in said))
+
 
 # Type codes by use (SERVICE.md 2); every other code, and 0, is read from the description and the name.
 KINDS_BY_CODE = {1: Kind.INTEGER, 4: Kind.LIST, 6: Kind.SYMBOL, 8: Kind.PANEL}
@@ -138,6 +149,10 @@ _SOURCES = (
     ),
     re.compile(r"\b[Ff]unction:?\s+([A-Z]\w*(?:\s+[A-Z]\w*)*)"),
 )
+_SENTENCE_END = re.compile(r"(?<=[.;])\s+")
+_SAYS_OPTIONS = re.compile(r"(?:valid |available )?(?:options|values|choices)\b|(?:must be )?one of\b", re.IGNORECASE)
+_SAYS_DEFAULT = re.compile(r"(?:if (?:none|not \w+|empty|omitted),? .*)?\bdefaults?\b", re.IGNORECASE)
+_SAYS_SOURCE = re.compile(r"use (?:the )?function\b", re.IGNORECASE)
 _ABSENT = r"(?:absent|missing|empty|blank|omitted|none|null|not\s+\w+)"
 _NAME = rf"[{_Q}]?([\w ]+?)[{_Q}]?"
 _RULES = (
@@ -315,7 +330,7 @@ def _source(text: str) -> str | None:
 
 def _rule(name: str, text: str, names: Sequence[str]) -> Rule | None:
     spelt = {folded(other): other for other in names}
-    for sentence in re.split(r"(?<=[.;])\s+", text):
+    for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if found := pattern.search(sentence):
                 others = [spelt[folded(word)] for word in _SEPARATOR.split(found[1]) if folded(word) in spelt]

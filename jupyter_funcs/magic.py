@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.session import RemoteFunction, Session
 
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
-_NAME_AND_VALUE = re.compile(r"(?P<name>[^=]+)=(?P<value>.*)", re.DOTALL)
+NAME_AND_VALUE = re.compile(r"(?P<name>[^=]+)=(?P<value>.*)", re.DOTALL)
 
 # What a person writes, and the method that does it.
 _COMMANDS = {
@@ -246,7 +246,7 @@ class FuncsMagics(Magics):
         self, words: list[str], command: str, cell: str | None = None
     ) -> tuple[RemoteFunction, dict[str, Any]]:
         # A name of several words may stand without quotes: everything before the first argument is the name.
-        given = [_NAME_AND_VALUE.fullmatch(word) for word in words]
+        given = [NAME_AND_VALUE.fullmatch(word) for word in words]
         first = next((at for at, match in enumerate(given) if match), len(words))
         name = " ".join(map(_unquoted, words[:first]))
         if not name:

@@ -51,10 +51,10 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._on_choice = on_choice
         self._chosen: str | None = None
         self._by_program = False
-        wide = w.Layout(width="100%")
+        wide = w.Layout(width="auto")
         self._words = w.Text(placeholder="Search functions", tooltip="Search functions", layout=wide)
         self._words.add_class("jf-search")
-        self._list = w.Select(rows=15, layout=wide)
+        self._list = w.Select(rows=15, index=None, layout=wide)
         self._list.add_class("jf-list")
         self._count = w.HTML()
         super().__init__([self._words, self._list, self._count], layout=w.Layout(flex="0 0 250px", margin="0 18px 0 0"))
@@ -90,8 +90,8 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._by_program = True
         try:
             change()
-            slugs = [slug for _, slug in self._list.options]
-            self._list.index = slugs.index(self._chosen) if self._chosen in slugs else None
+            at = (at for at, (_, slug) in enumerate(self._list.options) if slug and slug == self._chosen)
+            self._list.index = next(at, None)
         finally:
             self._by_program = False
 
@@ -153,7 +153,9 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._run_button = _button(
             "Run", self._guard(lambda _: self.run()), "jf-run", icon="play", button_style="primary"
         )
-        self._cancel_button = _button("Cancel", self._guard(lambda _: self.cancel()), "jf-cancel", icon="stop")
+        self._cancel_button = _button(
+            "Cancel", self._guard(lambda _: self.cancel()), "jf-cancel", icon="stop", disabled=True
+        )
         self._clear_button = _button(
             "Clear", self._guard(lambda _: self._on_clear()), "jf-clear", tooltip="Clear every field"
         )
@@ -258,6 +260,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def close(self) -> None:
         """Cancel what runs and close every model of the panel."""
+        if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
+            return
         self.cancel()
         self._close_box()
         self._look.close()

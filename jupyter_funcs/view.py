@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ LABEL_WIDTH = "210px"
 _MOST_ROWS = 100
 _MOST_COLUMNS = 40
 _LONGEST_CELL = 120
+# Whole numbers that name something are shown as they are: 2025, not 2,025.
+_IDENTIFIES = re.compile(r"(?:id|year|code|key|number|no)$", re.IGNORECASE)
 
 
 def table_html(frame: pd.DataFrame) -> str:
@@ -77,7 +80,7 @@ def title_html(name: str, description: str) -> str:
 def note_html(field: Field, errors: Iterable[str], waiting: str) -> str:
     """Give what stands below a control: the errors, the help, and what the field waits for."""
     wrong = "".join(f'<div class="jf-bad" role="alert">{html.escape(text)}</div>' for text in errors)
-    said = html.escape(inert(field.help))
+    said = html.escape(inert(field.brief))
     if field.kind is Kind.LIST:
         said += " Ctrl-click to choose several." if field.options else " Enter adds one."
     if waiting:
@@ -103,6 +106,8 @@ def _formatter(column: pd.Series[Any]) -> Callable[[Any], str]:
         known = column.dropna()
         pattern = "%Y-%m-%d" if bool((known == known.dt.normalize()).all()) else "%Y-%m-%d %H:%M:%S"
         return lambda value: str(value.strftime(pattern))
+    if pd.api.types.is_integer_dtype(column.dtype) and not _IDENTIFIES.search(str(column.name)):
+        return "{:,}".format
     return _escaped
 
 

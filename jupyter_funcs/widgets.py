@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
+from ipywidgets.widgets.widget_description import DescriptionStyle
+from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
 from jupyter_funcs import loop
 from jupyter_funcs.errors import FuncsError, NotFoundError
@@ -40,12 +42,12 @@ class Look:
     def __init__(self) -> None:
         self.control = w.Layout(width="100%", max_width="640px")
         self.note = w.Layout()
-        self.label = w.Layout(flex=f"0 0 {LABEL_WIDTH}", margin="0 8px 0 0")
+        self.label = w.Layout(flex=f"0 0 {LABEL_WIDTH}", margin="2px 8px 2px 2px")
         self.tags = w.Layout(flex="1 1 auto", width="auto")
-        self.text = w.TextStyle(description_width=LABEL_WIDTH)
-        self.plain = w.DescriptionStyle(description_width=LABEL_WIDTH)
+        self.text = TextStyle(description_width=LABEL_WIDTH)
+        self.plain = DescriptionStyle(description_width=LABEL_WIDTH)
         self.toggles = w.ToggleButtonsStyle(description_width=LABEL_WIDTH, button_width="auto")
-        self.html = w.HTMLStyle()
+        self.html = HTMLStyle()
 
     def close(self) -> None:
         """Close the models."""
@@ -92,13 +94,20 @@ def control(field: Field, look: Look) -> Control:
 
 
 def _unset(field: Field) -> str:
+    """Say in a control what happens when nothing is set."""
     if field.default is not None:
         return f"default: {field.default}"
+    if field.rule:
+        return f"{listed(field.rule.names)} is needed"
     return "required" if field.required else "not sent"
 
 
 def _label(field: Field) -> str:
     return field.label + (" *" if field.required else "")
+
+
+def _tooltip(field: Field) -> str:
+    return f"{field.name}: {field.help}" if field.help else field.name
 
 
 def _as_text(value: Any) -> str:
@@ -114,7 +123,7 @@ def _text(field: Field, look: Look) -> Control:
         description=_label(field),
         placeholder=_unset(field),
         continuous_update=False,
-        tooltip=field.name,
+        tooltip=_tooltip(field),
         layout=look.control,
         style=look.text,
     )
@@ -126,7 +135,7 @@ def _text(field: Field, look: Look) -> Control:
 
 
 def _date(field: Field, look: Look) -> Control:
-    box = w.DatePicker(description=_label(field), tooltip=field.name, layout=look.control, style=look.plain)
+    box = w.DatePicker(description=_label(field), tooltip=_tooltip(field), layout=look.control, style=look.plain)
 
     def show(value: Any) -> None:
         try:
@@ -139,10 +148,11 @@ def _date(field: Field, look: Look) -> Control:
 
 def _choice(field: Field, look: Look) -> Control:
     first = ("Choose…" if field.required else _unset(field), None)
+    # By index, here and in the toggles: ipywidgets takes the value None for no option at all.
     box = w.Dropdown(
         options=[first, *((option, option) for option in field.options)],
         description=_label(field),
-        tooltip=field.name,
+        tooltip=_tooltip(field),
         layout=look.control,
         style=look.plain,
     )
@@ -154,9 +164,9 @@ def _choice(field: Field, look: Look) -> Control:
         spelt = {str(known).casefold(): known for _, known in pairs() if known is not None}
         known = spelt.get(_as_text(value).casefold())
         if value is not None and known is None:  # not listed, but what the form holds is what is shown
-            box.options = [*pairs(), (str(value), str(value))]
             known = str(value)
-        box.value = known
+            box.options = [*pairs(), (known, known)]
+        box.index = [other for _, other in pairs()].index(known)
 
     def offer(choices: Sequence[Choice]) -> None:
         held = box.value
@@ -170,16 +180,17 @@ def _yes_no(field: Field, look: Look) -> Control:
     unset = [] if field.required else [(_unset(field), None)]
     box = w.ToggleButtons(
         options=[*unset, *((option, option) for option in field.options)],
-        value=None,
         description=_label(field),
-        tooltip=field.name,
+        tooltip=_tooltip(field),
         layout=look.control,
         style=look.toggles,
     )
 
     def show(value: Any) -> None:
         word = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
-        box.value = next((o for o in field.options if o.casefold() == _as_text(word).casefold()), None)
+        spelt = [option.casefold() for option in field.options]
+        known = _as_text(word).casefold()
+        box.index = len(unset) + spelt.index(known) if known in spelt else 0 if unset else None
 
     return Control(box, box, lambda: box.value, show, _take_no_offer)
 
@@ -189,7 +200,7 @@ def _several(field: Field, look: Look) -> Control:
         options=field.options,
         rows=len(field.options),
         description=_label(field),
-        tooltip=field.name,
+        tooltip=_tooltip(field),
         layout=look.control,
         style=look.plain,
     )
@@ -205,7 +216,11 @@ def _tags(field: Field, look: Look) -> Control:
     # TagsInput takes no description of its own.
     label = w.HTML(f'<label class="jf-label">{html.escape(_label(field))}</label>', layout=look.label)
     tags = w.TagsInput(
-        allowed_tags=list(field.options), allow_duplicates=False, placeholder=_unset(field), tooltip=field.name
+        allowed_tags=list(field.options),
+        allow_duplicates=False,
+        placeholder=_unset(field),
+        tooltip=_tooltip(field),
+        layout=look.tags,
     )
     box = w.HBox([label, tags], layout=look.control)
 
@@ -226,7 +241,7 @@ def _search(field: Field, look: Look) -> Control:
     box = w.Combobox(
         description=_label(field),
         placeholder=_unset(field),
-        tooltip=field.name,
+        tooltip=_tooltip(field),
         layout=look.control,
         style=look.text,
     )
@@ -368,6 +383,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def close(self) -> None:
         """Stop asking and close every model of the form."""
+        if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
+            return
         for fill in self._fills.values():
             fill.cancel()
         for made in self._controls.values():

@@ -1,0 +1,165 @@
+"""``jupyter funcs``: the demo, the catalog and a run, without a browser where none is needed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
+from jupyter_funcs.magic import NAME_AND_VALUE, read_value
+from jupyter_funcs.text import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jupyter_funcs.session import Session
+
+_FORMATS = ("table", "csv", "json", "parquet")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ArgumentError(f"jupyter funcs: {message}.", f"See {self.prog} --help.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run ``jupyter funcs`` (also ``jupyter-funcs``).
+
+    Parameters
+    ----------
+    arguments
+        Without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        0; 1 for an error of ours, which is written to the standard error; 130 for an interrupt.
+    """
+    try:
+        given, rest = _parser().parse_known_args(arguments)
+        if rest and given.command is not demo:
+            raise ArgumentError(
+                f"jupyter funcs: there is no option {quote(' '.join(rest))}.", "See jupyter funcs --help."
+            )
+        given.rest = rest
+        given.command(given)
+    except FuncsError as error:
+        print("\n".join(error._render_traceback_()), file=sys.stderr)  # noqa: T201  # as IPython shows it
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # `jupyter funcs list | head` has read what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def demo(given: argparse.Namespace) -> None:
+    """Open JupyterLab on a copy of the notebooks, so that what is installed or cloned stays as it is."""
+    if given.dir is None:
+        folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-"))
+        print(f"The notebooks are a copy in {folder}; with --dir DIR your changes go where you like.")  # noqa: T201
+    else:
+        folder = given.dir.expanduser()
+    copy_notebooks(folder)
+    try:
+        from jupyterlab.labapp import LabApp  # noqa: PLC0415  # the largest import of all, and only here
+    except ModuleNotFoundError:
+        raise ConfigError("JupyterLab is not installed.", "pip install 'jupyter-funcs[lab]'") from None
+    # Containers run as root, and the server listens on this machine alone and asks for a token.
+    as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    LabApp.launch_instance([str(folder / "quickstart.ipynb"), f"--ServerApp.root_dir={folder}", *as_root, *given.rest])
+
+
+def copy_notebooks(folder: Path) -> None:
+    """
+    Copy the notebooks into a folder; a notebook that is there already is kept.
+
+    Raises
+    ------
+    ConfigError
+        The folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for notebook in sorted(_notebooks().glob("*.ipynb")):
+            if not (folder / notebook.name).exists():
+                shutil.copyfile(notebook, folder / notebook.name)
+    except OSError as error:
+        raise ConfigError(f"{folder} cannot be written: {error.strerror}.", "Give another folder with --dir.") from None
+
+
+def _notebooks() -> Path:
+    # In the wheel they lie inside the package, in a clone beside it.
+    package = Path(str(resources.files("jupyter_funcs")))
+    inside = package / "notebooks"
+    return inside if inside.is_dir() else package.parent / "notebooks"
+
+
+def list_functions(given: argparse.Namespace) -> None:
+    """Write the catalog, or the functions in which every word occurs."""
+    from jupyter_funcs.export import save  # noqa: PLC0415  # pandas, for a reply only
+
+    save(_session(given).find(" ".join(given.words)), given.output or sys.stdout, given.format)
+
+
+def call(given: argparse.Namespace) -> None:
+    """Run a function and write its result."""
+    from jupyter_funcs.export import save  # noqa: PLC0415  # pandas, for a reply only
+
+    values = {}
+    for word in given.arguments:
+        found = NAME_AND_VALUE.fullmatch(word)
+        if found is None:
+            raise ArgumentError(f"{quote(word)} is no argument.", "Write NAME=VALUE, in quotes where it holds spaces.")
+        values[found["name"]] = read_value(found["value"], {})
+    function = _session(given)[given.name].with_options(timeout=given.timeout)
+    if given.format == "parquet" and given.output is None and sys.stdout.isatty():
+        raise ArgumentError("Parquet is no text for a terminal.", "Give a file with -o FILE.")
+    target = given.output or (sys.stdout.buffer if given.format == "parquet" else sys.stdout)
+    save(function(**values), target, given.format)
+
+
+def _session(given: argparse.Namespace) -> Session:
+    import jupyter_funcs  # noqa: PLC0415  # what connects is imported on first use
+
+    return jupyter_funcs.connect(given.profile)
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="jupyter funcs", description="A function catalog: list it, run it, or see it in the demo.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    demo_parser = commands.add_parser(
+        "demo",
+        help="open JupyterLab on the quickstart, with synthetic data",
+        description="Further options go to JupyterLab.",
+    )
+    demo_parser.add_argument("--dir", type=Path, help="where the copy of the notebooks goes (a new temporary folder)")
+    demo_parser.set_defaults(command=demo)
+
+    list_parser = commands.add_parser("list", help="the functions, or those in which every word occurs")
+    list_parser.add_argument("words", nargs="*", metavar="WORD")
+    list_parser.set_defaults(command=list_functions)
+
+    call_parser = commands.add_parser("call", help="run a function and write its result")
+    call_parser.add_argument("name", metavar="FUNCTION", help="its name, slug or id")
+    call_parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help="a list as [a, b, c]")
+    call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for the whole run (300)")
+    call_parser.set_defaults(command=call)
+
+    for one in (list_parser, call_parser):
+        one.add_argument("--format", choices=_FORMATS, default="table")
+        one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole or not at all")
+        one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
