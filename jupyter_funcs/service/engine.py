@@ -57,9 +57,10 @@ class Engine:
     def __init__(self, reference: Reference, cards: Callable[[], Path]) -> None:
         self.reference = reference
         self._cards = cards
-        self._lock = threading.Lock()
         self._backend: Backend | None = None
+        self._backend_lock = threading.Lock()
         self._has_cards = False
+        self._cards_lock = threading.Lock()
 
     def call(self) -> Call:
         """Begin a call."""
@@ -72,34 +73,36 @@ class Engine:
         from . import tables
 
         if name == "cards":
-            self._ready(cards=True)
+            self._load_cards()
             return ibis.table(CARDS, name=name)
         return ibis.table(tables.SCHEMAS[name], name=name)
 
     def connect(self) -> tuple[Backend, duckdb.DuckDBPyConnection]:
         """Give the backend, which compiles, and a cursor of its connection that one thread may use."""
-        # Threads that share one DuckDB connection get each other's results, and no error.
-        backend = self._ready()
-        return backend, backend.con.cursor()
-
-    def _ready(self, *, cards: bool = False) -> Backend:
         import ibis
 
         from . import tables
 
-        with self._lock:
+        with self._backend_lock:
             if self._backend is None:
                 # Nothing is ever fetched from the network for a query.
                 backend = ibis.duckdb.connect(autoinstall_known_extensions=False)
                 for name, table in tables.arrow_tables(self.reference).items():
                     backend.create_table(name, table)
                 self._backend = backend
-            if cards and not self._has_cards:
-                # A view of the database's own: ibis would make a temporary one, which other cursors do not see.
+            # Threads that share one DuckDB connection get each other's results, and no error.
+            return self._backend, self._backend.con.cursor()
+
+    def _load_cards(self) -> None:
+        # A lock of its own: whoever lists panels or symbols does not wait for the data to be generated.
+        with self._cards_lock:
+            if not self._has_cards:
                 path = str(self._cards()).replace("'", "''")
-                self._backend.con.execute(f"CREATE VIEW cards AS FROM read_parquet('{path}')")
+                _, cursor = self.connect()
+                # A view of the database's own: ibis would make a temporary one, which other cursors do not see.
+                cursor.execute(f"CREATE VIEW cards AS FROM read_parquet('{path}')")
+                cursor.close()
                 self._has_cards = True
-            return self._backend
 
 
 class Call:

@@ -45,6 +45,7 @@ class Wire:
     transport: Callable[[], httpx.AsyncBaseTransport]
     base_url: str
     token: str
+    engine: Engine | None = None
 
     def request(self, method: str, path: str, *, token: str | None = "", **options: Any) -> httpx.Response:
         """Send a request with the fixture's token, with another one, or (`None`) with none."""
@@ -160,6 +161,9 @@ def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
         )
         auth = Auth()
         registry = Registry(functions.FUNCTIONS, author="t", organisation="t")
-        return in_process(create_app(registry, auth, Engine(reference, lambda: path)), auth.issue("t", 1))
+        engine = Engine(reference, lambda: path)
+        wire = in_process(create_app(registry, auth, engine), auth.issue("t", 1))
+        wire.engine = engine
+        return wire
 
     return serve

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_funcs.service import calendar
+from jupyter_funcs.service import calendar, queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,20 @@ def test_a_zero_denominator_gives_null_by_day(serve_rows: Callable[..., Wire]) -
     assert no_transactions["Spend per Card"] == 2.5
     assert (no_cards["Spend per Card"], no_cards["Transactions per Card"]) == (None, None)
     assert no_cards["Spend per Transaction"] == 5 / 3
+
+
+def test_a_zero_denominator_gives_null_in_the_engine_already(serve_rows: Callable[..., Wire]) -> None:
+    # JSON would turn an infinity into null too, and hide it.
+    day = date(2024, 1, 1)
+    rows = [row(day, 500, 0, 2), row(day + timedelta(1), 500, 3, 0), row(day + timedelta(364), 7, 7, 7)]
+    wire = serve_rows([*rows, row(day + timedelta(365), 7, 7, 7)], {})
+    assert wire.engine
+    call = wire.engine.call()
+    found = call.fetch(queries.panel_daily(call, queries.Selection("P", A, []), [], 1))
+    assert [each["Spend per Transaction"] for each in found[:2]] == [None, 5 / 3]
+    assert [each["Transactions per Card"] for each in found[:2]] == [0, None]
+    assert [each["Transaction Count Growth"] for each in found[2:]] == [None, 7 / 3 - 1]
+    assert [each["Cardholder Count Growth"] for each in found[2:]] == [2.5, None]
 
 
 def test_a_zero_denominator_gives_null_by_quarter(serve_rows: Callable[..., Wire]) -> None:

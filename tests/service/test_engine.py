@@ -52,6 +52,24 @@ def count(engine: Engine) -> ibis.Table:
     return cards.agg(n=cards.count())
 
 
+def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
+    go_on = threading.Event()
+
+    def make() -> object:
+        assert go_on.wait(20)
+        return demo_files.folder() / demo_files.CARDS
+
+    engine = Engine(companies.reference(), make)  # type: ignore[arg-type]
+    with ThreadPoolExecutor(2) as threads:
+        waiting = threads.submit(count, engine)
+        call = engine.call()
+        listed = threads.submit(lambda: call.fetch(queries.universe(call)))
+        assert len(listed.result(10)) == 24
+        assert not waiting.done()
+        go_on.set()
+        assert waiting.result(10) is not None
+
+
 def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: Engine) -> None:
     answers = [OSError("disk full"), demo_files.folder() / demo_files.CARDS]
 
