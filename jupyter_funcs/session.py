@@ -8,8 +8,9 @@ import inspect
 import threading
 import time
 import warnings
+import weakref
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 from jupyter_funcs import loop
 from jupyter_funcs.catalog import Catalog, parse_listing
@@ -106,6 +107,8 @@ class Session:
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
         self._transport = Transport(connection, transport)
+        # The connections of a session that nobody holds any more are closed; those of a process that ends need not be.
+        weakref.finalize(self, _close, self._transport).atexit = False
         self._catalog: Catalog | None = None
         self._functions: dict[int, RemoteFunction] = {}
         self._choices: dict[str, list[Choice]] = {}
@@ -142,6 +145,10 @@ class Session:
             self._functions = {}
             self._choices = {}
         return self
+
+    def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        loop.wait(loop.start(self._transport.close()))
 
     def find(self, words: str = "") -> pd.DataFrame:
         """
@@ -187,6 +194,10 @@ class Session:
             hint = f" Did you mean {listed(close)}?" if close else ""
             raise AttributeError(f"There is no function {name!r} in your catalog.{hint}")
         return self._bind(self.catalog.functions[slugs.index(name)])
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied: a session holds a connection and a token."""
+        raise TypeError("A Session is not pickled; connect again where it is needed.")
 
     def __dir__(self) -> list[str]:
         """Give the attributes, and the slugs of a catalog that is known."""
@@ -425,6 +436,10 @@ class RemoteFunction:
     def __repr__(self) -> str:
         """Give its signature, in one line."""
         return f"<{self.slug}{self.__signature__} of {self.session.service}>"
+
+
+def _close(transport: Transport) -> None:
+    loop.start(transport.close())
 
 
 def request(function: str, args: Args) -> dict[str, Any]:

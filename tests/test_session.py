@@ -1,0 +1,312 @@
+"""A session: names, callables, runs and jobs; the same in process and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import json
+import pickle
+import threading
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pandas as pd
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.service import embedded
+from tests.conftest import PANEL, SYMBOL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_funcs.session import Session
+
+ALL = [
+    "Get Panels",
+    "Get Universe",
+    "Get Panel Dimensions",
+    "Get Panel Daily",
+    "Get Panel FQ",
+    "Get KPIs",
+    "Get Report",
+]
+DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
+
+
+def test_names_are_in_the_catalogs_order(funcs: Session) -> None:
+    """The wire names come by sort value."""
+    assert funcs.names == ALL
+    assert len(funcs) == len(ALL)
+
+
+@pytest.mark.parametrize("name", ["Get Panel Daily", "get_panel_daily", "get panel daily", "GetPanelDaily"])
+def test_a_function_is_found_by_each_of_its_names(funcs: Session, name: str) -> None:
+    """Wire name, slug and any spelling of them give the same function, and so do its id and its attribute."""
+    function = funcs[name]
+    assert function.name == "Get Panel Daily"
+    assert funcs[function.function.id] is function
+    assert funcs.get_panel_daily is function
+
+
+def test_an_unknown_function_names_its_neighbours(funcs: Session) -> None:
+    """A misspelt name is an error with suggestions, as an item and as an attribute."""
+    with pytest.raises(jf.NotFoundError, match=r"'Get Panl Daily'(.|\n)*'Get Panel Daily'"):
+        funcs["Get Panl Daily"]
+    with pytest.raises(AttributeError, match="get_panel_daily"):
+        _ = funcs.get_panl_daily
+
+
+def test_a_run_gives_a_frame_that_says_where_it_comes_from(funcs: Session) -> None:
+    """A call gives every day of five years, typed, and attrs of plain JSON values."""
+    frame = funcs.get_panel_daily(**DAILY, PoPGrowth=True)
+    assert len(frame) == 1826
+    assert frame["Date"].dtype.kind == "M"
+    assert frame["Transaction Count"].dtype == "Int64"
+    assert frame["Spend"].dtype == "float64"
+    said = frame.attrs["funcs"]
+    assert said["function"] == "Get Panel Daily"
+    assert said["args"] == {**DAILY, "PoPGrowth": "Yes"}
+    assert said["service"] == funcs.service
+    assert said["synthetic"] is funcs.synthetic
+    assert pd.Timestamp(said["time"]).tz is not None
+    assert json.loads(json.dumps(frame.attrs)) == frame.attrs
+
+
+@pytest.mark.parametrize("dimension", ["Region", "Age Group", "Brand"])
+def test_a_breakdown_adds_up_to_the_total(funcs: Session, dimension: str) -> None:
+    """Spend and Transaction Count add up over every dimension, to the cent."""
+    total = funcs.get_panel_daily(**DAILY).set_index("Date")
+    parts = funcs.get_panel_daily(**DAILY, Dimensions=dimension).groupby("Date")[["Spend", "Transaction Count"]].sum()
+    assert (parts["Spend"] - total["Spend"]).abs().max() < 0.005
+    assert (parts["Transaction Count"] == total["Transaction Count"]).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ({}, ["PanelName", ""]),
+        ({"PanelName": PANEL}, [""]),
+        ({"Symbol": SYMBOL}, ["PanelName"]),
+        ({**DAILY, "PoPLookback": 0}, ["PoPLookback"]),
+        ({**DAILY, "PoPLookback": "abc"}, ["PoPLookback"]),
+        ({**DAILY, "Dimensions": ["Regoin"]}, ["Dimensions"]),
+        ({**DAILY, "PanelNam": "x"}, ["PanelNam"]),
+        ({**DAILY, "PanelName": "Demo Card Panl"}, ["PanelName"]),
+        ({**DAILY, "Symbol": "NOPE US EQUITY"}, ["Symbol"]),
+        ({**DAILY, "Brand": ["No Such Brand"]}, ["Brand"]),
+    ],
+    ids=lambda value: ",".join(value) if isinstance(value, (dict, list)) else None,
+)
+def test_bad_arguments_are_named(funcs: Session, values: dict[str, Any], named: list[str]) -> None:
+    """What the form or the service refuses is an ArgumentError that names each argument, in one to three lines."""
+    with pytest.raises(jf.ArgumentError) as caught:
+        funcs.get_panel_daily(**values)
+    assert sorted(caught.value.errors) == sorted(named)
+    assert 1 <= len(caught.value.lines) <= 3
+
+
+def test_bad_arguments_are_named_by_the_service_too(funcs: Session) -> None:
+    """Without the form's check the service refuses the same, and its 422 names the field."""
+    job = funcs.get_panel_daily.start({**DAILY, "PoPLookback": "0", "Dimensions": ["Regoin"]})
+    with pytest.raises(jf.ArgumentError) as caught:
+        job.result(30)
+    assert set(caught.value.errors) == {"PoPLookback", "Dimensions"}
+
+
+def test_a_date_that_does_not_exist_is_refused_at_its_field(funcs: Session) -> None:
+    """30 February is an ArgumentError before anything is sent."""
+    form = funcs.get_report.form(report_id=funcs.get_report.fields[0].options[0], report_time_after="2025-02-30")
+    assert list(form.errors) == ["report_time_after"]
+    assert form["report_time_after"] == "2025-02-30"
+
+
+@pytest.mark.parametrize("token", ["", "not-a-token", None])
+def test_no_usable_token_is_said(service_url: str, token: str | None) -> None:
+    """No token is a ConfigError before anything is sent, a wrong one an AuthenticationError."""
+    with pytest.raises(jf.AuthenticationError if token else jf.ConfigError) as caught:
+        _ = jf.connect(service_url, token=token).names
+    assert 1 <= len(caught.value.lines) <= 3
+
+
+def test_the_signature_is_that_of_the_function(funcs: Session) -> None:
+    """Signature and docstring come from the parameters: the required ones without a default, in their order."""
+    function = funcs.get_panel_daily
+    signature = inspect.signature(function)
+    assert list(signature.parameters) == [param.name for param in function.params]
+    assert signature.parameters["PanelName"].default is inspect.Parameter.empty
+    assert signature.parameters["Symbol"].default is None
+    assert "PoPLookback : integer, optional" in (function.__doc__ or "")
+
+
+def test_one_field_feeds_everything(funcs: Session) -> None:
+    """Fields, signature, form, table and JSON Schema have the same parameters, for every function."""
+    for function in funcs:
+        names = [param.name for param in function.params]
+        assert [field.name for field in function.fields] == names
+        assert list(inspect.signature(function).parameters) == [field.identifier for field in function.fields]
+        assert list(function.json_schema()["properties"]) == names
+        assert list(function.describe()["name"]) == names
+        assert [field.name for field in jf.Form(function).fields] == names
+
+
+def test_a_job_tells_how_it_stands(funcs: Session) -> None:
+    """A job is running, then done; it calls back, is awaitable in any loop, and its result stays."""
+    called = threading.Event()
+    job = funcs.get_panels.submit()
+    job.add_done_callback(lambda _: called.set())
+    frame = job.result(30)
+    assert job.status == "done"
+    assert called.wait(5)
+    assert job.elapsed > 0
+    assert "Get Panels: done" in repr(job)
+
+    async def wait() -> pd.DataFrame:
+        return await job
+
+    pd.testing.assert_frame_equal(asyncio.run(wait()), frame)
+
+
+def test_the_code_of_a_call_gives_the_same_frame(funcs: Session) -> None:
+    """What the panel shows as code is what it runs."""
+    function = funcs.get_panel_daily
+    frame = function(**DAILY, Dimensions=["Region"])
+    again = eval(function.code(frame.attrs["funcs"]["args"]), {"funcs": funcs})
+    pd.testing.assert_frame_equal(again, frame)
+
+
+def test_choices_come_from_the_listing_functions(funcs: Session) -> None:
+    """Symbol, panel and brand are listed by Get Universe, Get Panels and Get Panel Dimensions with their labels."""
+    from jupyter_funcs import loop
+
+    function = funcs.get_panel_daily
+    fields = {field.name: field for field in function.fields}
+
+    def ask(name: str, args: dict[str, Any]) -> tuple[list[Any], list[str]]:
+        return loop.wait(loop.start(function.choices(fields[name], args)), 30)
+
+    panels, missing = ask("PanelName", {})
+    assert PANEL in [choice.value for choice in panels]
+    assert not missing
+    symbols, _ = ask("Symbol", {})
+    assert len(symbols) == len(funcs.get_universe())
+    assert all(choice.label for choice in symbols)
+    assert ask("Brand", {}) == ([], ["PanelName"])
+    brands, _ = ask("Brand", {"PanelName": PANEL, "Dimensions": ["Region"]})
+    assert {choice.value for choice in brands} == set(
+        funcs.get_panel_dimensions(PanelName=PANEL, Dimensions="Brand")["Merchant"]
+    )
+
+
+def test_probing_a_session_sends_nothing(answering: Callable[..., Session]) -> None:
+    """What a front end, copy or pickle looks for never reaches the network, nor does a repr."""
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise AssertionError(request.url)
+
+    session = answering(refuse)
+    repr(session)
+    bool(session)
+    dir(session)
+    assert not hasattr(session, "_repr_html_")
+    assert not hasattr(session, "_ipython_display_")
+    assert not hasattr(session, "__array__")
+    with pytest.raises(TypeError):
+        pickle.dumps(session)
+    with pytest.raises(TypeError):
+        copy.deepcopy(session)
+
+
+def test_a_run_has_one_total_deadline() -> None:
+    """A reply that never comes is a DeadlineError by the deadline, and the next run works."""
+    inner = embedded()
+    hold = threading.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"].endswith("runFunction") and not hold.is_set():
+            await asyncio.sleep(60)
+        await inner.app(scope, receive, send)
+
+    session = jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
+    started = time.monotonic()
+    with pytest.raises(jf.DeadlineError, match=r"0\.2 s"):
+        session.get_panels.with_options(timeout=0.2)()
+    assert time.monotonic() - started < 5
+    hold.set()
+    assert len(session.get_panels()) == 2
+
+
+def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
+    """A cancelled job is cancelled at once, says so, and leaves no task behind."""
+    inner = embedded()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"].endswith("runFunction"):
+            await asyncio.sleep(60)
+        await inner.app(scope, receive, send)
+
+    session = jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
+    job = session.get_panels.submit()
+    with pytest.raises(jf.DeadlineError, match="it goes on"):
+        job.result(0.1)
+    assert job.status == "running"
+    assert job.cancel()
+    with pytest.raises(jf.RunCancelledError):
+        job.result(5)
+    assert job.status == "cancelled"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tiemout": 3}, "timeout"),
+        ({"timeout": 0}, "positive"),
+        ({"timeout": "3"}, "positive"),
+        ({"Symbol": "x"}, "no option 'Symbol'"),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], said: str) -> None:
+    """An option that is unknown or not positive is an ArgumentError."""
+    with pytest.raises(jf.ArgumentError, match=said):
+        jf.connect().get_panels.with_options(**options)
+
+
+def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session]) -> None:
+    """A listing with unknown fields and codes is read; each unknown code warns once, and its field takes text."""
+    listing = [
+        {
+            "name": "F",
+            "colour": "red",
+            "params": [{"name": "a", "type": 97, "size": 1}, {"name": "b", "type": 97}, {"name": "c", "type": 98}],
+        }
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json={"error": None, "body": request.content.decode()})
+        return httpx.Response(200, json={"data": json.dumps(listing)})
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        session = answering(answer)
+        function = session["F"]
+    assert sorted(str(warning.message).split(",")[0] for warning in caught) == [
+        "Parameters of type code 97",
+        "Parameters of type code 98",
+    ]
+    assert function.function.model_extra == {"colour": "red"}
+    frame = function(a="x", c=2)
+    assert frame.attrs["funcs"]["args"] == {"a": "x", "c": "2"}
+
+
+def test_refresh_lists_again(answering: Callable[..., Session]) -> None:
+    """A function that came later is there after refresh, and not before."""
+    listing = [{"name": "One"}]
+    session = answering(lambda _: httpx.Response(200, json=listing))
+    assert session.names == ["One"]
+    listing.append({"name": "Two"})
+    assert session.names == ["One"]
+    assert session.refresh().names == ["One", "Two"]
