@@ -1,0 +1,145 @@
+"""The rooms: imports run downwards only, heavy ones are lazy, and foreign libraries stay where they belong."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jupyter_funcs
+
+PACKAGE = Path(jupyter_funcs.__file__).parent
+
+# DESIGN.md's table, from the bottom up: a room imports only rooms above its own line here.
+ROOMS = [
+    "text",
+    "errors",
+    "wire",
+    "catalog",
+    "fields",
+    "forms",
+    "dtypes",
+    "frame",
+    "export",
+    "config",
+    "transport",
+    "loop",
+    "jobs",
+    "session",
+    "view",
+    "widgets",
+    "panel",
+    "magic",
+    "cli",
+    "__init__",
+]
+# The calls that go up, each inside a function.
+UPWARDS = {("session", "panel"), ("magic", "__init__"), ("cli", "__init__")}
+# Each foreign library lives in as few rooms as possible.
+HOMES = {
+    "httpx": {"transport", "__init__"},
+    "ipywidgets": {"widgets", "panel"},
+    "IPython": {"magic"},
+    "pydantic": {"catalog"},
+    "msgspec": {"wire", "config", "transport"},
+    "platformdirs": {"config"},
+    "jupyterlab": {"cli"},
+}
+
+
+def imports(room: str, *, typing_too: bool = False) -> set[tuple[str, bool]]:
+    """Give the modules that a room imports, and whether inside a function; those for typing alone on demand."""
+    tree = ast.parse((PACKAGE / f"{room}.py").read_text("utf-8"))
+    found: set[tuple[str, bool]] = set()
+
+    def visit(node: ast.AST, inside: bool) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING" and not typing_too:
+                continue
+            if isinstance(child, ast.Import):
+                found.update((alias.name, inside) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                module = child.module or ""
+                if module == "jupyter_funcs":
+                    found.update((f"jupyter_funcs.{alias.name}", inside) for alias in child.names)
+                else:
+                    found.add((module, inside))
+            visit(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+    visit(tree, inside=False)
+    return found
+
+
+def own(module: str) -> str | None:
+    if module == "jupyter_funcs":
+        return "__init__"
+    return module.split(".")[1] if module.startswith("jupyter_funcs.") else None
+
+
+def test_every_room_is_in_the_table() -> None:
+    """The table names every module of the package, and no other."""
+    assert sorted(path.stem for path in PACKAGE.glob("*.py")) == sorted(ROOMS)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_run_downwards(room: str) -> None:
+    """A room imports only rooms below it; what goes up is named, and imported inside a function."""
+    for module, inside in imports(room):
+        target = own(module)
+        if target is None:
+            continue
+        if target == "service":
+            assert room == "__init__", f"{room} reaches into the service, which is met over its wire only"
+            assert inside
+        elif ROOMS.index(target) >= ROOMS.index(room):
+            assert (room, target) in UPWARDS, f"{room} imports {target}, which stands above it"
+            assert inside, f"{room} imports {target} at its top"
+
+
+def test_the_service_imports_nothing_of_the_client() -> None:
+    """The service is met over its wire: no module of it imports one of ours."""
+    for path in (PACKAGE / "service").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom):
+                assert node.level <= 1, path
+                names = [node.module or ""] if not node.level else []
+            assert not any(name.split(".")[0] == "jupyter_funcs" for name in names), path
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_a_library_stays_in_its_rooms(library: str) -> None:
+    """Only the named rooms import a foreign library."""
+    users = {room for room in ROOMS for module, _ in imports(room) if module.split(".")[0] == library}
+    assert users == HOMES[library]
+
+
+@pytest.mark.parametrize(
+    ("statement", "unwanted"),
+    [
+        ("import jupyter_funcs", {"pandas", "httpx", "pydantic", "ipywidgets", "IPython", "msgspec", "duckdb", "ibis"}),
+        ("import jupyter_funcs.magic", {"pandas", "httpx", "pydantic", "ipywidgets", "msgspec", "duckdb", "ibis"}),
+        (
+            "import jupyter_funcs as jf; jf.connect().names",
+            {"pandas", "ipywidgets", "IPython", "duckdb", "ibis", "pyarrow", "numpy"},
+        ),
+    ],
+)
+def test_heavy_imports_wait(statement: str, unwanted: set[str]) -> None:
+    """What is not needed yet is not imported yet."""
+    program = f"import sys\n{statement}\nprint(*{{name.split('.')[0] for name in sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert not unwanted & set(done.stdout.split())
+
+
+def test_the_public_surface() -> None:
+    """The names that others rely on are there, sorted, and documented."""
+    assert jupyter_funcs.__all__ == sorted(jupyter_funcs.__all__)
+    for name in jupyter_funcs.__all__:
+        assert getattr(jupyter_funcs, name).__doc__, name
+    assert set(jupyter_funcs.__all__) <= set(dir(jupyter_funcs))
+    with pytest.raises(AttributeError):
+        _ = jupyter_funcs.no_such_name

@@ -1,0 +1,86 @@
+"""The background loop and its jobs: interrupts, forks and threads."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pandas as pd
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs import loop
+from jupyter_funcs.jobs import Job
+
+
+async def after(seconds: float) -> pd.DataFrame:
+    await asyncio.sleep(seconds)
+    return pd.DataFrame({"a": [1]})
+
+
+def test_an_interrupt_cancels_the_run() -> None:
+    """Ctrl-C while waiting raises KeyboardInterrupt at once, and the run is cancelled."""
+    job = Job("F", {}, after(30))
+    threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        job.result()
+    assert time.monotonic() - started < 5  # not the 30 s of the run; the clock of a busy machine is not tested
+    assert job.status == "cancelled"
+
+
+def test_there_is_one_loop_whoever_asks() -> None:
+    """Threads that ask at once have the same loop, and it runs in a daemon thread."""
+    loops = set()
+    threads = [threading.Thread(target=lambda: loops.add(loop.background_loop())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loops) == 1
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "jupyter_funcs")
+
+
+def test_waiting_on_the_loop_itself_is_refused() -> None:
+    """A callback of the loop that waits for a run would wait for ever; it is told to await instead."""
+
+    async def wait_here() -> None:
+        loop.wait(loop.start(after(0)))
+
+    with pytest.raises(RuntimeError, match="await the Job"):
+        loop.wait(loop.start(wait_here()), 5)
+
+
+def test_a_job_of_a_coroutine_that_fails_keeps_its_error() -> None:
+    """The error of a run is raised by result, and told by error without raising."""
+
+    async def fail() -> pd.DataFrame:
+        raise jf.FunctionError("it failed")
+
+    job = Job("F", {}, fail())
+    with pytest.raises(jf.FunctionError, match="it failed"):
+        job.result(5)
+    assert job.status == "failed"
+    assert str(job.error()) == "it failed"
+    assert "it failed" in job._repr_html_()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
+def test_a_forked_process_has_a_loop_of_its_own() -> None:
+    """After a fork the child runs, though the parent's loop stays behind."""
+    program = """
+import os, jupyter_funcs as jf
+funcs = jf.connect()
+assert len(funcs.names) == 7
+child = os.fork()
+if not child:
+    funcs.refresh()
+    os._exit(0 if len(funcs.names) == 7 else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)

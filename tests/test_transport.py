@@ -1,0 +1,271 @@
+"""The transport: every status and every broken connection is an error of ours that says what to do and shows no token."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import jupyter_funcs as jf
+from tests.conftest import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_funcs.session import Session
+
+CANARY = "eyJhbGciOiJub25lIn0.Y2FuYXJ5LXRva2VuLW9mLXRoZS10ZXN0cw.c2lnbmF0dXJlLXBhcnQ"
+HTML = "<html><head><style>p {}</style><title>Sign in</title></head><body><p>Please &amp; sign in</p></body></html>"
+
+
+class Answers:
+    """A service over real HTTP that lists one function and answers its runs as it is told."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.headers: dict[str, str] = {}
+        self.body = b"[]"
+        self.seen: list[dict[str, Any]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        listing = scope["path"].endswith("ListUserFunctions")
+        if not listing:
+            self.seen.append({"headers": dict(scope["headers"]), "body": json.loads(body), "path": scope["path"]})
+        status, headers = (200, {}) if listing else (self.status, self.headers)
+        reply = b'[{"name": "F", "params": [{"name": "a"}]}]' if listing else self.body
+        raw = [(key.encode(), value.encode()) for key, value in {"content-type": "application/json", **headers}.items()]
+        await send({"type": "http.response.start", "status": status, "headers": raw})
+        await send({"type": "http.response.body", "body": reply})
+
+
+@pytest.fixture(scope="module")
+def answers() -> Iterator[tuple[Answers, Session]]:
+    """A service that answers as it is told, and a session with it."""
+    app = Answers()
+    with serving(app) as url:
+        session = jf.connect(url, token=CANARY)
+        assert session.names == ["F"]
+        yield app, session
+        session.close()
+
+
+def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
+    app.status = status
+    app.body = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    app.headers = {key.replace("_", "-"): value for key, value in headers.items()}
+    app.seen.clear()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers", "error", "said"),
+    [
+        (400, {"error": "Args is missing"}, {}, jf.FunctionError, "Args is missing"),
+        (401, {"error": "who?"}, {}, jf.AuthenticationError, "does not accept the token: who?"),
+        (403, "no", {}, jf.PermissionDeniedError, "not allowed"),
+        (404, {"error": "no function 'F'"}, {}, jf.NotFoundError, "no function 'F'"),
+        (404, "Not Found", {"content_type": "text/plain"}, jf.ConfigError, "no function service at http://127"),
+        (405, "", {}, jf.ConfigError, "405"),
+        (408, "", {}, jf.DeadlineError, "408"),
+        (409, {"message": "running"}, {}, jf.FunctionError, "running"),
+        (413, "", {}, jf.ReplyTooLargeError, "large"),
+        (415, "", {}, jf.ConfigError, "415"),
+        (422, {"error": "bad", "arguments": {"a": ["a is bad"]}}, {}, jf.ArgumentError, "bad"),
+        (429, "", {}, jf.RateLimitError, "in a minute"),
+        (429, "", {"retry_after": "7"}, jf.RateLimitError, "in 7 s"),
+        (429, "", {"retry_after": "nan"}, jf.RateLimitError, "in a minute"),
+        (500, {"error": "boom"}, {}, jf.ServerError, "boom"),
+        (502, HTML, {"content_type": "text/html"}, jf.ServerError, "502.*Sign in Please & sign in"),
+        (503, "", {}, jf.ServerError, "503"),
+        (504, "", {}, jf.DeadlineError, "may still go on"),
+        (599, "", {}, jf.ServerError, "599"),
+        (307, "", {"location": "http://127.0.0.1:1/"}, jf.ProtocolError, "redirects"),
+        (418, "", {}, jf.ProtocolError, "418"),
+        (204, b"", {}, jf.ProtocolError, "204"),
+        (206, "[]", {}, jf.ProtocolError, "206"),
+        (200, " ", {}, jf.ProtocolError, "empty reply"),
+        (200, HTML, {"content_type": "text/html"}, jf.AuthenticationError, "login page"),
+        (200, {"error": "it failed", "body": "[1]"}, {}, jf.FunctionError, "it failed"),
+        (200, '{"error": null, "body": "[{\\"a\\": 1"', {}, jf.ProtocolError, ""),
+    ],
+)
+def test_each_status_is_an_error_that_says_what_to_do(
+    answers: tuple[Answers, Session], status: int, body: object, headers: dict[str, str], error: type[Exception], said: str
+) -> None:
+    """Each status gives its own class in one to three lines, is sent once, and the next healthy run works."""
+    app, session = answers
+    told(app, status, body, **headers)
+    with pytest.raises(error, match=f"(?s){said}" if said else None) as caught:
+        session.f(a="1")
+    assert isinstance(caught.value, jf.FuncsError)
+    assert 1 <= len(caught.value.lines) <= 3
+    assert "<" not in str(caught.value)
+    assert len(app.seen) == 1
+    told(app, 200, [{"a": 1}])
+    assert len(session.f(a="1")) == 1
+
+
+def test_a_refused_argument_is_named(answers: tuple[Answers, Session]) -> None:
+    """A 422 names its arguments, in the local service's form and in FastAPI's."""
+    app, session = answers
+    told(app, 422, {"error": "bad", "arguments": {"a": ["a is bad"], "b": "b is bad"}})
+    with pytest.raises(jf.ArgumentError) as caught:
+        session.f()
+    assert caught.value.errors == {"a": ["a is bad"], "b": ["b is bad"]}
+    told(app, 422, {"detail": [{"loc": ["body", "Args", "a"], "msg": "must be text"}]})
+    with pytest.raises(jf.ArgumentError) as caught:
+        session.f()
+    assert caught.value.errors == {"a": ["must be text"]}
+
+
+@pytest.mark.parametrize(
+    "body", [{"error": f"bad token {CANARY}"}, f"token {CANARY} refused", {"arguments": {"a": [CANARY]}, "error": CANARY}]
+)
+@pytest.mark.parametrize("status", [200, 400, 401, 422, 500])
+def test_a_token_that_is_repeated_is_not_shown(answers: tuple[Answers, Session], status: int, body: object) -> None:
+    """A service that repeats the token in its error leaks no part of it into the error, its chain or its traceback."""
+    app, session = answers
+    told(app, status, body if status != 200 else {"error": f"bad token {CANARY}", "body": None})
+    with pytest.raises(jf.FuncsError) as caught:
+        session.f(a="1")
+    shown = "".join(traceback.format_exception(caught.value)) + repr(vars(caught.value)) + repr(caught.value.args)
+    for part in CANARY.split("."):
+        assert part not in shown
+    chain: BaseException | None = caught.value
+    while chain is not None:
+        assert not isinstance(chain, httpx.HTTPError)
+        chain = chain.__cause__ or chain.__context__
+
+
+def test_what_is_sent_is_what_the_service_takes(answers: tuple[Answers, Session]) -> None:
+    """A run is one POST with the bearer token, FunctionName and Args of text."""
+    app, session = answers
+    told(app, 200, [])
+    session.f(a=1)
+    (seen,) = app.seen
+    assert seen["path"] == "/api/function/runFunction"
+    assert seen["body"] == {"FunctionName": "F", "Args": {"a": "1"}}
+    assert seen["headers"][b"authorization"] == f"Bearer {CANARY}".encode()
+    assert b"x-api-key" not in seen["headers"]
+
+
+def test_an_api_key_is_sent_in_its_own_header(answers: tuple[Answers, Session]) -> None:
+    """An API key goes as X-Api-Key, and no bearer token beside it."""
+    app, session = answers
+    told(app, 200, [])
+    url = session._transport.connection.base_url
+    keyed = jf.connect(url, api_key="k-123")
+    keyed.f(a="1")
+    keyed.close()
+    assert app.seen[0]["headers"][b"x-api-key"] == b"k-123"
+    assert b"authorization" not in app.seen[0]["headers"]
+
+
+def test_a_token_source_is_asked_once_more_after_a_401(answering: Callable[..., Session]) -> None:
+    """A 401 asks the token source for a new token once; the same token again is not sent again."""
+    tokens = iter(["old-token", "new-token", "newest-token"])
+    seen = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.headers["authorization"])
+        return httpx.Response(401 if "old" in seen[-1] else 200, json=[{"name": "F"}])
+
+    session = answering(answer, token=lambda: next(tokens))
+    assert session.names == ["F"]
+    assert seen == ["Bearer old-token", "Bearer new-token"]
+
+    seen.clear()
+    with pytest.raises(jf.AuthenticationError):
+        _ = answering(answer, token="old-token-that-stays").names
+    assert len(seen) == 1
+
+
+def test_an_expired_token_is_not_sent(answering: Callable[..., Session]) -> None:
+    """A JWT that has ended is an AuthenticationError before anything is sent."""
+    jwt = pytest.importorskip("jwt")
+    token = jwt.encode({"exp": int(time.time()) - 1}, "k" * 32)
+    with pytest.raises(jf.AuthenticationError, match="expired"):
+        _ = answering(lambda request: pytest.fail(str(request.url)), token=token).names
+
+
+def test_a_reply_over_the_limit_is_refused(answers: tuple[Answers, Session]) -> None:
+    """max_bytes bounds the reply; within it the same reply is read."""
+    app, session = answers
+    told(app, 200, json.dumps([{"a": "x" * 5000}]))
+    with pytest.raises(jf.ReplyTooLargeError, match="1,000"):
+        session.f.with_options(max_bytes=1000)()
+    assert len(session.f.with_options(max_bytes=10_000)()) == 1
+
+
+@contextlib.contextmanager
+def raw_server(reply: bytes) -> Iterator[str]:
+    """A server that reads a request, sends these bytes and closes, so often as it is asked."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(0.1)
+        stop = threading.Event()
+
+        def serve() -> None:
+            while not stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    connection, _ = listening.accept()
+                    with connection:
+                        connection.settimeout(2)
+                        with contextlib.suppress(OSError):
+                            connection.recv(65536)
+                            connection.sendall(reply)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            stop.set()
+            thread.join()
+
+
+@pytest.mark.parametrize(
+    ("reply", "error", "said"),
+    [
+        (b"", jf.ServiceConnectionError, "broke"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[]", jf.ServiceConnectionError, "broke"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", jf.ProtocolError, "HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\njunk", jf.ProtocolError, "compression"),
+    ],
+    ids=["closed", "short", "not-http", "bad-gzip"],
+)
+def test_a_broken_reply_is_never_short_data(reply: bytes, error: type[Exception], said: str) -> None:
+    """A connection that closes, a reply cut short and bytes that are no HTTP are errors, and no frame."""
+    with raw_server(reply) as url:
+        session = jf.connect(url, token=CANARY)
+        with pytest.raises(error, match=said):
+            _ = session.names
+        session.close()
+
+
+def test_nobody_listening_is_said() -> None:
+    """A refused connection names the host and what to check."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(jf.ServiceConnectionError, match=rf"Cannot reach 127.0.0.1:{port}"):
+        _ = jf.connect(f"http://127.0.0.1:{port}", token=CANARY).names
+
+
+def test_a_synchronous_transport_will_do() -> None:
+    """Any httpx transport serves, a synchronous one too."""
+
+    class Sync(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return httpx.Response(200, json=[{"name": request.url.path}])
+
+    session = jf.connect("https://service.example", token="t", transport=Sync())
+    assert session.names == ["/api/function/ListUserFunctions"]
