@@ -6,15 +6,17 @@ import datetime as dt
 import math
 import numbers
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind
-from jupyter_funcs.text import did_you_mean, folded, listed, quote
+from jupyter_funcs.text import clip, did_you_mean, folded, listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
 Args = dict[str, str | list[str]]
 """Arguments as the service takes them: strings, or arrays of strings for list parameters (SERVICE.md 1)."""
@@ -59,20 +61,28 @@ class Form:
         self.fields: tuple[Field, ...] = tuple(function.fields)
         self.validate = validate
         self.values: dict[str, Any] = {}
-        self._by_name = {field.name: field for field in reversed(self.fields)}
-        self._by_folded = {folded(name): field for name, field in self._by_name.items()}
+        # Of a repeated name one value goes over the wire, and the first field reads it.
+        self._by_name: dict[str, Field] = {}
+        for field in self.fields:
+            self._by_name.setdefault(field.name, field)
+        self._by_identifier = {field.identifier: field for field in self.fields}
+        self._by_folded: dict[str, list[Field]] = {}
+        for name, field in self._by_name.items():
+            self._by_folded.setdefault(folded(name), []).append(field)
         self.update(values)
 
     def field(self, name: str) -> Field:
         """
-        Give the field of this name, exactly or in any spelling of it.
+        Give the field of this name, exactly, as in Python, or in any spelling that only one field has.
 
         Raises
         ------
         ArgumentError
             The function has no such parameter; says which are near.
         """
-        found = self._by_name.get(name) or self._by_folded.get(folded(name))
+        found = self._by_name.get(name) or self._by_identifier.get(name)
+        if found is None and len(spelt := self._by_folded.get(folded(name), [])) == 1:
+            found = spelt[0]
         if found is None:
             known = [field.name for field in self.fields]
             hint = did_you_mean(name, known) or (f"It takes {listed(known, 'and')}." if known else "It takes none.")
@@ -147,8 +157,9 @@ class Form:
     def json_schema(self) -> dict[str, Any]:
         """Give the JSON Schema (2020-12) of the arguments, as the form, the stubs and any tool caller agree on."""
         properties: dict[str, Any] = {}
-        for field in self.fields:
-            options = {"enum": list(field.options)} if field.options else {}
+        for field in self._by_name.values():
+            allowed = _allowed(field) if self.validate else ()
+            options = {"enum": list(allowed)} if allowed else {}
             described = {"description": field.help} if field.help else {}
             default = {"default": field.default} if field.default is not None else {}
             if field.kind is Kind.LIST:
@@ -161,7 +172,7 @@ class Form:
             "title": self.function,
             "type": "object",
             "properties": properties,
-            "required": [field.name for field in self.fields if field.required],
+            "required": [field.name for field in self._by_name.values() if field.required],
             "additionalProperties": False,
         }
         if rules := self._rules():
@@ -170,7 +181,7 @@ class Form:
 
     def _rules(self) -> dict[tuple[str, ...], list[str]]:
         rules: dict[tuple[str, ...], list[str]] = {}
-        for field in self.fields:
+        for field in self._by_name.values():
             if field.rule:
                 rules.setdefault(field.rule.names, []).append(field.rule.text)
         return rules
@@ -178,9 +189,7 @@ class Form:
     def _read(self) -> tuple[Args, dict[str, list[str]]]:
         args: Args = {}
         errors: dict[str, list[str]] = {}
-        for field in self.fields:
-            if self._by_name[field.name] is not field:  # a repeated name: one value goes over the wire, the first's
-                continue
+        for field in self._by_name.values():
             if field.name in self.values:
                 try:
                     args[field.name] = to_wire(field, self.values[field.name], validate=self.validate)
@@ -189,7 +198,7 @@ class Form:
             elif field.required:
                 source = f" {_list_with(field.source)}" if field.source else ""
                 errors.setdefault(field.name, []).append(f"{field.name} is required.{source}")
-        for field in self.fields:
+        for field in self._by_name.values():
             first = args.get(field.not_before or "")
             last = args.get(field.name)
             if isinstance(first, str) and isinstance(last, str) and last < first:
@@ -213,32 +222,64 @@ def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[st
     ValueError
         The value is not valid; the text is one sentence for a person, or two.
     """
-    if field.kind is Kind.LIST and not isinstance(value, dict):
-        items = [value] if isinstance(value, str) or not _is_iterable(value) else list(value)
-        return [_option(field, _as_text(field, item), validate=validate) for item in items]
+    try:
+        if field.kind is Kind.LIST:
+            return [_one(field, item, validate=validate) for item in _items(field, value)]
+        return _one(field, value, validate=validate)
+    except ValueError:
+        raise
+    except Exception:  # noqa: BLE001  # anything may be set, also what fails when it is looked at
+        raise ValueError(f"{field.name} does not take {quote(value)} ({type(value).__name__}).") from None
+
+
+def _items(field: Field, value: Any) -> list[Any]:
+    if isinstance(value, (str, bytes, bytearray)) or not _is_iterable(value):
+        return [value]
+    # A mapping or a table would give its keys, and what can be read only once would be gone at the second look.
+    if isinstance(value, Mapping) or hasattr(value, "__next__") or getattr(value, "ndim", 1) > 1:
+        raise ValueError(f"{field.name} takes a list, not {quote(value)} ({type(value).__name__}).")
+    return list(value)
+
+
+def _one(field: Field, value: Any, *, validate: bool) -> str:
     if not isinstance(value, str) and _is_iterable(value):
-        raise ValueError(
-            f"{field.name} takes {'a list' if field.kind is Kind.LIST else 'one value'}, not {quote(value)}."
-        )
-    return _option(field, _CONVERTERS.get(field.kind, _as_text)(field, value), validate=validate)
+        what = "a list of texts" if field.kind is Kind.LIST else "one value"
+        raise ValueError(f"{field.name} takes {what}, not {quote(value)}.")
+    text = _CONVERTERS.get(field.kind, _as_text)(field, value)
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError(f"{field.name} holds half a character (a lone surrogate): {quote(text)}.")
+    return _option(field, text) if validate else text
 
 
-def _option(field: Field, text: str, *, validate: bool) -> str:
-    if not field.options or not validate or field.kind in {Kind.DATE, Kind.INTEGER, Kind.NUMBER}:
+def _allowed(field: Field) -> tuple[str, ...]:
+    """Give the options that refuse other values: those of a date or a number only where all of them are such."""
+    if field.kind is Kind.NUMBER:  # 0.5 is 0.50
+        return ()
+    if field.kind in {Kind.DATE, Kind.INTEGER}:
+        try:
+            return tuple(_CONVERTERS[field.kind](field, option) for option in field.options)
+        except ValueError:
+            return ()
+    return field.options
+
+
+def _option(field: Field, text: str) -> str:
+    options = _allowed(field)
+    if not options:
         return text
-    for option in field.options:
+    for option in options:
         if option.casefold() == text.strip().casefold():
             return option
-    hint = did_you_mean(text, field.options) or f"Options are {listed(map(quote, field.options), 'and')}."
+    hint = did_you_mean(text, options) or clip(f"Options are {listed(map(quote, options), 'and')}", 200) + "."
     raise ValueError(f"{field.name} has no option {quote(text)}. {hint}")
 
 
 def _as_text(field: Field, value: Any) -> str:
     value = _plain(field, value)
     if isinstance(value, str):
-        return value
+        return str.__str__(value)
     if isinstance(value, dt.datetime):
-        return value.date().isoformat() if value.time() == dt.time() and not value.tzinfo else value.isoformat()
+        return value.date().isoformat() if _is_midnight(value) and not value.tzinfo else value.isoformat()
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, (bool, numbers.Number)):
@@ -251,19 +292,20 @@ def _as_yes_no(field: Field, value: Any) -> str:
     text = _as_text(field, value).strip()
     for words in (("yes", "true", "y"), ("no", "false", "n")):
         if text.casefold() in words:
-            return next(by_word[word] for word in words if word in by_word)
+            return next((by_word[word] for word in words if word in by_word), words[0].capitalize())
     return text
 
 
 def _as_integer(field: Field, value: Any) -> str:
     value = _plain(field, value)
-    number: int | None = None
-    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d{1,19}\s*", value, re.ASCII):
-        number = int(value)
-    elif isinstance(value, numbers.Number) and not isinstance(value, (bool, complex)):
-        whole = math.isfinite(value) and value == int(value)  # type: ignore[arg-type, call-overload]  # real by now
-        number = int(value) if whole else None  # type: ignore[call-overload]  # real by now
-    if number is None or abs(number) >= 2**63:
+    if isinstance(value, str):
+        whole = re.fullmatch(r"\s*[-+]?\d{1,19}\s*", value, re.ASCII) is not None
+    else:
+        # Bounded before it is converted: infinity is no int, and a float may have 300 digits.
+        known = isinstance(value, (int, float, Decimal, Fraction)) and not isinstance(value, bool)
+        whole = known and -(2**63) <= value < 2**63 and value == int(value)
+    number = int(value) if whole else 2**63
+    if not -(2**63) <= number < 2**63:
         raise ValueError(f"{field.name} takes a whole number, not {quote(value)}.")
     _check_bounds(field, number)
     return str(number)
@@ -274,7 +316,7 @@ def _as_number(field: Field, value: Any) -> str:
     try:
         # Through str, the shortest text that reads back as the same float; "True" is no number.
         number = Decimal(str(value).strip())
-    except InvalidOperation:
+    except (InvalidOperation, ValueError):
         raise ValueError(f"{field.name} takes a number, not {quote(value)}.") from None
     if not number.is_finite() or not math.isfinite(float(number)):
         raise ValueError(f"{field.name} takes a finite number, not {quote(value)}.")
@@ -292,7 +334,7 @@ def _check_bounds(field: Field, number: int | Decimal) -> None:
 def _as_date(field: Field, value: Any) -> str:
     value = _plain(field, value)
     if isinstance(value, dt.datetime):
-        if value.time() != dt.time():
+        if not _is_midnight(value):
             raise ValueError(f"{field.name} takes a date without a time of day, not {quote(value.isoformat(' '))}.")
         value = value.date()
     if isinstance(value, dt.date):
@@ -310,16 +352,28 @@ def _as_date(field: Field, value: Any) -> str:
 def _plain(field: Field, value: Any) -> Any:
     """Give a numpy scalar as its Python value, exactly; refuse what stands for no value."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if kind == "M":
-        value = str(value)  # .item() of nanoseconds is an integer
-        if value.endswith("T00:00:00.000000000"):
-            value = value[:10]
-    elif kind and getattr(value, "ndim", None) == 0:
+    if kind == "M" and str(value) != "NaT":
+        # As text, in which the time of day is left out where there is none; .item() of nanoseconds is an integer.
+        day, _, time = str(value).partition("T")
+        return day if not time.strip("0:.") else f"{day}T{time}"
+    if kind and kind not in "Mm" and getattr(value, "ndim", None) == 0:
         value = value.item()
-    # NaT is a datetime, NaN a number, and neither equals itself; pd.NA refuses to be compared.
-    if type(value).__name__ == "NAType" or (not isinstance(value, str) and value != value) or value == "NaT":  # noqa: PLR0124
+    if _stands_for_none(value):
         raise ValueError(f"{field.name} has no value: {quote(value)}. Leave it out to take the default.")
+    if kind == "m":  # numpy counts it among the whole numbers
+        raise ValueError(f"{field.name} takes no duration: {quote(value)}.")
     return value
+
+
+def _stands_for_none(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return value.is_nan()  # a signalling NaN refuses to be compared
+    # NaT is a datetime, NaN a number, and neither equals itself; pd.NA refuses to be compared.
+    return type(value).__name__ == "NAType" or (not isinstance(value, str) and bool(value != value))  # noqa: PLR0124
+
+
+def _is_midnight(value: dt.datetime) -> bool:
+    return value.time() == dt.time() and not getattr(value, "nanosecond", 0)
 
 
 def _is_iterable(value: Any) -> bool:
@@ -329,7 +383,10 @@ def _is_iterable(value: Any) -> bool:
 def _is_empty(value: Any) -> bool:
     if value is None or (isinstance(value, str) and not value.strip()):
         return True
-    return _is_iterable(value) and hasattr(value, "__len__") and len(value) == 0
+    try:
+        return _is_iterable(value) and hasattr(value, "__len__") and len(value) == 0
+    except Exception:  # noqa: BLE001  # it is held, and refused at its field
+        return False
 
 
 def _list_with(source: str) -> str:

@@ -34,7 +34,11 @@ def clip(text: str, length: int = 200) -> str:
 
 def quote(value: object, length: int = 80) -> str:
     """Give a value in single quotes, inert and cut to `length` characters, as messages name values."""
-    return f"'{clip(inert(str(value)), length)}'"
+    try:
+        text = str(value)
+    except Exception:  # noqa: BLE001  # anything may be shown, also what fails when it is: a message must not
+        text = f"<{type(value).__name__}>"
+    return f"'{clip(inert(text[: 20 * length]), length)}'"
 
 
 def listed(names: Iterable[str], last: str = "or") -> str:
