@@ -124,8 +124,8 @@ _MARKER = re.compile(r"\s*(?:\[\s*(required|optional)\s*\]|\(\s*(required|option
 # Options refuse every other value, so that a quoted list is taken for options only where its place says so: after
 # one of these words ("Options are 'Age Group', 'Region'"), or at the begin of a clause ("('Age Group', 'Region')").
 _LEADS_TO_OPTIONS = re.compile(
-    r"(?:^|[.;:,(\[{–-]|\b(?:options|values|choices|either|one of|is|are|be|set to|(?:choose|select|pick)(?: from)?"
-    r"|accepts|takes|supports|specify|give|enter|use|includes?|only))[\s:(\[{]{0,9}$",
+    r"(?:^|[.;:,(\[{–-]|\b(?:options|values|choices|either|(?:one|more|any) of|is|are|be|set to"
+    r"|(?:choose|select|pick)(?: from)?|accepts|takes|supports|specify|give|enter|use|includes?|only))[\s:(\[{]{0,9}$",
     re.IGNORECASE,
 )
 _NOT_OPTIONS = re.compile(

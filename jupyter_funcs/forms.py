@@ -222,10 +222,11 @@ def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[st
     ValueError
         The value is not valid; the text is one sentence for a person, or two.
     """
+    spelt = {option.casefold(): option for option in reversed(_allowed(field))} if validate else {}
     try:
         if field.kind is Kind.LIST:
-            return [_one(field, item, validate=validate) for item in _items(field, value)]
-        return _one(field, value, validate=validate)
+            return [_one(field, item, spelt) for item in _items(field, value)]
+        return _one(field, value, spelt)
     except ValueError:
         raise
     except Exception:  # noqa: BLE001  # anything may be set, also what fails when it is looked at
@@ -241,14 +242,20 @@ def _items(field: Field, value: Any) -> list[Any]:
     return list(value)
 
 
-def _one(field: Field, value: Any, *, validate: bool) -> str:
+def _one(field: Field, value: Any, spelt: Mapping[str, str]) -> str:
     if not isinstance(value, str) and _is_iterable(value):
         what = "a list of texts" if field.kind is Kind.LIST else "one value"
         raise ValueError(f"{field.name} takes {what}, not {quote(value)}.")
     text = _CONVERTERS.get(field.kind, _as_text)(field, value)
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         raise ValueError(f"{field.name} holds half a character (a lone surrogate): {quote(text)}.")
-    return _option(field, text) if validate else text
+    if not spelt:
+        return text
+    if (folded_text := text.strip().casefold()) not in spelt:
+        options = list(spelt.values())[::-1]
+        hint = did_you_mean(text, options) or clip(f"Options are {listed(map(quote, options), 'and')}", 200) + "."
+        raise ValueError(f"{field.name} has no option {quote(text)}. {hint}")
+    return spelt[folded_text]
 
 
 def _allowed(field: Field) -> tuple[str, ...]:
@@ -261,17 +268,6 @@ def _allowed(field: Field) -> tuple[str, ...]:
         except ValueError:
             return ()
     return field.options
-
-
-def _option(field: Field, text: str) -> str:
-    options = _allowed(field)
-    if not options:
-        return text
-    for option in options:
-        if option.casefold() == text.strip().casefold():
-            return option
-    hint = did_you_mean(text, options) or clip(f"Options are {listed(map(quote, options), 'and')}", 200) + "."
-    raise ValueError(f"{field.name} has no option {quote(text)}. {hint}")
 
 
 def _as_text(field: Field, value: Any) -> str:
