@@ -13,7 +13,7 @@ from jupyter_funcs import loop
 from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.text import clip, inert, listed, quote
 from jupyter_funcs.view import bad_html, code_html, head_html, shape_text, table_html, title_html
-from jupyter_funcs.widgets import FormBox, Look
+from jupyter_funcs.widgets import FormBox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.jobs import Job
     from jupyter_funcs.session import RemoteFunction, Session
 
-    Guard = Callable[[Callable[[Any], None]], Callable[[Any], None]]
+    Guard = Callable[[Callable[[Any], None]], Callable[..., None]]
 
 _MOST_LISTED = 500
 _TICK_SECONDS = 0.5
@@ -52,13 +52,14 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._chosen: str | None = None
         self._by_program = False
         wide = w.Layout(width="auto")
-        self._words = w.Text(placeholder="Search functions", tooltip="Search functions", layout=wide)
+        self._words = w.Text(placeholder="Search functions, Enter opens", tooltip="Search functions", layout=wide)
         self._words.add_class("jf-search")
         self._list = w.Select(rows=15, index=None, layout=wide)
         self._list.add_class("jf-list")
         self._count = w.HTML()
         super().__init__([self._words, self._list, self._count], layout=w.Layout(flex="0 0 250px", margin="0 18px 0 0"))
         self._words.observe(guard(lambda _: self.list_functions()), "value")
+        self._words.on_msg(guard(self._on_message))
         self._list.observe(guard(self._on_index), "index")
         self.list_functions()
 
@@ -94,6 +95,13 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._list.index = next(at, None)
         finally:
             self._by_program = False
+
+    def _on_message(self, message: Any) -> None:
+        # Enter opens the first function found: JupyterLab takes the arrow keys of a list for itself.
+        first = next((slug for _, slug in self._list.options if slug), None)
+        if message.get("event") == "submit" and first is not None:
+            self._chosen = first
+            self._on_choice(first)
 
     def _on_index(self, change: Any) -> None:
         at, before = change["new"], change["old"]
@@ -145,7 +153,6 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._shown: Future[None] | None = None
         self.form: Form | None = None
 
-        self._look = Look()
         self._chooser = Chooser(lambda: session.catalog, self.choose, self._guard)
         self._title = w.HTML('<div class="jf-quiet">Choose a function to see its form.</div>')
         self._box: FormBox | None = None
@@ -197,7 +204,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         visit = self._visit = self._visits[function.slug]
         self.form = visit.form
         self._close_box()
-        self._box = FormBox(function, visit.form, self._look, self._on_change, self._guard)
+        self._box = FormBox(function, visit.form, self._on_change, self._guard)
         self._place.children = [self._box]
         self._actions.layout.display = ""
         self._clear_button.disabled = not function.fields
@@ -264,10 +271,11 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             return
         self.cancel()
         self._close_box()
-        self._look.close()
         for widget in _below(self):
-            widget.layout.close()
-            widget.close()
+            for model in (widget.layout, getattr(widget, "style", None), widget):
+                if model is not None:
+                    model.close()
+        self.layout.close()
         super().close()
 
     async def _follow(self, job: Job, visit: _Visit, number: int) -> None:
@@ -345,12 +353,12 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if box is not None:
             box.close()
 
-    def _guard(self, callback: Callable[[Any], object]) -> Callable[[Any], None]:
+    def _guard(self, callback: Callable[[Any], object]) -> Callable[..., None]:
         """Show what a widget's callback raises; a front end shows it nowhere."""
 
-        def guarded(change: Any) -> None:
+        def guarded(*told: Any) -> None:  # ipywidgets tells a change, a button, or a widget and its message
             try:
-                callback(change)
+                callback(told[1] if len(told) > 1 else told[0])
             except FuncsError as error:
                 if not isinstance(error, ArgumentError) or not error.errors:  # those stand at their fields already
                     self._set_status("failed", bad_html(error.lines))

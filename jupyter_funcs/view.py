@@ -81,8 +81,8 @@ def note_html(field: Field, errors: Iterable[str], waiting: str) -> str:
     """Give what stands below a control: the errors, the help, and what the field waits for."""
     wrong = "".join(f'<div class="jf-bad" role="alert">{html.escape(text)}</div>' for text in errors)
     said = html.escape(inert(field.brief))
-    if field.kind is Kind.LIST:
-        said += " Ctrl-click to choose several." if field.options else " Enter adds one."
+    if field.kind is Kind.LIST and not field.options:
+        said += " Enter adds one."
     if waiting:
         said += f" <i>{html.escape(waiting)}</i>"
     return f'<div class="jf-note">{wrong}{said.strip()}</div>' if wrong or said else ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
+from ipywidgets.widgets.widget_bool import ToggleButtonStyle
 from ipywidgets.widgets.widget_description import DescriptionStyle
 from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
@@ -29,21 +30,33 @@ if TYPE_CHECKING:
     from jupyter_funcs.forms import Form
     from jupyter_funcs.session import Choice, RemoteFunction
 
-# A list of at most so many options is shown whole; a longer one as tags that are searched while typing.
-_SHOWN_WHOLE = 8
+# A list of at most so many options is shown as toggles, in a form of at most so many fields: each is a widget of its
+# own. Any other list is shown as tags that are searched while typing.
+_MOST_TOGGLES = 6
+_MOST_FIELDS_WITH_TOGGLES = 20
 # A browser is sent at most so many options; more are searched here, and so many hits are sent.
 _MOST_OPTIONS = 1000
 _HITS = 50
 
 
 class Look:
-    """The layouts and styles that the controls of one panel share: a Layout is the largest part of a widget."""
+    """
+    The layouts and styles that the controls of one form share: a Layout is the largest part of a widget.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    fields
+        How many fields the form has; a long one has plainer controls.
+    """
+
+    def __init__(self, fields: int) -> None:
+        self.most_toggles = _MOST_TOGGLES if fields <= _MOST_FIELDS_WITH_TOGGLES else 0
         self.control = w.Layout(width="100%", max_width="640px")
         self.note = w.Layout()
         self.label = w.Layout(flex=f"0 0 {LABEL_WIDTH}", margin="2px 8px 2px 2px")
         self.tags = w.Layout(flex="1 1 auto", width="auto")
+        self.toggle = w.Layout(width="auto")
+        self.toggle_style = ToggleButtonStyle()
         self.text = TextStyle(description_width=LABEL_WIDTH)
         self.plain = DescriptionStyle(description_width=LABEL_WIDTH)
         self.toggles = w.ToggleButtonsStyle(description_width=LABEL_WIDTH, button_width="auto")
@@ -52,7 +65,8 @@ class Look:
     def close(self) -> None:
         """Close the models."""
         for model in vars(self).values():
-            model.close()
+            if isinstance(model, w.Widget):
+                model.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +78,8 @@ class Control:
     ----------
     box
         What is placed in the form.
-    input
-        The widget whose ``value`` changes.
+    inputs
+        The widgets whose ``value`` changes.
     read
         Gives the value for the form; ``None`` when nothing is set.
     show
@@ -75,20 +89,20 @@ class Control:
     """
 
     box: w.Widget
-    input: w.ValueWidget
+    inputs: tuple[w.ValueWidget, ...]
     read: Callable[[], Any]
     show: Callable[[Any], None]
     offer: Callable[[Sequence[Choice]], None]
 
     def close(self) -> None:
         """Close the models."""
-        self.input.close()
-        self.box.close()
+        for widget in (*getattr(self.box, "children", ()), self.box):
+            widget.close()
 
 
 def control(field: Field, look: Look) -> Control:
     """Make the control of a field, by its kind."""
-    if field.kind is Kind.LIST and 0 < len(field.options) <= _SHOWN_WHOLE:
+    if field.kind is Kind.LIST and 0 < len(field.options) <= look.most_toggles:
         return _several(field, look)
     return (_LISTED_BY_KIND if field.source else _BY_KIND)[field.kind](field, look)
 
@@ -131,7 +145,7 @@ def _text(field: Field, look: Look) -> Control:
     def show(value: Any) -> None:
         box.value = _as_text(value)
 
-    return Control(box, box, lambda: box.value or None, show, _take_no_offer)
+    return Control(box, (box,), lambda: box.value or None, show, _take_no_offer)
 
 
 def _date(field: Field, look: Look) -> Control:
@@ -143,7 +157,7 @@ def _date(field: Field, look: Look) -> Control:
         except ValueError:
             box.value = None
 
-    return Control(box, box, lambda: box.value, show, _take_no_offer)
+    return Control(box, (box,), lambda: box.value, show, _take_no_offer)
 
 
 def _choice(field: Field, look: Look) -> Control:
@@ -173,7 +187,7 @@ def _choice(field: Field, look: Look) -> Control:
         box.options = [first, *((_spelled(choice), choice.value) for choice in choices)]
         show(held)
 
-    return Control(box, box, lambda: box.value, show, offer)
+    return Control(box, (box,), lambda: box.value, show, offer)
 
 
 def _yes_no(field: Field, look: Look) -> Control:
@@ -192,37 +206,54 @@ def _yes_no(field: Field, look: Look) -> Control:
         known = _as_text(word).casefold()
         box.index = len(unset) + spelt.index(known) if known in spelt else 0 if unset else None
 
-    return Control(box, box, lambda: box.value, show, _take_no_offer)
+    return Control(box, (box,), lambda: box.value, show, _take_no_offer)
 
 
 def _several(field: Field, look: Look) -> Control:
-    box = w.SelectMultiple(
-        options=field.options,
-        rows=len(field.options),
-        description=_label(field),
-        tooltip=_tooltip(field),
-        layout=look.control,
-        style=look.plain,
-    )
+    toggles = {
+        option: w.ToggleButton(description=option, tooltip=_tooltip(field), layout=look.toggle, style=look.toggle_style)
+        for option in field.options
+    }
+    box = w.HBox([_side_label(field, look), *toggles.values()], layout=look.control)
+    chosen: list[str] = []  # in the order of the clicks, which is the order of the columns
+
+    def on_click(change: Any) -> None:
+        chosen[:] = [option for option in chosen if option != change["owner"].description]
+        if change["new"]:
+            chosen.append(change["owner"].description)
+
+    for toggle in toggles.values():
+        toggle.observe(on_click, "value")
 
     def show(value: Any) -> None:
-        wanted = {item.casefold() for item in _items(value)}
-        box.value = tuple(option for option in field.options if option.casefold() in wanted)
+        wanted = [item.casefold() for item in _items(value)]
+        for option, toggle in sorted(toggles.items(), key=lambda pair: _position(pair[0].casefold(), wanted)):
+            toggle.value = False
+            toggle.value = option.casefold() in wanted
 
-    return Control(box, box, lambda: list(box.value) or None, show, _take_no_offer)
+    return Control(box, tuple(toggles.values()), lambda: list(chosen) or None, show, _take_no_offer)
+
+
+def _position(item: str, items: Sequence[str]) -> int:
+    return items.index(item) if item in items else len(items)
+
+
+def _side_label(field: Field, look: Look) -> w.HTML:
+    # For a control that takes no description of its own.
+    text = f'<label class="jf-label">{html.escape(_label(field))}</label>'
+    return w.HTML(text, layout=look.label, style=look.html)
 
 
 def _tags(field: Field, look: Look) -> Control:
-    # TagsInput takes no description of its own.
-    label = w.HTML(f'<label class="jf-label">{html.escape(_label(field))}</label>', layout=look.label)
     tags = w.TagsInput(
         allowed_tags=list(field.options),
         allow_duplicates=False,
         placeholder=_unset(field),
         tooltip=_tooltip(field),
         layout=look.tags,
+        style=look.plain,
     )
-    box = w.HBox([label, tags], layout=look.control)
+    box = w.HBox([_side_label(field, look), tags], layout=look.control)
 
     def show(value: Any) -> None:
         items = list(dict.fromkeys(_items(value)))
@@ -234,7 +265,7 @@ def _tags(field: Field, look: Look) -> Control:
         # What is held stays, listed or not: options from a listing are hints.
         tags.allowed_tags = list(dict.fromkeys([*(choice.value for choice in choices), *tags.value])) if choices else []
 
-    return Control(box, tags, lambda: list(tags.value) or None, show, offer)
+    return Control(box, (tags,), lambda: list(tags.value) or None, show, offer)
 
 
 def _search(field: Field, look: Look) -> Control:
@@ -271,7 +302,7 @@ def _search(field: Field, look: Look) -> Control:
 
     box.observe(narrow, "value")
 
-    return Control(box, box, read, show, offer)
+    return Control(box, (box,), read, show, offer)
 
 
 def _spelled(choice: Choice) -> str:
@@ -314,8 +345,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         Whose form it is; its listing functions give the valid values.
     form
         What the controls show, and where their values go.
-    look
-        What the controls share.
     on_change
         Called after a value has changed.
     guard
@@ -326,15 +355,14 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self,
         function: RemoteFunction,
         form: Form,
-        look: Look,
         on_change: Callable[[], None],
-        guard: Callable[[Callable[[Any], None]], Callable[[Any], None]],
+        guard: Callable[[Callable[[Any], None]], Callable[..., None]],
     ) -> None:
         super().__init__()
         self.add_class("jf-form")
         self._function = function
         self._form = form
-        self._look = look
+        self._look = Look(len(form.fields))
         self._on_change = on_change
         self._guard = guard
         self._controls: dict[str, Control] = {}
@@ -350,7 +378,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if field.name in self._controls:  # a repeated name has one value, and so one control
                 continue
             self._listed_by[field.name] = self._needed(field)
-            self._notes[field.name] = w.HTML(layout=look.note, style=look.html)
+            self._notes[field.name] = w.HTML(layout=self._look.note, style=self._look.html)
             self._place(field if self._lists(field) else replace(field, source=None))
         self._arrange()
         self.show_notes()
@@ -365,10 +393,10 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def clear(self) -> None:
         """Clear every field."""
-        self._form.clear()
-        self._touched, self._refused = set(), {}
         for made in self._controls.values():
             made.show(None)
+        self._form.clear()
+        self._touched, self._refused = set(), {}
         self.show_notes()
 
     def show_notes(self) -> None:
@@ -392,14 +420,16 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         for note in self._notes.values():
             note.close()
         self._controls.clear()
+        self._look.close()
         self.layout.close()
         super().close()
 
     def _place(self, field: Field) -> None:
         made = control(field, self._look)
-        made.input.add_class(f"jf-field-{folded(field.name)}")
+        made.box.add_class(f"jf-field-{folded(field.name)}")
         made.show(self._form[field.name])
-        made.input.observe(self._guard(lambda _: self._take(field, made)), "value")
+        for widget in made.inputs:
+            widget.observe(self._guard(lambda _: self._take(field, made)), "value")
         if earlier := self._controls.get(field.name):
             earlier.close()
         self._controls[field.name] = made

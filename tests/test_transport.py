@@ -1,4 +1,4 @@
-"""The transport: every status and every broken connection is an error of ours that says what to do and shows no token."""
+"""The transport: each status and each broken connection is an error that says what to do and shows no token."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def answers() -> Iterator[tuple[Answers, Session]]:
 
 def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
     app.status = status
-    app.body = body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    app.body = (
+        body if isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body).encode()
+    )
     app.headers = {key.replace("_", "-"): value for key, value in headers.items()}
     app.seen.clear()
 
@@ -100,7 +102,12 @@ def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
     ],
 )
 def test_each_status_is_an_error_that_says_what_to_do(
-    answers: tuple[Answers, Session], status: int, body: object, headers: dict[str, str], error: type[Exception], said: str
+    answers: tuple[Answers, Session],
+    status: int,
+    body: object,
+    headers: dict[str, str],
+    error: type[Exception],
+    said: str,
 ) -> None:
     """Each status gives its own class in one to three lines, is sent once, and the next healthy run works."""
     app, session = answers
@@ -129,7 +136,8 @@ def test_a_refused_argument_is_named(answers: tuple[Answers, Session]) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{"error": f"bad token {CANARY}"}, f"token {CANARY} refused", {"arguments": {"a": [CANARY]}, "error": CANARY}]
+    "body",
+    [{"error": f"bad token {CANARY}"}, f"token {CANARY} refused", {"arguments": {"a": [CANARY]}, "error": CANARY}],
 )
 @pytest.mark.parametrize("status", [200, 400, 401, 422, 500])
 def test_a_token_that_is_repeated_is_not_shown(answers: tuple[Answers, Session], status: int, body: object) -> None:
@@ -239,7 +247,11 @@ def raw_server(reply: bytes) -> Iterator[str]:
         (b"", jf.ServiceConnectionError, "broke"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[]", jf.ServiceConnectionError, "broke"),
         (b"SSH-2.0-OpenSSH\r\n\r\n", jf.ProtocolError, "HTTP"),
-        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\njunk", jf.ProtocolError, "compression"),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\njunk",
+            jf.ProtocolError,
+            "compression",
+        ),
     ],
     ids=["closed", "short", "not-http", "bad-gzip"],
 )

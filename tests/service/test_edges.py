@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 A, B = "AAA US EQUITY", "BBB US EQUITY"
 
 
-def row(  # noqa: PLR0917 - in the order of the table
-    day: date, cents: int, transactions: int, cards: int, brand: str = "a", symbol: str = A
-) -> tuple[Any, ...]:
+def row(day: date, cents: int, transactions: int, cards: int, brand: str = "a", symbol: str = A) -> tuple[Any, ...]:
     return ("P", symbol, brand, "North", "Gen X", day, cents, transactions, cards)
 
 

@@ -1,0 +1,109 @@
+"""``jupyter funcs``: the same as the notebook, from a shell."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.cli import copy_notebooks, main
+from tests.conftest import PANEL, SYMBOL
+
+DAILY = ["call", "Get Panel Daily", f"PanelName={PANEL}", f"Symbol={SYMBOL}"]
+
+
+def test_list_writes_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
+    """List writes one function a line below a heading; words narrow it."""
+    assert main(["list"]) == 0
+    assert len(capsys.readouterr().out.strip().splitlines()) == 8
+    assert main(["list", "panel", "daily", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "Get Panel Daily"
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_call_writes_the_same_frame_in_every_format(tmp_path: Path, form: str) -> None:
+    """A file of each format reads back as the frame that Python gives."""
+    target = tmp_path / f"daily.{form}"
+    assert main([*DAILY, "Dimensions=[Region]", "--format", form, "-o", str(target)]) == 0
+    # Not pd.read_json, which changes most numbers in their last digits.
+    readers = {
+        "csv": pd.read_csv,
+        "parquet": pd.read_parquet,
+        "json": lambda path: pd.DataFrame(json.loads(path.read_text())),
+    }
+    read = readers[form](target)
+    frame = jf.connect().get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"])
+    assert list(read.columns) == list(frame.columns)
+    assert (pd.to_datetime(read["Date"]) == frame["Date"]).all()
+    for name in ("Spend", "Transaction Count", "Spend per Card"):
+        assert read[name].astype("float64").equals(frame[name].astype("float64")), name
+
+
+def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a format a call writes a table with every column."""
+    assert main(["call", "get_panels"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["PanelName", "ProviderName"]
+    assert PANEL in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "COMMAND"),
+        (["lst"], "invalid choice"),
+        (["call", "Get Panl Daily"], "Did you mean 'Get Panel Daily'"),
+        (["call", "get_panel_daily"], "PanelName is required"),
+        (["call", "get_panels", "x"], "'x' is no argument"),
+        (["call", "get_panels", "--nope"], "no option '--nope'"),
+        (["call", "get_panels", "--format", "xlsx"], "invalid choice"),
+        (["call", "get_panels", "--timeout", "0"], "positive"),
+        (["call", "get_panels", "-o", "/no/such/folder/x.csv"], "/no/such/folder"),
+        (["list", "--profile", "nowhere"], "no profile 'nowhere'"),
+    ],
+)
+def test_bad_input_is_one_error_and_status_1(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    """Bad input writes one to three lines to the standard error, nothing to the output, and ends with 1."""
+    assert main(arguments) == 1
+    out, err = capsys.readouterr()
+    assert said in err
+    assert 1 <= len(err.strip().splitlines()) <= 3
+    assert not out
+
+
+def test_the_console_script_is_jupyters_subcommand() -> None:
+    """`jupyter funcs` finds the program, and a reader that closes early is no error."""
+    jupyter = Path(sys.executable).parent / "jupyter"
+    command = [jupyter, "funcs", "list", "--format", "csv"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert len(pd.read_csv(io.StringIO(done.stdout))) == 7
+    line = f"{jupyter} funcs call get_panel_daily 'PanelName={PANEL}' 'Symbol={SYMBOL}' | head -1"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=True)
+    assert "Spend" in done.stdout
+    assert not done.stderr
+
+
+def test_the_demo_works_on_a_copy(tmp_path: Path) -> None:
+    """The notebooks are copied once; what a person changed in the copy stays."""
+    copy_notebooks(tmp_path / "new")
+    copied = tmp_path / "new" / "quickstart.ipynb"
+    source = Path(__file__).parent.parent / "notebooks" / "quickstart.ipynb"
+    assert copied.read_bytes() == source.read_bytes()
+    copied.write_text("mine")
+    copy_notebooks(tmp_path / "new")
+    assert copied.read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    """A folder below a file is a ConfigError that names it."""
+    (tmp_path / "file").touch()
+    with pytest.raises(jf.ConfigError, match="file"):
+        copy_notebooks(tmp_path / "file" / "below")

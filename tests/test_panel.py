@@ -1,0 +1,178 @@
+"""The panel without a front end: what it holds, shows and closes. tests/browser holds what a person sees."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pandas as pd
+import pytest
+from ipywidgets.widgets.widget import _instances
+
+import jupyter_funcs as jf
+from jupyter_funcs.service import embedded
+from tests.conftest import PANEL, SYMBOL
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_funcs.panel import Panel
+    from jupyter_funcs.session import Session
+
+DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
+
+
+def state(panel: Panel) -> str:
+    return str(panel._status.value)
+
+
+def test_a_prefilled_panel_runs_and_gives_its_frame(funcs: Session) -> None:
+    """run and result give the frame of the same call, and the panel shows it with its size and time."""
+    panel = funcs.panel("Get Panel Daily", **DAILY)
+    panel.run()
+    frame = panel.result(60)
+    pd.testing.assert_frame_equal(frame, funcs.get_panel_daily(**DAILY))
+    assert 'data-state="done" data-run="1"' in state(panel)
+    assert "1,826 rows × 7 columns · " in state(panel)
+    assert "2020-11-16" in panel._result.value
+    assert f"funcs.get_panel_daily(PanelName=&#x27;{PANEL}&#x27;" in panel._code.value
+    panel.close()
+
+
+def test_a_panel_opens_with_nothing_chosen(funcs: Session) -> None:
+    """Without a name there is no form, nothing to run, and a result is an error that says so."""
+    panel = funcs.panel()
+    assert panel.form is None
+    with pytest.raises(jf.ArgumentError, match="nothing to run"):
+        panel.run()
+    with pytest.raises(jf.ArgumentError, match="no result yet"):
+        panel.result()
+    panel.close()
+
+
+def test_another_function_keeps_the_values_of_the_first(funcs: Session) -> None:
+    """Choosing another function and coming back shows the values and the result that were there."""
+    panel = funcs.panel("Get Panel Daily", **DAILY)
+    panel.run()
+    panel.result(60)
+    shown = panel._result.value
+    panel.choose("get_kpis")
+    assert panel._result.value == ""
+    panel.choose("get_panel_daily")
+    assert panel.form is not None
+    assert panel.form.args == DAILY
+    assert panel._result.value == shown
+    panel.close()
+
+
+def test_what_the_service_refuses_stands_at_its_field(funcs: Session) -> None:
+    """The service refuses an unknown symbol: the text is at the field, the form keeps its value, result raises."""
+    panel = funcs.panel("Get Panel Daily", PanelName=PANEL, Symbol="NOPE US EQUITY")
+    panel.run()
+    with pytest.raises(jf.ArgumentError, match="NOPE"):
+        panel.result(60)
+    wait_until(lambda: 'data-state="invalid"' in state(panel))
+    notes = "".join(note.value for note in panel._box._notes.values())
+    assert "NOPE US EQUITY" in notes
+    assert panel.form is not None
+    assert panel.form["Symbol"] == "NOPE US EQUITY"
+    panel.close()
+
+
+def test_closing_closes_every_model(funcs: Session) -> None:
+    """A closed panel leaves no model behind, with a form on it and with a result."""
+    funcs.get_panels()
+    before = set(_instances)
+    panel = funcs.panel("Get Panels")
+    panel.run()
+    panel.result(60)
+    panel.close()
+    assert set(_instances) == before
+
+
+def slow(seconds: float) -> Session:
+    inner = embedded()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"].endswith("runFunction"):
+            await asyncio.sleep(seconds)
+        await inner.app(scope, receive, send)
+
+    return jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
+
+
+def test_cancel_and_run_again() -> None:
+    """A cancelled run says so and its reply is dropped; a run that is superseded shows nothing; the latest wins."""
+    panel = slow(0.5).panel("Get Panels")
+    panel.run()
+    wait_until(lambda: 'data-state="running"' in state(panel))
+    panel.cancel()
+    with pytest.raises(jf.RunCancelledError):
+        panel.result(5)
+    wait_until(lambda: 'data-state="cancelled"' in state(panel))
+    assert not panel._result.value
+    panel.run()
+    panel.run()
+    assert len(panel.result(60)) == 2
+    assert 'data-state="done" data-run="3"' in state(panel)
+    panel.close()
+
+
+def test_a_failed_run_keeps_the_result_before(answering: Callable[..., Session]) -> None:
+    """A run that fails says why, and the result of the run before it stays."""
+    replies = iter(
+        [httpx.Response(200, json=[{"a": 1}]), httpx.Response(200, json={"error": "it <failed>", "body": None})]
+    )
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return next(replies) if request.url.path.endswith("runFunction") else httpx.Response(200, json=[{"name": "F"}])
+
+    panel = answering(answer).panel("F")
+    panel.run()
+    panel.result(5)
+    shown = panel._result.value
+    panel.run()
+    with pytest.raises(jf.FunctionError):
+        panel.result(5)
+    wait_until(lambda: 'data-state="failed"' in state(panel))
+    assert "it &lt;failed&gt;" in state(panel)
+    assert panel._result.value == shown
+    panel.close()
+
+
+def test_the_search_lists_what_it_finds(funcs: Session) -> None:
+    """The list is grouped, narrows while a person types, says when nothing is found, and Enter opens the first."""
+    panel = funcs.panel()
+    chooser = panel._chooser
+    assert [label for label, slug in chooser._list.options if slug is None] == [
+        "Reference",
+        "Panel data",
+        "Company data",
+        "Reports",
+    ]
+    assert chooser._list.index is None
+    chooser._words.value = "kpi"
+    assert [slug for _, slug in chooser._list.options] == [None, "get_kpis"]
+    chooser._words._handle_custom_msg({"event": "submit"}, [])
+    assert panel.form is not None
+    assert panel.form.function == "Get KPIs"
+    chooser._words.value = "<nothing>"
+    assert "No function has &#x27;&lt;nothing&gt;&#x27;." in chooser._count.value
+    chooser._words._handle_custom_msg({"event": "submit"}, [])
+    assert panel.form.function == "Get KPIs"
+    panel.close()
+
+
+def test_a_stored_panel_says_how_to_get_it_back(funcs: Session) -> None:
+    """Beside the widget its output holds text and HTML: which function, the last result, and what to do."""
+    panel = funcs.panel("Get Panels")
+    panel.run()
+    panel.result(60)
+    bundle = panel._repr_mimebundle_()
+    assert bundle["text/plain"] == f"<Panel of {funcs.service}: Get Panels>"
+    assert "run this cell to open the panel" in bundle["text/html"]
+    assert PANEL in bundle["text/html"]
+    assert "application/vnd.jupyter.widget-view+json" in bundle
+    panel.close()

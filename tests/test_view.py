@@ -1,0 +1,68 @@
+"""The table that the panel shows of a result."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from jupyter_funcs.view import shape_text, table_html
+
+
+def cells(frame: pd.DataFrame) -> list[list[str]]:
+    """Give the texts of the shown rows."""
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table_html(frame))
+    return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ([1234567.891, None], ["1,234,567.89", ""]),
+        ([0.01234, float("nan")], ["0.0123", ""]),
+        (pd.array([12345, None], dtype="Int64"), ["12,345", ""]),
+        (["007", None], ["007", ""]),
+        (["<b>&", "a\x1b[31mb\u202e"], ["&lt;b&gt;&amp;", "a\\x1b[31mb\\u202e"]),
+        ([pd.Timestamp("2025-01-02"), pd.NaT], ["2025-01-02", ""]),
+        ([pd.Timestamp("2025-01-02 03:04:05"), pd.NaT], ["2025-01-02 03:04:05", ""]),
+        ([[1, 2], {"a": None}], ["[1, 2]", "{&#x27;a&#x27;: None}"]),
+        ([True, False], ["True", "False"]),
+    ],
+    ids=["large", "small", "whole", "text", "hostile", "day", "time", "nested", "boolean"],
+)
+def test_each_kind_of_value_reads_well(values: object, shown: list[str]) -> None:
+    """Numbers have the decimals that their size asks for, days no time, nulls nothing, and no text is markup."""
+    assert cells(pd.DataFrame({"a": values})) == [["a"], *([text] for text in shown)]
+
+
+def test_a_whole_number_that_names_something_is_not_grouped() -> None:
+    """A year or an id is no amount."""
+    assert cells(pd.DataFrame({"Year": [2025], "KpiId": [12345], "Count": [12345]}))[1] == ["2025", "12345", "12,345"]
+
+
+def test_a_long_frame_shows_both_ends() -> None:
+    """Of many rows the first and the last fifty are shown, and how many are not."""
+    shown = cells(pd.DataFrame({"a": range(1234)}))
+    assert len(shown) == 1 + 50 + 1 + 50
+    assert shown[51] == ["… 1,134 more rows …"]
+    assert shown[-1] == ["1,233"]
+
+
+def test_labels_of_rows_are_shown() -> None:
+    """An index that is not just positions is a column of its own."""
+    assert cells(pd.DataFrame({"a": [1]}, index=["x"])) == [["", "a"], ["x", "1"]]
+
+
+def test_an_empty_frame_says_so() -> None:
+    """No rows is a sentence with the columns, and no rows and no columns too."""
+    assert "No rows. Columns: a, b." in table_html(pd.DataFrame(columns=["a", "b"]))
+    assert "No rows." in table_html(pd.DataFrame())
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"), [(0, "0 rows × 1 column"), (1, "1 row × 1 column"), (1826, "1,826 rows × 1 column")]
+)
+def test_the_size_is_said_in_words(rows: int, text: str) -> None:
+    """Rows and columns are counted, in the singular where there is one."""
+    assert shape_text(pd.DataFrame({"a": range(rows)})) == text
