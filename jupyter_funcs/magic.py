@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_funcs.session import RemoteFunction, Session
+    from jupyter_funcs.callables import RemoteFunction
+    from jupyter_funcs.session import Session
 
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
 NAME_AND_VALUE = re.compile(r"(?P<name>[^=]+)=(?P<value>.*)", re.DOTALL)

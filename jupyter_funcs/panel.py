@@ -11,9 +11,9 @@ import ipywidgets as w
 
 from jupyter_funcs import loop
 from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
+from jupyter_funcs.formbox import FormBox
 from jupyter_funcs.text import clip, inert, listed, quote
 from jupyter_funcs.view import bad_html, code_html, head_html, shape_text, table_html, title_html
-from jupyter_funcs.widgets import FormBox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from jupyter_funcs.callables import RemoteFunction
     from jupyter_funcs.catalog import Catalog
     from jupyter_funcs.forms import Form
     from jupyter_funcs.jobs import Job
-    from jupyter_funcs.session import RemoteFunction, Session
+    from jupyter_funcs.session import Session
 
     Guard = Callable[[Callable[[Any], None]], Callable[..., None]]
 

@@ -1,91 +1,38 @@
-"""Session: a connection, its catalog, and its functions as callables; each run is a Job."""
+"""Session: a connection, its catalog, and the way a run goes over the wire and comes back as a frame."""
 
 from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import inspect
 import threading
 import time
 import warnings
 import weakref
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from jupyter_funcs import loop
+from jupyter_funcs.callables import Choice, Options, RemoteFunction, request
 from jupyter_funcs.catalog import Catalog, parse_listing
-from jupyter_funcs.errors import ArgumentError, DeadlineError, FunctionError
-from jupyter_funcs.fields import Field, Kind, listing_args, read_fields, unknown_codes
-from jupyter_funcs.forms import Args, Form
-from jupyter_funcs.jobs import Job
-from jupyter_funcs.text import did_you_mean, listed, nearest, quote
-from jupyter_funcs.transport import LIST_PATH, MAX_BYTES, RUN_PATH, Transport
+from jupyter_funcs.errors import DeadlineError, FunctionError
+from jupyter_funcs.fields import read_fields, unknown_codes
+from jupyter_funcs.text import listed, nearest
+from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Transport
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator, Mapping
+    from collections.abc import Coroutine, Iterator
 
     import httpx
     import pandas as pd
 
-    from jupyter_funcs.catalog import Function, Param
+    from jupyter_funcs.catalog import Function
     from jupyter_funcs.config import Connection
+    from jupyter_funcs.fields import Field
+    from jupyter_funcs.forms import Args
     from jupyter_funcs.panel import Panel
 
 T = TypeVar("T")
 
 LIST_SECONDS = 20.0
-RUN_SECONDS = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """
-    How a run goes, apart from the function's own parameters.
-
-    Attributes
-    ----------
-    timeout
-        Seconds for the whole run: connecting, waiting, reading and decoding.
-    max_bytes
-        The largest reply taken, in bytes.
-    schema
-        Types by column (SERVICE.md 2), for a service that declares none.
-    validate
-        ``False`` sends options that a description does not list, as they are.
-    """
-
-    timeout: float = RUN_SECONDS
-    max_bytes: int = MAX_BYTES
-    schema: Mapping[str, str] | None = None
-    validate: bool = True
-
-    def changed(self, **options: Any) -> Options:
-        """
-        Give these options with some changed.
-
-        Raises
-        ------
-        ArgumentError
-            An option is unknown, or is a time or a size that is not positive.
-        """
-        known = [field.name for field in fields(self)]
-        for name, value in options.items():
-            if name not in known:
-                hint = did_you_mean(name, known) or f"Options are {listed(known, 'and')}."
-                raise ArgumentError(f"There is no option {quote(name)}.", hint)
-            if name in {"timeout", "max_bytes"} and not (
-                isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-            ):
-                raise ArgumentError(f"{name} takes a positive number, not {quote(value)}.")
-        return replace(self, **options)
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A valid value of a field, and the words that stand beside it (empty when the listing gives none)."""
-
-    value: str
-    label: str = ""
 
 
 class Session:
@@ -292,159 +239,8 @@ class Session:
         raise FunctionError(*said)
 
 
-class RemoteFunction:
-    """
-    A function of the catalog: call it for a DataFrame, or `submit` it for a Job.
-
-    Attributes
-    ----------
-    name, slug
-        Its wire name, and its name in Python.
-    params
-        Its parameters as listed.
-    fields
-        What its form, its signature and its JSON Schema know of them; one a parameter, in the same order.
-    """
-
-    def __init__(self, session: Session, function: Function, options: Options | None = None) -> None:
-        self.session = session
-        self.function = function
-        self.options = options or Options()
-        self.name: str = function.name
-        self.slug: str = session.catalog.slug(function)
-        self.params: tuple[Param, ...] = function.params
-        self.fields: tuple[Field, ...] = read_fields(function)
-        self.__name__ = self.slug
-        self.__doc__ = _docstring(function, self.fields)
-        self.__signature__ = _signature(self.fields)
-
-    def __call__(self, /, **values: Any) -> pd.DataFrame:
-        """Run it and wait for the DataFrame; an interrupt cancels the run."""
-        return self.submit(**values).result()
-
-    def submit(self, /, **values: Any) -> Job:
-        """
-        Start a run.
-
-        Raises
-        ------
-        ArgumentError
-            A value is missing, unknown or not valid; nothing was sent.
-        """
-        return self.start(self.form(**values).check())
-
-    def start(self, args: Args) -> Job:
-        """Start a run with arguments that a form has checked."""
-        return Job(self.name, args, self.session.run(self.name, args, self.options))
-
-    def form(self, /, **values: Any) -> Form:
-        """Give a form of this function, by its parameters' wire names or Python names."""
-        by_identifier = {field.identifier: field.name for field in self.fields}
-        wire = {field.name for field in self.fields}
-        named = {name if name in wire else by_identifier.get(name, name): value for name, value in values.items()}
-        form = Form(self, validate=self.options.validate)
-        form.update(named)
-        return form
-
-    def with_options(self, **options: Any) -> RemoteFunction:
-        """
-        Give this function with other options: ``fn.with_options(timeout=30)(Symbol="…")``.
-
-        Parameters
-        ----------
-        **options
-            As in `Options`; they never mix with the function's own parameters.
-        """
-        return RemoteFunction(self.session, self.function, self.options.changed(**options))
-
-    def panel(self, /, **values: Any) -> Panel:
-        """Give the widget, open at this function with first values for its form."""
-        from jupyter_funcs.panel import Panel  # noqa: PLC0415  # upwards, and ipywidgets loads only here
-
-        return Panel(self.session, self.form(**values))
-
-    def describe(self) -> pd.DataFrame:
-        """
-        Give its parameters as a table.
-
-        Returns
-        -------
-        DataFrame
-            One row a parameter: name, kind, required, default, options, help.
-        """
-        import pandas as pd  # noqa: PLC0415  # as in Session.find
-
-        rows = [
-            (
-                field.name,
-                str(field.kind),
-                " or ".join(field.rule.names) if field.rule else "yes" if field.required else "",
-                field.default or "",
-                ", ".join(field.options) or (f"see {field.source}" if field.source else ""),
-                field.help,
-            )
-            for field in self.fields
-        ]
-        return pd.DataFrame(rows, columns=["name", "kind", "required", "default", "options", "help"])
-
-    def request(self, /, **values: Any) -> dict[str, Any]:
-        """
-        Give the JSON object that a run would send.
-
-        Raises
-        ------
-        ArgumentError
-            As `submit`.
-        """
-        return request(self.name, self.form(**values).check())
-
-    def json_schema(self) -> dict[str, Any]:
-        """Give the JSON Schema of the arguments."""
-        return self.form().json_schema()
-
-    async def choices(self, field: Field, args: Args) -> tuple[list[Choice], list[str]]:
-        """
-        Ask the field's listing function for its valid values, on the background loop.
-
-        Parameters
-        ----------
-        field
-            A field of this function with a `source`.
-        args
-            What the form holds; the listing function takes its own arguments from it.
-
-        Returns
-        -------
-        choices : list of Choice
-            The values, in the listing's order.
-        missing : list of str
-            The fields to fill first; then there are no choices yet.
-        """
-        listing = self.session[field.source] if field.source else self
-        wanted, missing = listing_args(field, listing.fields, args)
-        if missing:
-            return [], missing
-        return await self.session.choices(listing, listing.form(**wanted).args, field), []
-
-    def code(self, args: Mapping[str, Any]) -> str:
-        """Give the Python expression that runs this function with these arguments, given a session ``funcs``."""
-        named = {field.name: field.identifier for field in self.fields}
-        given = ", ".join(f"{named[name]}={value!r}" for name, value in args.items())
-        by_slug = not hasattr(Session, self.slug)
-        return f"funcs.{self.slug}({given})" if by_slug else f"funcs[{self.name!r}]({given})"
-
-    def __repr__(self) -> str:
-        """Give its signature, in one line."""
-        return f"<{self.slug}{self.__signature__} of {self.session.service}>"
-
-
 def _close(transport: Transport) -> None:
     loop.start(transport.close())
-
-
-def request(function: str, args: Args) -> dict[str, Any]:
-    """Give the body of a run (SERVICE.md 1)."""
-    return {"FunctionName": function, "Args": args}
 
 
 async def _within(seconds: float, work: Coroutine[Any, Any, T], what: str) -> T:
@@ -470,46 +266,3 @@ def _choices(frame: pd.DataFrame, field: Field) -> list[Choice]:
     labels = [column for column in texts if column != values[0]][:1]
     rows = frame[[*values, *labels]].dropna(subset=values).drop_duplicates(values[0])
     return [Choice(*(str(cell) for cell in row)) for row in rows.fillna("").itertuples(index=False, name=None)]
-
-
-_ANNOTATIONS: dict[Kind, Any] = {
-    Kind.INTEGER: int,
-    Kind.NUMBER: float,
-    Kind.DATE: dt.date | str,
-    Kind.LIST: list[str] | str,
-    Kind.YES_NO: bool | str,
-}
-
-
-def _signature(of: tuple[Field, ...]) -> inspect.Signature:
-    parameters = []
-    seen: set[str] = set()
-    for field in of:
-        if field.name in seen:
-            continue  # a repeated parameter takes one argument
-        seen.add(field.name)
-        kind = _ANNOTATIONS.get(field.kind, str)
-        if field.kind is Kind.CHOICE:
-            kind = Literal[field.options]
-        parameters.append(
-            inspect.Parameter(
-                field.identifier,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if field.required else None,
-                annotation=kind if field.required else kind | None,
-            )
-        )
-    return inspect.Signature(parameters)
-
-
-def _docstring(function: Function, of: tuple[Field, ...]) -> str:
-    lines = [function.description.strip() or function.name, ""]
-    if of:
-        lines += ["Parameters", "----------"]
-        for field in of:
-            need = "required" if field.required else "optional"
-            options = f", one of {listed(map(repr, field.options))}" if field.options else ""
-            lines += [f"{field.identifier} : {field.kind}, {need}{options}", f"    {field.help or field.label}"]
-        lines.append("")
-    lines += ["Returns", "-------", "DataFrame"]
-    return "\n".join(lines)

@@ -1,14 +1,10 @@
-"""
-Form -> controls: one row of a table for each kind of field, and the box that holds them.
-
-A control shows a field's value and holds nothing else; the values are the form's.
-"""
+"""Field -> control: one row of a table for each kind. A control shows a value and holds nothing else."""
 
 from __future__ import annotations
 
 import datetime as dt
 import html
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -16,19 +12,15 @@ from ipywidgets.widgets.widget_bool import ToggleButtonStyle
 from ipywidgets.widgets.widget_description import DescriptionStyle
 from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
-from jupyter_funcs import loop
-from jupyter_funcs.errors import FuncsError, NotFoundError
-from jupyter_funcs.fields import Kind, listing_args
-from jupyter_funcs.text import folded, listed
-from jupyter_funcs.view import LABEL_WIDTH, note_html
+from jupyter_funcs.fields import Kind
+from jupyter_funcs.text import listed
+from jupyter_funcs.view import LABEL_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Callable, Sequence
 
+    from jupyter_funcs.callables import Choice
     from jupyter_funcs.fields import Field
-    from jupyter_funcs.forms import Form
-    from jupyter_funcs.session import Choice, RemoteFunction
 
 # A list of at most so many options is shown as toggles, in a form of at most so many fields: each is a widget of its
 # own. Any other list is shown as tags that are searched while typing.
@@ -333,155 +325,3 @@ _LISTED_BY_KIND: dict[Kind, Callable[[Field, Look], Control]] = {
     Kind.SYMBOL: _search,
     Kind.PANEL: _choice,
 }
-
-
-class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    A form on the screen: a control and a note for each field, the valid values asked for in the background.
-
-    Parameters
-    ----------
-    function
-        Whose form it is; its listing functions give the valid values.
-    form
-        What the controls show, and where their values go.
-    on_change
-        Called after a value has changed.
-    guard
-        Wraps a callback, so that what it raises is seen.
-    """
-
-    def __init__(
-        self,
-        function: RemoteFunction,
-        form: Form,
-        on_change: Callable[[], None],
-        guard: Callable[[Callable[[Any], None]], Callable[..., None]],
-    ) -> None:
-        super().__init__()
-        self.add_class("jf-form")
-        self._function = function
-        self._form = form
-        self._look = Look(len(form.fields))
-        self._on_change = on_change
-        self._guard = guard
-        self._controls: dict[str, Control] = {}
-        self._notes: dict[str, w.HTML] = {}
-        self._fills: dict[str, Future[None]] = {}
-        self._waiting: dict[str, str] = {}
-        # Which fields each field's values are listed by, and the fields whose errors are shown.
-        self._listed_by: dict[str, list[str]] = {}
-        self._touched: set[str] = set()
-        self._refused: dict[str, list[str]] = {}
-
-        for field in form.fields:
-            if field.name in self._controls:  # a repeated name has one value, and so one control
-                continue
-            self._listed_by[field.name] = self._needed(field)
-            self._notes[field.name] = w.HTML(layout=self._look.note, style=self._look.html)
-            self._place(field if self._lists(field) else replace(field, source=None))
-        self._arrange()
-        self.show_notes()
-        for field in form.fields:
-            self._fill(field)
-
-    def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
-        """Show the errors of every field from now on, and those that the service found."""
-        self._touched = {field.name for field in self._form.fields}
-        self._refused = {name: list(texts) for name, texts in errors.items() if name in self._touched}
-        self.show_notes()
-
-    def clear(self) -> None:
-        """Clear every field."""
-        for made in self._controls.values():
-            made.show(None)
-        self._form.clear()
-        self._touched, self._refused = set(), {}
-        self.show_notes()
-
-    def show_notes(self) -> None:
-        """Show each field's errors and help."""
-        errors = self._form.errors
-        for field in self._form.fields:
-            texts = list(self._refused.get(field.name, []))
-            if field.name in self._touched:
-                texts += errors.get(field.name, [])
-            waiting = self._waiting.get(field.name, "")
-            self._notes[field.name].value = note_html(field, dict.fromkeys(texts), waiting)
-
-    def close(self) -> None:
-        """Stop asking and close every model of the form."""
-        if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
-            return
-        for fill in self._fills.values():
-            fill.cancel()
-        for made in self._controls.values():
-            made.close()
-        for note in self._notes.values():
-            note.close()
-        self._controls.clear()
-        self._look.close()
-        self.layout.close()
-        super().close()
-
-    def _place(self, field: Field) -> None:
-        made = control(field, self._look)
-        made.box.add_class(f"jf-field-{folded(field.name)}")
-        made.show(self._form[field.name])
-        for widget in made.inputs:
-            widget.observe(self._guard(lambda _: self._take(field, made)), "value")
-        if earlier := self._controls.get(field.name):
-            earlier.close()
-        self._controls[field.name] = made
-
-    def _arrange(self) -> None:
-        self.children = [part for name, made in self._controls.items() for part in (made.box, self._notes[name])]
-
-    def _take(self, field: Field, made: Control) -> None:
-        value = made.read()
-        if self._controls.get(field.name) is not made or value == self._form[field.name]:
-            return
-        self._form[field.name] = value
-        self._touched.add(field.name)
-        self._refused.pop(field.name, None)
-        self.show_notes()
-        self._on_change()
-        for other in self._form.fields:
-            if field.name in self._listed_by[other.name] and other.name != field.name:
-                self._fill(other)
-
-    def _lists(self, field: Field) -> bool:
-        try:
-            return field.source is not None and bool(self._function.session[field.source])
-        except NotFoundError:
-            return False
-
-    def _needed(self, field: Field) -> list[str]:
-        if field.source is None or not self._lists(field):
-            return []
-        needed = {folded(name) for name in listing_args(field, self._function.session[field.source].fields, {})[1]}
-        return [other.name for other in self._form.fields if folded(other.name) in needed]
-
-    def _fill(self, field: Field) -> None:
-        """Ask for a field's valid values; the latest question wins."""
-        if field.kind is Kind.CHOICE or not self._lists(field):
-            return
-        if earlier := self._fills.pop(field.name, None):
-            earlier.cancel()
-        self._fills[field.name] = loop.start(self._ask(field))
-
-    async def _ask(self, field: Field) -> None:
-        made = self._controls[field.name]
-        try:
-            choices, missing = await self._function.choices(field, self._form.args)
-        except FuncsError as error:
-            # Without the list the value can still be typed.
-            self._waiting[field.name] = f"The valid values could not be listed: {error.what}"
-            self._place(replace(field, source=None))
-            self._arrange()
-        else:
-            if self._controls.get(field.name) is not made:
-                return
-            made.offer(choices)
-            self._waiting[field.name] = f"Fill in {listed(missing, 'and')} to see the values." if missing else ""
-        self.show_notes()

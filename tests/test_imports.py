@@ -28,20 +28,22 @@ ROOMS = [
     "transport",
     "loop",
     "jobs",
+    "callables",
     "session",
     "view",
     "widgets",
+    "formbox",
     "panel",
     "magic",
     "cli",
     "__init__",
 ]
 # The calls that go up, each inside a function.
-UPWARDS = {("session", "panel"), ("magic", "__init__"), ("cli", "__init__")}
+UPWARDS = {("session", "panel"), ("callables", "panel"), ("magic", "__init__"), ("cli", "__init__")}
 # Each foreign library lives in as few rooms as possible.
 HOMES = {
     "httpx": {"transport", "__init__"},
-    "ipywidgets": {"widgets", "panel"},
+    "ipywidgets": {"widgets", "formbox", "panel"},
     "IPython": {"magic"},
     "pydantic": {"catalog"},
     "msgspec": {"wire", "config", "transport"},

@@ -12,10 +12,11 @@ import ipywidgets as w
 import pytest
 from ipywidgets.widgets.widget import _instances
 
+from jupyter_funcs.callables import Choice
 from jupyter_funcs.catalog import Function, Param
 from jupyter_funcs.fields import Kind, read_fields
-from jupyter_funcs.session import Choice
-from jupyter_funcs.widgets import FormBox, Look, control
+from jupyter_funcs.formbox import FormBox
+from jupyter_funcs.widgets import Look, control
 
 if TYPE_CHECKING:
     from collections.abc import Callable
