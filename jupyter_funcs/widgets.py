@@ -104,7 +104,7 @@ def _unset(field: Field) -> str:
     if field.default is not None:
         return f"default: {field.default}"
     if field.rule:
-        return f"{listed(field.rule.names)} is needed"
+        return f"give {listed(field.rule.names)}"
     return "required" if field.required else "not sent"
 
 
