@@ -114,7 +114,8 @@ class Catalog:
             self._exact.setdefault(key, function)
         self._folded: dict[str, set[str]] = {}
         for slug, function in by_position:
-            self._folded.setdefault(folded(function.name), set()).add(slug)
+            if folded(function.name):  # "?" is no spelling of "!"
+                self._folded.setdefault(folded(function.name), set()).add(slug)
 
     def __len__(self) -> int:
         """Give the number of functions."""
@@ -183,6 +184,7 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
         Write them as slugs (``get_panel_daily``) instead of keeping their case.
     """
     taken: set[str] = set()
+    numbers: dict[str, int] = {}
     given = []
     for name in names:
         # NFKC as Python itself does it, so that two identifiers that Python takes for one are seen to clash.
@@ -192,10 +194,10 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
             plain = f"f_{plain}" if lower else f"p_{plain}"
         if keyword.iskeyword(plain) or (lower and keyword.issoftkeyword(plain)):
             plain += "_"
-        unique, number = plain, 1
+        unique = plain
         while unique in taken:
-            number += 1
-            unique = f"{plain}_{number}"
+            numbers[plain] = numbers.get(plain, 1) + 1
+            unique = f"{plain}_{numbers[plain]}"
         taken.add(unique)
         given.append(unique)
     return tuple(given)

@@ -9,7 +9,7 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -20,6 +20,8 @@ from jupyter_funcs.text import did_you_mean, quote
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+_LONGEST_PROFILE = 32
+_WHERE = "Give an address (https://…) or the name of a profile, and the token by token=…."
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -40,7 +42,7 @@ class Secret:
 
     def __init__(self, text: str) -> None:
         # A line break at the end is what a file or a clipboard adds; quotes are what a shell or an editor does.
-        clean = text.strip().strip("'\"‘’“”").strip()
+        clean = text.strip().strip("\ufeff'\"‘’“”").strip()
         if not clean:
             raise ConfigError("The token is empty.", "Give the token as the service issued it.")
         if not clean.isascii() or not clean.isprintable() or " " in clean:
@@ -66,7 +68,10 @@ class Secret:
         except (ValueError, binascii.Error, msgspec.DecodeError, RecursionError):
             return math.inf
         end = payload.get("exp") if isinstance(payload, dict) else None
-        return float(end) if isinstance(end, (int, float)) and not isinstance(end, bool) else math.inf
+        try:
+            return float(end) if isinstance(end, (int, float)) and not isinstance(end, bool) else math.inf
+        except OverflowError:
+            return math.inf
 
     def __repr__(self) -> str:
         """Give a mask."""
@@ -143,7 +148,7 @@ def resolve(
         given, header = _from_environment(env)
         return _connection(url, given, header, "Set FUNCS_TOKEN or FUNCS_API_KEY.")
     where = where or env.get("FUNCS_PROFILE")
-    if where is None:
+    if not where:
         if given is not None or env.get("FUNCS_TOKEN") or env.get("FUNCS_API_KEY"):
             raise ConfigError(
                 "There is a token, but no address to send it to.",
@@ -178,25 +183,7 @@ def _from_environment(env: Mapping[str, str]) -> tuple[str | None, str]:
 
 
 def _from_profile(name: str, given: str | Callable[[], str] | None, header: str, env: Mapping[str, str]) -> Connection:
-    path = profiles_file(env)
-    try:
-        profiles = tomllib.loads(path.read_text("utf-8")).get("profiles", {})
-    except FileNotFoundError:
-        profiles = {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(
-            f"The profiles in {path} cannot be read: {error}.", "Mend the file, or set FUNCS_CONFIG."
-        ) from None
-    profile = profiles.get(name) if isinstance(profiles, dict) else None
-    if not isinstance(profile, dict):
-        hint = did_you_mean(name, profiles) or f'Write it into {path}: [profiles.{name}] with url = "https://…".'
-        raise ConfigError(f"There is no profile {quote(name)}.", hint)
-    unknown = profile.keys() - {"url", "token_env", "api_key_env"}
-    if unknown or not isinstance(profile.get("url"), str):
-        what = f"has the unknown key {quote(min(unknown))}" if unknown else "has no url"
-        raise ConfigError(
-            f"Profile {quote(name)} in {path} {what}.", "A profile has url, and token_env or api_key_env."
-        )
+    profile = _profile(name, profiles_file(env))
     for key, its_header in (("token_env", "Authorization"), ("api_key_env", "X-Api-Key")):
         if given is None and (variable := profile.get(key)):
             given, header = env.get(str(variable)), its_header
@@ -205,6 +192,36 @@ def _from_profile(name: str, given: str | Callable[[], str] | None, header: str,
                     f"Profile {quote(name)} takes its token from {variable}, which is not set.", "Set it."
                 )
     return _connection(profile["url"], given, header, "Give the profile token_env, or connect(…, token=…).", name)
+
+
+def _profile(name: str, path: Path) -> dict[str, Any]:
+    try:
+        profiles = tomllib.loads(path.read_text("utf-8")).get("profiles")
+    except FileNotFoundError:
+        profiles = None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(
+            f"The profiles in {path} cannot be read: {error}.", "Mend the file, or set FUNCS_CONFIG."
+        ) from None
+    known = profiles if isinstance(profiles, dict) else {}
+    profile = known.get(name)
+    if not isinstance(profile, dict):
+        if len(name) > _LONGEST_PROFILE or "@" in name:  # a token, or an address with a password, in its place
+            raise ConfigError("There is no such profile; what was given is too long for one, or holds an @.", _WHERE)
+        hint = did_you_mean(name, known) or f'Write it into {path}: [profiles.{name}] with url = "https://…".'
+        raise ConfigError(f"There is no profile {quote(name)}.", hint)
+    wrong = ""
+    if unknown := profile.keys() - {"url", "token_env", "api_key_env"}:
+        wrong = f"has the unknown key {quote(min(unknown))}"
+    elif not isinstance(profile.get("url"), str):
+        wrong = "has no url"
+    elif {"token_env", "api_key_env"} <= profile.keys():
+        wrong = "names both a token and an API key"
+    if wrong:
+        raise ConfigError(
+            f"Profile {quote(name)} in {path} {wrong}.", "A profile has url, and token_env or api_key_env."
+        )
+    return profile
 
 
 def _connection(
@@ -223,8 +240,9 @@ def _connection(
 
 
 def _checked(url: str) -> str:
+    url = url.strip()
     try:
-        parts = urlsplit(url.strip())
+        parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError:
         # Not named: a broken address may hold a password that was not recognised as one.
@@ -234,7 +252,7 @@ def _checked(url: str) -> str:
             f"The address {parts.scheme}://****@{host} holds a user name or a password.",
             "Leave them out of the address and give a token.",
         )
-    if parts.scheme not in {"http", "https"} or not host:
+    if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
         raise ConfigError(f"{quote(url)} is not an address of a service.", "Give it as https://host.")
     if parts.scheme == "http" and host not in _LOOPBACK:
         raise ConfigError(

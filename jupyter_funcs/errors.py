@@ -69,9 +69,9 @@ class FuncsError(Exception):
         return [line for line in (self.what, self.hint) if line]
 
     def _render_traceback_(self) -> list[str]:
-        # IPython shows these lines in place of a traceback; the error is raised all the same.
-        first, *rest = self.lines
-        return [f"{type(self).__name__}: {first}", *rest]
+        # IPython shows this in place of a traceback; the error is raised all the same. One text with its line breaks,
+        # since the modes Plain and Minimal join what they are given with nothing between.
+        return [f"{type(self).__name__}: {self}"]
 
 
 class ArgumentError(FuncsError, ValueError):

@@ -68,7 +68,8 @@ class Form:
         self._by_identifier = {field.identifier: field for field in self.fields}
         self._by_folded: dict[str, list[Field]] = {}
         for name, field in self._by_name.items():
-            self._by_folded.setdefault(folded(name), []).append(field)
+            if folded(name):  # "?" is no spelling of "!"
+                self._by_folded.setdefault(folded(name), []).append(field)
         self.update(values)
 
     def field(self, name: str) -> Field:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_LONGEST_NAME = 200  # comparing takes time by the product of the lengths
 _SEPARATORS = re.compile(r"[\W_]+")
 
 
@@ -57,10 +58,11 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
     spelt: dict[str, str] = {}
     for candidate in candidates:
         spelt.setdefault(folded(candidate), candidate)
-    wanted = folded(name)
+    wanted = folded(name)[:_LONGEST_NAME]
+    if not wanted:
+        return []
     close = difflib.get_close_matches(wanted, spelt, n=count, cutoff=0.6)
-    if wanted:
-        close += [key for key in spelt if wanted in key and key not in close]
+    close += [key for key in spelt if wanted in key and key not in close]
     return [spelt[key] for key in close[:count]]
 
 

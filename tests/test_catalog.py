@@ -1,0 +1,350 @@
+"""Listing bytes become frozen functions in their order, and each is found by a name of its own."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from jupyter_funcs.catalog import Catalog, Function, Param, identifiers, parse_listing
+from jupyter_funcs.errors import NotFoundError, ProtocolError
+
+PARAM = {
+    "id": 11,
+    "name": "Symbol",
+    "type": 6,
+    "description": "[Optional] x",
+    "required": True,
+    "functionId": 1,
+    "sortValue": 3,
+    "context": None,
+}
+FUNCTION = {
+    "id": 1,
+    "name": "Get Panel Daily",
+    "assetId": 2,
+    "assetName": "Card Spend",
+    "description": "Daily measures.",
+    "params": [PARAM],
+    "sortValue": 4,
+    "groupId": 5,
+    "groupName": "Panels",
+    "authorId": 6,
+    "authorUserName": "ada",
+    "isShared": True,
+    "entryPoint": "get_panel_daily",
+    "uniqueId": "u-1",
+    "notebookId": "n-1",
+    "notebookName": "panels.ipynb",
+    "orgName": "Acme",
+    "type": None,
+    "source": None,
+    "context": None,
+}
+
+
+def parse(document: Any) -> Catalog:
+    return parse_listing(json.dumps(document).encode())
+
+
+def named(*names: str, **fields: Any) -> list[dict[str, Any]]:
+    return [{"name": name, **fields} for name in names]
+
+
+def names(catalog: Catalog) -> list[str]:
+    return [function.name for function in catalog]
+
+
+def test_every_field_of_a_listing_is_read() -> None:
+    """All that SERVICE.md 1 names comes back as it was, under its name in the listing."""
+    (function,) = parse([FUNCTION])
+    assert function.model_dump(by_alias=True) == {**FUNCTION, "params": (PARAM,)}
+    assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == ("Card Spend", "ada", 3)
+    assert function.model_extra == {}
+
+
+def test_unknown_fields_are_kept() -> None:
+    """A newer service says more; what it says stays reachable."""
+    (function,) = parse([{**FUNCTION, "tags": ["a"], "params": [{**PARAM, "unit": "USD"}]}])
+    assert function.model_extra == {"tags": ["a"]}
+    assert function.params[0].model_extra == {"unit": "USD"}
+
+
+def test_only_a_name_is_needed() -> None:
+    """Any other absent field takes its neutral value (FAULTS 70)."""
+    (function,) = parse([{"name": "F", "params": [{"name": "P"}]}])
+    assert function == Function(name="F", params=(Param(name="P"),))
+    said = function.model_dump(exclude={"name", "params"}) | function.params[0].model_dump(exclude={"name"})
+    assert set(map(repr, said.values())) == {"0", "''", "False", "None"}
+
+
+@pytest.mark.parametrize("junk", [None, "x", "", -1.5, [], {}, [1], {"a": 1}, True, 10**30])
+def test_no_field_of_another_type_refuses_a_listing(junk: Any) -> None:
+    """A field whose type is not the promised one is read as far as it goes, or is neutral."""
+    odd = {key: junk for key in FUNCTION if key != "name"}
+    odd["params"] = [{key: junk for key in PARAM if key != "name"} | {"name": "P"}]
+    (function,) = parse([{**odd, "name": "F"}])
+    assert isinstance(function.id, int)
+    assert isinstance(function.description, str)
+    assert isinstance(function.params[0].required, bool)
+    (without,) = parse([{"name": "F", "params": junk}]) if not isinstance(junk, list) else parse([{"name": "F"}])
+    assert without.params == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "means"),
+    [
+        (True, True),
+        ("true", True),
+        (" Yes", True),
+        (1, True),
+        (False, False),
+        ("false", False),
+        ("no", False),
+        (None, False),
+    ],
+)
+def test_a_flag_as_text_means_what_it_says(said: Any, means: bool) -> None:
+    """The text 'false' is not true."""
+    assert Param(name="P", required=said).required is means
+
+
+def test_functions_and_parameters_are_frozen() -> None:
+    """What came over the wire is not changed afterwards."""
+    (function,) = parse([FUNCTION])
+    with pytest.raises(ValidationError):
+        function.name = "x"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("bad", [{}, {"name": None}, {"name": ""}, {"name": " "}, {"name": 5}, None, "F", 7, []])
+def test_an_entry_without_a_name_is_left_out_with_one_warning(bad: Any) -> None:
+    """One broken entry, or parameter, costs nobody the rest of the catalog (FAULTS 70)."""
+    with pytest.warns(UserWarning, match="^3 of the listing's entries have no name and are left out") as caught:
+        catalog = parse([bad, {"name": "F", "params": [bad, {"name": "P"}, bad]}])
+    assert len(caught) == 1
+    assert names(catalog) == ["F"]
+    assert [param.name for param in catalog.functions[0].params] == ["P"]
+
+
+LISTED = named("A", "B")
+WRAPPED: dict[str, Any] = {
+    "bare": LISTED,
+    "functions": {"functions": LISTED},
+    "data": {"data": LISTED, "total": 2, "error": None},
+    "body": {"error": None, "body": LISTED},
+    "body as text": {"error": None, "body": json.dumps(LISTED)},
+    "body as text after a line break": {"body": "\n " + json.dumps(LISTED)},
+    "any key": {"whatever": LISTED},
+    "beside an empty array": {"warnings": [], "functions": LISTED},
+    "beside an array of texts": {"names": ["A", "B"], "functions": LISTED},
+    "beside records without a name": {"log": [{"at": 1}], "functions": LISTED},
+}
+
+
+@pytest.mark.parametrize("document", WRAPPED.values(), ids=WRAPPED)
+def test_the_array_of_functions_is_found_in_what_wraps_it(document: Any) -> None:
+    """A bare array, or an object that holds one array of function-like objects (SERVICE.md 1)."""
+    assert names(parse(document)) == ["A", "B"]
+
+
+@pytest.mark.parametrize("document", [[], {"functions": []}, {"body": "[]"}])
+def test_a_user_may_have_no_function(document: Any) -> None:
+    """An empty catalog is a catalog."""
+    assert len(parse(document)) == 0
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"mine": LISTED, "shared": LISTED},
+        {"mine": [], "shared": []},
+        {},
+        {"functions": None},
+        {"functions": "none"},
+        {"functions": ["A", "B"]},
+        {"functions": {"A": {}}},
+        {"error": "no"},
+        None,
+        1,
+        "text",
+        {"body": "[1, 2"},
+    ],
+    ids=str,
+)
+def test_a_reply_without_exactly_one_such_array_is_named(document: Any) -> None:
+    """Two arrays, or none, are no listing: nothing is guessed."""
+    with pytest.raises(ProtocolError, match="listing"):
+        parse(document)
+
+
+@pytest.mark.parametrize("data", [b"", b"<html>login</html>", b'[{"name": "A"', b"\xff"])
+def test_what_is_not_json_is_no_listing(data: bytes) -> None:
+    """A login page or a reply cut short is a ProtocolError that names the listing."""
+    with pytest.raises(ProtocolError, match="listing"):
+        parse_listing(data)
+
+
+def test_functions_stand_by_sort_value_and_ties_in_listing_order() -> None:
+    """So do parameters; an absent sort value is the entry's position (FAULTS 70)."""
+    entries = [("c", 5), ("a", 1), ("b", 5), ("z", -1), ("d", "3"), ("e", None)]
+    listed = [{"name": name, "sortValue": value} for name, value in entries]
+    assert names(parse(listed)) == ["z", "a", "d", "c", "b", "e"]
+    (function,) = parse([{"name": "F", "params": listed}])
+    assert [param.name for param in function.params] == ["z", "a", "d", "c", "b", "e"]
+    assert names(parse(named("b", "a", "c"))) == ["b", "a", "c"]
+
+
+CATALOG = parse([
+    {"name": "Get Panel Daily", "id": 7, "description": "Day spend", "params": named("Symbol"), "groupName": "Panels"},
+    {"name": "Get Panels", "id": 8, "assetName": "Cards"},
+    {"name": "9", "id": 3},
+    {"name": "Tops & Co", "id": 9},
+    {"name": "???"},
+])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("Get Panel Daily", "Get Panel Daily"),
+        ("get_panel_daily", "Get Panel Daily"),
+        ("  get-panel DAILY ", "Get Panel Daily"),
+        ("GetPanelDaily", "Get Panel Daily"),
+        ("7", "Get Panel Daily"),
+        (8, "Get Panels"),
+        ("f_9", "9"),
+        ("tops co", "Tops & Co"),
+        ("9", "9"),
+        ("???", "???"),
+        ("unnamed", "???"),
+    ],
+)
+def test_a_function_is_found_by_name_slug_id_and_any_spelling(name: str | int, found: str) -> None:
+    """The wire name wins over the slug, the slug over the id, all three over a sloppy spelling."""
+    assert CATALOG.get(name).name == found
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Get Panel Dayly", "Did you mean 'Get Panel Daily'"),
+        ("panels", "Did you mean 'Get Panels'"),
+        ("zzzzzz", "List the functions with"),
+        ("", "List the functions with"),
+        ("!!", "List the functions with"),
+        ("10", "List the functions with"),
+    ],
+)
+def test_an_unknown_name_is_told_with_what_is_near(name: str, hint: str) -> None:
+    """At most three suggestions, in two lines."""
+    with pytest.raises(NotFoundError) as caught:
+        CATALOG.get(name)
+    assert caught.value.hint.startswith(hint)
+    assert len(caught.value.lines) == 2
+    assert caught.value.hint.count("'") <= 6
+
+
+def test_names_that_are_alike_are_all_reachable() -> None:
+    """Equal and case-only names have slugs of their own; the bare name is the first's (FAULTS 72)."""
+    catalog = parse([*named("Get X", id=1), *named("get x", id=2), *named("Get X", id=3), *named("Get X")])
+    assert catalog.slugs == ("get_x", "get_x_2", "get_x_3", "get_x_4")
+    assert [catalog.get(slug) for slug in catalog.slugs] == list(catalog)
+    assert [catalog.get(slug) is function for slug, function in zip(catalog.slugs, catalog, strict=True)] == [True] * 4
+    assert [catalog.slug(function) for function in catalog] == list(catalog.slugs)
+    assert [catalog.get(name).id for name in ("Get X", "get x", 3)] == [1, 2, 3]
+    with pytest.raises(NotFoundError):
+        catalog.get("GET X")  # which of them?
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("", ["Get Panel Daily", "Get Panels", "9", "Tops & Co", "???"]),
+        ("panel daily", ["Get Panel Daily"]),
+        ("PANEL", ["Get Panel Daily", "Get Panels"]),
+        ("cards", ["Get Panels"]),
+        ("symbol spend", ["Get Panel Daily"]),
+        ("panels", ["Get Panels", "Get Panel Daily"]),
+        ("panel zzz", []),
+        ("& !", ["Get Panel Daily", "Get Panels", "9", "Tops & Co", "???"]),
+    ],
+)
+def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: list[str]) -> None:
+    """Words are looked for in name, group, asset, description and parameters."""
+    assert [function.name for function in CATALOG.search(words)] == found
+
+
+@pytest.mark.parametrize(
+    ("said", "group"),
+    [
+        ({"groupName": "G", "assetName": "A"}, "G"),
+        ({"assetName": "A"}, "A"),
+        ({}, "Functions"),
+        ({"groupName": None}, "Functions"),
+    ],
+)
+def test_a_function_without_a_group_stands_under_its_asset(said: dict[str, Any], group: str) -> None:
+    """The panel lists every function under a heading."""
+    assert parse([{"name": "F", **said}]).functions[0].group == group
+
+
+@pytest.mark.parametrize(
+    ("name", "slug", "kept"),
+    [
+        ("Get Panel Daily", "get_panel_daily", "Get_Panel_Daily"),
+        ("class", "class_", "class_"),
+        ("Match", "match_", "Match"),
+        ("None", "none", "None_"),
+        ("__init__", "init", "init"),
+        ("1st", "f_1st", "p_1st"),
+        ("", "unnamed", "unnamed"),
+        ("ﬁeld", "field", "field"),
+        ("../../etc/passwd", "etc_passwd", "etc_passwd"),
+        ("'); import os #", "import_os", "import_os"),
+        ("Größe", "größe", "Größe"),
+    ],
+)
+def test_a_name_becomes_a_legal_identifier(name: str, slug: str, kept: str) -> None:
+    """Reserved, dunder, hostile and path-like names become plain ones (FAULTS 75, 82)."""
+    assert (*identifiers([name], lower=True), *identifiers([name])) == (slug, kept)
+
+
+@given(st.lists(st.text(max_size=6) | st.sampled_from(["a", "A", "a_2", "ª", "ß", "İ", "·a", "²"]), max_size=8))
+def test_slugs_are_legal_distinct_and_each_finds_its_function(wire: list[str]) -> None:
+    """Whatever the names, no function is out of reach."""
+    catalog = Catalog([Function(name=name) for name in wire])
+    assert len(set(catalog.slugs)) == len(wire)
+    for slug, function in zip(catalog.slugs, catalog, strict=True):
+        assert slug.isidentifier()
+        assert not slug.startswith("_")
+        found = catalog.get(slug)
+        # A wire name that is another one's slug wins: it was written by a person.
+        assert found is function or found.name == slug
+
+
+def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 functions cost ten times what 1,000 cost, and not a hundred times (FAULTS 77)."""
+    compared = []
+
+    class Counting(difflib.SequenceMatcher):  # type: ignore[type-arg]
+        def set_seq1(self, a: Any) -> None:
+            compared.append(a)
+            super().set_seq1(a)
+
+    monkeypatch.setattr(difflib, "SequenceMatcher", Counting)
+    for size in (1_000, 10_000):
+        catalog = Catalog([Function(name=f"Get Brand {number}") for number in range(size)])
+        compared.clear()
+        with pytest.raises(NotFoundError, match="Did you mean 'Get Brand 7"):
+            catalog.get("Get Brnd 77 x")
+        assert size <= len(compared) <= 2 * size
+
+
+def test_ten_thousand_equal_names_are_all_told_apart() -> None:
+    """Numbering clashes does not start from one for each of them."""
+    assert len(set(identifiers(["a"] * 10_000))) == 10_000

@@ -1,0 +1,143 @@
+"""Every error of ours stands in the drawn tree, shows itself in one to three inert lines, and travels."""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import pickle
+import re
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+import jupyter_funcs
+from jupyter_funcs import errors
+from jupyter_funcs.errors import ArgumentError, FuncsError, RateLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLASSES = [error for _, error in inspect.getmembers(errors, inspect.isclass) if issubclass(error, FuncsError)]
+
+
+def test_the_drawn_tree_is_the_tree_of_the_classes() -> None:
+    """The module's docstring draws every class, under its base, and no other."""
+    drawn = re.findall(r"^    [├└]── (\w+) {2,}\S", errors.__doc__ or "", re.MULTILINE)
+    assert sorted(drawn) == sorted(error.__name__ for error in CLASSES if error is not FuncsError)
+    assert all(error.__bases__[0] is FuncsError for error in CLASSES if error is not FuncsError)
+    assert "    FuncsError\n" in (errors.__doc__ or "")
+
+
+@pytest.mark.parametrize("error", CLASSES)
+def test_each_error_is_public_and_says_what_it_is(error: type[FuncsError]) -> None:
+    """People catch it as `jf.…`, and its docstring tells when it is raised."""
+    assert getattr(jupyter_funcs, error.__name__) is error
+    assert error.__doc__
+
+
+@pytest.mark.parametrize(
+    ("ours", "builtin"),
+    [
+        (errors.ArgumentError, ValueError),
+        (errors.NotFoundError, LookupError),
+        (errors.DeadlineError, TimeoutError),
+    ],
+)
+def test_an_error_that_python_has_a_word_for_is_caught_by_it(ours: type, builtin: type) -> None:
+    """Code that knows nothing of this package still handles it."""
+    assert issubclass(ours, builtin)
+
+
+TEXTS = [
+    ("What happened.", ""),
+    ("What happened.", "What to do."),
+    ("Two\nlines \x1b[31mand\u202e more\0", "A\r\nhint\ud800"),
+    ("x" * 100_000, "y" * 100_000),
+    ("", "Only a hint."),
+]
+
+
+@pytest.mark.parametrize(("what", "hint"), TEXTS, ids=["one line", "two", "control characters", "huge", "hint"])
+@pytest.mark.parametrize("error", CLASSES)
+def test_an_error_shows_itself_in_one_to_three_inert_lines(error: type[FuncsError], what: str, hint: str) -> None:
+    """The name of the class and what happened, then what to do; nothing a terminal obeys, nothing endless."""
+    raised = error(what, hint)
+    lines = "".join(raised._render_traceback_()).split("\n")
+    assert 1 <= len(lines) <= 3
+    assert lines[0].startswith(f"{error.__name__}: ")
+    assert str(raised) == "\n".join(raised.lines)
+    for line in lines:
+        assert line.isprintable()
+        assert len(line) < 700
+
+
+@given(st.text(st.characters()), st.text(st.characters()))
+def test_no_text_makes_an_error_fail_to_show_itself(what: str, hint: str) -> None:
+    """Also none at all."""
+    (shown,) = FuncsError(what, hint)._render_traceback_()
+    assert shown.startswith("FuncsError: ")
+    assert len(lines := shown.split("\n")) <= 2
+    assert not {unicodedata.category(char) for char in "".join(lines)} & {"Cc", "Cf", "Cs"}
+
+
+@pytest.mark.parametrize("error", CLASSES)
+def test_an_error_survives_the_way_to_another_process(error: type[FuncsError]) -> None:
+    """Pools pickle what their workers raise."""
+    raised = error("What\x00.", "Hint.")
+    back = pickle.loads(pickle.dumps(raised))
+    assert type(back) is error
+    assert (back.what, back.hint, str(back)) == (raised.what, raised.hint, str(raised))
+
+
+def test_what_an_error_carries_survives_too() -> None:
+    """The texts by field, and the time to wait."""
+    argument = ArgumentError(hint="h", errors={"A": ["one.", "two."], "": ["both."]})
+    assert argument.what == "one. two. both."
+    assert pickle.loads(pickle.dumps(argument)).errors == {"A": ["one.", "two."], "": ["both."]}
+    assert pickle.loads(pickle.dumps(RateLimitError("w", "h", retry_after=2.5))).retry_after == 2.5
+    assert RateLimitError("w").retry_after is None
+
+
+def test_an_argument_error_keeps_its_own_copy_of_the_texts() -> None:
+    """A form that is mended afterwards does not change what was raised."""
+    texts = {"A": ["one."]}
+    error = ArgumentError(errors=texts)
+    texts["A"].append("two.")
+    assert error.errors == {"A": ["one."]}
+    assert ArgumentError("w").errors == {}
+
+
+@pytest.fixture(scope="module")
+def shell() -> Iterator[InteractiveShell]:
+    """Give an IPython of its own that writes no history."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    main, hook = sys.modules["__main__"], sys.excepthook
+    made = InteractiveShell(config=config)
+    yield made
+    atexit.unregister(made.atexit_operations)
+    made.atexit_operations()
+    sys.modules["__main__"], sys.excepthook = main, hook
+
+
+@pytest.mark.parametrize("xmode", ["Plain", "Context", "Verbose", "Minimal"])
+@pytest.mark.parametrize("chained", ["", " from KeyError('inner')"])
+def test_in_ipython_the_cell_fails_and_only_those_lines_are_shown(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], xmode: str, chained: str
+) -> None:
+    """In all four modes, with a cause or without: no frame, no local, no chained error."""
+    shell.run_line_magic("xmode", xmode)
+    capsys.readouterr()
+    cell = (
+        f"from jupyter_funcs.errors import ConfigError\ncanary = 'c4n4ry'\nraise ConfigError('What.', 'Hint.'){chained}"
+    )
+    result = shell.run_cell(cell, silent=False)
+    assert isinstance(result.error_in_exec, FuncsError)
+    out, err = capsys.readouterr()
+    assert out + err == "ConfigError: What.\nHint.\n"

@@ -1,0 +1,566 @@
+"""A form turns what a person or code sets into the arguments of a run, or into errors at their fields."""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import fractions
+import json
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jupyter_funcs.catalog import Function, Param
+from jupyter_funcs.errors import ArgumentError
+from jupyter_funcs.fields import Field, Kind, Rule, read_fields
+from jupyter_funcs.forms import Form, to_wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+UNITS = ("day", "week", "month")
+DESCRIBED = {
+    "PanelName": (8, "[Required] Use function 'Get Panels' to get list of available panels"),
+    "Symbol": (6, "[Optional] Required if Brand is not specified."),
+    "Brand": (4, "[Optional] Required if Symbol is not specified."),
+    "Dimensions": (4, "[Optional] Options are 'Age Group', 'Region', 'Brand'. Default none"),
+    "PoPGrowth": (0, "[Optional] 'Yes'/'No', default 'No'"),
+    "PoPLookback": (1, "[Optional] Between 1 and 4. Default 1"),
+    "Share": (0, "[Optional] A number, at most 1"),
+    "Unit": (0, "[Optional] One of day, week, month"),
+    "StartDate": (0, "[Optional]"),
+    "EndDate": (0, "[Optional]"),
+    "Note": (0, "[Optional]"),
+}
+
+
+def function(described: dict[str, tuple[int, str]] | None = None, name: str = "Get Panel Daily") -> SimpleNamespace:
+    params = tuple(
+        Param(name=each, type=code, description=text) for each, (code, text) in (described or DESCRIBED).items()
+    )
+    return SimpleNamespace(name=name, fields=read_fields(Function(name=name, params=params)))
+
+
+def filled(**values: Any) -> Form:
+    return Form(function(), **{"PanelName": "Card", "Symbol": "BKQU"} | values)
+
+
+def test_nothing_is_sent_but_what_was_set() -> None:
+    """Unset is not the default and not null: the service takes its own default (SERVICE.md 3)."""
+    assert Form(function()).args == {}
+    form = filled(PoPLookback=2)
+    assert form.args == {"PanelName": "Card", "Symbol": "BKQU", "PoPLookback": "2"}
+    assert form.check() == form.args
+    assert form["PoPGrowth"] is None
+
+
+def test_arguments_stand_in_the_order_of_the_parameters() -> None:
+    """The request reads like the function, in whatever order the values were set."""
+    form = Form(function())
+    for name in reversed(DESCRIBED):
+        form[name] = {"PoPLookback": 1, "Share": 1, "StartDate": "2025-01-01", "EndDate": "2025-01-02"}.get(name, "x")
+    form.update({"Dimensions": "Region", "PoPGrowth": True, "Unit": "day"})
+    assert list(form.args) == list(DESCRIBED)
+    assert form.errors == {}
+
+
+EMPTY = [None, "", "  ", "\n", [], (), set(), {}, np.array([]), pd.Series([], dtype=str), pd.Index([])]
+
+
+@pytest.mark.parametrize("empty", EMPTY, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(EMPTY)])
+@pytest.mark.parametrize("name", ["Symbol", "Dimensions"])
+def test_nothing_clears(name: str, empty: Any) -> None:
+    """None, blank text and an empty list of any type mean: not sent."""
+    form = filled(**{name: "Region"})
+    assert name in form.args
+    form[name] = empty
+    assert name not in form.args
+    assert form[name] is None
+
+
+def test_clearing_one_and_all() -> None:
+    """`del` clears a value, also one that is not set, and `clear` clears them all."""
+    form = filled()
+    del form["symbol"]
+    del form["symbol"]
+    assert form.args == {"PanelName": "Card"}
+    form.clear()
+    assert form.args == {}
+    assert form.errors["PanelName"] == ["PanelName is required. List the values with 'Get Panels'."]
+
+
+class Word(enum.StrEnum):
+    DAY = "day"
+
+
+class Fails:
+    """An object that fails whichever way it is looked at."""
+
+    def __fail(self, *_: Any) -> Any:
+        raise RuntimeError("boom")
+
+    __str__ = __repr__ = __eq__ = __ne__ = __lt__ = __iter__ = __len__ = __bool__ = __float__ = __int__ = __fail
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+INTEGERS = [
+    (1, "1"),
+    ("1", "1"),
+    (" +2 ", "2"),
+    ("-3", "-3"),
+    (4.0, "4"),
+    (Decimal("5.00"), "5"),
+    (fractions.Fraction(6), "6"),
+    (np.int8(7), "7"),
+    (np.uint64(2**63 - 1), str(2**63 - 1)),
+    (np.float32(8), "8"),
+    (np.array(9), "9"),
+    (-(2**63), str(-(2**63))),
+    (0, "0"),
+]
+NUMBERS = [
+    (0.1, "0.1"),
+    (1, "1"),
+    ("0.10", "0.10"),
+    (" 1e-7 ", "1E-7"),
+    (Decimal("0.1000"), "0.1000"),
+    (np.float64(0.1), "0.1"),
+    (np.int64(2**53 + 1), str(2**53 + 1)),
+    (2**70, str(2**70)),
+]
+DATES = [
+    ("2025-03-04", "2025-03-04"),
+    (" 2025-03-04 ", "2025-03-04"),
+    (dt.date(2025, 3, 4), "2025-03-04"),
+    (dt.datetime(2025, 3, 4), "2025-03-04"),  # noqa: DTZ001  # naive, as notebooks have them
+    (pd.Timestamp("2025-03-04"), "2025-03-04"),
+    (pd.Timestamp("2025-03-04", tz="UTC"), "2025-03-04"),
+    *((np.datetime64("2025-03-04", unit), "2025-03-04") for unit in ("D", "m", "s", "ms", "us", "ns")),
+    (pd.Series(pd.to_datetime(["2025-03-04"])).to_numpy()[0], "2025-03-04"),
+    ("2024-02-29", "2024-02-29"),
+    (dt.date(99, 1, 2), "0099-01-02"),
+]
+FLAGS = [(True, "Yes"), (False, "No"), ("yes", "Yes"), ("NO", "No"), (" y ", "Yes"), ("false", "No"), (np.True_, "Yes")]
+CHOICES = [("day", "day"), ("WEEK", "week"), (" month ", "month"), (np.str_("Day"), "day"), (Word.DAY, "day")]
+TEXTS = [
+    ("007", "007"),
+    (" a b ", " a b "),
+    ("NaT", "NaT"),
+    (7, "7"),
+    (0.1, "0.1"),
+    (np.float64(0.5), "0.5"),
+    (Decimal("1.50"), "1.50"),
+    (True, "True"),
+    (dt.date(2025, 3, 4), "2025-03-04"),
+    (pd.Timestamp("2025-03-04 05:06"), "2025-03-04T05:06:00"),
+    (np.datetime64("2025-03-04T05:06", "m"), "2025-03-04T05:06"),
+    (Word.DAY, "day"),
+    ("😀 é", "😀 é"),
+]
+LISTS: list[tuple[Any, list[str]]] = [
+    ("a,b", ["a,b"]),
+    (["a", "b"], ["a", "b"]),
+    (("a",), ["a"]),
+    ({"a"}, ["a"]),
+    (1, ["1"]),
+    ([1, 2.5], ["1", "2.5"]),
+    (range(2), ["0", "1"]),
+    (np.array(["a", "b"]), ["a", "b"]),
+    (np.array([1, 2]), ["1", "2"]),
+    (np.array("a"), ["a"]),
+    (pd.Series(["a", "b"]), ["a", "b"]),
+    (pd.Index(["a"]), ["a"]),
+    (pd.Categorical(["a"]), ["a"]),
+    ({"a": 1}.keys(), ["a"]),
+    (["a", "a"], ["a", "a"]),
+]
+BY_KIND: dict[Kind, list[tuple[Any, Any]]] = {
+    Kind.INTEGER: INTEGERS,
+    Kind.NUMBER: NUMBERS,
+    Kind.DATE: DATES,
+    Kind.YES_NO: FLAGS,
+    Kind.CHOICE: CHOICES,
+    Kind.TEXT: TEXTS,
+    Kind.SYMBOL: TEXTS,
+    Kind.PANEL: TEXTS,
+    Kind.LIST: LISTS,
+}
+OPTIONS = {Kind.YES_NO: ("Yes", "No"), Kind.CHOICE: UNITS}
+
+
+def field(kind: Kind, **said: Any) -> Field:
+    return Field("Given", "Given", kind, "Given", "", **{"options": OPTIONS.get(kind, ())} | said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "sent"),
+    [
+        pytest.param(kind, value, sent, id=f"{kind}: {value!r} {number}")
+        for kind, rows in BY_KIND.items()
+        for number, (value, sent) in enumerate(rows)
+    ],
+)
+def test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings(
+    kind: Kind, value: Any, sent: Any
+) -> None:
+    """numpy, pandas and Decimal values arrive exactly, in the spelling of the service (SERVICE.md 3, FAULTS 91)."""
+    got = to_wire(field(kind), value)
+    assert got == sent
+    assert {type(got)} | {type(one) for one in got} <= {str, list}
+
+
+NOTHING = [float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT"), Decimal("NaN"), Decimal("sNaN")]  # fmt: skip  # noqa: E501
+
+
+@pytest.mark.parametrize("value", NOTHING, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(NOTHING)])
+@pytest.mark.parametrize("kind", list(Kind))
+def test_what_stands_for_no_value_is_an_error_and_not_a_text(kind: Kind, value: Any) -> None:
+    """NaN, NaT and pd.NA come from a frame by mistake: nobody means the text 'nan' (FAULTS 90, 91)."""
+    for held in (value, [value]) if kind is Kind.LIST else (value,):
+        with pytest.raises(ValueError, match=r"Given has no value: '.*'\. Leave it out"):
+            to_wire(field(kind), held)
+
+
+BAD: list[tuple[Kind, Any, str]] = [
+    *((Kind.INTEGER, value, "takes a whole number, not") for value in (
+        "abc", "1.0", "1e3", "1,000", "0x1", "٣", "", True, False, np.True_, 1.5, float("inf"), -float("inf"), 1e300,
+        2**63, -(2**63) - 1, 10**400, 10**5000, "9" * 19, "9" * 40, Decimal("1.5"), Decimal("Infinity"),
+        Decimal("1e999999"),
+        fractions.Fraction(1, 3), fractions.Fraction(10**400), 1j, np.uint64(2**63), dt.date(2025, 1, 1), object(),
+    )),
+    *((Kind.NUMBER, value, "takes a number, not") for value in ("abc", "1,5", True, np.False_, 1j, object(), 10**5000)),
+    *((Kind.NUMBER, value, "takes a finite number") for value in (float("inf"), "1e999", 10**400, "-Infinity", "nan")),
+    *((Kind.DATE, value, "takes a date as YYYY-MM-DD, not") for value in (
+        "20250304", "2025-W10-2", "04.03.2025", "2025-3-4", "2025-03-04T00:00", "tomorrow", 20250304, "\uff12025-03-04",
+        np.datetime64("2025"), np.datetime64("2025-03"), np.datetime64("2025-03-04T05"), True,
+    )),
+    *((Kind.DATE, value, "has no such day in the calendar") for value in ("2025-02-29", "2025-13-01", "0000-01-01")),
+    *((Kind.DATE, value, "without a time of day") for value in (
+        pd.Timestamp("2025-03-04 05:06"), dt.datetime(2025, 3, 4, 5, tzinfo=dt.UTC),
+        pd.Timestamp("2025-03-04") + pd.Timedelta(1, "ns"),
+    )),
+    *((kind, value, "takes one value, not") for kind in Kind if kind is not Kind.LIST for value in (
+        ["a"], ("a", "b"), {"a": 1}, {"a"}, b"a", np.array(["a"]), pd.Series(["a"]), pd.DataFrame({"a": [1]}),
+        iter("a"),
+    )),
+    *((kind, np.timedelta64(5, "ns"), "takes no duration") for kind in Kind),
+    *((Kind.TEXT, value, "takes text, not") for value in (object(), dt.time(1), dt.timedelta(1), len, int, ...)),
+    *((Kind.LIST, value, "takes a list, not") for value in (
+        {"a": 1}, pd.DataFrame({"a": [1]}), np.array([["a"]]), iter(["a"]), (one for one in "ab"),
+    )),
+    *((Kind.LIST, value, "takes a list of texts, not") for value in (
+        [["a"]], [b"a"], b"ab", bytearray(b"a"), [{"a": 1}],
+    )),
+    *((Kind.LIST, [value], "takes text, not") for value in (None, object())),
+    *((kind, "a\ud800", "half a character") for kind in (Kind.TEXT, Kind.LIST, Kind.SYMBOL)),
+    *((kind, Fails(), "Given does not take '<Fails>'") for kind in Kind),
+    (Kind.YES_NO, "maybe", "has no option 'maybe'. Options are 'Yes' and 'No'."),
+    (Kind.YES_NO, 1, "has no option '1'"),
+    (Kind.CHOICE, "wek", "has no option 'wek'. Did you mean 'week'?"),
+    (Kind.CHOICE, "zzz", "has no option 'zzz'. Options are 'day', 'week' and 'month'."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "words"), BAD, ids=[f"{number} {kind}" for number, (kind, _, _) in enumerate(BAD)]
+)
+def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(kind: Kind, value: Any, words: str) -> None:
+    """Overflow, a truth value for a number, a day that does not exist, a table: each is named, and nothing is lost."""
+    form = Form(SimpleNamespace(name="F", fields=[field(kind)]))
+    if not (isinstance(value, str) and value == ""):
+        form["Given"] = value
+        assert form.args == {}
+        assert form.errors.keys() == {"Given"}
+        assert form["Given"] is value
+        with pytest.raises(ArgumentError):
+            form.check()
+    with pytest.raises(ValueError, match="Given ") as caught:
+        to_wire(field(kind), value)
+    text = str(caught.value)
+    assert words in text
+    assert "\n" not in text
+    assert len(text) < 400
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0, "is at least 1, not 0"), (5, "is at most 4, not 5"), ("abc", "whole")]
+)
+def test_a_number_outside_its_bounds_is_an_error(value: Any, words: str) -> None:
+    """PoPLookback=0 and "abc" never leave the notebook."""
+    assert words in filled(PoPLookback=value).errors["PoPLookback"][0]
+    assert filled(Share=1.5).errors == {"Share": ["Share is at most 1, not 1.5."]}
+    assert filled(Share=0.5).errors == {}
+
+
+def test_the_last_date_may_not_stand_before_the_first() -> None:
+    """A reversed pair is an error of the second date; a day is a period too."""
+    form = filled(StartDate="2025-03-04", EndDate=dt.date(2025, 3, 3))
+    assert form.errors == {"EndDate": ["EndDate 2025-03-03 is before StartDate 2025-03-04."]}
+    form["EndDate"] = "2025-03-04"
+    assert form.errors == {}
+    form.update({"StartDate": "junk", "EndDate": "2020-01-01"})
+    assert form.errors.keys() == {"StartDate"}
+
+
+def test_one_of_symbol_and_brand_is_needed_and_both_are_valid() -> None:
+    """The rule is quoted, under no field's name, once for both of its fields (FAULTS 84)."""
+    form = Form(function(), PanelName="Card")
+    text = "Give Symbol or Brand: 'Required if Brand is not specified'."
+    assert form.errors == {"": [text]}
+    with pytest.raises(ArgumentError) as caught:
+        form.check()
+    assert caught.value.lines == [text, "Get Panel Daily was not run."]
+    for values in ({"Symbol": "BKQU"}, {"Brand": ["a"]}, {"Symbol": "BKQU", "Brand": "a"}):
+        assert Form(function(), PanelName="Card", **values).errors == {}
+    # A value that is there and not valid is its own error, and not the rule's too.
+    assert Form(function(), PanelName="Card", Brand=pd.NA).errors.keys() == {"Brand"}
+
+
+def test_all_that_is_missing_is_named_at_once() -> None:
+    """One round of mending is enough (FAULTS 83)."""
+    form = Form(function({"A": (0, "[Required]"), "B": (0, "[Required] Use function 'Get B'"), "C": (0, "[Optional]")}))
+    with pytest.raises(ArgumentError) as caught:
+        form.check()
+    assert caught.value.errors == {
+        "A": ["A is required."],
+        "B": ["B is required. List the values with 'Get B'."],
+    }
+    assert 1 <= len(caught.value.lines) <= 3
+
+
+def test_an_unknown_parameter_names_the_nearest_and_sets_nothing() -> None:
+    """A typo is told with at most three suggestions, and all typos at once (FAULTS 87)."""
+    form = filled()
+    with pytest.raises(ArgumentError, match="Did you mean 'Symbol'") as caught:
+        form.update({"Symbl": "x", "Note": "y", "Zzzzzz": "z"})
+    assert caught.value.errors.keys() == {"Symbl", "Zzzzzz"}
+    assert form.args == {"PanelName": "Card", "Symbol": "BKQU"}
+    for use in (form.__getitem__, form.__delitem__, form.field):
+        with pytest.raises(ArgumentError, match="has no parameter 'Brnd'"):
+            use("Brnd")
+    with pytest.raises(ArgumentError, match="It takes none"):
+        Form(SimpleNamespace(name="Get Panels", fields=()), a=1)
+
+
+def test_a_parameter_is_found_in_any_spelling_that_is_its_own() -> None:
+    """Case and separators do not matter, unless two parameters differ in nothing else."""
+    form = Form(
+        function({"PanelName": (0, ""), "a_b": (0, ""), "AB": (0, ""), "class": (0, ""), "1st": (0, ""), "?": (0, "")})
+    )
+    form["panel_name"] = "x"
+    form["AB"] = "upper"
+    form["a_b"] = "lower"
+    form["class_"] = "python"
+    form["p_1st"] = "first"
+    assert form.args == {"PanelName": "x", "a_b": "lower", "AB": "upper", "class": "python", "1st": "first"}
+    for unclear in ("ab", "!", ""):
+        with pytest.raises(ArgumentError):
+            form[unclear] = "x"
+
+
+def test_a_repeated_parameter_has_one_value() -> None:
+    """One name goes over the wire once, and the first of the two reads it (FAULTS 78)."""
+    twice = (field(Kind.INTEGER), field(Kind.TEXT, required=True))
+    form = Form(SimpleNamespace(name="F", fields=twice))
+    assert form.fields == twice
+    assert form.errors == {}
+    form["Given"] = "x"
+    assert form.errors.keys() == {"Given"}
+    form["Given"] = 1
+    assert form.args == {"Given": "1"}
+    jsonschema.validate(form.args, form.json_schema())
+
+
+def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
+    """`validate=False` is for a service that knows more than its description; all else stays checked."""
+    form = Form(function(), validate=False, PanelName="Card", Symbol="x", Unit="year", Dimensions=["Region", "City"])
+    assert form.errors == {}
+    assert form.args["Unit"] == "year"
+    assert form.args["Dimensions"] == ["Region", "City"]
+    jsonschema.validate(form.args, form.json_schema())
+    form["PoPGrowth"] = "TRUE"
+    assert form.args["PoPGrowth"] == "Yes"
+    form["PoPLookback"] = "abc"
+    assert form.errors.keys() == {"PoPLookback"}
+
+
+def test_options_of_a_listing_function_are_hints() -> None:
+    """A symbol or panel that no list holds is sent: the service has the last word (SERVICE.md 3)."""
+    assert filled(Symbol="NOBODY HAS THIS").errors == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "value", "sent"),
+    [
+        (Kind.INTEGER, ("1", "2", "4"), 4, "4"),
+        (Kind.INTEGER, ("1", "2", "4"), 3, None),
+        (Kind.INTEGER, ("one", "two"), 3, "3"),
+        (Kind.NUMBER, ("0.5", "1"), "0.50", "0.50"),
+        (Kind.DATE, ("2025-03-31", "2025-06-30"), dt.date(2025, 6, 30), "2025-06-30"),
+        (Kind.DATE, ("2025-03-31", "2025-06-30"), "2025-06-29", None),
+        (Kind.DATE, ("today", "2025-06-30"), "2025-06-29", "2025-06-29"),
+        (Kind.LIST, ("Age Group", "Region"), ["region", "AGE GROUP"], ["Region", "Age Group"]),
+        (Kind.LIST, ("Age Group", "Region"), ["Region", "x"], None),
+        (Kind.YES_NO, ("true", "false"), True, "true"),
+        (Kind.YES_NO, ("N", "Y"), "no", "N"),
+        (Kind.YES_NO, (), True, "Yes"),
+        (Kind.CHOICE, ("a", "A"), "A", "a"),
+    ],
+)
+def test_options_hold_for_numbers_and_dates_only_where_all_of_them_are_such(
+    kind: Kind, options: tuple[str, ...], value: Any, sent: Any
+) -> None:
+    """Options refuse other values in the description's spelling; words beside numbers refuse no number."""
+    one = field(kind, options=options)
+    form = Form(SimpleNamespace(name="F", fields=[one]), Given=value)
+    assert form.args.get("Given") == sent
+    assert ("Given" in form.errors) is (sent is None)
+    if sent is not None:
+        jsonschema.validate(form.args, form.json_schema())
+
+
+def test_a_thousand_options_are_told_briefly() -> None:
+    """A message stays a line, however many options there are."""
+    long = field(Kind.CHOICE, options=tuple(f"option {number}" for number in range(10_000)))
+    with pytest.raises(ValueError, match="has no option 'q'") as caught:
+        to_wire(long, "q")
+    assert len(str(caught.value)) < 300
+
+
+SCHEMA_ERRORS: list[tuple[dict[str, Any], bool]] = [
+    ({"PanelName": "Card", "Symbol": "x"}, True),
+    ({"PanelName": "Card", "Brand": ["x"]}, True),
+    ({"PanelName": "Card", "Symbol": "x", "Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": "1"}, True),
+    ({"PanelName": "Card"}, False),
+    ({"Symbol": "x"}, False),
+    ({"PanelName": "Card", "Symbol": "x", "Zzz": "1"}, False),
+    ({"PanelName": "Card", "Symbol": "x", "PoPLookback": "abc"}, False),
+    ({"PanelName": "Card", "Symbol": "x", "PoPLookback": 1}, False),
+    ({"PanelName": "Card", "Symbol": "x", "Unit": "year"}, False),
+    ({"PanelName": "Card", "Symbol": "x", "Dimensions": "Region"}, False),
+    ({"PanelName": "Card", "Symbol": "x", "Dimensions": ["City"]}, False),
+    ({"PanelName": "Card", "Symbol": "x", "Share": "half"}, False),
+    ({"PanelName": "Card", "Symbol": "x", "StartDate": "March"}, False),
+]
+CHECKER = jsonschema.FormatChecker(["date"])
+
+
+@pytest.mark.parametrize(("args", "valid"), SCHEMA_ERRORS, ids=[json.dumps(args) for args, _ in SCHEMA_ERRORS])
+def test_the_schema_and_the_form_agree_on_what_is_valid(args: dict[str, Any], valid: bool) -> None:
+    """The JSON Schema says required, rules, options and types as the form does; on wire values."""
+    schema = Form(function()).json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(args) is valid
+    if all(name in DESCRIBED and isinstance(value, str | list) for name, value in args.items()):
+        form = Form(function(), **args)
+        # A single string for a list is taken from a person, and becomes an array; else both agree.
+        assert (form.errors == {}) is (valid or args.get("Dimensions") == "Region")
+
+
+def test_the_schema_carries_help_and_defaults() -> None:
+    """A tool that only knows the schema knows as much as the form."""
+    properties = Form(function()).json_schema()["properties"]
+    assert list(properties) == list(DESCRIBED)
+    assert properties["PoPGrowth"] == {
+        "type": "string",
+        "enum": ["Yes", "No"],
+        "default": "No",
+        "description": "'Yes'/'No', default 'No'",
+    }
+    assert properties["Dimensions"]["items"] == {"type": "string", "enum": ["Age Group", "Region", "Brand"]}
+    assert properties["Note"] == {"type": "string"}
+
+
+NAMES = st.sampled_from(["A", "a", "B", "StartDate", "EndDate", "class", "?"])
+FIELDS = st.lists(
+    st.builds(
+        Field,
+        name=NAMES,
+        identifier=st.just("x"),
+        kind=st.sampled_from(list(Kind)),
+        label=st.just(""),
+        help=st.sampled_from(["", "words"]),
+        required=st.booleans(),
+        options=st.sampled_from([(), ("Yes", "No"), ("1", "2"), ("2025-01-01", "2025-12-31"), ("a", "B")]),
+        rule=st.none() | st.builds(Rule, st.lists(NAMES, min_size=2, unique=True).map(tuple), st.just("one of them")),
+        minimum=st.none() | st.integers(-3, 3),
+        not_before=st.none() | NAMES,
+    ),
+    max_size=5,
+)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(10**20), 10**20),
+    st.floats(),
+    st.decimals(),
+    st.fractions(),
+    st.complex_numbers(),
+    st.text(st.characters()),
+    st.binary(max_size=4),
+    st.dates(),
+    st.datetimes(),
+    st.times(),
+    st.timedeltas(),
+    st.sampled_from(["Yes", "no", "1", "2", "a", "b", "2025-01-01", "2025-02-30", "1e5", "nan", "\ud800"]),
+    st.sampled_from(
+        [*NOTHING, np.int64(1), np.float32(0.1), np.datetime64("2025-01-01"), np.timedelta64(1, "s"), np.str_("a")]
+    ),
+    st.sampled_from([object(), len, int, ..., Fails(), np.array(1), np.void(b"a"), Word.DAY, iter("a")]),
+    st.builds(pd.Timestamp, st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1))),  # noqa: DTZ001
+)
+VALUES = st.one_of(
+    SCALARS,
+    st.lists(SCALARS, max_size=3),
+    st.tuples(SCALARS),
+    st.dictionaries(st.text(max_size=2), SCALARS, max_size=2),
+    st.lists(st.floats() | st.text(st.characters(), max_size=3), max_size=3).map(
+        lambda items: pd.Series(items, dtype=object)
+    ),
+    st.lists(st.integers(0, 5), max_size=3).map(np.array),
+)
+
+
+@settings(max_examples=400)
+@given(FIELDS, st.data())
+def test_whatever_is_set_the_form_never_raises_and_what_it_gives_is_valid(
+    fields: list[Field], data: st.DataObject
+) -> None:
+    """Any Python value in any field is an argument or an error, and arguments without errors satisfy the schema."""
+    form = Form(SimpleNamespace(name="F", fields=fields), validate=data.draw(st.booleans()))
+    held = {name: data.draw(VALUES) for name in {field.name for field in fields}}
+    for name, value in held.items():
+        form[name] = value
+    args, errors = form.args, form.errors
+    json.dumps(args, ensure_ascii=False).encode()
+    assert args == form.args
+    assert errors == form.errors
+    assert all(isinstance(text, str) and len(text) < 500 for texts in errors.values() for text in texts)
+    schema = form.json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    if errors:
+        with pytest.raises(ArgumentError):
+            form.check()
+    else:
+        assert form.check() == args
+        jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(args)
+
+
+@pytest.mark.parametrize("use", [Form.check, lambda form: form.args, lambda form: form.errors, Form.json_schema])
+def test_reading_a_form_leaves_it_as_it_is(use: Callable[[Form], Any]) -> None:
+    """What was set stays as it was set, in its own type."""
+    day = dt.date(2025, 3, 4)
+    form = filled(StartDate=day, Dimensions=("Region",))
+    use(form)
+    assert vars(form)["values"] == {"PanelName": "Card", "Symbol": "BKQU", "StartDate": day, "Dimensions": ("Region",)}
