@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import re
 import warnings
@@ -73,8 +72,11 @@ def _parser() -> _Parser:
 
 
 _QUOTED = "|".join(f"{begin}[^{end}]*{end}" for begin, end in _QUOTES.items())
-# What may hold spaces where a value begins: quoted text, and a list, whose quoted items may hold brackets.
-_WITH_SPACES = re.compile(rf"{_QUOTED}|\[(?:{_QUOTED}|[^\[\]'\"‘“])*\]|\[[^\[\]]*\]")
+# One way only to read an item (atomic groups): else a row of closing quotes is tried in every pairing.
+_ITEM = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
+_ITEMS = re.compile(_ITEM)
+# What may hold spaces where a value begins: quoted text, and a list, whose quoted items may hold commas and brackets.
+_WITH_SPACES = re.compile(rf"{_QUOTED}|\[(?:{_ITEM},)*+{_ITEM}\]")
 
 
 def split_line(line: str) -> list[str]:
@@ -121,12 +123,12 @@ def read_value(text: str, namespace: Mapping[str, Any]) -> Any:
         hint = did_you_mean(name, (key for key in namespace if not key.startswith("_")))
         raise ArgumentError(f"There is no variable {quote(name)}.", hint or f"Define it, or quote the value: '{text}'.")
     if text.startswith("[") and text.endswith("]"):
-        for read in (json.loads, ast.literal_eval):
-            try:
-                return list(read(text))
-            except (ValueError, SyntaxError):
-                continue
-        return [_unquoted(item.strip()) for item in text[1:-1].split(",") if item.strip()]
+        try:
+            # Numbers stay as they are written, as they do outside of a list.
+            return list(json.loads(text, parse_int=str, parse_float=str, parse_constant=str))
+        except (ValueError, RecursionError):
+            items = (item.strip() for item in _ITEMS.findall(text[1:-1]))
+            return [_unquoted(item) for item in items if item]
     return _unquoted(text)
 
 
@@ -146,7 +148,7 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
     if body.lstrip().startswith("{"):
         try:
             return dict(json.loads(body))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Give one object of arguments.") from None
     values = {}
     for number, line in enumerate(body.splitlines(), start=2):
