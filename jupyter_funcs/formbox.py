@@ -126,6 +126,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.children = [part for name, made in self._controls.items() for part in (made.box, self._notes[name])]
 
     def _take(self, field: Field, made: Control) -> None:
+        if loop.on_loop():  # what a listing changes in a control is no choice of a person, and may be half done
+            return
         value = made.read()
         if self._controls.get(field.name) is not made or value == self._form[field.name]:
             return
@@ -171,5 +173,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if self._controls.get(field.name) is not made:
                 return
             made.offer(choices)
+            made.show(self._form[field.name])
             self._waiting[field.name] = f"Fill in {listed(missing, 'and')} to see the values." if missing else ""
         self.show_notes()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Guard = Callable[[Callable[[Any], None]], Callable[..., None]]
 
 _MOST_LISTED = 500
+_HEADING = ""  # stands for a slug; not None, which ipywidgets takes for no option at all
 _TICK_SECONDS = 0.5
 
 
@@ -73,11 +74,11 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """List the functions that the search finds, below the headings of their groups."""
         catalog = self._catalog()
         found = catalog.search(self._words.value)
-        groups: dict[str, list[tuple[str, str | None]]] = {}
+        groups: dict[str, list[tuple[str, str]]] = {}
         for function in found[:_MOST_LISTED]:
             # No-break spaces set the functions in below their heading.
             row = (f"\u00a0\u00a0{clip(inert(function.name), 80)}", catalog.slug(function))
-            groups.setdefault(function.group, [(clip(inert(function.group), 80), None)]).append(row)
+            groups.setdefault(function.group, [(clip(inert(function.group), 80), _HEADING)]).append(row)
         options = [row for rows in groups.values() for row in rows]
         self._set(lambda: setattr(self._list, "options", options))
         said = f"{len(found):,} function{'s' * (len(found) != 1)}"
@@ -92,14 +93,14 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._by_program = True
         try:
             change()
-            at = (at for at, (_, slug) in enumerate(self._list.options) if slug and slug == self._chosen)
+            at = (at for at, (_, slug) in enumerate(self._list.options) if slug == self._chosen)
             self._list.index = next(at, None)
         finally:
             self._by_program = False
 
     def _on_message(self, message: Any) -> None:
         # Enter opens the first function found: JupyterLab takes the arrow keys of a list for itself.
-        first = next((slug for _, slug in self._list.options if slug), None)
+        first = next((slug for _, slug in self._list.options if slug != _HEADING), None)
         if message.get("event") == "submit" and first is not None:
             self._chosen = first
             self._on_choice(first)
@@ -109,7 +110,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._by_program or at is None:
             return
         slug = self._list.options[at][1]
-        if slug is None:  # a heading: go on in the direction of the arrow key
+        if slug == _HEADING:  # go on in the direction of the arrow key
             upwards = before is not None and before > at > 0
             self._list.index = at - 1 if upwards else at + 1
         else:
@@ -302,13 +303,14 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._end(visit, "failed", bad_html([_bug(error)]))
 
     async def _watch(self, job: Job, visit: _Visit, number: int) -> None:
-        ended = asyncio.ensure_future(asyncio.wait([asyncio.wrap_future(job.future)]))
+        ended = asyncio.wrap_future(job.future)
         self._run_button.disabled, self._cancel_button.disabled = True, False
         try:
             while not ended.done():
                 if self._visit is visit and number == self._run_number:
                     self._set_status("running", f"Running… {job.elapsed:.0f} s")
                 await asyncio.wait([ended], timeout=_TICK_SECONDS)
+            _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
         finally:
             if number == self._run_number:
                 self._run_button.disabled, self._cancel_button.disabled = False, True

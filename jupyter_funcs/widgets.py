@@ -77,7 +77,7 @@ class Control:
     show
         Shows a value of the form; one that it cannot show leaves it empty.
     offer
-        Takes the valid values that a listing function gave.
+        Takes the valid values that a listing function gave; show the value again afterwards.
     """
 
     box: w.Widget
@@ -152,9 +152,12 @@ def _date(field: Field, look: Look) -> Control:
     return Control(box, (box,), lambda: box.value, show, _take_no_offer)
 
 
+# What stands for "not sent" in a control with options; not None, which ipywidgets takes for no option at all.
+_NOT_SENT = ""
+
+
 def _choice(field: Field, look: Look) -> Control:
-    first = ("Choose…" if field.required else _unset(field), None)
-    # By index, here and in the toggles: ipywidgets takes the value None for no option at all.
+    first = ("Choose…" if field.required else _unset(field), _NOT_SENT)
     box = w.Dropdown(
         options=[first, *((option, option) for option in field.options)],
         description=_label(field),
@@ -163,42 +166,36 @@ def _choice(field: Field, look: Look) -> Control:
         style=look.plain,
     )
 
-    def pairs() -> list[tuple[str, Any]]:
-        return list(box.options)
-
     def show(value: Any) -> None:
-        spelt = {str(known).casefold(): known for _, known in pairs() if known is not None}
-        known = spelt.get(_as_text(value).casefold())
-        if value is not None and known is None:  # not listed, but what the form holds is what is shown
-            known = str(value)
-            box.options = [*pairs(), (known, known)]
-        box.index = [other for _, other in pairs()].index(known)
+        text = _as_text(value)
+        known = {option.casefold(): option for _, option in box.options}
+        if text.casefold() not in known:  # not listed, but what the form holds is what is shown
+            box.options = [*box.options, (text, text)]
+        box.value = known.get(text.casefold(), text)
 
     def offer(choices: Sequence[Choice]) -> None:
-        held = box.value
         box.options = [first, *((_spelled(choice), choice.value) for choice in choices)]
-        show(held)
 
-    return Control(box, (box,), lambda: box.value, show, offer)
+    return Control(box, (box,), lambda: box.value or None, show, offer)
 
 
 def _yes_no(field: Field, look: Look) -> Control:
-    unset = [] if field.required else [(_unset(field), None)]
+    unset = [] if field.required else [(_unset(field), _NOT_SENT)]
     box = w.ToggleButtons(
         options=[*unset, *((option, option) for option in field.options)],
+        value=_NOT_SENT if unset else None,
         description=_label(field),
         tooltip=_tooltip(field),
         layout=look.control,
         style=look.toggles,
     )
+    known = {option.casefold(): option for option in field.options}
 
     def show(value: Any) -> None:
-        word = {True: "yes", False: "no"}.get(value, value) if isinstance(value, bool) else value
-        spelt = [option.casefold() for option in field.options]
-        known = _as_text(word).casefold()
-        box.index = len(unset) + spelt.index(known) if known in spelt else 0 if unset else None
+        word = ("yes" if value else "no") if isinstance(value, bool) else _as_text(value)
+        box.value = known.get(word.casefold(), _NOT_SENT if unset else None)
 
-    return Control(box, (box,), lambda: box.value, show, _take_no_offer)
+    return Control(box, (box,), lambda: box.value or None, show, _take_no_offer)
 
 
 def _several(field: Field, look: Look) -> Control:
@@ -286,11 +283,9 @@ def _search(field: Field, look: Look) -> Control:
         box.options = tuple(hits[:_HITS])
 
     def offer(choices: Sequence[Choice]) -> None:
-        held = read()
         values.clear()
         values.update((_spelled(choice), choice.value) for choice in choices)
         narrow()
-        show(held)
 
     box.observe(narrow, "value")
 

@@ -65,6 +65,8 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "Options are day (default), week, month": {**UNITS, "default": "day"},
     "Options are 'day' (default), 'week', 'month'": {**UNITS, "default": "day"},
     "One of day, week, month, default Week": {**UNITS, "default": "week"},
+    "One of day, week, day, month": UNITS,
+    "The number of days, one of 7, 28": {"kind": Kind.CHOICE, "options": ("7", "28")},
     # yes and no
     "'Yes'/'No', default 'No'": NO,
     "Growth 'Yes'/'No', default 'No'": NO,
@@ -80,6 +82,7 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "If none, Given defaults to ‘no’": {"kind": Kind.YES_NO, "options": ("yes", "no"), "default": "no"},
     "'Yes' = with growth, 'No' = without": FLAG,
     "Set to 'Full' for all of it. Default 'No'.": {"default": "No"},
+    "Set to 'YES' to add growth": {"kind": Kind.YES_NO, "options": ("YES", "NO")},
     # defaults
     "Years, default 1, one year = 364 days": {"default": "1"},
     "If none, Given defaults to '1'.": {"default": "1"},

@@ -146,7 +146,7 @@ def test_the_search_lists_what_it_finds(funcs: Session) -> None:
     """The list is grouped, narrows while a person types, says when nothing is found, and Enter opens the first."""
     panel = funcs.panel()
     chooser = panel._chooser
-    assert [label for label, slug in chooser._list.options if slug is None] == [
+    assert [label for label, slug in chooser._list.options if not slug] == [
         "Reference",
         "Panel data",
         "Company data",
@@ -154,7 +154,7 @@ def test_the_search_lists_what_it_finds(funcs: Session) -> None:
     ]
     assert chooser._list.index is None
     chooser._words.value = "kpi"
-    assert [slug for _, slug in chooser._list.options] == [None, "get_kpis"]
+    assert [slug for _, slug in chooser._list.options] == ["", "get_kpis"]
     chooser._words._handle_custom_msg({"event": "submit"}, [])
     assert panel.form is not None
     assert panel.form.function == "Get KPIs"

@@ -120,6 +120,7 @@ def test_at_most_three_names_are_suggested() -> None:
     """A longer list would be read by nobody (FAULTS 87)."""
     many = [f"Get Panel {number}" for number in range(50)]
     assert len(nearest("Get Panel", many)) == 3
+    assert nearest("abcd", ["abce", "abcf", "zzzz", "abcg", "abch"]) == ["abch", "abcg", "abcf"]
     assert nearest("Get Panel", many, count=1) == nearest("Get Panel", many)[:1]
     assert did_you_mean("Get Panel", many).count("'") == 6
 

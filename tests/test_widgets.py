@@ -96,6 +96,7 @@ def test_offered_values_show_their_labels_and_give_their_values() -> None:
         made = control(KINDS[kind][0], Look(1))
         made.show("A")
         made.offer([Choice("A", "Alpha"), Choice("B", "Beta")])
+        made.show("A")
         assert made.read() == "A"
         made.show("B")
         assert "Beta" in str(made.box.label if kind is Kind.PANEL else made.box.value)
@@ -206,3 +207,32 @@ def wait_until(true: Callable[[], bool]) -> None:
             return
         time.sleep(0.01)
     raise AssertionError("It did not come true within 5 s.")
+
+
+def test_listed_values_never_disturb_what_the_form_holds(answering: Callable[..., Session]) -> None:
+    """While the values of a field arrive, the form holds what was set at every moment."""
+    functions = [
+        {"name": "F", "params": [{"name": "PanelName", "type": 8}, {"name": "Symbol", "type": 6}]},
+        {"name": "Get Panels"},
+        {"name": "Get Universe"},
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json=[{"PanelName": f"P{at}", "Symbol": f"S{at}"} for at in range(50)])
+        return httpx.Response(200, json=functions)
+
+    session = answering(answer)
+    function = session["F"]
+    for at in range(20):
+        form = function.form(PanelName="P7", Symbol="S7")
+        changes: list[None] = []
+        box = FormBox(function, form, lambda changes=changes: changes.append(None), lambda callback: callback)
+        panel, symbol = box._controls["PanelName"], box._controls["Symbol"]
+        wait_until(lambda panel=panel, symbol=symbol: len(panel.box.options) > 50 and len(symbol.box.options) == 50)
+        wait_until(lambda panel=panel, symbol=symbol: (panel.read(), symbol.read()) == ("P7", "S7"))
+        assert form.args == {"PanelName": "P7", "Symbol": "S7"}
+        assert not changes, at
+        box.close()
+        session.refresh()
+        function = session["F"]

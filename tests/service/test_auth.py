@@ -14,7 +14,7 @@ from jupyter_funcs.service.auth import Auth, UnauthorizedError
 
 KEY = b"k" * 64
 NOW = int(time.time())
-GOOD = {"sub": "ann", "iat": NOW, "exp": NOW + 60, "aud": "jupyter_funcs", "iss": "jupyter_funcs.service"}
+GOOD = {"sub": "ann", "iat": NOW, "exp": NOW + 86_400, "aud": "jupyter_funcs", "iss": "jupyter_funcs.service"}
 
 
 def signed(claims: dict[str, Any] | None = None, *, key: bytes | None = KEY, alg: str = "HS256", **header: Any) -> str:
