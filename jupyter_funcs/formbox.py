@@ -115,7 +115,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _place(self, field: Field) -> None:
         made = control(field, self._look)
         made.box.add_class(f"jf-field-{folded(field.name)}")
-        made.show(self._form[field.name])
+        self._show(field, made)
         for widget in made.inputs:
             widget.observe(self._guard(lambda _: self._take(field, made)), "value")
         if earlier := self._controls.get(field.name):
@@ -124,6 +124,10 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _arrange(self) -> None:
         self.children = [part for name, made in self._controls.items() for part in (made.box, self._notes[name])]
+
+    def _show(self, field: Field, made: Control) -> None:
+        # As it would be sent where it is valid (True as the Yes of the options), else as it was set.
+        made.show(self._form.args.get(field.name, self._form[field.name]))
 
     def _take(self, field: Field, made: Control) -> None:
         if loop.on_loop():  # what a listing changes in a control is no choice of a person, and may be half done
@@ -173,6 +177,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if self._controls.get(field.name) is not made:
                 return
             made.offer(choices)
-            made.show(self._form[field.name])
+            self._show(field, made)
             self._waiting[field.name] = f"Fill in {listed(missing, 'and')} to see the values." if missing else ""
         self.show_notes()

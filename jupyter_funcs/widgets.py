@@ -192,8 +192,7 @@ def _yes_no(field: Field, look: Look) -> Control:
     known = {option.casefold(): option for option in field.options}
 
     def show(value: Any) -> None:
-        word = ("yes" if value else "no") if isinstance(value, bool) else _as_text(value)
-        box.value = known.get(word.casefold(), _NOT_SENT if unset else None)
+        box.value = known.get(_as_text(value).casefold(), _NOT_SENT if unset else None)
 
     return Control(box, (box,), lambda: box.value or None, show, _take_no_offer)
 

@@ -219,7 +219,7 @@ def test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings(
     assert {type(got)} | {type(one) for one in got} <= {str, list}
 
 
-NOTHING = [float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT", "s"), Decimal("NaN"), Decimal("sNaN")]  # fmt: skip  # noqa: E501
+NOTHING = [float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT", "s"), np.timedelta64("NaT", "s"), Decimal("NaN"), Decimal("sNaN")]  # fmt: skip  # noqa: E501
 
 
 @pytest.mark.parametrize("value", NOTHING, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(NOTHING)])

@@ -236,3 +236,21 @@ def test_listed_values_never_disturb_what_the_form_holds(answering: Callable[...
         box.close()
         session.refresh()
         function = session["F"]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "shown"),
+    [
+        ("Options are 'true', 'false'.", True, "true"),
+        ("Options are 'Yes', 'No'.", False, "No"),
+        ("Yes/No", "YES", "Yes"),
+    ],
+)
+def test_a_flag_is_shown_in_the_descriptions_spelling(
+    answering: Callable[..., Session], text: str, value: object, shown: str
+) -> None:
+    """True and False of Python show as the option that would be sent."""
+    function = answering(listing({"name": "a", "description": text}))["F"]
+    box = FormBox(function, function.form(a=value), lambda: None, lambda callback: callback)
+    assert box.children[0].value == shown
+    box.close()
