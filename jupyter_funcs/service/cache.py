@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import logging
 import os
@@ -90,8 +91,9 @@ def _is_whole(folder: Path) -> bool:
 
 def _sweep(home: Path, name: str) -> None:
     for left in home.glob(f"{name}.*.part"):
-        if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-            _remove(left)
+        with contextlib.suppress(FileNotFoundError):  # whoever was still at it has just ended
+            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                _remove(left)
 
 
 def _remove(path: Path) -> None:
