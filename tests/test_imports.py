@@ -19,6 +19,7 @@ ROOMS = [
     "errors",
     "wire",
     "catalog",
+    "wording",
     "fields",
     "forms",
     "dtypes",

@@ -1,0 +1,257 @@
+"""
+What a description says: marker, options, default, listing function, at-least-one rule and bounds.
+
+Each wording that is understood is one row of a table (SERVICE.md 2 has the service's own); what is not understood is
+left to the person who reads the help.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from jupyter_funcs.text import folded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+# Every pattern is bounded in what it may try, so that the longest description is read in time linear in its length.
+
+# An opening quote follows no word character and a closing one precedes none: between two it is an apostrophe.
+QUOTES = "'\"‘’“”`"
+_QUOTED = rf"(?<!\w)[{QUOTES}]((?:[^{QUOTES}]|(?<=\w)[{QUOTES}](?=\w)){{1,100}})[{QUOTES}](?!\w)"
+_NOTE = r"\s{0,9}\([^()]{0,100}\)"
+_AND = r"\s{0,9}(?:,|/|;|\||\bor\b|\band\b)\s{0,9}(?:(?:or|and)\b\s{0,9})?"
+_QUOTED_LIST = re.compile(rf"{_QUOTED}(?:(?:{_NOTE})?{_AND}{_QUOTED})+", re.IGNORECASE)
+_QUOTED_WORD = re.compile(_QUOTED)
+_NOTES = re.compile(_NOTE)
+_SEPARATOR = re.compile(r",|;|/|\||\bor\b|\band\b", re.IGNORECASE)
+
+_MARKER = re.compile(r"\s*(?:\[\s*(required|optional)\s*\]|\(\s*(required|optional)\s*\))\s*[:.,-]?\s*", re.IGNORECASE)
+
+# Options refuse every other value, so that a quoted list is taken for options only where its place says so: after
+# one of these words ("Options are 'Age Group', 'Region'"), or at the begin of a clause ("('Age Group', 'Region')").
+_LEADS_TO_OPTIONS = re.compile(
+    r"(?:^|[.;:,(\[{–-]|\b(?:options|values|choices|either|(?:one|more|any) of|is|are|be|set to"
+    r"|(?:choose|select|pick)(?: from)?|accepts|takes|supports|specify|give|enter|use|includes?|only))[\s:(\[{]{0,9}$",
+    re.IGNORECASE,
+)
+_NOT_OPTIONS = re.compile(
+    r"\b(?:functions?|e\.g\.?|i\.e\.?|examples?|for instance|such as|like|including|recommended(?: \w+)? (?:is|are)"
+    r"|preferr?ed(?: \w+)? (?:is|are)|not(?: be)?|cannot be|except(?: for)?|excluding|excludes|without|other than"
+    r"|ignor(?:es|ing)|(?:defaults?|default value)(?: to| is| are)?)[\s:,(\[{]{0,9}$",
+    re.IGNORECASE,
+)
+_BEFORE = 60  # so many characters before a list are looked at
+# Options without quotes: what follows, up to the end of the sentence.
+_BARE_OPTIONS = re.compile(
+    r"(?:\b(?:options|choices)\s?(?:are|include|:)|\bvalues:|\b(?:valid|allowed|possible|accepted|available|supported"
+    r"|permitted)\s(?:values|choices|options|inputs)\s?(?:are|include|:)|(?<!at least )\bone of(?: the following)?\b)"
+    r"[\s:(\[{]{0,9}((?:[^.;)\]}(]|\.(?=\w)|\([^()]{0,100}\))+)",
+    re.IGNORECASE,
+)
+_BARE_OPTION = re.compile(r"\w[\w%+&-]*(?: [\w%+&-]+){0,3}")
+# A sentence that goes on after its options, or has none.
+_NO_OPTION = re.compile(
+    r"\b(?:a|an|the|is|are|be|must|can|may|if|when|unless|to|for|in|on|by|of|from|with|which|that|not|as|defaults?"
+    r"|depending|required|optional)\b",
+    re.IGNORECASE,
+)
+# Yes/No, yes or no
+_BARE_YES_NO = re.compile(
+    r"\b(yes\s?(?:/|or|,|\|)\s?no|no\s?(?:/|or|,|\|)\s?yes|true\s?(?:/|or|,|\|)\s?false|false\s?(?:/|or|,|\|)\s?true"
+    r"|y\s?/\s?n)\b",
+    re.IGNORECASE,
+)
+_YES_NO = (("yes", "no"), ("true", "false"), ("y", "n"))
+
+_UNSAID = r"(?:none|empty|blank|omitted|absent|nothing|left \w+|not \w+)"
+_DEFAULT_LEAD = r"\bdefaults?\b(?:\s+value)?(?:\s+(?:to|is|of|as)\b|\s?[:=])?\s{0,9}"
+_PLAIN_VALUE = (
+    r"\d{4}-\d\d-\d\d(?![\w-])|[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?(?![\w%-]|[.,]\d)"
+    r"|(?:yes|no|true|false|none|null)\b"
+)
+_DEFAULTS = (
+    # If none, PoPGrowth defaults to 'No'; default 1; but "defaults to 'Age Group' and 'Region'" names no single value
+    re.compile(rf"{_DEFAULT_LEAD}(?:{_QUOTED}(?!{_AND}[{QUOTES}])|({_PLAIN_VALUE}))", re.IGNORECASE),
+    # If not given, 'No' is used
+    re.compile(
+        rf"\b(?:if|when) {_UNSAID}(?: is)?(?: \w+)?,\s?{_QUOTED} is (?:used|taken|assumed|applied)", re.IGNORECASE
+    ),
+    # 'day' (default); 'day' by default
+    re.compile(rf"{_QUOTED}\s?(?:\((?:the )?default\)|(?:is )?(?:the default|by default)\b)", re.IGNORECASE),
+    # the same without quotes
+    re.compile(r"\b([\w+-]{1,40})\s?\((?:the )?default\)", re.IGNORECASE),
+)
+_SOURCES = (
+    # Use function 'Get Panels' to get list of available panels
+    re.compile(rf"\bfunctions?:?\s{_QUOTED}", re.IGNORECASE),
+    # Use 'Get Panels' to get the list; call 'Get Panels' for valid values
+    re.compile(
+        rf"\b(?:use|call|run|see|from)\s(?:the\s)?{_QUOTED}\s"
+        r"(?:function|to\s(?:get|list|see|find)|for\s(?:a |the )?(?:full )?(?:valid|available|list|values|options))",
+        re.IGNORECASE,
+    ),
+    # can be obtained from 'Get Panels'; listed by 'Get Panels'; see 'Get Panels'
+    re.compile(
+        rf"\b(?:obtained|listed|returned|given)\s(?:from|by|in|via|through)\s(?:the\s)?{_QUOTED}", re.IGNORECASE
+    ),
+    re.compile(
+        rf"\b(?:[Ss]ee|[Uu]se|[Cc]all|[Rr]un|from|by)\s(?:the\s)?[{QUOTES}]((?:Get|List)\s[^{QUOTES}]{{1,100}})[{QUOTES}]"
+    ),
+    # Use function Get Panels; use the Get Panels function
+    re.compile(r"\b[Ff]unction:?\s([A-Z]\w{0,99}(?:\s[A-Z]\w{0,99}){0,5})"),
+    re.compile(r"\b(?:[Uu]se|[Cc]all|[Rr]un|[Ss]ee)\s(?:the\s)?([A-Z]\w{0,99}(?:\s[A-Z]\w{0,99}){0,5})\sfunction\b"),
+)
+_SAYS_WHERE = re.compile(rf"\b[Ff]unctions?:?\s[{QUOTES}A-Z][^.;]*")
+_SENTENCE_END = re.compile(r"(?<=[.;])\s+")
+_SAYS = (
+    re.compile(r"(?:valid |available )?(?:options|values|choices)\b|(?:must be )?one of\b", re.IGNORECASE),
+    re.compile(r"(?:if (?:none|not \w+|empty|omitted),? .*)?\bdefaults?\b", re.IGNORECASE),
+    re.compile(r"use (?:the )?function\b", re.IGNORECASE),
+)
+
+_NEEDED = r"\b(?<!not )(?:required|needed|mandatory|must be (?:specified|provided|given|set|supplied))"
+_GIVEN = r"(?:specified|given|provided|set|supplied|present|filled|selected|passed|entered|used|chosen|defined)"
+_ABSENT = rf"(?:absent|missing|empty|blank|omitted|none|null|unspecified|left (?:blank|empty|out)|not {_GIVEN})"
+_IS = r"(?:(?:is|are|was|were|has been|have been) )?"
+_NAME = rf"(?:the )?([\w{QUOTES} ,/-]{{1,80}}?)(?: (?:parameters?|arguments?|fields?|values?))?"
+_RULES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # Required if brand is not specified; required when Symbol is absent; needed if Symbol isn't given
+        rf"{_NEEDED} (?:only )?(?:if|when|where) {_NAME} (?:{_IS}{_ABSENT}|(?:is|are)n[{QUOTES}]t {_GIVEN})\b",
+        rf"{_NEEDED} (?:only )?(?:if|when|where) no {_NAME} (?:is|are)\b",
+        rf"{_NEEDED} unless {_NAME} (?:is|are)\b",
+        # If Symbol is not specified, Brand is required
+        rf"\b(?:if|when) {_NAME} {_IS}{_ABSENT}, [\w{QUOTES} ]{{1,60}}? (?:is|are)?\s?{_NEEDED}",
+        # Either Symbol or Brand is required; at least one of Symbol, Brand must be given
+        rf"\b(?:either|one of) {_NAME} (?:is|are|must be) (?:required|needed|mandatory|{_GIVEN})\b",
+        # Specify either Symbol or Brand
+        rf"\b(?:specify|provide|give|supply|enter|set) (?:either|(?:at least )?one of) {_NAME}(?=[.;)]|$)",
+    )
+)
+
+_INTEGER = r"([-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?![\w%]|[.,]\d))"
+_CLAUSE = r"(?:(?:^|[.;:,(])\s?|\b(?:is|be|and|but|or|integer|number|values?|count)\s)"
+_LIMIT = r"(?: is| of|:| =)?"
+# Each with what its numbers are the bounds of, and how far the bound lies from the number.
+_BOUNDS = tuple(
+    (re.compile(pattern, re.IGNORECASE), low, high)
+    for pattern, low, high in (
+        (rf"\b(?:between|range:?) {_INTEGER} (?:and|to) {_INTEGER}", 0, 0),
+        (rf"\b(?:from|range:?) {_INTEGER}(?: to |\s?(?:-|–|\.\.)\s?){_INTEGER}", 0, 0),
+        (rf"{_CLAUSE}(?:at least|min(?:imum)?(?: value)?{_LIMIT}|not less than|no less than) {_INTEGER}", 0, None),
+        (rf"{_CLAUSE}(?:at most|max(?:imum)?(?: value)?{_LIMIT}|not more than|no more than|up to) {_INTEGER}", None, 0),
+        (rf"(?:>=|≥)\s?{_INTEGER}", 0, None),
+        (rf"(?:<=|≤)\s?{_INTEGER}", None, 0),
+        (rf"(?:{_CLAUSE}(?:greater|more|larger) than|>)\s?{_INTEGER}", 1, None),
+        (rf"(?:{_CLAUSE}(?:less|fewer|smaller) than|<)\s?{_INTEGER}", None, -1),
+    )
+)
+_SIGNS = (
+    (re.compile(r"\bpositive (?:integer|whole number|number)\b", re.IGNORECASE), 1),
+    (re.compile(r"\bnon-?negative (?:integer|whole number|number)\b", re.IGNORECASE), 0),
+)
+
+
+def read_marker(description: str) -> tuple[bool, str]:
+    """Give whether a description is marked as required, and its text without the marker, on one line."""
+    marker = _MARKER.match(description)
+    text = " ".join(description[marker.end() if marker else 0 :].split())
+    return bool(marker and "required" in marker[0].lower()), text
+
+
+def without(text: str, *shown: bool) -> str:
+    """Give a text without the sentences that say the options, the default and the source, each where it is `shown`."""
+    says = [pattern for pattern, is_shown in zip(_SAYS, shown, strict=True) if is_shown]
+    return " ".join(one for one in _SENTENCE_END.split(text) if not any(pattern.match(one) for pattern in says))
+
+
+def without_source(text: str) -> str:
+    """Give a text without what it says of its listing function: "… to get list of panels" makes no list."""
+    return _SAYS_WHERE.sub("", text)
+
+
+def is_yes_no(options: Iterable[str]) -> bool:
+    """Say whether options are those of a flag."""
+    return {option.casefold() for option in options} in [set(pair) for pair in _YES_NO]
+
+
+def read_options(text: str) -> tuple[str, ...]:
+    """Give the valid values that a description lists, in its spelling."""
+    for found in _QUOTED_LIST.finditer(text):
+        words = tuple(dict.fromkeys(word.strip() for word in _QUOTED_WORD.findall(_NOTES.sub("", found[0]))))
+        before = text[max(0, found.start() - _BEFORE) : found.start()]
+        leads = _LEADS_TO_OPTIONS.search(before) or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", found[0])
+        if leads and not _NOT_OPTIONS.search(before):
+            return words
+    for bare in _BARE_OPTIONS.finditer(text):
+        items = [item for item in map(str.strip, _SEPARATOR.split(_NOTES.sub("", bare[1]))) if item]
+        while items and re.match(r"defaults?\b", items[-1], re.IGNORECASE):
+            items.pop()
+        if len(items) > 1 and all(_BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items):
+            return tuple(dict.fromkeys(items))
+    if yes_no := _BARE_YES_NO.search(text):
+        return tuple(word.strip() for word in _SEPARATOR.split(yes_no[1]))
+    return ()
+
+
+def read_flag(text: str, default: str | None) -> tuple[str, ...]:
+    """Give both words of a flag whose description names one: Set to 'Yes' for growth; defaults to 'No'."""
+    named = dict.fromkeys([*_QUOTED_WORD.findall(text), *([default] if default is not None else [])])
+    for pair in _YES_NO:
+        if named and all(word.casefold() in pair for word in named):
+            one = next(iter(named))
+            write = str.upper if one.isupper() else str.lower if one.islower() else str.capitalize
+            return tuple(map(write, pair))
+    return ()
+
+
+def read_default(text: str, options: tuple[str, ...]) -> str | None:
+    """Give what the service takes when nothing is sent, in the options' spelling; ``None`` where none is named."""
+    spelt = {option.casefold(): option for option in options}
+    for pattern in _DEFAULTS:
+        if found := pattern.search(text):
+            value = next(group for group in found.groups() if group)
+            return None if value.casefold() in {"none", "null"} else spelt.get(value.casefold(), value)
+    for lead in re.finditer(_DEFAULT_LEAD, text, re.IGNORECASE):  # default is Age Group
+        for option in options:
+            if re.match(rf"{re.escape(option)}(?!\w)", text[lead.end() : lead.end() + len(option) + 1], re.IGNORECASE):
+                return option
+    return None
+
+
+def read_source(text: str) -> str | None:
+    """Give the name of the function that lists the valid values."""
+    return next((found[1].strip() for pattern in _SOURCES if (found := pattern.search(text))), None)
+
+
+def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str] | None:
+    """Give the names of which at least one is needed, the parameter's among them, and the sentence that says so."""
+    spelt = {folded(other): other for other in names if folded(other)}
+    for sentence in _SENTENCE_END.split(text):
+        for pattern in _RULES:
+            if found := pattern.search(sentence):
+                others = [spelt[folded(word)] for word in _SEPARATOR.split(found[1]) if folded(word) in spelt]
+                together = {*others, name}
+                if len(together) > 1:
+                    return tuple(dict.fromkeys(one for one in names if one in together)), sentence.strip()
+    return None
+
+
+def read_bounds(text: str, *, whole: bool) -> tuple[int | None, int | None]:
+    """Give the least and the greatest number, both inclusive."""
+    low = high = None
+    for pattern, above, below in _BOUNDS:
+        # "more than 0" is at least 1 only for whole numbers.
+        if (whole or not (above or below)) and (found := pattern.search(text)):
+            numbers = [int(group.replace(",", "")) for group in found.groups()]
+            if above is not None and low is None:
+                low = numbers[0] + above
+            if below is not None and high is None:
+                high = numbers[-1] + below
+    if low is None and whole:
+        low = next((least for pattern, least in _SIGNS if pattern.search(text)), None)
+    # Bounds that leave no number were misread.
+    return (None, None) if low is not None and high is not None and low > high else (low, high)
