@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
@@ -77,6 +77,14 @@ class Choice:
     label: str = ""
 
 
+class Wire(Protocol):
+    """What a function needs of its session to run, on the background loop."""
+
+    async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame: ...
+
+    async def choices(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
+
+
 class RemoteFunction:
     """
     A function of the catalog: call it for a DataFrame, or `submit` it for a Job.
@@ -91,8 +99,9 @@ class RemoteFunction:
         What its form, its signature and its JSON Schema know of them; one a parameter, in the same order.
     """
 
-    def __init__(self, session: Session, function: Function, options: Options | None = None) -> None:
+    def __init__(self, session: Session, function: Function, wire: Wire, options: Options | None = None) -> None:
         self.session = session
+        self._wire = wire
         self.function = function
         self.options = options or Options()
         self.name: str = function.name
@@ -103,11 +112,11 @@ class RemoteFunction:
         self.__doc__ = _docstring(function, self.fields)
         self.__signature__ = _signature(self.fields)
 
-    def __call__(self, /, **values: Any) -> pd.DataFrame:
+    def __call__(self, /, *unnamed: Any, **values: Any) -> pd.DataFrame:
         """Run it and wait for the DataFrame; an interrupt cancels the run."""
-        return self.submit(**values).result()
+        return self.submit(*unnamed, **values).result()
 
-    def submit(self, /, **values: Any) -> Job:
+    def submit(self, /, *unnamed: Any, **values: Any) -> Job:
         """
         Start a run.
 
@@ -116,19 +125,32 @@ class RemoteFunction:
         ArgumentError
             A value is missing, unknown or not valid; nothing was sent.
         """
-        return self.start(self.form(**values).check())
+        return self.start(self.form(*unnamed, **values).check())
 
     def start(self, args: Args) -> Job:
         """Start a run with arguments that a form has checked."""
-        return Job(self.name, args, self.session.run(self.name, args, self.options))
+        return Job(self.name, args, self._wire.run(self.name, args, self.options))
 
-    def form(self, /, **values: Any) -> Form:
-        """Give a form of this function, by its parameters' wire names or Python names."""
-        by_identifier = {field.identifier: field.name for field in self.fields}
-        wire = {field.name for field in self.fields}
-        named = {name if name in wire else by_identifier.get(name, name): value for name, value in values.items()}
+    def form(self, /, *unnamed: Any, **values: Any) -> Form:
+        """
+        Give a form of this function.
+
+        Parameters
+        ----------
+        *unnamed
+            A form whose values are taken over; nothing else goes without a name.
+        **values
+            Values by the parameters' wire names or Python names.
+        """
         form = Form(self, validate=self.options.validate)
-        form.update(named)
+        for other in unnamed:
+            if not isinstance(other, Form):
+                first = self.fields[0].name if self.fields else "name"
+                raise ArgumentError(
+                    f"{self.name} takes its arguments by name, not {quote(other)}.", f"Write {first}=…."
+                )
+            form.update(other.values)
+        form.update(values)
         return form
 
     def with_options(self, **options: Any) -> RemoteFunction:
@@ -140,13 +162,13 @@ class RemoteFunction:
         **options
             As in `Options`; they never mix with the function's own parameters.
         """
-        return RemoteFunction(self.session, self.function, self.options.changed(**options))
+        return RemoteFunction(self.session, self.function, self._wire, self.options.changed(**options))
 
     def panel(self, /, **values: Any) -> Panel:
         """Give the widget, open at this function with first values for its form."""
         from jupyter_funcs.panel import Panel  # noqa: PLC0415  # upwards, and ipywidgets loads only here
 
-        return Panel(self.session, self.form(**values))
+        return Panel(self.session, self, self.form(**values))
 
     def describe(self) -> pd.DataFrame:
         """
@@ -209,7 +231,7 @@ class RemoteFunction:
         wanted, missing = listing_args(field, listing.fields, args)
         if missing:
             return [], missing
-        return await self.session.choices(listing, listing.form(**wanted).args, field), []
+        return await self._wire.choices(listing, listing.form(**wanted).args, field), []
 
     def code(self, args: Mapping[str, Any]) -> str:
         """Give the Python expression that runs this function with these arguments, given a session ``funcs``."""

@@ -147,7 +147,7 @@ class Catalog:
         hint = did_you_mean(wanted, (function.name for function in self.functions))
         raise NotFoundError(
             f"There is no function {quote(wanted)} in your catalog.",
-            hint or "List the functions with `%funcs find`, or funcs.names.",
+            hint or "List the functions: %funcs find, funcs.names, or jupyter funcs list.",
         )
 
     def search(self, words: str = "") -> list[Function]:
@@ -189,8 +189,9 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
     for name in names:
         # NFKC as Python itself does it, so that two identifiers that Python takes for one are seen to clash.
         plain = unicodedata.normalize("NFKC", name)
-        plain = re.sub(r"\W+", "_", plain.lower() if lower else plain).strip("_") or "unnamed"
-        if plain[0].isdigit():
+        plain = "".join(char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain))
+        plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
+        if not plain.isidentifier():  # it begins with what may only follow, a digit most often
             plain = f"f_{plain}" if lower else f"p_{plain}"
         if keyword.iskeyword(plain) or (lower and keyword.issoftkeyword(plain)):
             plain += "_"

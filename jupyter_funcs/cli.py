@@ -9,7 +9,7 @@ import sys
 import tempfile
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
 from jupyter_funcs.magic import NAME_AND_VALUE, read_value
@@ -18,6 +18,7 @@ from jupyter_funcs.text import quote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jupyter_funcs.export import Format
     from jupyter_funcs.session import Session
 
 _FORMATS = ("table", "csv", "json", "parquet")
@@ -106,7 +107,7 @@ def list_functions(given: argparse.Namespace) -> None:
     """Write the catalog, or the functions in which every word occurs."""
     from jupyter_funcs.export import save  # noqa: PLC0415  # pandas, for a reply only
 
-    save(_session(given).find(" ".join(given.words)), given.output or sys.stdout, given.format)
+    save(_session(given).find(" ".join(given.words)), given.output or sys.stdout, _format(given))
 
 
 def call(given: argparse.Namespace) -> None:
@@ -118,12 +119,24 @@ def call(given: argparse.Namespace) -> None:
         found = NAME_AND_VALUE.fullmatch(word)
         if found is None:
             raise ArgumentError(f"{quote(word)} is no argument.", "Write NAME=VALUE, in quotes where it holds spaces.")
-        values[found["name"]] = read_value(found["value"], {})
+        if found["name"] in values:
+            raise ArgumentError(f"{found['name']} is given twice.", "Several values go in brackets: [a, b].")
+        # A shell has put its own variables in already.
+        value = found["value"]
+        values[found["name"]] = value if value.startswith("$") else read_value(value, {})
     function = _session(given)[given.name].with_options(timeout=given.timeout)
-    if given.format == "parquet" and given.output is None and sys.stdout.isatty():
+    written = _format(given)
+    if written == "parquet" and given.output is None and sys.stdout.isatty():
         raise ArgumentError("Parquet is no text for a terminal.", "Give a file with -o FILE.")
-    target = given.output or (sys.stdout.buffer if given.format == "parquet" else sys.stdout)
-    save(function(**values), target, given.format)
+    target = given.output or (sys.stdout.buffer if written == "parquet" else sys.stdout)
+    save(function(**values), target, written)
+
+
+def _format(given: argparse.Namespace) -> Format:
+    """Give the format asked for, else the one that the file's name ends with, else a table."""
+    ending = given.output.suffix.lower().removeprefix(".") if given.output else ""
+    wanted = given.format or ending
+    return cast("Format", wanted if wanted in _FORMATS else "table")
 
 
 def _session(given: argparse.Namespace) -> Session:
@@ -155,7 +168,7 @@ def _parser() -> _Parser:
     call_parser.set_defaults(command=call)
 
     for one in (list_parser, call_parser):
-        one.add_argument("--format", choices=_FORMATS, default="table")
+        one.add_argument("--format", choices=_FORMATS, help="the ending of FILE, else table")
         one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole or not at all")
         one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")
     return parser

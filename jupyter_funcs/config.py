@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _LONGEST_PROFILE = 32
 _WHERE = "Give an address (https://…) or the name of a profile, and the token by token=…."
+_UNPROVEN = "Set FUNCS_BASE_URL and FUNCS_TOKEN, write a profile, or use jf.connect(url, token=…) in Python."
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -159,7 +160,12 @@ def resolve(
         own = env.get("FUNCS_BASE_URL")
         if given is None and own and _origin(where) == _origin(own):
             given, header = _from_environment(env)
-        return _connection(where, given, header, "Give connect(…, token=…).")
+        return _connection(
+            where,
+            given,
+            header,
+            _UNPROVEN,
+        )
     return _from_profile(where, given, header, env)
 
 

@@ -49,7 +49,7 @@ class FuncsError(Exception):
     --------
     >>> import jupyter_funcs as jf
     >>> try:
-    ...     frame = jf.connect().call("Get Panels")
+    ...     frame = jf.connect().get_panels()
     ... except jf.FuncsError as error:
     ...     print(error)
     """

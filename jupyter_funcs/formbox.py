@@ -61,6 +61,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._listed_by: dict[str, list[str]] = {}
         self._touched: set[str] = set()
         self._refused: dict[str, list[str]] = {}
+        self._asked = False  # whether a run was, so that every error is shown
+        self._taking = ""  # the field whose control is being read
 
         for field in form.fields:
             if field.name in self._controls:  # a repeated name has one value, and so one control
@@ -72,19 +74,21 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.show_notes()
         for field in form.fields:
             self._fill(field)
+        form.watchers.append(self._on_form)
 
     def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
         """Show the errors of every field from now on, and those that the service found."""
+        self._asked = True
         self._touched = {field.name for field in self._form.fields}
         self._refused = {name: list(texts) for name, texts in errors.items() if name in self._touched}
         self.show_notes()
 
     def clear(self) -> None:
         """Clear every field."""
-        for made in self._controls.values():
-            made.show(None)
         self._form.clear()
-        self._touched, self._refused = set(), {}
+        for made in self._controls.values():  # also what was typed and not taken
+            made.show(None)
+        self._asked, self._touched, self._refused = False, set(), {}
         self.show_notes()
 
     def show_notes(self) -> None:
@@ -94,6 +98,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             texts = list(self._refused.get(field.name, []))
             if field.name in self._touched:
                 texts += errors.get(field.name, [])
+            if self._asked and field.rule and not any(name in self._form.values for name in field.rule.names):
+                texts.append(f"Give {listed(field.rule.names)}.")
             waiting = self._waiting.get(field.name, "")
             self._notes[field.name].value = note_html(field, dict.fromkeys(texts), waiting)
 
@@ -101,6 +107,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """Stop asking and close every model of the form."""
         if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
             return
+        self._form.watchers.remove(self._on_form)
         for fill in self._fills.values():
             fill.cancel()
         for made in self._controls.values():
@@ -116,8 +123,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         made = control(field, self._look)
         made.box.add_class(f"jf-field-{folded(field.name)}")
         self._show(field, made)
-        for widget in made.inputs:
-            widget.observe(self._guard(lambda _: self._take(field, made)), "value")
+        made.watch(self._guard(lambda _: self._take(field, made)))
         if earlier := self._controls.get(field.name):
             earlier.close()
         self._controls[field.name] = made
@@ -135,13 +141,22 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         value = made.read()
         if self._controls.get(field.name) is not made or value == self._form[field.name]:
             return
-        self._form[field.name] = value
-        self._touched.add(field.name)
-        self._refused.pop(field.name, None)
+        self._taking = field.name
+        try:
+            self._form[field.name] = value
+        finally:
+            self._taking = ""
+
+    def _on_form(self, name: str) -> None:
+        """Follow a change of the form, by a person or by code."""
+        if name != self._taking:
+            self._show(self._form.field(name), self._controls[name])
+        self._touched.add(name)
+        self._refused.pop(name, None)
         self.show_notes()
         self._on_change()
         for other in self._form.fields:
-            if field.name in self._listed_by[other.name] and other.name != field.name:
+            if name in self._listed_by[other.name] and other.name != name:
                 self._fill(other)
 
     def _lists(self, field: Field) -> bool:

@@ -54,6 +54,15 @@ class Form:
     >>> form["Symbol"] = "WMT US EQUITY"
     >>> form.errors
     {}
+
+    Attributes
+    ----------
+    function
+        The function's wire name.
+    values
+        What was set, by wire name; set it through the form itself.
+    watchers
+        Called with a field's wire name after each change of its value.
     """
 
     def __init__(self, function: HasFields, /, *, validate: bool = True, **values: Any) -> None:
@@ -61,6 +70,7 @@ class Form:
         self.fields: tuple[Field, ...] = tuple(function.fields)
         self.validate = validate
         self.values: dict[str, Any] = {}
+        self.watchers: list[Callable[[str], None]] = []
         # Of a repeated name one value goes over the wire, and the first field reads it.
         self._by_name: dict[str, Field] = {}
         for field in self.fields:
@@ -102,10 +112,12 @@ class Form:
             self.values.pop(field.name, None)
         else:
             self.values[field.name] = value
+        for watcher in self.watchers:
+            watcher(field.name)
 
     def __delitem__(self, name: str) -> None:
         """Clear a value, so that it is not sent."""
-        self.values.pop(self.field(name).name, None)
+        self[name] = None
 
     def update(self, values: Mapping[str, Any]) -> None:
         """
@@ -129,7 +141,12 @@ class Form:
 
     def clear(self) -> None:
         """Clear every value."""
-        self.values.clear()
+        for name in list(self.values):
+            self[name] = None
+
+    def __repr__(self) -> str:
+        """Give the function and what would be sent."""
+        return f"<Form {self.function}: {self.args}>"
 
     @property
     def args(self) -> Args:
@@ -198,7 +215,8 @@ class Form:
                     errors.setdefault(field.name, []).append(str(error))
             elif field.required:
                 source = f" {_list_with(field.source)}" if field.source else ""
-                errors.setdefault(field.name, []).append(f"{field.name} is required.{source}")
+                options = f" Options are {listed(map(quote, field.options[:8]), 'and')}." if field.options else ""
+                errors.setdefault(field.name, []).append(f"{field.name} is required.{source}{options}")
         for field in self._by_name.values():
             first = args.get(field.not_before or "")
             last = args.get(field.name)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.callables import RemoteFunction
+    from jupyter_funcs.panel import Panel
     from jupyter_funcs.session import Session
 
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
@@ -32,10 +33,13 @@ _COMMANDS = {
     "call": "_call",
     "run": "_call",
     "panel": "_panel",
+    "result": "_result",
     "connect": "_connect",
     "status": "_status",
     "refresh": "_refresh",
 }
+# The options that only some commands take.
+_TAKEN_BY = {"dry_run": {"call", "run"}, "timeout": {"call", "run", "panel", "result"}}
 
 USAGE = """\
 %funcs                        open the panel
@@ -43,6 +47,7 @@ USAGE = """\
 %funcs describe NAME          a function's parameters as a table
 %funcs call NAME k=v …        run it; gives a DataFrame (also: run)
 %funcs panel NAME k=v …       open the panel with values filled in
+%funcs result                 the DataFrame of the panel opened last
 %funcs connect PROFILE|URL    use another service; without one, the configured service
 %funcs status                 which service is in use
 %funcs refresh                list the functions again
@@ -167,6 +172,7 @@ class FuncsMagics(Magics):
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
         self._session: Session | None = None
+        self._panel_shown: Panel | None = None
 
     @property
     def session(self) -> Session:
@@ -191,6 +197,9 @@ class FuncsMagics(Magics):
             raise ArgumentError(f"%funcs has no command {quote(command)}.", hint)
         if cell is not None and command not in {"call", "run", "panel"}:
             raise ArgumentError(f"%%funcs {command} takes no body.", f"Write %funcs {command}, with one %.")
+        for option, takes in _TAKEN_BY.items():
+            if getattr(given, option) and command not in takes:
+                raise ArgumentError(f"%funcs {command} takes no --{option.replace('_', '-')}.", "See %funcs --help.")
         if given.output is not None and not given.output.isidentifier():
             raise ArgumentError(f"-o takes a variable's name, not {quote(given.output)}.")
         with warnings.catch_warnings():
@@ -215,18 +224,27 @@ class FuncsMagics(Magics):
 
     def _call(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         function, values = self._function(words, "call", cell)
-        if given.timeout is not None:
-            function = function.with_options(timeout=given.timeout)
-        if given.dry_run:
-            print(json.dumps(function.request(**values), indent=2, ensure_ascii=False))  # noqa: T201  # asked for
-            return None
-        return function(**values)
+        if not given.dry_run:
+            return _timed(function, given)(**values)
+        request = function.request(**values)
+        if given.output is None:
+            print(json.dumps(request, indent=2, ensure_ascii=False))  # noqa: T201  # asked for
+        return request if given.output else None
 
-    def _panel(self, words: list[str], cell: str | None, _given: argparse.Namespace) -> Any:
-        if not words:
-            return self.session.panel()
-        function, values = self._function(words, "panel", cell)
-        return function.panel(**values)
+    def _panel(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
+        if words:
+            function, values = self._function(words, "panel", cell)
+            panel = _timed(function, given).panel(**values)
+        else:
+            panel = self.session.panel()
+        panel.recipe = "df = %funcs result"
+        self._panel_shown = panel
+        return panel
+
+    def _result(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        if self._panel_shown is None:
+            raise ArgumentError("No panel was opened yet.", "Open one with %funcs.")
+        return self._panel_shown.result(given.timeout)
 
     def _connect(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         if len(words) > 1 or any("=" in word and "://" not in word for word in words):
@@ -251,8 +269,10 @@ class FuncsMagics(Magics):
         # A name of several words may stand without quotes: everything before the first argument is the name.
         given = [NAME_AND_VALUE.fullmatch(word) for word in words]
         first = next((at for at, match in enumerate(given) if match), len(words))
-        name = " ".join(map(_unquoted, words[:first]))
-        if not name:
+        function = " ".join(map(_unquoted, words[:first]))
+        if "=" in words:
+            raise ArgumentError("An argument is written without spaces around its =.", "Write name=value.")
+        if not function:
             raise ArgumentError(f"%funcs {command} takes a function's name.", "List them with %funcs find.")
         values = {} if cell is None else read_body(cell, self.namespace)
         for word, match in zip(words[first:], given[first:], strict=True):
@@ -260,5 +280,11 @@ class FuncsMagics(Magics):
                 raise ArgumentError(
                     f"{quote(word)} is no argument.", "Write name=value, with quotes around a value that holds spaces."
                 )
-            values[_unquoted(match["name"])] = read_value(match["value"], self.namespace)
-        return self.session[name], values
+            if (name := _unquoted(match["name"])) in values:
+                raise ArgumentError(f"{name} is given twice.", "Several values go in brackets: [a, b].")
+            values[name] = read_value(match["value"], self.namespace)
+        return self.session[function], values
+
+
+def _timed(function: RemoteFunction, given: argparse.Namespace) -> RemoteFunction:
+    return function if given.timeout is None else function.with_options(timeout=given.timeout)

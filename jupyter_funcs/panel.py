@@ -13,7 +13,17 @@ from jupyter_funcs import loop
 from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.formbox import FormBox
 from jupyter_funcs.text import clip, inert, listed, quote
-from jupyter_funcs.view import bad_html, code_html, head_html, shape_text, table_html, title_html
+from jupyter_funcs.view import (
+    bad_html,
+    code_html,
+    done_html,
+    head_html,
+    result_html,
+    shape_text,
+    table_html,
+    title_html,
+)
+from jupyter_funcs.widgets import below
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +136,12 @@ class _Visit:
     form: Form
     state: str = "idle"
     status: str = ""
-    result: str = ""
+    job: Job | None = None
+    shown: Future[None] | None = None
+    refusal: ArgumentError | None = None
+    caption: str = ""
+    table: str = ""
+    is_old: bool = False  # whether the table is of other values than the form's
 
 
 class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -137,22 +152,26 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     ----------
     session
         Whose catalog it shows.
+    function
+        The function to open with, options and all; nothing is chosen without one.
     form
-        The form to open with; nothing is chosen without one.
+        Its form, with first values; an empty one by default.
 
     Attributes
     ----------
     form
         The form on the screen: what it shows is what the form holds. ``None`` while nothing is chosen.
+    recipe
+        The code that gives the DataFrame of a run, as the panel tells a person.
     """
 
-    def __init__(self, session: Session, form: Form | None = None) -> None:
+    def __init__(self, session: Session, function: RemoteFunction | None = None, form: Form | None = None) -> None:
+        self.recipe = "panel.result()"
         self._session = session
         self._visits: dict[str, _Visit] = {}
         self._visit: _Visit | None = None
         self._job: Job | None = None
         self._run_number = 0
-        self._shown: Future[None] | None = None
         self.form: Form | None = None
 
         self._chooser = Chooser(lambda: session.catalog, self.choose, self._guard)
@@ -181,10 +200,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         super().__init__([w.HTML(head_html(session.service, synthetic=session.synthetic)), columns])
         self.add_class("jf-panel")
         self._set_status("idle", "")
-        if form is not None:
-            self.choose(form.function, form)
+        if function is not None:
+            self._open(function, form)
 
-    def choose(self, name: str, form: Form | None = None) -> None:
+    def choose(self, name: str | int) -> None:
         """
         Show a function's form; the one shown before keeps its values and its result.
 
@@ -192,27 +211,27 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         ----------
         name
             Wire name, slug or id.
-        form
-            The form to show, in place of the one that the panel keeps.
 
         Raises
         ------
         NotFoundError
             There is no such function.
         """
-        function = self._session[name]
-        if form is not None or function.slug not in self._visits:
+        self._open(self._session[name])
+
+    def _open(self, function: RemoteFunction, form: Form | None = None) -> None:
+        if function.slug not in self._visits:
             self._visits[function.slug] = _Visit(function, form or function.form())
         visit = self._visit = self._visits[function.slug]
         self.form = visit.form
         self._close_box()
-        self._box = FormBox(function, visit.form, self._on_change, self._guard)
+        self._box = FormBox(visit.function, visit.form, self._on_change, self._guard)
         self._place.children = [self._box]
         self._actions.layout.display = ""
         self._clear_button.disabled = not function.fields
         about = function.function.description or ("" if function.fields else "It takes no parameters.")
         self._title.value = title_html(function.name, about)
-        self._result.value = visit.result
+        self._show_result(visit)
         self._chooser.choose(function.slug)
         self._set_status(visit.state, visit.status)
         self._show_code(visit)
@@ -232,17 +251,19 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         try:
             args = visit.form.check()
         except ArgumentError as error:
+            visit.refusal = error
             self._refuse(visit, error)
             raise
         self.cancel()
         self._run_number += 1
-        self._job = visit.function.start(args)
-        self._shown = loop.start(self._follow(self._job, visit, self._run_number))
-        return self._job
+        visit.refusal = None
+        visit.job = self._job = visit.function.start(args)
+        visit.shown = loop.start(self._follow(visit.job, visit, self._run_number))
+        return visit.job
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
         """
-        Wait for the latest run and give its DataFrame, once the panel shows it.
+        Wait for the latest run of the chosen function and give its DataFrame, once the panel shows it.
 
         Parameters
         ----------
@@ -252,14 +273,17 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         Raises
         ------
         ArgumentError
-            Nothing was run yet.
+            Nothing was run yet, or the form refused to.
         FuncsError
             What the run failed with.
         """
-        if self._job is None or self._shown is None:
+        visit = self._visit
+        if visit is not None and visit.refusal is not None:
+            raise visit.refusal
+        if visit is None or visit.job is None or visit.shown is None:
             raise ArgumentError("This panel has no result yet.", "Press Run, or call run().")
-        frame = self._job.result(timeout)
-        loop.wait(self._shown)
+        frame = visit.job.result(timeout)
+        loop.wait(visit.shown)
         return frame
 
     def cancel(self) -> None:
@@ -273,7 +297,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             return
         self.cancel()
         self._close_box()
-        for widget in _below(self):
+        for widget in below(self):
             for model in (widget.layout, getattr(widget, "style", None), widget):
                 if model is not None:
                     model.close()
@@ -289,15 +313,16 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                 return
             if error is None:
                 frame = await job
-                visit.result = f'<div class="jf-scroll">{await asyncio.to_thread(table_html, frame)}</div>'
-                if self._visit is visit:
-                    self._result.value = visit.result
-                self._end(visit, "done", f"{shape_text(frame)} · {job.elapsed:.2f} s")
+                visit.caption = f"{shape_text(frame)} · {job.elapsed:.2f} s"
+                visit.table = await asyncio.to_thread(table_html, frame)
+                self._set_old(visit, is_old=False)
+                self._end(visit, "done", done_html(visit.caption, self.recipe))
             elif isinstance(error, ArgumentError):
                 self._refuse(visit, error)
             elif isinstance(error, RunCancelledError):
                 self._end(visit, "cancelled", "Cancelled; the service may still finish the run.")
             else:
+                self._set_old(visit)
                 self._end(visit, "failed", bad_html(error.lines))
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
             self._end(visit, "failed", bad_html([_bug(error)]))
@@ -307,8 +332,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._run_button.disabled, self._cancel_button.disabled = True, False
         try:
             while not ended.done():
-                if self._visit is visit and number == self._run_number:
-                    self._set_status("running", f"Running… {job.elapsed:.0f} s")
+                if number == self._run_number:
+                    self._end(visit, "running", f"Running… {job.elapsed:.0f} s")
                 await asyncio.wait([ended], timeout=_TICK_SECONDS)
             _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
         finally:
@@ -319,21 +344,35 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         visit = self._visit
         if visit is not None:
             self._show_code(visit)
-            if visit.state == "invalid":  # what was said is mended, or is to be said anew
-                errors = visit.form.errors
-                self._end(visit, *(("invalid", _refusal(visit.form, errors)) if errors else ("idle", "")))
+            self._set_old(visit)
+            errors = visit.form.errors if visit.state == "invalid" else {}
+            # What was said is mended, or is to be said anew; a size that was said is that of other values.
+            if errors:
+                self._end(visit, "invalid", _refusal(visit.form, errors))
+            elif visit.state != "running":
+                self._end(visit, "idle", "")
 
     def _on_clear(self) -> None:
         if self._box is not None and self._visit is not None:
             self._box.clear()
             self._show_code(self._visit)
+            self._set_old(self._visit)
             self._end(self._visit, "idle", "")
 
     def _refuse(self, visit: _Visit, error: ArgumentError) -> None:
         """Show each text at its field, and what belongs to none in the status."""
         if self._visit is visit and self._box is not None:
             self._box.refuse(error.errors)
+        self._set_old(visit)
         self._end(visit, "invalid", _refusal(visit.form, error.errors) or bad_html(error.lines))
+
+    def _set_old(self, visit: _Visit, *, is_old: bool = True) -> None:
+        visit.is_old = is_old
+        self._show_result(visit)
+
+    def _show_result(self, visit: _Visit) -> None:
+        if self._visit is visit:
+            self._result.value = result_html(visit.table, visit.caption if visit.is_old else "")
 
     def _show_code(self, visit: _Visit) -> None:
         where = "" if self._session.synthetic else repr(self._session.service)
@@ -379,7 +418,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         # Without a live kernel a front end shows the HTML: the last result, and how to get the panel back.
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
         chosen = html.escape(self._visit.function.name) if self._visit else "Functions"
-        result = self._visit.result if self._visit else ""
+        result = result_html(self._visit.table, "") if self._visit else ""
         bundle["text/plain"] = repr(self)
         bundle["text/html"] = f"<p><b>{chosen}</b>: run this cell to open the panel.</p>{result}"
         return bundle
@@ -404,8 +443,3 @@ def _refusal(form: Form, errors: dict[str, list[str]]) -> str:
 
 def _bug(error: Exception) -> str:
     return f"Something failed inside jupyter_funcs: {type(error).__name__}: {clip(inert(str(error)))}"
-
-
-def _below(widget: w.Widget) -> list[w.Widget]:
-    children = getattr(widget, "children", ())
-    return [found for child in children for found in (*_below(child), child)]

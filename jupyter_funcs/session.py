@@ -53,30 +53,29 @@ class Session:
     def __init__(
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
-        self._transport = Transport(connection, transport)
+        self._wire = _Wire(Transport(connection, transport))
         # The connections of a session that nobody holds any more are closed; those of a process that ends need not be.
-        weakref.finalize(self, _close, self._transport).atexit = False
+        weakref.finalize(self, _close, self._wire.transport).atexit = False
         self._catalog: Catalog | None = None
         self._functions: dict[int, RemoteFunction] = {}
-        self._choices: dict[str, list[Choice]] = {}
         self._lock = threading.Lock()
 
     @property
     def service(self) -> str:
         """What the service is called: the profile's name, or its address."""
-        return self._transport.connection.name
+        return self._wire.transport.connection.name
 
     @property
     def synthetic(self) -> bool:
         """Whether the data are the embedded demo's, and so invented."""
-        return self._transport.connection.synthetic
+        return self._wire.transport.connection.synthetic
 
     @property
     def catalog(self) -> Catalog:
         """The functions; listed by the service on first use, within 20 s."""
         with self._lock:
             if self._catalog is None:
-                self._catalog = loop.wait(loop.start(self._list()))
+                self._catalog = loop.wait(loop.start(self._wire.listing()))
             return self._catalog
 
     @property
@@ -86,16 +85,16 @@ class Session:
 
     def refresh(self) -> Session:
         """List the functions again; give this session."""
-        listed_now = loop.wait(loop.start(self._list()))
+        listed_now = loop.wait(loop.start(self._wire.listing()))
         with self._lock:
             self._catalog = listed_now
             self._functions = {}
-            self._choices = {}
+            self._wire.forget()
         return self
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        loop.wait(loop.start(self._transport.close()))
+        loop.wait(loop.start(self._wire.transport.close()))
 
     def find(self, words: str = "") -> pd.DataFrame:
         """
@@ -115,7 +114,7 @@ class Session:
                 function.description,
                 ", ".join(field.name + "*" * field.required for field in read_fields(function)),
             )
-            for function in self.catalog.search(words)
+            for function in self.catalog.search(str(words))
         ]
         return pd.DataFrame(rows, columns=["name", "asset", "description", "parameters"])
 
@@ -184,15 +183,28 @@ class Session:
         """
         from jupyter_funcs.panel import Panel  # noqa: PLC0415  # upwards, and ipywidgets loads only here
 
-        return Panel(self, None if name is None else self[name].form(**values))
+        return Panel(self) if name is None else self[name].panel(**values)
 
     def _bind(self, function: Function) -> RemoteFunction:
         # By identity, since two listed functions may be equal; the bound one keeps its function alive.
         bound = self._functions.get(id(function))
-        return bound or self._functions.setdefault(id(function), RemoteFunction(self, function))
+        return bound or self._functions.setdefault(id(function), RemoteFunction(self, function, self._wire))
 
-    async def _list(self) -> Catalog:
-        reply = await _within(LIST_SECONDS, self._transport.post(LIST_PATH, {}), "The listing of the functions")
+
+class _Wire:
+    """What is sent and what comes back, on the background loop; nothing of it is for a person to call."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self._choices: dict[str, list[Choice]] = {}
+
+    def forget(self) -> None:
+        """Forget the valid values that were listed."""
+        self._choices = {}
+
+    async def listing(self) -> Catalog:
+        """List the functions."""
+        reply = await _within(LIST_SECONDS, self.transport.post(LIST_PATH, {}), "The listing of the functions")
         catalog = parse_listing(reply)
         for code in unknown_codes(catalog):
             warnings.warn(
@@ -216,8 +228,8 @@ class Session:
             "function": function,
             "args": {name: list(value) if isinstance(value, list) else value for name, value in args.items()},
             "time": dt.datetime.fromtimestamp(started, dt.UTC).isoformat(timespec="seconds"),
-            "service": self.service,
-            "synthetic": self.synthetic,
+            "service": self.transport.connection.name,
+            "synthetic": self.transport.connection.synthetic,
         }
         return frame
 
@@ -231,11 +243,11 @@ class Session:
     async def _fetch(self, function: str, args: Args, options: Options) -> pd.DataFrame:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
-        reply = await self._transport.post(RUN_PATH, request(function, args), max_bytes=options.max_bytes)
+        reply = await self.transport.post(RUN_PATH, request(function, args), max_bytes=options.max_bytes)
         try:
             return await asyncio.to_thread(to_frame, reply, schema=options.schema)
         except FunctionError as error:
-            said = self._transport.redact(error.what), self._transport.redact(error.hint)
+            said = self.transport.redact(error.what), self.transport.redact(error.hint)
         raise FunctionError(*said)
 
 

@@ -82,10 +82,24 @@ def note_html(field: Field, errors: Iterable[str], waiting: str) -> str:
     wrong = "".join(f'<div class="jf-bad" role="alert">{html.escape(text)}</div>' for text in errors)
     said = html.escape(inert(field.brief))
     if field.kind is Kind.LIST and not field.options:
-        said += " Enter adds one."
+        said += " Add them one by one."
     if waiting:
         said += f" <i>{html.escape(waiting)}</i>"
     return f'<div class="jf-note">{wrong}{said.strip()}</div>' if wrong or said else ""
+
+
+def done_html(caption: str, recipe: str) -> str:
+    """Give the size and the time of a result, and the code that gives its DataFrame."""
+    said = f'<span class="jf-quiet"> · <code>{html.escape(recipe)}</code> gives the DataFrame</span>'
+    return html.escape(caption) + said
+
+
+def result_html(table: str, old: str) -> str:
+    """Give a table to scroll in; one of earlier values is dimmed, with the caption `old` that it had."""
+    if not table:
+        return ""
+    said = f'<div class="jf-quiet">Of earlier values: {html.escape(old)}</div>' if old else ""
+    return f'{said}<div class="jf-scroll{" jf-old" * bool(old)}">{table}</div>'
 
 
 def code_html(program: str) -> str:

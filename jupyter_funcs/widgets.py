@@ -12,6 +12,7 @@ from ipywidgets.widgets.widget_bool import ToggleButtonStyle
 from ipywidgets.widgets.widget_description import DescriptionStyle
 from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
+from jupyter_funcs.callables import Choice
 from jupyter_funcs.fields import Kind
 from jupyter_funcs.text import listed
 from jupyter_funcs.view import LABEL_WIDTH
@@ -19,11 +20,10 @@ from jupyter_funcs.view import LABEL_WIDTH
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jupyter_funcs.callables import Choice
     from jupyter_funcs.fields import Field
 
 # A list of at most so many options is shown as toggles, in a form of at most so many fields: each is a widget of its
-# own. Any other list is shown as tags that are searched while typing.
+# own. Any other list is typed or picked one by one.
 _MOST_TOGGLES = 6
 _MOST_FIELDS_WITH_TOGGLES = 20
 # A browser is sent at most so many options; more are searched here, and so many hits are sent.
@@ -43,11 +43,13 @@ class Look:
 
     def __init__(self, fields: int) -> None:
         self.most_toggles = _MOST_TOGGLES if fields <= _MOST_FIELDS_WITH_TOGGLES else 0
-        self.control = w.Layout(width="100%", max_width="640px")
+        self.control = w.Layout(width="auto", max_width="640px")
         self.note = w.Layout()
         self.label = w.Layout(flex=f"0 0 {LABEL_WIDTH}", margin="2px 8px 2px 2px")
-        self.tags = w.Layout(flex="1 1 auto", width="auto")
+        self.several = w.Layout(flex_flow="row wrap", max_width="640px")
+        self.chosen = w.Layout(flex_flow="row wrap", margin=f"0 0 0 calc({LABEL_WIDTH} + 8px)", max_width="430px")
         self.toggle = w.Layout(width="auto")
+        self.button_style = w.ButtonStyle()
         self.toggle_style = ToggleButtonStyle()
         self.text = TextStyle(description_width=LABEL_WIDTH)
         self.plain = DescriptionStyle(description_width=LABEL_WIDTH)
@@ -70,8 +72,8 @@ class Control:
     ----------
     box
         What is placed in the form.
-    inputs
-        The widgets whose ``value`` changes.
+    watch
+        Calls back whenever a person changes what `read` gives.
     read
         Gives the value for the form; ``None`` when nothing is set.
     show
@@ -81,15 +83,20 @@ class Control:
     """
 
     box: w.Widget
-    inputs: tuple[w.ValueWidget, ...]
+    watch: Callable[[Callable[[Any], None]], None]
     read: Callable[[], Any]
     show: Callable[[Any], None]
     offer: Callable[[Sequence[Choice]], None]
 
     def close(self) -> None:
         """Close the models."""
-        for widget in (*getattr(self.box, "children", ()), self.box):
+        for widget in (*below(self.box), self.box):
             widget.close()
+
+
+def below(widget: w.Widget) -> list[w.Widget]:
+    """Give every widget inside a box, the innermost first."""
+    return [found for child in getattr(widget, "children", ()) for found in (*below(child), child)]
 
 
 def control(field: Field, look: Look) -> Control:
@@ -104,7 +111,7 @@ def _unset(field: Field) -> str:
     if field.default is not None:
         return f"default: {field.default}"
     if field.rule:
-        return f"give {listed(field.rule.names)}"
+        return f"or give {listed(name for name in field.rule.names if name != field.name)}"
     return "required" if field.required else "not sent"
 
 
@@ -118,6 +125,14 @@ def _tooltip(field: Field) -> str:
 
 def _as_text(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+def _watching(*inputs: w.ValueWidget) -> Callable[[Callable[[Any], None]], None]:
+    def watch(callback: Callable[[Any], None]) -> None:
+        for widget in inputs:
+            widget.observe(callback, "value")
+
+    return watch
 
 
 def _take_no_offer(_: Sequence[Choice]) -> None:
@@ -137,7 +152,7 @@ def _text(field: Field, look: Look) -> Control:
     def show(value: Any) -> None:
         box.value = _as_text(value)
 
-    return Control(box, (box,), lambda: box.value or None, show, _take_no_offer)
+    return Control(box, _watching(box), lambda: box.value or None, show, _take_no_offer)
 
 
 def _date(field: Field, look: Look) -> Control:
@@ -149,7 +164,7 @@ def _date(field: Field, look: Look) -> Control:
         except ValueError:
             box.value = None
 
-    return Control(box, (box,), lambda: box.value, show, _take_no_offer)
+    return Control(box, _watching(box), lambda: box.value, show, _take_no_offer)
 
 
 # What stands for "not sent" in a control with options; not None, which ipywidgets takes for no option at all.
@@ -176,7 +191,7 @@ def _choice(field: Field, look: Look) -> Control:
     def offer(choices: Sequence[Choice]) -> None:
         box.options = [first, *((_spelled(choice), choice.value) for choice in choices)]
 
-    return Control(box, (box,), lambda: box.value or None, show, offer)
+    return Control(box, _watching(box), lambda: box.value or None, show, offer)
 
 
 def _yes_no(field: Field, look: Look) -> Control:
@@ -194,7 +209,7 @@ def _yes_no(field: Field, look: Look) -> Control:
     def show(value: Any) -> None:
         box.value = known.get(_as_text(value).casefold(), _NOT_SENT if unset else None)
 
-    return Control(box, (box,), lambda: box.value or None, show, _take_no_offer)
+    return Control(box, _watching(box), lambda: box.value or None, show, _take_no_offer)
 
 
 def _several(field: Field, look: Look) -> Control:
@@ -202,7 +217,7 @@ def _several(field: Field, look: Look) -> Control:
         option: w.ToggleButton(description=option, tooltip=_tooltip(field), layout=look.toggle, style=look.toggle_style)
         for option in field.options
     }
-    box = w.HBox([_side_label(field, look), *toggles.values()], layout=look.control)
+    box = w.HBox([_side_label(field, look), *toggles.values()], layout=look.several)
     chosen: list[str] = []  # in the order of the clicks, which is the order of the columns
 
     def on_click(change: Any) -> None:
@@ -219,7 +234,7 @@ def _several(field: Field, look: Look) -> Control:
             toggle.value = False
             toggle.value = option.casefold() in wanted
 
-    return Control(box, tuple(toggles.values()), lambda: list(chosen) or None, show, _take_no_offer)
+    return Control(box, _watching(*toggles.values()), lambda: list(chosen) or None, show, _take_no_offer)
 
 
 def _position(item: str, items: Sequence[str]) -> int:
@@ -232,28 +247,37 @@ def _side_label(field: Field, look: Look) -> w.HTML:
     return w.HTML(text, layout=look.label, style=look.html)
 
 
-def _tags(field: Field, look: Look) -> Control:
-    tags = w.TagsInput(
-        allowed_tags=list(field.options),
-        allow_duplicates=False,
-        placeholder=_unset(field),
-        tooltip=_tooltip(field),
-        layout=look.tags,
-        style=look.plain,
-    )
-    box = w.HBox([_side_label(field, look), tags], layout=look.control)
+class _Suggestions:
+    """The valid values that a text box suggests, with their labels; of very many only those that fit what was typed."""
 
-    def show(value: Any) -> None:
-        items = list(dict.fromkeys(_items(value)))
-        if tags.allowed_tags:
-            tags.allowed_tags = list(dict.fromkeys([*tags.allowed_tags, *items]))
-        tags.value = items
+    def __init__(self, box: w.Combobox, options: Sequence[str] = ()) -> None:
+        self._box = box
+        self._values: dict[str, str] = {}
+        self.offer([Choice(option) for option in options])
+        box.observe(lambda _: self._narrow(), "value")
 
-    def offer(choices: Sequence[Choice]) -> None:
-        # What is held stays, listed or not: options from a listing are hints.
-        tags.allowed_tags = list(dict.fromkeys([*(choice.value for choice in choices), *tags.value])) if choices else []
+    def offer(self, choices: Sequence[Choice]) -> None:
+        """Suggest these."""
+        self._values = {_spelled(choice): choice.value for choice in choices}
+        self._narrow()
 
-    return Control(box, (tags,), lambda: list(tags.value) or None, show, offer)
+    def value(self, text: str) -> str:
+        """Give the value that a text stands for: the one suggested, else the text itself."""
+        text = text.strip()
+        if found := self._values.get(text):
+            return found
+        return {value.casefold(): value for value in self._values.values()}.get(text.casefold(), text)
+
+    def spelled(self, value: str) -> str:
+        """Give the text that stands for a value."""
+        return next((spelled for spelled, known in self._values.items() if known == value), value)
+
+    def _narrow(self) -> None:
+        found = list(self._values)
+        if len(found) > _MOST_OPTIONS:
+            words = self._box.value.casefold().split()
+            found = [text for text in found if all(word in text.casefold() for word in words)][:_HITS]
+        self._box.options = tuple(found)
 
 
 def _search(field: Field, look: Look) -> Control:
@@ -264,31 +288,55 @@ def _search(field: Field, look: Look) -> Control:
         layout=look.control,
         style=look.text,
     )
-    values: dict[str, str] = {}
-
-    def read() -> str | None:
-        return values.get(box.value, box.value.strip()) or None
+    suggestions = _Suggestions(box)
 
     def show(value: Any) -> None:
-        text = _as_text(value)
-        box.value = next((spelled for spelled, known in values.items() if known == text), text)
+        box.value = suggestions.spelled(_as_text(value))
 
-    def narrow(_: object = None) -> None:
-        if len(values) <= _MOST_OPTIONS:
-            box.options = tuple(values)
-            return
-        words = box.value.casefold().split()
-        hits = [text for text in values if all(word in text.casefold() for word in words)]
-        box.options = tuple(hits[:_HITS])
+    return Control(box, _watching(box), lambda: suggestions.value(box.value) or None, show, suggestions.offer)
 
-    def offer(choices: Sequence[Choice]) -> None:
-        values.clear()
-        values.update((_spelled(choice), choice.value) for choice in choices)
-        narrow()
 
-    box.observe(narrow, "value")
+def _many(field: Field, look: Look) -> Control:
+    """Give a box to type or pick values in, one by one, above a button for each that is chosen, which takes it away."""
+    entry = w.Combobox(
+        description=_label(field),
+        placeholder=_unset(field),
+        continuous_update=False,  # a value is taken when it is picked, on Enter, or as the box is left
+        tooltip=_tooltip(field),
+        layout=look.control,
+        style=look.text,
+    )
+    suggestions = _Suggestions(entry, field.options)
+    buttons = w.HBox(layout=look.chosen)
+    box = w.VBox([entry, buttons], layout=look.note)
+    chosen: list[str] = []
+    callbacks: list[Callable[[Any], None]] = []
 
-    return Control(box, (box,), read, show, offer)
+    def show(value: Any) -> None:
+        chosen[:] = dict.fromkeys(_items(value))
+        earlier, buttons.children = buttons.children, tuple(map(make_button, chosen))
+        for button in earlier:
+            button.close()
+
+    def make_button(item: str) -> w.Button:
+        button = w.Button(
+            description=item, icon="times", tooltip=f"Take {item} away", layout=look.toggle, style=look.button_style
+        )
+        button.on_click(lambda _: change([other for other in chosen if other != item]))
+        return button
+
+    def change(items: list[str]) -> None:
+        show(items)
+        for callback in callbacks:
+            callback(None)
+
+    def add(_: Any) -> None:
+        if text := suggestions.value(entry.value):
+            entry.value = ""
+            change([*chosen, text])
+
+    entry.observe(add, "value")
+    return Control(box, callbacks.append, lambda: list(chosen) or None, show, suggestions.offer)
 
 
 def _spelled(choice: Choice) -> str:
@@ -308,7 +356,7 @@ _BY_KIND: dict[Kind, Callable[[Field, Look], Control]] = {
     Kind.NUMBER: _text,
     Kind.TEXT: _text,
     Kind.DATE: _date,
-    Kind.LIST: _tags,
+    Kind.LIST: _many,
     Kind.SYMBOL: _text,
     Kind.PANEL: _text,
 }

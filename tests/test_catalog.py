@@ -234,10 +234,10 @@ def test_a_function_is_found_by_name_slug_id_and_any_spelling(name: str | int, f
     [
         ("Get Panel Dayly", "Did you mean 'Get Panel Daily'"),
         ("panels", "Did you mean 'Get Panels'"),
-        ("zzzzzz", "List the functions with"),
-        ("", "List the functions with"),
-        ("!!", "List the functions with"),
-        ("10", "List the functions with"),
+        ("zzzzzz", "List the functions:"),
+        ("", "List the functions:"),
+        ("!!", "List the functions:"),
+        ("10", "List the functions:"),
     ],
 )
 def test_an_unknown_name_is_told_with_what_is_near(name: str, hint: str) -> None:

@@ -30,7 +30,7 @@ def test_list_writes_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
 def test_call_writes_the_same_frame_in_every_format(tmp_path: Path, form: str) -> None:
     """A file of each format reads back as the frame that Python gives."""
     target = tmp_path / f"daily.{form}"
-    assert main([*DAILY, "Dimensions=[Region]", "--format", form, "-o", str(target)]) == 0
+    assert main([*DAILY, "Dimensions=[Region]", "-o", str(target)]) == 0  # the format is that of the file's ending
     # Not pd.read_json, which changes most numbers in their last digits.
     readers = {
         "csv": pd.read_csv,
@@ -61,6 +61,8 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
         (["call", "Get Panl Daily"], "Did you mean 'Get Panel Daily'"),
         (["call", "get_panel_daily"], "PanelName is required"),
         (["call", "get_panels", "x"], "'x' is no argument"),
+        (["call", "get_panels", "a=1", "a=2"], "a is given twice"),
+        (["call", "get_panels", "a=$HOME"], "no parameter 'a'"),
         (["call", "get_panels", "--nope"], "no option '--nope'"),
         (["call", "get_panels", "--format", "xlsx"], "invalid choice"),
         (["call", "get_panels", "--timeout", "0"], "positive"),

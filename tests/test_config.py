@@ -413,7 +413,7 @@ def test_a_callable_is_asked_for_each_request() -> None:
 def test_without_a_token_the_message_says_where_to_give_it(profiles: dict[str, str]) -> None:
     """Each way to name a service has its own hint."""
     for hint, use in {
-        "connect(…, token=…)": lambda: resolve(HOST, environment={}),
+        "connect(url, token=…)": lambda: resolve(HOST, environment={}),
         "FUNCS_TOKEN": lambda: resolve(environment={"FUNCS_BASE_URL": HOST}),
         "token_env": lambda: resolve("bare", environment=profiles),
     }.items():

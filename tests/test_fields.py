@@ -422,7 +422,7 @@ def test_a_listing_function_takes_its_arguments_from_the_form(
 HOSTILE_NAMES = [
     "class", "None", "match", "__class__", "__init__", "self", "1st", "", " ", "a b", "a-b", "a_b", "a\nb", "é",
     "e\u0301", "ﬁeld", "field", "Symbol", "symbol", "Symbol", "\U0001d412ymbol", "'; import os #", "{x}", "p_1st",
-    "Symbol_2", "²", "·", "\u200d",
+    "Symbol_2", "²", "·", "\u200d", "\U00016e80",
 ]  # fmt: skip
 
 

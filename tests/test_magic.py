@@ -110,6 +110,27 @@ def test_dry_run_prints_what_would_be_sent(run: Any, capsys: pytest.CaptureFixtu
     }
 
 
+def test_dry_run_binds_the_request(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """--dry-run with -o binds what would be sent, and shows nothing."""
+    assert run("%funcs call get_panels --dry-run -o request") is None
+    assert not capsys.readouterr().out
+    assert run("request") == {"FunctionName": "Get Panels", "Args": {}}
+
+
+def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
+    """%funcs result is the DataFrame of the panel opened last, and --timeout holds for a panel too."""
+    panel = run(f"%funcs panel {DAILY}")
+    panel.run()
+    assert len(run("df = %funcs result\ndf")) == 1826
+    assert panel.recipe == "df = %funcs result"
+    panel.close()
+    panel = run("%funcs panel get_panels --timeout 0.000001")
+    panel.run()
+    with pytest.raises(jf.DeadlineError):
+        run("%funcs result")
+    panel.close()
+
+
 def test_panel_opens_filled(run: Any) -> None:
     """%funcs panel NAME k=v opens the form with its values, and a run of it gives the frame."""
     panel = run(f"%funcs panel {DAILY}")
@@ -148,6 +169,9 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ("%funcs call get_panels --timeout x", jf.ArgumentError, "invalid float"),
         ("%funcs call get_panels -o 'a b'", jf.ArgumentError, "variable's name"),
         ("%funcs connect https://x.example token=abc", jf.ConfigError, "no token"),
+        ("%funcs call get_panel_daily PanelName = x", jf.ArgumentError, "without spaces"),
+        ("%funcs call get_panel_daily Symbol=a Symbol=b", jf.ArgumentError, "Symbol is given twice"),
+        ("%funcs find x --dry-run", jf.ArgumentError, "takes no --dry-run"),
         ("%funcs connect nowhere", jf.ConfigError, "no profile 'nowhere'"),
         ("%%funcs find x\nbody", jf.ArgumentError, "takes no body"),
         ("%%funcs call get_panels\nno colon", jf.ArgumentError, "Line 2"),

@@ -59,7 +59,7 @@ def test_another_function_keeps_the_values_of_the_first(funcs: Session) -> None:
     panel.result(60)
     shown = panel._result.value
     panel.choose("get_kpis")
-    assert panel._result.value == ""
+    assert not panel._result.value
     panel.choose("get_panel_daily")
     assert panel.form is not None
     assert panel.form.args == DAILY
@@ -138,7 +138,69 @@ def test_a_failed_run_keeps_the_result_before(answering: Callable[..., Session])
         panel.result(5)
     wait_until(lambda: 'data-state="failed"' in state(panel))
     assert "it &lt;failed&gt;" in state(panel)
-    assert panel._result.value == shown
+    assert "Of earlier values: 1 row × 1 column" in panel._result.value
+    assert shown.removeprefix('<div class="jf-scroll">') in panel._result.value
+    panel.close()
+
+
+def test_each_function_has_its_own_result(funcs: Session) -> None:
+    """result is the DataFrame of the function on the screen, and an error where that has none or was refused."""
+    panel = funcs.panel("Get Panel Daily", **DAILY)
+    panel.run()
+    assert len(panel.result(60)) == 1826
+    panel.choose("Get Panels")
+    with pytest.raises(jf.ArgumentError, match="no result yet"):
+        panel.result()
+    panel.run()
+    assert len(panel.result(60)) == 2
+    panel.choose("Get Panel Daily")
+    assert len(panel.result(60)) == 1826
+    panel.form["PoPLookback"] = "abc"
+    for ask in (panel.run, panel.result):
+        with pytest.raises(jf.ArgumentError, match="'abc'"):
+            ask()
+    panel.close()
+
+
+def test_a_change_by_code_shows_and_makes_the_result_old(funcs: Session) -> None:
+    """What code sets in the form stands in its control and in the code; the result is marked as of other values."""
+    panel = funcs.panel("Get Panel Daily", **DAILY)
+    panel.run()
+    panel.result(60)
+    assert "jf-old" not in panel._result.value
+    assert "<code>panel.result()</code>" in state(panel)
+    panel.form["PoPLookback"] = 2
+    assert panel._box._controls["PoPLookback"].read() == "2"
+    assert "PoPLookback=&#x27;2&#x27;" in panel._code.value
+    assert "Of earlier values: 1,826 rows" in panel._result.value
+    assert "jf-old" in panel._result.value
+    panel.run()
+    panel.result(60)
+    assert "jf-old" not in panel._result.value
+    panel._clear_button.click()
+    assert panel.form.args == {}
+    assert "jf-old" in panel._result.value
+    panel.close()
+
+
+def test_a_rule_is_said_at_its_fields(funcs: Session) -> None:
+    """After a refused run Symbol and Brand both say that one of them is needed, until one of them is given."""
+    panel = funcs.panel("Get Panel Daily", PanelName=PANEL)
+    with pytest.raises(jf.ArgumentError):
+        panel.run()
+    notes = panel._box._notes
+    assert [name for name in notes if "Give Symbol or Brand." in notes[name].value] == ["Symbol", "Brand"]
+    panel.form["Brand"] = ["Bulkandry"]
+    assert not [name for name in notes if "Give Symbol or Brand." in notes[name].value]
+    panel.close()
+
+
+def test_a_panel_keeps_the_functions_options() -> None:
+    """A panel of a function with options runs with them."""
+    panel = slow(5).get_panels.with_options(timeout=0.1).panel()
+    panel.run()
+    with pytest.raises(jf.DeadlineError, match=r"0\.1 s"):
+        panel.result(30)
     panel.close()
 
 

@@ -117,6 +117,15 @@ def test_bad_arguments_are_named_by_the_service_too(funcs: Session) -> None:
     assert set(caught.value.errors) == {"PoPLookback", "Dimensions"}
 
 
+def test_arguments_go_by_name_or_as_a_form(funcs: Session) -> None:
+    """A form is run by giving it to its function; a value without a name is an error that says how to write it."""
+    form = funcs.get_panel_daily.form(**DAILY)
+    assert len(funcs.get_panel_daily(form)) == 1826
+    assert repr(form) == f"<Form Get Panel Daily: {DAILY}>"
+    with pytest.raises(jf.ArgumentError, match="by name"):
+        funcs.get_panel_daily(PANEL)
+
+
 def test_a_date_that_does_not_exist_is_refused_at_its_field(funcs: Session) -> None:
     """30 February is an ArgumentError before anything is sent."""
     form = funcs.get_report.form(report_id=funcs.get_report.fields[0].options[0], report_time_after="2025-02-30")

@@ -82,7 +82,7 @@ def test_a_default_is_shown_and_not_sent() -> None:
 def test_several_keep_the_order_of_the_clicks() -> None:
     """The order in which options are chosen is the order that is sent."""
     made = control(field(code=4, text="Options are 'Age Group', 'Region', 'Brand'."), Look(1))
-    age, region, brand = made.inputs
+    _, age, region, brand = made.box.children
     brand.value = True
     age.value = True
     assert made.read() == ["Brand", "Age Group"]
@@ -103,12 +103,26 @@ def test_offered_values_show_their_labels_and_give_their_values() -> None:
         assert made.read() == "B"
         made.show("not listed")
         assert made.read() == "not listed"
+
+
+def test_a_long_list_is_picked_one_by_one() -> None:
+    """A value is picked or typed into the box, listed or not, and taken away by its button; each change is told."""
     made = control(field("Brand", 4, "Use function 'Get Panel Dimensions' to get list of brands."), Look(1))
-    made.show(["Mine"])
-    made.offer([Choice("A"), Choice("B")])
-    assert made.read() == ["Mine"]
-    made.show(["A", "Mine"])
-    assert made.read() == ["A", "Mine"]
+    entry, buttons = made.box.children
+    told: list[Any] = []
+    made.watch(lambda _: told.append(made.read()))
+    made.offer([Choice("Fennloft"), Choice("Nuvarelle", "Nuvarelle Outfitters")])
+    entry.value = "fennloft "
+    entry.value = "Nuvarelle — Nuvarelle Outfitters"
+    entry.value = "Mine"
+    entry.value = "Mine"
+    assert made.read() == ["Fennloft", "Nuvarelle", "Mine"]
+    assert entry.value == ""
+    buttons.children[1].click()
+    assert made.read() == ["Fennloft", "Mine"]
+    assert told[0] == ["Fennloft"]
+    assert told[-1] == ["Fennloft", "Mine"]
+    assert [button.description for button in buttons.children] == ["Fennloft", "Mine"]
 
 
 def test_many_values_are_searched_here_and_a_page_is_sent() -> None:

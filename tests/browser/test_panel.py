@@ -79,18 +79,20 @@ def test_what_is_missing_stands_at_its_field(open_notebook: Callable[..., Page])
     run = page.locator("button.jf-run")
     run.click()
     wait_for_state(page, "invalid", 0)
-    expect(page.locator(".jf-note .jf-bad")).to_have_text(["PanelName is required. List the values with 'Get Panels'."])
+    rule = "Give Symbol or Brand."
+    said = ["PanelName is required. List the values with 'Get Panels'.", rule, rule]
+    expect(page.locator(".jf-note .jf-bad")).to_have_text(said)
     expect(page.locator(".jf-status")).to_contain_text("Give Symbol or Brand")
 
     options = page.locator(".jf-field-panelname option")
     expect(options).to_have_count(3, timeout=30_000)
     page.locator(".jf-field-panelname select").select_option(index=1)
+    page.locator(".jf-field-symbol input").fill("NOPE US EQUITY")
     expect(page.locator(".jf-note .jf-bad")).to_have_count(0)
     lookback = page.locator(".jf-field-poplookback input")
     lookback.fill("abc")
     lookback.press("Tab")
     expect(page.locator(".jf-note .jf-bad")).to_have_text(["PoPLookback takes a whole number, not 'abc'."])
-    page.locator(".jf-field-symbol input").fill("NOPE US EQUITY")
     lookback.fill("1")
     lookback.press("Tab")
     expect(page.locator(".jf-status")).to_have_text("")
@@ -101,20 +103,20 @@ def test_what_is_missing_stands_at_its_field(open_notebook: Callable[..., Page])
 
 
 def test_brands_follow_the_panel(open_notebook: Callable[..., Page]) -> None:
-    """The brands are listed once a panel is chosen, and a tag that is picked is sent."""
+    """The brands are listed once a panel is chosen, and what is picked or typed is sent."""
     page = open_notebook(LOAD, "panel = %funcs panel get_panel_daily\npanel")
     expect(page.locator(".jf-note i")).to_have_text("Fill in PanelName to see the values.")
     expect(page.locator(".jf-field-panelname option")).to_have_count(3, timeout=30_000)
     page.locator(".jf-field-panelname select").select_option(index=1)
-    tags = page.locator(".jf-field-brand")
-    expect(tags.locator("datalist option")).to_have_count(60, timeout=30_000)
-    tags.click()
-    page.keyboard.type("Bulkandry")
-    page.keyboard.press("Tab")  # not Enter, which the browser's list of suggestions may take for itself as it opens
-    expect(tags.locator(".jupyter-widget-tag:not(input)")).to_contain_text("Bulkandry")
+    brands = page.locator(".jf-field-brand")
+    expect(brands.locator("datalist option")).to_have_count(60, timeout=30_000)
+    brands.locator("input").fill("fennloft")
+    page.keyboard.press("Tab")
+    expect(brands.locator("button")).to_have_text(["Fennloft"])
+    brands.locator("input").fill("Nuvarelle")  # left unfinished: the click on Run takes it
     page.locator("button.jf-run").click()
     wait_for_state(page, "done", 1)
-    assert run_python(page, "print(panel.result().attrs['funcs']['args']['Brand'])") == "['Bulkandry']"
+    assert run_python(page, "print(panel.result().attrs['funcs']['args']['Brand'])") == "['Fennloft', 'Nuvarelle']"
 
 
 def test_every_function_has_a_form(open_notebook: Callable[..., Page]) -> None:
