@@ -179,7 +179,7 @@ class RemoteFunction:
         DataFrame
             One row a parameter: name, kind, required, default, options, help.
         """
-        import pandas as pd  # noqa: PLC0415  # as in Session.find
+        from jupyter_funcs.view import Listing  # noqa: PLC0415  # as in Session.find
 
         rows = [
             (
@@ -192,7 +192,7 @@ class RemoteFunction:
             )
             for field in self.fields
         ]
-        return pd.DataFrame(rows, columns=["name", "kind", "required", "default", "options", "help"])
+        return Listing(rows, columns=["name", "kind", "required", "default", "options", "help"])
 
     def request(self, /, **values: Any) -> dict[str, Any]:
         """

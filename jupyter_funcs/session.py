@@ -105,7 +105,7 @@ class Session:
         DataFrame
             One row a function: name, asset, description, parameters (the required ones marked ``*``).
         """
-        import pandas as pd  # noqa: PLC0415  # a quarter of a second, and only here
+        from jupyter_funcs.view import Listing  # noqa: PLC0415  # pandas takes a quarter of a second
 
         rows = [
             (
@@ -116,7 +116,7 @@ class Session:
             )
             for function in self.catalog.search(str(words))
         ]
-        return pd.DataFrame(rows, columns=["name", "asset", "description", "parameters"])
+        return Listing(rows, columns=["name", "asset", "description", "parameters"])
 
     def __getitem__(self, name: str | int) -> RemoteFunction:
         """

@@ -26,6 +26,26 @@ _LONGEST_CELL = 120
 _IDENTIFIES = re.compile(r"(?:id|year|code|key|number|no)$", re.IGNORECASE)
 
 
+class Listing(pd.DataFrame):
+    """A table of texts to read: each is shown whole, at the left, without row numbers; its parts are plain frames."""
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        with pd.option_context("display.max_colwidth", None, "display.max_rows", None):
+            table = str(self.map(inert).to_html(index=False, border=0))
+        return table.replace("<td>", _CELL_OF_TEXT).replace("<th>", _CELL_OF_TEXT.replace("td", "th"))
+
+    def __repr__(self) -> str:
+        with pd.option_context("display.max_colwidth", 60, "display.max_columns", None, "display.max_rows", None):
+            return str(pd.DataFrame(self))
+
+
+_CELL_OF_TEXT = '<td style="text-align: left; vertical-align: top; white-space: normal">'
+
+
 def table_html(frame: pd.DataFrame) -> str:
     """
     Give the first and last rows of a frame as an HTML table.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
 import tempfile
 import threading
@@ -80,3 +81,17 @@ def answering() -> Callable[..., Session]:
         return jf.connect("https://service.example", token=token, transport=httpx.MockTransport(answer))
 
     return connect
+
+
+@pytest.fixture
+def no_hang() -> Iterator[None]:
+    """Let a pattern that backtracks for ever fail its test, and not hang the run."""
+
+    def stop(_number: int, _frame: object) -> None:
+        pytest.fail("the text was not read to its end", pytrace=False)
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import keyword
-import signal
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -14,9 +13,6 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.catalog import Function, Param
 from jupyter_funcs.fields import Field, Kind, Rule, listing_args, read_fields, unknown_codes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def function(*params: dict[str, Any]) -> Function:
@@ -471,20 +467,6 @@ HOSTILE = [
     "number of ", "must be given if a,", "is (", "if a b, 'x' is ", "options are a%+- ", "YYYY-MM-DD ", ". ", "a'a",
     "’", "default value", "(default)", "a (default) ", "if Symbol is absent, ",
 ]  # fmt: skip
-
-
-@pytest.fixture
-def no_hang() -> Iterator[None]:
-    """Let a pattern that backtracks for ever fail its test, and not hang the run."""
-
-    def stop(_number: int, _frame: object) -> None:
-        pytest.fail("the description was not read to its end", pytrace=False)
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(30)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.usefixtures("no_hang")

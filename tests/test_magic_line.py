@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +11,6 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.magic import read_body, read_value, split_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LINES: dict[str, list[str]] = {
     "": [],
@@ -227,20 +223,6 @@ def test_any_body_is_read_or_refused(body: str) -> None:
         assert isinstance(read_body(body, {}), dict)
     except ArgumentError as error:
         assert error.what  # noqa: PT017  # either outcome is right
-
-
-@pytest.fixture
-def no_hang() -> Iterator[None]:
-    """Let a pattern that backtracks for ever fail its test, and not hang the run."""
-
-    def stop(_number: int, _frame: object) -> None:
-        pytest.fail("the line was not read to its end", pytrace=False)
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(30)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.usefixtures("no_hang")

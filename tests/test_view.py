@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-from jupyter_funcs.view import shape_text, table_html
+from jupyter_funcs.view import Listing, shape_text, table_html
 
 
 def cells(frame: pd.DataFrame) -> list[list[str]]:
@@ -66,3 +66,15 @@ def test_an_empty_frame_says_so() -> None:
 def test_the_size_is_said_in_words(rows: int, text: str) -> None:
     """Rows and columns are counted, in the singular where there is one."""
     assert shape_text(pd.DataFrame({"a": range(rows)})) == text
+
+
+def test_a_listing_is_read_whole() -> None:
+    """A long text is shown to its end, at the left, as text; a part of a listing is a plain frame."""
+    listing = Listing({"help": ["x" * 300, "<b>bold</b>"], "name": ["a", "b"]})
+    shown = listing._repr_html_()
+    assert "x" * 300 in shown
+    assert "<b>" not in shown
+    assert "text-align: left" in shown
+    assert "name" in repr(listing)
+    assert type(listing[["name"]]) is pd.DataFrame
+    assert type(listing.head(1)) is pd.DataFrame
