@@ -10,7 +10,7 @@ import ipywidgets as w
 from jupyter_funcs import loop
 from jupyter_funcs.errors import FuncsError, NotFoundError
 from jupyter_funcs.fields import Kind, listing_args
-from jupyter_funcs.text import folded, listed
+from jupyter_funcs.text import folded, inert, listed
 from jupyter_funcs.view import note_html
 from jupyter_funcs.widgets import Control, Look, control
 
@@ -183,9 +183,10 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         made = self._controls[field.name]
         try:
             choices, missing = await self._function.choices(field, self._form.args)
-        except FuncsError as error:
+        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
             # Without the list the value can still be typed.
-            self._waiting[field.name] = f"The valid values could not be listed: {error.what}"
+            reason = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
+            self._waiting[field.name] = f"The valid values could not be listed: {inert(reason)}"
             self._place(replace(field, source=None))
             self._arrange()
         else:

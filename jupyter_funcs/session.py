@@ -270,11 +270,12 @@ async def _within(seconds: float, work: Coroutine[Any, Any, T], what: str) -> T:
 
 def _choices(frame: pd.DataFrame, field: Field) -> list[Choice]:
     """Give the value column (named like the parameter, else the first of text) with the next text column as labels."""
-    texts = [column for column in frame.columns if frame[column].dtype.kind in "OU" or frame[column].dtype == "string"]
-    own = [column for column in frame.columns if column.casefold() == field.name.casefold()]
-    values = (own or texts)[:1]
-    if not values:
+    texts = [column for column in frame.columns if frame[column].dtype == "string"]
+    own = [column for column in frame.columns if str(column).casefold() == field.name.casefold()]
+    column = next(iter(own or texts), None)
+    if column is None:
         return []
-    labels = [column for column in texts if column != values[0]][:1]
-    rows = frame[[*values, *labels]].dropna(subset=values).drop_duplicates(values[0])
-    return [Choice(*(str(cell) for cell in row)) for row in rows.fillna("").itertuples(index=False, name=None)]
+    rows = frame.dropna(subset=[column]).drop_duplicates(column)
+    label = next((text for text in texts if text != column), None)
+    labels = rows[label].fillna("") if label is not None else [""] * len(rows)
+    return [Choice(str(value), str(text)) for value, text in zip(rows[column], labels, strict=True)]

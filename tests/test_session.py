@@ -210,6 +210,39 @@ def test_choices_come_from_the_listing_functions(funcs: Session) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("reply", "choices"),
+    [
+        ([{"Year": 2024, "a": "x"}, {"Year": None, "a": "y"}, {"Year": 2025}], [("2024", "x"), ("2025", "")]),
+        ([{"Name": "A"}, {"Name": "A"}, {"Name": "B"}], [("A", ""), ("B", "")]),
+        ([{"n": 1, "Code": "A", "Text": "Alpha"}], [("A", "Alpha")]),
+        ([["A", 1], ["B", 2]], [("A", ""), ("B", "")]),
+        ([{"n": 1}], []),
+        ([], []),
+        ("plain text", [("plain text", "")]),
+    ],
+)
+def test_the_column_of_the_values_is_found(
+    answering: Callable[..., Session], reply: object, choices: list[tuple[str, str]]
+) -> None:
+    """The values are the column named like the parameter, else the first of text; the next of text is the label."""
+    from jupyter_funcs import loop
+
+    functions = [
+        {"name": "F", "params": [{"name": "Year", "description": "Use function 'List' to get list of years."}]},
+        {"name": "List"},
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json={"error": None, "body": reply})
+        return httpx.Response(200, json=functions)
+
+    function = answering(answer)["F"]
+    found, _ = loop.wait(loop.start(function.choices(function.fields[0], {})), 10)
+    assert [(choice.value, choice.label) for choice in found] == choices
+
+
 def test_probing_a_session_sends_nothing(answering: Callable[..., Session]) -> None:
     """What a front end, copy or pickle looks for never reaches the network, nor does a repr."""
 
