@@ -25,6 +25,7 @@ async def after(seconds: float) -> pd.DataFrame:
 
 def test_an_interrupt_cancels_the_run() -> None:
     """Ctrl-C while waiting raises KeyboardInterrupt at once, and the run is cancelled."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts it ignored
     job = Job("F", {}, after(30))
     threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
     started = time.monotonic()
@@ -32,6 +33,7 @@ def test_an_interrupt_cancels_the_run() -> None:
         job.result()
     assert time.monotonic() - started < 5  # not the 30 s of the run; the clock of a busy machine is not tested
     assert job.status == "cancelled"
+    signal.signal(signal.SIGINT, before)
 
 
 def test_there_is_one_loop_whoever_asks() -> None:
