@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from jupyter_funcs.callables import RemoteFunction
+    from jupyter_funcs.callables import Choice, RemoteFunction
     from jupyter_funcs.fields import Field
     from jupyter_funcs.forms import Form
 
@@ -63,6 +64,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._refused: dict[str, list[str]] = {}
         self._asked = False  # whether a run was, so that every error is shown
         self._taking = ""  # the field whose control is being read
+        self._showing: set[int] = set()  # the threads that change controls: that is no choice of a person
 
         for field in form.fields:
             if field.name in self._controls:  # a repeated name has one value, and so one control
@@ -86,8 +88,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def clear(self) -> None:
         """Clear every field."""
         self._form.clear()
-        for made in self._controls.values():  # also what was typed and not taken
-            made.show(None)
+        for field in self._form.fields:  # also what was typed and not taken
+            self._show(field, self._controls[field.name])
         self._asked, self._touched, self._refused = False, set(), {}
         self.show_notes()
 
@@ -131,12 +133,18 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _arrange(self) -> None:
         self.children = [part for name, made in self._controls.items() for part in (made.box, self._notes[name])]
 
-    def _show(self, field: Field, made: Control) -> None:
-        # As it would be sent where it is valid (True as the Yes of the options), else as it was set.
-        made.show(self._form.args.get(field.name, self._form[field.name]))
+    def _show(self, field: Field, made: Control, choices: Sequence[Choice] | None = None) -> None:
+        self._showing.add(threading.get_ident())
+        try:
+            if choices is not None:
+                made.offer(choices)
+            # As it would be sent where it is valid (True as the Yes of the options), else as it was set.
+            made.show(self._form.args.get(field.name, self._form[field.name]))
+        finally:
+            self._showing.discard(threading.get_ident())
 
     def _take(self, field: Field, made: Control) -> None:
-        if loop.on_loop():  # what a listing changes in a control is no choice of a person, and may be half done
+        if threading.get_ident() in self._showing:
             return
         value = made.read()
         if self._controls.get(field.name) is not made or value == self._form[field.name]:
@@ -192,7 +200,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         else:
             if self._controls.get(field.name) is not made:
                 return
-            made.offer(choices)
-            self._show(field, made)
+            self._show(field, made, choices)
             self._waiting[field.name] = f"Fill in {listed(missing, 'and')} to see the values." if missing else ""
         self.show_notes()

@@ -38,11 +38,6 @@ def start(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
     return asyncio.run_coroutine_threadsafe(coroutine, background_loop())
 
 
-def on_loop() -> bool:
-    """Say whether this code runs on the loop."""
-    return threading.current_thread().name == _THREAD
-
-
 def wait(future: Future[T], timeout: float | None = None) -> T:
     """
     Wait for a future of the loop, from any other thread; an interrupt cancels what is waited for.
@@ -61,7 +56,7 @@ def wait(future: Future[T], timeout: float | None = None) -> T:
     TimeoutError
         The time has passed; what is waited for goes on.
     """
-    if on_loop():
+    if threading.current_thread().name == _THREAD:
         raise RuntimeError("A run's own callbacks must not wait for a run; await the Job there instead.")
     try:
         return future.result(timeout)

@@ -268,3 +268,19 @@ def test_a_flag_is_shown_in_the_descriptions_spelling(
     box = FormBox(function, function.form(a=value), lambda: None, lambda callback: callback)
     assert box.children[0].value == shown
     box.close()
+
+
+def test_a_bad_value_from_code_is_kept(answering: Callable[..., Session]) -> None:
+    """A value that its control cannot show stays in the form, with its error beside the empty control."""
+    session = answering(listing({"name": "start_date"}, {"name": "flag", "description": "Yes/No"}))
+    box = open_box(session)
+    date, _, flag, _ = box.children
+    box._form["start_date"] = "2025-03-04"
+    box._form["flag"] = True
+    assert (date.value, flag.value) == (dt.date(2025, 3, 4), "Yes")
+    box._form["start_date"], box._form["flag"] = "2025-02-30", "maybe"
+    assert (date.value, flag.value) == (None, "")
+    assert box._form.values == {"start_date": "2025-02-30", "flag": "maybe"}
+    assert "no such day" in notes(box)
+    assert "maybe" in notes(box)
+    box.close()
