@@ -75,7 +75,9 @@ def demo(given: argparse.Namespace) -> None:
         raise ConfigError("JupyterLab is not installed.", "pip install 'jupyter-funcs[lab]'") from None
     # Containers run as root, and the server listens on this machine alone and asks for a token.
     as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    LabApp.launch_instance([str(folder / "quickstart.ipynb"), f"--ServerApp.root_dir={folder}", *as_root, *given.rest])
+    # By its address and not as a file to open, so that the address that the server prints leads there as well.
+    where = [f"--ServerApp.root_dir={folder}", "--LabApp.default_url=/lab/tree/quickstart.ipynb"]
+    LabApp.launch_instance([*where, *as_root, *given.rest])
 
 
 def copy_notebooks(folder: Path) -> None:
