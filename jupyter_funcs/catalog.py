@@ -253,9 +253,12 @@ def _entries(listing: object) -> list[Any]:
     if isinstance(listing, dict):
         held = [_array(value) for value in listing.values()]
         arrays = [array for array in held if array is not None]
-        functions = [array for array in arrays if any(_named(entry) for entry in array)] or arrays
-        if len(functions) == 1:
-            return functions[0]
+        # Other arrays may hold named things too, groups or assets; only functions have parameters.
+        named = [array for array in arrays if any(_named(entry) for entry in array)]
+        with_params = [array for array in named if any(isinstance(entry.get("params"), list) for entry in array)]
+        for functions in (arrays, named, with_params):
+            if len(functions) == 1:
+                return functions[0]
     raise ProtocolError(
         "The reply to the listing holds no list of functions.",
         "Check that the address is that of the function service.",
@@ -264,7 +267,10 @@ def _entries(listing: object) -> list[Any]:
 
 def _array(value: object) -> list[Any] | None:
     if isinstance(value, str) and value.lstrip().startswith("["):
-        value = wire.decode(value, what="listing")
+        try:
+            value = wire.decode(value, what="listing")
+        except ProtocolError:  # a text that only begins like an array
+            return None
     if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
         return value
     return None

@@ -270,7 +270,10 @@ def _one(field: Field, value: Any, spelt: Mapping[str, str]) -> str:
         raise ValueError(f"{field.name} holds half a character (a lone surrogate): {quote(text)}.")
     if not spelt:
         return text
-    if (folded_text := text.strip().casefold()) not in spelt:
+    folded_text = text.strip().casefold()
+    if folded_text not in spelt:  # True for a choice of Yes, No and Auto
+        folded_text = {"true": "yes", "false": "no"}.get(folded_text, folded_text)
+    if folded_text not in spelt:
         options = list(spelt.values())[::-1]
         hint = did_you_mean(text, options) or clip(f"Options are {listed(map(quote, options), 'and')}", 200) + "."
         raise ValueError(f"{field.name} has no option {quote(text)}. {hint}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from jupyter_funcs import loop
 from jupyter_funcs.callables import Choice, Options, RemoteFunction, request
-from jupyter_funcs.catalog import Catalog, parse_listing
+from jupyter_funcs.catalog import parse_listing
 from jupyter_funcs.errors import DeadlineError, FunctionError
 from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.text import listed, nearest
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import httpx
     import pandas as pd
 
-    from jupyter_funcs.catalog import Function
+    from jupyter_funcs.catalog import Catalog, Function
     from jupyter_funcs.config import Connection
     from jupyter_funcs.fields import Field
     from jupyter_funcs.forms import Args
@@ -75,7 +75,7 @@ class Session:
         """The functions; listed by the service on first use, within 20 s."""
         with self._lock:
             if self._catalog is None:
-                self._catalog = loop.wait(loop.start(self._wire.listing()))
+                self._catalog = self._list()
             return self._catalog
 
     @property
@@ -85,7 +85,7 @@ class Session:
 
     def refresh(self) -> Session:
         """List the functions again; give this session."""
-        listed_now = loop.wait(loop.start(self._wire.listing()))
+        listed_now = self._list()
         with self._lock:
             self._catalog = listed_now
             self._functions = {}
@@ -185,6 +185,16 @@ class Session:
 
         return Panel(self) if name is None else self[name].panel(**values)
 
+    def _list(self) -> Catalog:
+        # Read here and not on the loop, so that a warning names the line that asked.
+        catalog = parse_listing(loop.wait(loop.start(self._wire.listing())))
+        for code in unknown_codes(catalog):
+            warnings.warn(
+                f"{self.service}: parameters of type code {code}, not known here, are read from their descriptions.",
+                stacklevel=4,
+            )
+        return catalog
+
     def _bind(self, function: Function) -> RemoteFunction:
         # By identity, since two listed functions may be equal; the bound one keeps its function alive.
         bound = self._functions.get(id(function))
@@ -202,15 +212,9 @@ class _Wire:
         """Forget the valid values that were listed."""
         self._choices = {}
 
-    async def listing(self) -> Catalog:
-        """List the functions."""
-        reply = await _within(LIST_SECONDS, self.transport.post(LIST_PATH, {}), "The listing of the functions")
-        catalog = parse_listing(reply)
-        for code in unknown_codes(catalog):
-            warnings.warn(
-                f"Parameters of type code {code}, which is not known, are read from their descriptions.", stacklevel=2
-            )
-        return catalog
+    async def listing(self) -> bytes:
+        """Ask for the functions."""
+        return await _within(LIST_SECONDS, self.transport.post(LIST_PATH, {}), "The listing of the functions")
 
     async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame:
         """
@@ -276,6 +280,7 @@ def _choices(frame: pd.DataFrame, field: Field) -> list[Choice]:
     if column is None:
         return []
     rows = frame.dropna(subset=[column]).drop_duplicates(column)
-    label = next((text for text in texts if text != column), None)
+    behind = list(frame.columns)[list(frame.columns).index(column) + 1 :]
+    label = next((text for text in behind if text in texts), None)
     labels = rows[label].fillna("") if label is not None else [""] * len(rows)
     return [Choice(str(value), str(text)) for value, text in zip(rows[column], labels, strict=True)]

@@ -348,3 +348,18 @@ def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(monkeypatch: py
 def test_ten_thousand_equal_names_are_all_told_apart() -> None:
     """Numbering clashes does not start from one for each of them."""
     assert len(set(identifiers(["a"] * 10_000))) == 10_000
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [
+        {"functions": [{"name": "A", "params": []}], "message": "[1 function]"},
+        {"functions": [{"name": "A", "params": []}], "groups": [{"id": 1, "name": "G"}]},
+        {"groups": [{"id": 1}], "data": [{"name": "A"}]},
+        {"warnings": [], "data": [{"name": "A"}]},
+    ],
+)
+def test_what_stands_beside_the_functions_is_no_obstacle(listing: dict[str, object]) -> None:
+    """A text that begins like an array, groups and empty arrays are passed over where one array holds functions."""
+    catalog = parse_listing(json.dumps(listing).encode())
+    assert [function.name for function in catalog] == ["A"]

@@ -564,3 +564,11 @@ def test_reading_a_form_leaves_it_as_it_is(use: Callable[[Form], Any]) -> None:
     form = filled(StartDate=day, Dimensions=("Region",))
     use(form)
     assert vars(form)["values"] == {"PanelName": "Card", "Symbol": "BKQU", "StartDate": day, "Dimensions": ("Region",)}
+
+
+@pytest.mark.parametrize(("value", "sent"), [(True, "Yes"), (False, "No"), (np.True_, "Yes"), ("auto", "Auto")])
+def test_a_choice_with_yes_and_no_takes_true_and_false(value: object, sent: str) -> None:
+    """True and False go as the Yes and No of any options that hold them."""
+    function = Function(name="F", params=(Param(name="Mode", description="Options are 'Yes', 'No', 'Auto'."),))
+    (one,) = read_fields(function)
+    assert to_wire(one, value) == sent

@@ -217,6 +217,7 @@ def test_choices_come_from_the_listing_functions(funcs: Session) -> None:
         ([{"Name": "A"}, {"Name": "A"}, {"Name": "B"}], [("A", ""), ("B", "")]),
         ([{"n": 1, "Code": "A", "Text": "Alpha"}], [("A", "Alpha")]),
         ([["A", 1], ["B", 2]], [("A", ""), ("B", "")]),
+        ([{"Sector": "Retail", "Year": "2024", "Name": "Alpha"}], [("2024", "Alpha")]),
         ([{"n": 1}], []),
         ([], []),
         ("plain text", [("plain text", "")]),
@@ -335,10 +336,11 @@ def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session])
         warnings.simplefilter("always")
         session = answering(answer)
         function = session["F"]
-    assert sorted(str(warning.message).split(",")[0] for warning in caught) == [
-        "Parameters of type code 97",
-        "Parameters of type code 98",
+    assert [str(warning.message).split(",")[0] for warning in caught] == [
+        "service.example: parameters of type code 97",
+        "service.example: parameters of type code 98",
     ]
+    assert {warning.filename for warning in caught} == {__file__}
     assert function.function.model_extra == {"colour": "red"}
     frame = function(a="x", c=2)
     assert frame.attrs["funcs"]["args"] == {"a": "x", "c": "2"}

@@ -88,7 +88,7 @@ PROFILES = tuple(sorted((
     Profile("QSTX US EQUITY", "Questorame Games", _MEDIA, "Interactive Entertainment", _JUNE, ("Questorame", "Pawnlight", "Dragonelle Online"), "digital", 12000, 2180, 34),
     Profile("GLRX US EQUITY", "Glidarro Mobility", "Industrials", "Ride Sharing", _DECEMBER, ("Glidarro", "Glidarro Eats", "Scootelisk"), "meals", 31000, 2480, 32),
     # Two companies with one ticker in different regions: the ticker alone does not say which.
-    Profile("KORD LN EQUITY", "Kordelisse Fashions", _GOODS, "Apparel Retail", _JUNE, ("Kordelisse", "Maison Kordel", "Stitchmoor"), "gifts", 11000, 7200, 46),
+    Profile("KORD LN EQUITY", "Kordelisse Fashions", _GOODS, "Apparel Retail", _JUNE, ("Kordelisse", "Maison Ordrelle", "Stitchmoor"), "gifts", 11000, 7200, 46),
     Profile("KORD US EQUITY", "Kordrivet Auto Parts", _GOODS, "Automotive Retail", _SEPTEMBER, ("Kordrivet", "Wrenchalow"), "summer", 10500, 6900, 40),
 ), key=lambda profile: profile.symbol))
 # fmt: on

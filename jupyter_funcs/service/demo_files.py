@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .companies import Profile
     from .synthesis import Integers
 
-VERSION = 1
+VERSION = 2
 """To be raised with every change of the numbers or of the files, so that no older folder is taken for the new."""
 
 CARDS = "cards.parquet"

@@ -68,10 +68,10 @@ def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], referenc
     return {"Brand": [f"Brand {listed(foreign)} is not a brand of {symbol}. Its brands are {own}."]}
 
 
-def one_calendar(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
+def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
     """Require that the brands of a call share one fiscal calendar (SERVICE.md 3)."""
     brands = values.get("Brand")
-    if values.get("Symbol") or not brands:
+    if "Symbol" in given or not brands:
         return {}
     ends = {brand: reference.fiscal_year_end(reference.owner(brand)) for brand in brands}
     if len(set(ends.values())) == 1:

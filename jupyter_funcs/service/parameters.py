@@ -170,7 +170,7 @@ class Parameter:
         value
             The value; the default where nothing was sent.
         errors
-            What is wrong, a sentence each; the value counts only when there are none.
+            What is wrong, a sentence each; the value is then what is left of a list.
         """
         if is_absent(value):
             if self.required:

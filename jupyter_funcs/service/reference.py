@@ -95,10 +95,13 @@ class Reference:
     def symbol(self, text: str) -> str:
         """Give the symbol that a caller means: matched whole, else by an unambiguous ticker; raises `ValueError`."""
         symbols = [company.symbol for company in self.companies]
+        text = " ".join(text.split())
+        if whole := next((symbol for symbol in symbols if symbol.casefold() == text.casefold()), None):
+            return whole
         by_ticker = [symbol for symbol in symbols if symbol.split()[0].casefold() == text.casefold()]
         if len(by_ticker) > 1:
             raise ValueError(f"is the ticker of {listed(by_ticker)}; give one of these.")
-        return by_ticker[0] if by_ticker else _match(" ".join(text.split()), symbols)
+        return by_ticker[0] if by_ticker else _match(text, symbols)
 
     def owner(self, brand: str) -> str:
         """Give the symbol of the company that owns a brand."""

@@ -77,7 +77,7 @@ class Function:
             value, wrong = parameter.read(args.get(parameter.name), reference)
             if wrong:
                 errors[parameter.name] = wrong
-            else:
+            if not wrong or (parameter.many and value):  # of a list the good items count, for the rules to look at
                 values[parameter.name] = value
         names = [parameter.name for parameter in self.parameters]
         for unknown in [name for name in args if name not in names][:_MOST_UNKNOWN]:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from jupyter_funcs.service import companies
+from jupyter_funcs.service.reference import Company, Reference
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -365,6 +366,21 @@ def test_brands_of_different_calendars_are_refused_by_name(service: Wire) -> Non
     [(key, [text])] = service.errors("Get Panel FQ", PanelName=P, Brand=["Fennloft", "Mochandrel"]).items()
     assert key == "Brand"
     assert "'Fennloft' (Saturday nearest 31 January), 'Mochandrel' (September)" in text
+
+
+def test_every_wrong_brand_is_named_and_nothing_that_is_not_wrong(service: Wire) -> None:
+    [(_, texts)] = service.errors("Get Panel FQ", PanelName=P, Symbol=NVRA, Brand=["Steepandra", "Nope"]).items()
+    assert [any(f"'{name}'" in text for text in texts) for name in ("Steepandra", "Nope")] == [True, True]
+    # A symbol that is not known says nothing about the calendars of the brands beside it.
+    assert list(service.errors("Get Panel FQ", PanelName=P, Symbol="zzz", Brand=["Fennloft", "Mochandrel"])) == [
+        "Symbol"
+    ]
+
+
+def test_a_whole_symbol_comes_before_a_ticker() -> None:
+    listed = [Company(symbol, "A Co", "S", "I", "December") for symbol in ("A", "A US EQUITY", "B US EQUITY")]
+    reference = Reference([], listed, [], [], [], {})
+    assert [reference.symbol(text) for text in ("a", "A  us equity", "b")] == ["A", "A US EQUITY", "B US EQUITY"]
 
 
 @pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
