@@ -136,14 +136,20 @@ def load_ipython_extension(ip: InteractiveShell) -> None:
     """Add ``%funcs`` and ``%%funcs`` to a running IPython."""
     from jupyter_funcs.magic import FuncsMagics  # noqa: PLC0415  # see _ROOMS
 
-    ip.register_magics(FuncsMagics(ip))
+    magics = FuncsMagics(ip)
+    magics.replaced = {kind: table.get("funcs") for kind, table in ip.magics_manager.magics.items()}
+    ip.register_magics(magics)
 
 
 def unload_ipython_extension(ip: InteractiveShell) -> None:
-    """Take ``%funcs`` and ``%%funcs`` away again."""
-    for kind in ("line", "cell"):
-        ip.magics_manager.magics[kind].pop("funcs", None)
-    ip.magics_manager.registry.pop("FuncsMagics", None)
+    """Take ``%funcs`` and ``%%funcs`` away again, and put back what they replaced."""
+    magics = ip.magics_manager.registry.pop("FuncsMagics", None)
+    for kind, table in ip.magics_manager.magics.items():
+        before = getattr(magics, "replaced", {}).get(kind)
+        if before is None:
+            table.pop("funcs", None)
+        else:
+            table["funcs"] = before
 
 
 def __getattr__(name: str) -> Any:

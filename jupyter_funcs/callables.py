@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import inspect
+import numbers
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -62,9 +64,8 @@ class Options:
             if name not in known:
                 hint = did_you_mean(name, known) or f"Options are {listed(known, 'and')}."
                 raise ArgumentError(f"There is no option {quote(name)}.", hint)
-            if name in {"timeout", "max_bytes"} and not (
-                isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-            ):
+            is_number = not isinstance(value, bool) and isinstance(value, numbers.Real)
+            if name in {"timeout", "max_bytes"} and not (is_number and float(value) > 0):
                 raise ArgumentError(f"{name} takes a positive number, not {quote(value)}.")
         return replace(self, **options)
 
@@ -99,13 +100,13 @@ class RemoteFunction:
         What its form, its signature and its JSON Schema know of them; one a parameter, in the same order.
     """
 
-    def __init__(self, session: Session, function: Function, wire: Wire, options: Options | None = None) -> None:
+    def __init__(self, session: Session, function: Function, slug: str, wire: Wire) -> None:
         self.session = session
         self._wire = wire
         self.function = function
-        self.options = options or Options()
+        self.options = Options()
         self.name: str = function.name
-        self.slug: str = session.catalog.slug(function)
+        self.slug = slug
         self.params: tuple[Param, ...] = function.params
         self.fields: tuple[Field, ...] = read_fields(function)
         self.__name__ = self.slug
@@ -129,7 +130,11 @@ class RemoteFunction:
 
     def start(self, args: Args) -> Job:
         """Start a run with arguments that a form has checked."""
-        return Job(self.name, args, self._wire.run(self.name, args, self.options))
+        return Job(self.name, args, self._run(args))
+
+    async def _run(self, args: Args) -> pd.DataFrame:
+        # Through self, which holds the session: one that nobody else holds lives until its runs have ended.
+        return await self._wire.run(self.name, args, self.options)
 
     def form(self, /, *unnamed: Any, **values: Any) -> Form:
         """
@@ -162,7 +167,9 @@ class RemoteFunction:
         **options
             As in `Options`; they never mix with the function's own parameters.
         """
-        return RemoteFunction(self.session, self.function, self._wire, self.options.changed(**options))
+        other = copy.copy(self)
+        other.options = self.options.changed(**options)
+        return other
 
     def panel(self, /, **values: Any) -> Panel:
         """Give the widget, open at this function with first values for its form."""

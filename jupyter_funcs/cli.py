@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
 import tempfile
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, cast
 
 from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
-from jupyter_funcs.magic import NAME_AND_VALUE, read_value
+from jupyter_funcs.magic import NAME_AND_VALUE, Parser, read_value
 from jupyter_funcs.text import quote
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from jupyter_funcs.export import Format
     from jupyter_funcs.session import Session
 
 _FORMATS = ("table", "csv", "json", "parquet")
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise ArgumentError(f"jupyter funcs: {message}.", f"See {self.prog} --help.")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,9 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given, rest = _parser().parse_known_args(arguments)
         if rest and given.command is not demo:
-            raise ArgumentError(
-                f"jupyter funcs: there is no option {quote(' '.join(rest))}.", "See jupyter funcs --help."
-            )
+            _parser().error(f"there is no option {' '.join(rest)}")
         given.rest = rest
         given.command(given)
     except FuncsError as error:
@@ -147,8 +140,8 @@ def _session(given: argparse.Namespace) -> Session:
     return jupyter_funcs.connect(given.profile)
 
 
-def _parser() -> _Parser:
-    parser = _Parser(prog="jupyter funcs", description="A function catalog: list it, run it, or see it in the demo.")
+def _parser() -> Parser:
+    parser = Parser(prog="jupyter funcs", description="A function catalog: list it, run it, or see it in the demo.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     demo_parser = commands.add_parser(

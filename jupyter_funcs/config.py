@@ -7,7 +7,7 @@ import binascii
 import math
 import os
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit, urlunsplit
@@ -42,6 +42,8 @@ class Secret:
     __slots__ = ("_reveal",)
 
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise ConfigError(f"A token is text, not {type(text).__name__}.", "Give it as the service issued it.")
         # A line break at the end is what a file or a clipboard adds; quotes are what a shell or an editor does.
         clean = text.strip().strip("\ufeff'\"‘’“”").strip()
         if not clean:
@@ -102,6 +104,8 @@ class Connection:
         ``Authorization`` for a bearer token, ``X-Api-Key`` for an API key; one of the two is sent, never both.
     synthetic
         Whether the data are the embedded demo's, and so invented.
+    where
+        What `connect` is given to come here; empty for what the environment names, and for the demo.
     """
 
     name: str
@@ -109,6 +113,7 @@ class Connection:
     token: Callable[[], Secret]
     header: str = "Authorization"
     synthetic: bool = False
+    where: str = ""
 
 
 def resolve(
@@ -145,6 +150,9 @@ def resolve(
     given: str | Callable[[], str] | None = api_key if token is None else token
     header = "Authorization" if api_key is None else "X-Api-Key"
 
+    where = where or None
+    if where is not None and not isinstance(where, str):
+        raise ConfigError("What to connect to is given as text.", _WHERE)
     if where is None and given is None and (url := env.get("FUNCS_BASE_URL")):
         given, header = _from_environment(env)
         return _connection(url, given, header, "Set FUNCS_TOKEN or FUNCS_API_KEY.")
@@ -160,12 +168,7 @@ def resolve(
         own = env.get("FUNCS_BASE_URL")
         if given is None and own and _origin(where) == _origin(own):
             given, header = _from_environment(env)
-        return _connection(
-            where,
-            given,
-            header,
-            _UNPROVEN,
-        )
+        return replace(_connection(where, given, header, _UNPROVEN), where=_checked(where))
     return _from_profile(where, given, header, env)
 
 
@@ -194,10 +197,11 @@ def _from_profile(name: str, given: str | Callable[[], str] | None, header: str,
         if given is None and (variable := profile.get(key)):
             given, header = env.get(str(variable)), its_header
             if not given:
-                raise ConfigError(
-                    f"Profile {quote(name)} takes its token from {variable}, which is not set.", "Set it."
-                )
-    return _connection(profile["url"], given, header, "Give the profile token_env, or connect(…, token=…).", name)
+                # The name is not shown: a token may stand there by mistake.
+                what = f"The variable that profile {quote(name)} names in {key} is not set."
+                raise ConfigError(what, "Set it, or name the one that holds the token.")
+    hint = "Give the profile token_env, or connect(…, token=…)."
+    return replace(_connection(profile["url"], given, header, hint, name), where=name)
 
 
 def _profile(name: str, path: Path) -> dict[str, Any]:
@@ -239,6 +243,8 @@ def _connection(
     if isinstance(given, str):
         secret = Secret(given)
         source: Callable[[], Secret] = lambda: secret  # noqa: E731  # a closure hides it from vars()
+    elif not callable(given):
+        raise ConfigError("A token is given as text, or as a function that gives it.", _WHERE)
     else:
         asked = given
         source = lambda: Secret(asked())  # noqa: E731  # as above

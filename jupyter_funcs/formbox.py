@@ -58,6 +58,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._notes: dict[str, w.HTML] = {}
         self._fills: dict[str, Future[None]] = {}
         self._waiting: dict[str, str] = {}
+        self._typed: set[str] = set()  # the fields whose values could not be listed
         # Which fields each field's values are listed by, and the fields whose errors are shown.
         self._listed_by: dict[str, list[str]] = {}
         self._touched: set[str] = set()
@@ -147,7 +148,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if threading.get_ident() in self._showing:
             return
         value = made.read()
-        if self._controls.get(field.name) is not made or value == self._form[field.name]:
+        held = self._form[field.name]
+        # The type first: what code has set may be an array, which is equal to nothing as a whole.
+        if self._controls.get(field.name) is not made or (type(value) is type(held) and value == held):
             return
         self._taking = field.name
         try:
@@ -197,9 +200,15 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._waiting[field.name] = f"The valid values could not be listed: {inert(reason)}"
             self._place(replace(field, source=None))
             self._arrange()
+            self._typed.add(field.name)
         else:
             if self._controls.get(field.name) is not made:
                 return
+            if field.name in self._typed:
+                self._typed.discard(field.name)
+                self._place(field)
+                self._arrange()
+                made = self._controls[field.name]
             self._show(field, made, choices)
             self._waiting[field.name] = f"Fill in {listed(missing, 'and')} to see the values." if missing else ""
         self.show_notes()

@@ -16,7 +16,7 @@ from jupyter_funcs.fields import Field, Kind
 from jupyter_funcs.text import clip, did_you_mean, folded, listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 Args = dict[str, str | list[str]]
 """Arguments as the service takes them: strings, or arrays of strings for list parameters (SERVICE.md 1)."""
@@ -114,6 +114,14 @@ class Form:
             self.values[field.name] = value
         for watcher in self.watchers:
             watcher(field.name)
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether the function has a parameter of this name."""
+        return isinstance(name, str) and name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names of the parameters."""
+        return iter(self._by_name)
 
     def __delitem__(self, name: str) -> None:
         """Clear a value, so that it is not sent."""

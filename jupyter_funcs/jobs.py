@@ -78,8 +78,8 @@ class Job:
             return loop.wait(self.future, timeout)
         except concurrent.futures.CancelledError:
             pass
-        except TimeoutError:
-            if self.future.done():  # the run's own deadline, not this one
+        except TimeoutError as error:
+            if isinstance(error, DeadlineError):  # the run's own deadline, not this one
                 raise
             raise DeadlineError(
                 f"{self.function} has not ended after {timeout:g} s; it goes on.", "Wait again with result()."

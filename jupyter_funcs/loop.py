@@ -56,13 +56,19 @@ def wait(future: Future[T], timeout: float | None = None) -> T:
     TimeoutError
         The time has passed; what is waited for goes on.
     """
-    if threading.current_thread().name == _THREAD:
-        raise RuntimeError("A run's own callbacks must not wait for a run; await the Job there instead.")
+    if not future.done():
+        refuse_here()
     try:
         return future.result(timeout)
     except KeyboardInterrupt:
         future.cancel()
         raise
+
+
+def refuse_here() -> None:
+    """Raise a RuntimeError on the loop, which would wait for itself for ever."""
+    if threading.current_thread().name == _THREAD:
+        raise RuntimeError("A run's own callbacks must not wait for a run; await the Job there instead.")
 
 
 def _forget() -> None:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
 NAME_AND_VALUE = re.compile(r"(?P<name>[^=]+)=(?P<value>.*)", re.DOTALL)
 
+_SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
+ROTATE = "What is typed is kept in a history: set FUNCS_TOKEN. If you wrote a token here, have it replaced."
+
 # What a person writes, and the method that does it.
 _COMMANDS = {
     "find": "_find",
@@ -38,6 +41,7 @@ _COMMANDS = {
     "status": "_status",
     "refresh": "_refresh",
 }
+_WITHOUT_WORDS = {"result", "status", "refresh"}
 # The options that only some commands take.
 _TAKEN_BY = {"dry_run": {"call", "run"}, "timeout": {"call", "run", "panel", "result"}}
 
@@ -60,13 +64,19 @@ A value is text, 'quoted text', [a, b, c] or $variable.
 --help   this text"""
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors of ours, which repeat no value of an option that is unknown: it may be a token."""
+
     def error(self, message: str) -> NoReturn:
-        raise ArgumentError(f"%funcs: {message}.", "See %funcs --help.")
+        """Raise the message as an error of ours."""
+        if _SECRET_OPTION.search(message):
+            raise ConfigError("No option takes a token.", ROTATE)
+        said = re.sub(r"(?<![\w-])(--?[\w-]+)=\S*", r"\1", message)
+        raise ArgumentError(f"{self.prog}: {said}.", f"See {self.prog} --help.")
 
 
-def _parser() -> _Parser:
-    parser = _Parser(prog="%funcs", add_help=False, allow_abbrev=False)
+def _parser() -> Parser:
+    parser = Parser(prog="%funcs", add_help=False, allow_abbrev=False)
     parser.add_argument("words", nargs="*")
     parser.add_argument("-o", "--output")
     parser.add_argument("-q", "--quiet", action="store_true")
@@ -171,6 +181,7 @@ class FuncsMagics(Magics):
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
+        self.replaced: dict[str, Any] = {}  # what stood in their place before, by kind of magic
         self._session: Session | None = None
         self._panel_shown: Panel | None = None
 
@@ -195,6 +206,8 @@ class FuncsMagics(Magics):
         if command not in _COMMANDS:
             hint = did_you_mean(command, _COMMANDS) or f"Commands are {listed(_COMMANDS, 'and')}."
             raise ArgumentError(f"%funcs has no command {quote(command)}.", hint)
+        if rest and command in _WITHOUT_WORDS:
+            raise ArgumentError(f"%funcs {command} takes nothing more, not {quote(' '.join(rest))}.", "Leave it out.")
         if cell is not None and command not in {"call", "run", "panel"}:
             raise ArgumentError(f"%%funcs {command} takes no body.", f"Write %funcs {command}, with one %.")
         for option, takes in _TAKEN_BY.items():
@@ -248,10 +261,7 @@ class FuncsMagics(Magics):
 
     def _connect(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         if len(words) > 1 or any("=" in word and "://" not in word for word in words):
-            raise ConfigError(
-                "%funcs connect takes one profile or address, and no token.",
-                "A cell is kept in the history: set FUNCS_TOKEN. If you wrote a token here, have it replaced.",
-            )
+            raise ConfigError("%funcs connect takes one profile or address, and no token.", ROTATE)
         import jupyter_funcs  # noqa: PLC0415  # what connects is imported on first use
 
         self._session = jupyter_funcs.connect(*words)

@@ -309,13 +309,13 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         try:
             await self._watch(job, visit, number)
             error = job.error()
-            if number != self._run_number:
+            if visit.job is not job:  # superseded by another run of the same function
                 return
             if error is None:
                 frame = await job
                 visit.caption = f"{shape_text(frame)} · {job.elapsed:.2f} s"
                 visit.table = await asyncio.to_thread(table_html, frame)
-                self._set_old(visit, is_old=False)
+                self._set_old(visit, is_old=visit.form.args != job.args)
                 self._end(visit, "done", done_html(visit.caption, self.recipe))
             elif isinstance(error, ArgumentError):
                 self._refuse(visit, error)
@@ -375,7 +375,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._result.value = result_html(visit.table, visit.caption if visit.is_old else "")
 
     def _show_code(self, visit: _Visit) -> None:
-        where = "" if self._session.synthetic else repr(self._session.service)
+        where = repr(self._session.where) if self._session.where else ""
         call = visit.function.code(visit.form.args)
         self._code.value = code_html(f"import jupyter_funcs as jf\n\nfuncs = jf.connect({where})\ndf = {call}")
 

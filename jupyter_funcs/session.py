@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from jupyter_funcs import loop
 from jupyter_funcs.callables import Choice, Options, RemoteFunction, request
 from jupyter_funcs.catalog import parse_listing
-from jupyter_funcs.errors import DeadlineError, FunctionError
+from jupyter_funcs.errors import DeadlineError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.text import listed, nearest
-from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Transport
+from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -66,6 +66,11 @@ class Session:
         return self._wire.transport.connection.name
 
     @property
+    def where(self) -> str:
+        """What `connect` is given to come back here; empty for what is configured, and for the demo."""
+        return self._wire.transport.connection.where
+
+    @property
     def synthetic(self) -> bool:
         """Whether the data are the embedded demo's, and so invented."""
         return self._wire.transport.connection.synthetic
@@ -73,6 +78,9 @@ class Session:
     @property
     def catalog(self) -> Catalog:
         """The functions; listed by the service on first use, within 20 s."""
+        if self._catalog is not None:
+            return self._catalog
+        loop.refuse_here()  # before the lock: who holds it waits for the loop
         with self._lock:
             if self._catalog is None:
                 self._catalog = self._list()
@@ -127,19 +135,22 @@ class Session:
         NotFoundError
             There is none; says which names are near.
         """
-        return self._bind(self.catalog.get(name))
+        catalog = self.catalog
+        return self._bind(catalog, catalog.get(name))
 
     def __getattr__(self, name: str) -> RemoteFunction:
         """Give a function by its slug."""
         # What a front end or pickle probes for must not reach the network; no function has such a slug.
-        if name.startswith("_"):
+        # What the class has can only come here when it raised an AttributeError itself.
+        if name.startswith("_") or hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        slugs = self.catalog.slugs
+        catalog = self.catalog
+        slugs = catalog.slugs
         if name not in slugs:
             close = nearest(name, slugs)
             hint = f" Did you mean {listed(close)}?" if close else ""
             raise AttributeError(f"There is no function {name!r} in your catalog.{hint}")
-        return self._bind(self.catalog.functions[slugs.index(name)])
+        return self._bind(catalog, catalog.functions[slugs.index(name)])
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be pickled or copied: a session holds a connection and a token."""
@@ -154,7 +165,15 @@ class Session:
 
     def __iter__(self) -> Iterator[RemoteFunction]:
         """Go through the functions in their order."""
-        return (self._bind(function) for function in self.catalog)
+        catalog = self.catalog
+        return (self._bind(catalog, function) for function in catalog)
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether a wire name, an id or a slug names a function."""
+        try:
+            return isinstance(name, (str, int)) and bool(self.catalog.get(name))
+        except NotFoundError:
+            return False
 
     def __len__(self) -> int:
         """Give the number of functions."""
@@ -187,7 +206,7 @@ class Session:
 
     def _list(self) -> Catalog:
         # Read here and not on the loop, so that a warning names the line that asked.
-        catalog = parse_listing(loop.wait(loop.start(self._wire.listing())))
+        catalog = loop.wait(loop.start(self._wire.listing())).read(parse_listing)
         for code in unknown_codes(catalog):
             warnings.warn(
                 f"{self.service}: parameters of type code {code}, not known here, are read from their descriptions.",
@@ -195,10 +214,13 @@ class Session:
             )
         return catalog
 
-    def _bind(self, function: Function) -> RemoteFunction:
+    def _bind(self, catalog: Catalog, function: Function) -> RemoteFunction:
         # By identity, since two listed functions may be equal; the bound one keeps its function alive.
         bound = self._functions.get(id(function))
-        return bound or self._functions.setdefault(id(function), RemoteFunction(self, function, self._wire))
+        if bound is None:
+            made = RemoteFunction(self, function, catalog.slug(function), self._wire)
+            bound = self._functions.setdefault(id(function), made)
+        return bound
 
 
 class _Wire:
@@ -212,7 +234,7 @@ class _Wire:
         """Forget the valid values that were listed."""
         self._choices = {}
 
-    async def listing(self) -> bytes:
+    async def listing(self) -> Reply:
         """Ask for the functions."""
         return await _within(LIST_SECONDS, self.transport.post(LIST_PATH, {}), "The listing of the functions")
 
@@ -248,11 +270,7 @@ class _Wire:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
         reply = await self.transport.post(RUN_PATH, request(function, args), max_bytes=options.max_bytes)
-        try:
-            return await asyncio.to_thread(to_frame, reply, schema=options.schema)
-        except FunctionError as error:
-            said = self.transport.redact(error.what), self.transport.redact(error.hint)
-        raise FunctionError(*said)
+        return await asyncio.to_thread(reply.read, lambda data: to_frame(data, schema=options.schema))
 
 
 def _close(transport: Transport) -> None:

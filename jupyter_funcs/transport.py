@@ -13,7 +13,7 @@ import re
 import ssl
 import time
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.config import Connection, Secret
 
+T = TypeVar("T")
+
 LIST_PATH = "/api/function/ListUserFunctions"
 RUN_PATH = "/api/function/runFunction"
 
@@ -51,6 +53,33 @@ _CHECK_ADDRESS = "Check the address of the service."
 
 # Connecting, waiting for a free connection and writing have bounds of their own, in seconds; reading has the deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
+
+
+class Reply(NamedTuple):
+    """The bytes of a reply, and the token that was sent for them, which no error may repeat."""
+
+    data: bytes
+    secret: Secret
+
+    def read(self, reader: Callable[[bytes], T]) -> T:
+        """
+        Give what `reader` makes of the bytes.
+
+        Raises
+        ------
+        FuncsError
+            What the reader raises, without the token.
+        """
+        try:
+            return reader(self.data)
+        except FuncsError as error:
+            failed = type(error)(_redact(error.what, self.secret), _redact(error.hint, self.secret))
+        # Out here, so that the error of the reader, which holds what it read, is not chained. A message quotes parts of
+        # the reply, and so perhaps of the token: it is made anew of a reply that holds none.
+        clean = _redact(self.data.decode("utf-8", "surrogateescape"), self.secret).encode("utf-8", "surrogateescape")
+        if clean != self.data:
+            reader(clean)
+        raise failed
 
 
 class Transport:
@@ -73,7 +102,7 @@ class Transport:
         self._client: httpx.AsyncClient | None = None
         self._pid = os.getpid()
 
-    async def post(self, path: str, payload: object, *, max_bytes: int = MAX_BYTES) -> bytes:
+    async def post(self, path: str, payload: object, *, max_bytes: int = MAX_BYTES) -> Reply:
         """
         Send `payload` as JSON and give the whole reply, which is never cut short.
 
@@ -91,21 +120,17 @@ class Transport:
         FuncsError
             Every failure of the network, the service or the reply, as the class that FAULTS names for it.
         """
-        secret = self._secret()
+        secret = await self._secret()
         reply = await self._exchange(path, payload, secret, max_bytes)
         if isinstance(reply, AuthenticationError):
-            renewed = self._secret()
+            renewed = await self._secret()
             if renewed.reveal() == secret.reveal():
                 raise reply
             secret = renewed
             reply = await self._exchange(path, payload, secret, max_bytes)
         if isinstance(reply, FuncsError):
             raise reply
-        return reply
-
-    def redact(self, text: str) -> str:
-        """Give a text of the service's without the token that it may repeat."""
-        return _redact(text, self.connection.token())
+        return Reply(reply, secret)
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -113,15 +138,30 @@ class Transport:
         if client is not None:
             await client.aclose()
 
-    def _secret(self) -> Secret:
-        secret = self.connection.token()
+    async def _secret(self) -> Secret:
+        # In a thread: a source of the user's own may ask a person, a keyring or another service.
+        failed = ""
+        try:
+            secret = await asyncio.to_thread(self.connection.token)
+        except FuncsError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a user's own source raises
+            failed = type(error).__name__
+        if failed:  # raised here and without the text: the error of a source may hold the token
+            raise AuthenticationError(f"The source of the token failed ({failed}).", "Call it by itself to see why.")
         if secret.expires_at <= time.time():
             raise AuthenticationError(f"The token for {self.connection.name} has expired.", _NEW_TOKEN)
         return secret
 
     def _open_client(self) -> httpx.AsyncClient:
         if self._client is None or self._pid != os.getpid():  # a forked child must not share its parent's sockets
-            self._client = httpx.AsyncClient(transport=self._transport, timeout=_TIMEOUT, follow_redirects=False)
+            try:
+                self._client = httpx.AsyncClient(transport=self._transport, timeout=_TIMEOUT, follow_redirects=False)
+            except (ImportError, ValueError, OSError, httpx.InvalidURL):
+                raise ConfigError(
+                    "The environment's settings for proxies or certificates cannot be used.",
+                    "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and SSL_CERT_FILE.",
+                ) from None
             self._pid = os.getpid()
         return self._client
 
@@ -143,8 +183,10 @@ class Transport:
             return error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
             return _translate(error, self.connection)
-        except OSError as error:  # a transport of the user's own, which need not speak httpx's errors
-            return ServiceConnectionError(f"{self.connection.name} cannot be reached: {error.strerror or error}.")
+        except Exception as error:  # noqa: BLE001  # a transport of the user's own need not speak httpx's errors
+            return ServiceConnectionError(
+                f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.", "Try again."
+            )
 
 
 class _Auth(httpx.Auth):
@@ -208,7 +250,9 @@ def _judge(response: httpx.Response, body: bytes, path: str, secret: Secret) -> 
     if status == HTTPStatus.NOT_FOUND:
         # An address that does not exist answers in plain text or HTML; a function that does not, in the service's JSON.
         if path == RUN_PATH and body.lstrip()[:1] == b"{":
-            raise NotFoundError(text or "The service knows no such function.", "List yours with `%funcs refresh`.")
+            raise NotFoundError(
+                text or "The service knows no such function.", "List yours with %funcs find, after %funcs refresh."
+            )
         raise ConfigError(f"There is no function service at {_where(response)} (404).", _CHECK_ADDRESS)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
         raise ArgumentError(text or "The service refuses the arguments (422).", errors=_by_argument(body, secret))

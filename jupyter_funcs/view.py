@@ -35,12 +35,15 @@ class Listing(pd.DataFrame):
 
     def _repr_html_(self) -> str:
         with pd.option_context("display.max_colwidth", None, "display.max_rows", None):
-            table = str(self.map(inert).to_html(index=False, border=0))
+            table = str(self._inert().to_html(index=False, border=0))
         return table.replace("<td>", _CELL_OF_TEXT).replace("<th>", _CELL_OF_TEXT.replace("td", "th"))
 
     def __repr__(self) -> str:
         with pd.option_context("display.max_colwidth", 60, "display.max_columns", None, "display.max_rows", None):
-            return str(pd.DataFrame(self))
+            return str(self._inert())
+
+    def _inert(self) -> pd.DataFrame:
+        return pd.DataFrame(self).map(lambda value: inert(str(value)))
 
 
 _CELL_OF_TEXT = '<td style="text-align: left; vertical-align: top; white-space: normal">'

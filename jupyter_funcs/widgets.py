@@ -160,7 +160,7 @@ def _date(field: Field, look: Look) -> Control:
 
     def show(value: Any) -> None:
         try:
-            box.value = dt.date.fromisoformat(str(value)[:10])
+            box.value = dt.date.fromisoformat(str(value))
         except ValueError:
             box.value = None
 
@@ -189,7 +189,8 @@ def _choice(field: Field, look: Look) -> Control:
         box.value = known.get(text.casefold(), text)
 
     def offer(choices: Sequence[Choice]) -> None:
-        box.options = [first, *((_spelled(choice), choice.value) for choice in choices)]
+        # So many cannot be looked through, and would be a load for the browser.
+        box.options = [first, *((_spelled(choice), choice.value) for choice in choices[:_MOST_OPTIONS])]
 
     return Control(box, _watching(box), lambda: box.value or None, show, offer)
 

@@ -63,10 +63,11 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
         (["call", "get_panels", "x"], "'x' is no argument"),
         (["call", "get_panels", "a=1", "a=2"], "a is given twice"),
         (["call", "get_panels", "a=$HOME"], "no parameter 'a'"),
-        (["call", "get_panels", "--nope"], "no option '--nope'"),
+        (["call", "get_panels", "--nope"], "no option --nope"),
         (["call", "get_panels", "--format", "xlsx"], "invalid choice"),
         (["call", "get_panels", "--timeout", "0"], "positive"),
         (["call", "get_panels", "-o", "/no/such/folder/x.csv"], "/no/such/folder"),
+        (["list", "--token=SECRET"], "No option takes a token"),
         (["list", "--profile", "nowhere"], "no profile 'nowhere'"),
     ],
 )
@@ -77,6 +78,7 @@ def test_bad_input_is_one_error_and_status_1(
     assert main(arguments) == 1
     out, err = capsys.readouterr()
     assert said in err
+    assert "SECRET" not in err
     assert 1 <= len(err.strip().splitlines()) <= 3
     assert not out
 

@@ -172,6 +172,9 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ("%funcs call get_panel_daily PanelName = x", jf.ArgumentError, "without spaces"),
         ("%funcs call get_panel_daily Symbol=a Symbol=b", jf.ArgumentError, "Symbol is given twice"),
         ("%funcs find x --dry-run", jf.ArgumentError, "takes no --dry-run"),
+        ("%funcs connect https://x.example --token=SECRET", jf.ConfigError, "have it replaced"),
+        ("%funcs find --colour=SECRET", jf.ArgumentError, "--colour"),
+        ("%funcs refresh now", jf.ArgumentError, "takes nothing more"),
         ("%funcs connect nowhere", jf.ConfigError, "no profile 'nowhere'"),
         ("%%funcs find x\nbody", jf.ArgumentError, "takes no body"),
         ("%%funcs call get_panels\nno colon", jf.ArgumentError, "Line 2"),
@@ -186,6 +189,7 @@ def test_bad_lines_say_what_to_do(
         run(cell)
     shown = "".join(capsys.readouterr())
     assert "Traceback" not in shown
+    assert "SECRET" not in shown
     assert 1 <= len(shown.strip().splitlines()) <= 3
     assert len(run("%funcs find")) == 7
 
@@ -208,4 +212,16 @@ def test_loading_twice_and_unloading_leaves_what_was_there(shell: InteractiveShe
     for kind in ("line", "cell"):
         assert "funcs" not in shell.magics_manager.magics[kind]
     assert set(shell.user_ns) == before
+    shell.run_line_magic("load_ext", "jupyter_funcs")
+
+
+def test_unloading_puts_back_what_was_there(shell: InteractiveShell) -> None:
+    """A %funcs of the user's own is there again after the extension is unloaded."""
+    shell.run_line_magic("unload_ext", "jupyter_funcs")
+    shell.register_magic_function(lambda line: f"mine: {line}", "line", "funcs")
+    shell.run_line_magic("load_ext", "jupyter_funcs")
+    assert len(shell.run_line_magic("funcs", "find")) == 7
+    shell.run_line_magic("unload_ext", "jupyter_funcs")
+    assert shell.run_line_magic("funcs", "find") == "mine: find"
+    shell.magics_manager.magics["line"].pop("funcs")
     shell.run_line_magic("load_ext", "jupyter_funcs")

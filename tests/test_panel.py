@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -118,6 +119,45 @@ def test_cancel_and_run_again() -> None:
     assert len(panel.result(60)) == 2
     assert 'data-state="done" data-run="3"' in state(panel)
     panel.close()
+
+
+def test_a_run_that_another_function_superseded_is_said_to_be_cancelled() -> None:
+    """The run of a function ends when another is run; coming back, the panel does not say that it runs."""
+    panel = slow(0.5).panel("Get Panels")
+    panel.run()
+    panel.choose("Get Universe")
+    panel.run()
+    assert len(panel.result(60)) == 24
+    panel.choose("Get Panels")
+    wait_until(lambda: 'data-state="cancelled"' in state(panel))
+    panel.close()
+
+
+def test_a_form_that_changes_during_its_run_makes_the_result_old(answering: Callable[..., Session]) -> None:
+    """A result of other values than the form's is marked so, however they came to differ."""
+    go = threading.Event()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json=[{"a": 1}]) if go.wait(10) else httpx.Response(500)
+        return httpx.Response(200, json=[{"name": "F", "params": [{"name": "a"}]}])
+
+    session = jf.connect("https://service.example", token="t", transport=Threaded(answer))
+    panel = session.panel("F", a="x")
+    panel.run()
+    panel.form["a"] = "y"
+    go.set()
+    panel.result(10)
+    assert "jf-old" in panel._result.value
+    assert "connect(&#x27;https://service.example&#x27;)" in panel._code.value
+    panel.close()
+
+
+class Threaded(httpx.BaseTransport):
+    """A transport that answers in a thread, as a function of the test's says."""
+
+    def __init__(self, answer: Callable[[httpx.Request], httpx.Response]) -> None:
+        self.handle_request = answer
 
 
 def test_a_failed_run_keeps_the_result_before(answering: Callable[..., Session]) -> None:

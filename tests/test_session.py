@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import inspect
+import itertools
 import json
 import pickle
 import threading
 import time
+import traceback
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +21,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL
+from tests.conftest import PANEL, SYMBOL, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -344,6 +347,111 @@ def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session])
     assert function.function.model_extra == {"colour": "red"}
     frame = function(a="x", c=2)
     assert frame.attrs["funcs"]["args"] == {"a": "x", "c": "2"}
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        (lambda: None, jf.ConfigError),
+        (lambda: b"SECRET-bytes", jf.ConfigError),
+        (lambda: 1 / 0, jf.AuthenticationError),
+        (lambda: {}["SECRET-key"], jf.AuthenticationError),
+        (lambda: (_ for _ in ()).throw(AttributeError("SECRET-attribute")), jf.AuthenticationError),
+    ],
+)
+def test_a_source_of_tokens_that_fails_is_said(
+    answering: Callable[..., Session], source: Callable[[], Any], error: type[jf.FuncsError]
+) -> None:
+    """Whatever a source raises or gives is an error of ours without its text, and it is asked once."""
+    asked = []
+
+    def counted() -> Any:
+        asked.append(1)
+        return source()
+
+    session = answering(lambda _: httpx.Response(200, json=[]), token=counted)
+    with pytest.raises(error) as caught:
+        _ = session.names
+    assert len(asked) == 1
+    assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("token", [b"SECRET", ["SECRET"], 5])
+def test_a_token_of_another_type_is_refused(token: Any) -> None:
+    """A token that is no text and no function is a ConfigError that does not show it."""
+    with pytest.raises(jf.ConfigError) as caught:
+        jf.connect("https://service.example", token=token)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_a_slow_source_of_tokens_holds_up_nobody_else(answering: Callable[..., Session]) -> None:
+    """While one session waits for its token another one runs, and the deadline holds for the wait."""
+    release = threading.Event()
+
+    def slow() -> str:
+        release.wait(20)
+        return "a-token"
+
+    listing = [{"name": "F"}]
+    waiting = answering(lambda _: httpx.Response(200, json=listing), token=slow)
+    job = threading.Thread(target=lambda: waiting.names)
+    job.start()
+    assert answering(lambda _: httpx.Response(200, json=listing)).names == ["F"]
+    assert job.is_alive()
+    release.set()
+    job.join(10)
+
+
+def test_no_error_of_a_reply_repeats_the_token(answering: Callable[..., Session]) -> None:
+    """A reply that repeats the token it was asked with shows none of it, though each request has a new token."""
+    tokens = (f"ROTATING-TOKEN-{number:04d}" for number in itertools.count())
+    bodies = iter(
+        [
+            '{"error": "bad %s", "body": null}',
+            '[{"a": 1}] %s',
+            '{"schema": {"a": {"type": "int64"}}, "data": [{"a": "%s"}]}',
+        ]
+    )
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json=[{"name": "F"}])
+        return httpx.Response(200, text=next(bodies) % request.headers["authorization"])
+
+    function = answering(answer, token=lambda: next(tokens))["F"]
+    for _ in range(3):
+        with pytest.raises(jf.FuncsError) as caught:
+            function()
+        assert "ROTATING" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_function_outlives_a_refresh(answering: Callable[..., Session]) -> None:
+    """A function that was bound before a refresh takes options and runs after it; membership goes by any name."""
+    session = answering(lambda _: httpx.Response(200, json=[{"name": "Get A"}]))
+    function = session["Get A"]
+    each = iter(session)
+    session.refresh()
+    assert function.with_options(timeout=3).slug == "get_a"
+    assert [one.name for one in each] == ["Get A"]
+    assert "Get A" in session
+    assert "get_a" in session
+    assert "B" not in session
+
+
+def test_a_run_keeps_its_session_alive(service_url: str) -> None:
+    """A session that nobody holds but its run is not closed below it."""
+    inner = embedded()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["path"].endswith("runFunction"):
+            await asyncio.sleep(0.7)
+        await inner.app(scope, receive, send)
+
+    with serving(app) as url:
+        job = jf.connect(url, token=inner.token)["Get Panels"].submit()
+        time.sleep(0.3)
+        gc.collect()
+        assert len(job.result(30)) == 2
 
 
 def test_refresh_lists_again(answering: Callable[..., Session]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import ipywidgets as w
+import numpy as np
 import pytest
 from ipywidgets.widgets.widget import _instances
 
@@ -283,4 +284,35 @@ def test_a_bad_value_from_code_is_kept(answering: Callable[..., Session]) -> Non
     assert box._form.values == {"start_date": "2025-02-30", "flag": "maybe"}
     assert "no such day" in notes(box)
     assert "maybe" in notes(box)
+    box.close()
+
+
+def test_a_list_of_another_type_can_be_changed(answering: Callable[..., Session]) -> None:
+    """An array that code has set is shown, and a click changes it."""
+    function = answering(listing({"name": "a", "type": 4, "description": "Options are 'x', 'y'."}))["F"]
+    box = FormBox(function, function.form(a=np.array(["x"])), lambda: None, lambda callback: callback)
+    box.children[0].children[2].value = True
+    assert box._form.args == {"a": ["x", "y"]}
+    box.close()
+
+
+def test_a_listing_that_works_again_gives_its_list(answering: Callable[..., Session]) -> None:
+    """A field whose values could not be listed has its list again once they can be."""
+    functions = [
+        {"name": "F", "params": [{"name": "PanelName", "type": 8}, {"name": "Which"}]},
+        {"name": "Get Panels", "params": [{"name": "Which", "required": True}]},
+    ]
+    broken = True
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(500) if broken else httpx.Response(200, json=[{"PanelName": "Demo"}])
+        return httpx.Response(200, json=functions)
+
+    box = open_box(answering(answer))
+    box._form["Which"] = "a"
+    wait_until(lambda: "could not be listed" in notes(box))
+    broken = False
+    box._form["Which"] = "b"
+    wait_until(lambda: isinstance(box.children[0], w.Dropdown) and len(box.children[0].options) == 2)
     box.close()
