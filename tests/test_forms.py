@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from jupyter_funcs.catalog import Function, Param
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind, Rule, read_fields
-from jupyter_funcs.forms import Form, to_wire
+from jupyter_funcs.forms import Form
+from jupyter_funcs.values import to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
