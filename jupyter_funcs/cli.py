@@ -58,7 +58,7 @@ def demo(given: argparse.Namespace) -> None:
     """Open JupyterLab on a copy of the notebooks, so that what is installed or cloned stays as it is."""
     if given.dir is None:
         folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-"))
-        print(f"The notebooks are a copy in {folder}; with --dir DIR your changes go where you like.")  # noqa: T201  # a command speaks
+        print(f"The notebooks are a copy in {folder}; with --dir DIR your changes go where you like.")  # noqa: T201
     else:
         folder = given.dir.expanduser()
     copy_notebooks(folder)

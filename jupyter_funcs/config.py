@@ -104,8 +104,6 @@ class Connection:
         ``Authorization`` for a bearer token, ``X-Api-Key`` for an API key; one of the two is sent, never both.
     synthetic
         Whether the data are the embedded demo's, and so invented.
-    asks
-        Whether `token` asks a function of the user's own, which may take its time.
     where
         What `connect` is given to come here; empty for what the environment names, and for the demo.
     """
@@ -115,7 +113,6 @@ class Connection:
     token: Callable[[], Secret]
     header: str = "Authorization"
     synthetic: bool = False
-    asks: bool = False
     where: str = ""
 
 
@@ -251,7 +248,7 @@ def _connection(
     else:
         asked = given
         source = lambda: Secret(asked())  # noqa: E731  # as above
-    return Connection(name or base_url.partition("://")[2], base_url, source, header, asks=callable(given))
+    return Connection(name or base_url.partition("://")[2], base_url, source, header)
 
 
 def _checked(url: str) -> str:

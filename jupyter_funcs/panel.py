@@ -171,7 +171,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._run_number += 1
         visit.refusal = None
         visit.job = self._job = visit.function.start(args)
-        visit.shown = loop.start(self._follow(visit.job, visit))
+        visit.shown = loop.start(self._follow(visit.job, visit, self._run_number))
         return visit.job
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
@@ -217,10 +217,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.layout.close()
         super().close()
 
-    async def _follow(self, job: Job, visit: _Visit) -> None:
+    async def _follow(self, job: Job, visit: _Visit, number: int) -> None:
         """Show how a run goes and ends; on the background loop, which does all writes of a run."""
         try:
-            await self._watch(job, visit)
+            await self._watch(job, visit, number)
             error = job.error()
             if visit.job is not job:  # superseded by another run of the same function
                 return
@@ -240,17 +240,17 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
             self._end(visit, "failed", bad_html([_bug(error)]))
 
-    async def _watch(self, job: Job, visit: _Visit) -> None:
+    async def _watch(self, job: Job, visit: _Visit, number: int) -> None:
         ended = asyncio.wrap_future(job.future)
         self._run_button.disabled, self._cancel_button.disabled = True, False
         try:
             while not ended.done():
-                if job is self._job:  # else another run was started, whose buttons and status these are now
+                if number == self._run_number:
                     self._end(visit, "running", f"Running… {job.elapsed:.0f} s")
                 await asyncio.wait([ended], timeout=_TICK_SECONDS)
             _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
         finally:
-            if job is self._job:
+            if number == self._run_number:
                 self._run_button.disabled, self._cancel_button.disabled = False, True
 
     def _on_change(self) -> None:
@@ -268,6 +268,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _on_clear(self) -> None:
         if self._box is not None and self._visit is not None:
             self._box.clear()
+            self._show_code(self._visit)
+            self._set_old(self._visit)
             self._end(self._visit, "idle", "")
 
     def _refuse(self, visit: _Visit, error: ArgumentError) -> None:

@@ -139,11 +139,10 @@ class Transport:
             await client.aclose()
 
     async def _secret(self) -> Secret:
+        # In a thread: a source of the user's own may ask a person, a keyring or another service.
         failed = ""
         try:
-            # In a thread where it may ask a person, a keyring or another service.
-            ask = self.connection.token
-            secret = await asyncio.to_thread(ask) if self.connection.asks else ask()
+            secret = await asyncio.to_thread(self.connection.token)
         except FuncsError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a user's own source raises

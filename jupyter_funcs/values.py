@@ -176,7 +176,7 @@ def _stands_for_none(value: Any) -> bool:
     if isinstance(value, Decimal):
         return value.is_nan()  # a signalling NaN refuses to be compared
     # NaT is a datetime, NaN a number, and neither equals itself; pd.NA refuses to be compared.
-    return type(value).__name__ == "NAType" or (not isinstance(value, str) and bool(value != value))  # noqa: PLR0124  # NaN
+    return type(value).__name__ == "NAType" or (not isinstance(value, str) and bool(value != value))  # noqa: PLR0124
 
 
 def _is_midnight(value: dt.datetime) -> bool:

@@ -9,7 +9,7 @@ Docstrings and help texts are what analysts read in the listing and in its forms
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - with the annotations below, read when a function is published
-from datetime import date  # noqa: TC003 - as above
+from datetime import date  # noqa: TC003
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from . import companies
