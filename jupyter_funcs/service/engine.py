@@ -8,7 +8,7 @@ Functions are written against unbound ibis tables, so that only this room knows 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
     import duckdb
     import ibis.expr.types as ir
+    import pyarrow as pa
     from ibis.backends.duckdb import Backend
 
+    from .prepared import Query
     from .reference import Reference
+
+_Rows = TypeVar("_Rows")
 
 CARDS = {
     "panel": "string",
@@ -41,7 +45,73 @@ class CallCancelledError(Exception):
     """Nobody waits for the call any more."""
 
 
-class Engine:
+class MemoryLimitError(Exception):
+    """A query needed more memory than the engine may take; the engine goes on serving."""
+
+
+class Call(Protocol):
+    """One call of a function: what it may read, and whether somebody still waits for it."""
+
+    @property
+    def reference(self) -> Reference:
+        """The reference data."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for it any more."""
+
+    def table(self, name: str) -> ir.Table:
+        """Give a table to build an expression on; what it stands for is ready when this returns."""
+
+    def fetch(self, result: ir.Table | Query) -> list[dict[str, Any]]:
+        """
+        Execute an expression or a query and give its rows.
+
+        Raises
+        ------
+        CallCancelledError
+            Nobody waits any more.
+        MemoryLimitError
+            It needs more memory than the engine may take.
+        """
+
+    def arrow(self, result: ir.Table | Query) -> pa.Table:
+        """Execute an expression or a query and give its rows as an Arrow table; raises as `fetch` does."""
+
+    def cancel(self) -> None:
+        """Stop what runs as soon as it can be, and let nothing start; returns at once."""
+
+
+class Engine(Protocol):
+    """Executes expressions and queries over the reference data and card spend, for many threads at once."""
+
+    @property
+    def reference(self) -> Reference:
+        """The reference data, known from the start."""
+
+    def call(self) -> Call:
+        """Begin a call."""
+
+    def close(self) -> None:
+        """Let go of the connection; no call is to begin after."""
+
+
+def connect_engine(url: str, reference: Reference, cards: Callable[[], Path]) -> Engine:
+    """
+    Give the engine that a URL names.
+
+    Parameters
+    ----------
+    url
+        ``duckdb://``, ``duckdb:///file.db``, or the URL of another engine that ibis connects to.
+    """
+    scheme, _, rest = url.partition("://")
+    if scheme == "duckdb" and not rest.strip("/"):
+        return DuckDBEngine(reference, cards)
+    raise NotImplementedError(url)
+
+
+class DuckDBEngine:
     """
     Executes expressions over the reference data and card spend.
 
@@ -62,9 +132,16 @@ class Engine:
         self._has_cards = False
         self._cards_lock = threading.Lock()
 
-    def call(self) -> Call:
+    def call(self) -> DuckDBCall:
         """Begin a call."""
-        return Call(self)
+        return DuckDBCall(self)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self._backend_lock:
+            if self._backend is not None:
+                self._backend.disconnect()
+                self._backend = None
 
     def table(self, name: str) -> ir.Table:
         """Give an unbound table; what it stands for is ready when this returns."""
@@ -105,10 +182,10 @@ class Engine:
                 self._has_cards = True
 
 
-class Call:
-    """One call of a function: what it may read, and whether somebody still waits for it."""
+class DuckDBCall:
+    """One call of a function on DuckDB."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
         self._cursor: duckdb.DuckDBPyConnection | None = None
@@ -123,10 +200,25 @@ class Call:
         """Give a table to build an expression on."""
         return self._engine.table(name)
 
-    def fetch(self, expression: ir.Table) -> list[dict[str, Any]]:
-        """Execute an expression and give its rows; raises `CallCancelledError` when nobody waits any more."""
+    def fetch(self, result: ir.Table | Query) -> list[dict[str, Any]]:
+        """Execute an expression or a query and give its rows."""
+
+        def rows(cursor: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+        return self._execute(result, rows)
+
+    def arrow(self, result: ir.Table | Query) -> pa.Table:
+        """Execute an expression or a query and give its rows as an Arrow table."""
+        return self._execute(result, lambda cursor: cursor.to_arrow_table())
+
+    def _execute(self, result: ir.Table | Query, read: Callable[[duckdb.DuckDBPyConnection], _Rows]) -> _Rows:
         import ibis.expr.operations as ops
 
+        from .prepared import Query
+
+        expression = result.expression(self.table) if isinstance(result, Query) else result
         backend, cursor = self._engine.connect()
         try:
             self._begin(cursor)
@@ -134,8 +226,7 @@ class Call:
                 # Registered on the cursor, so that it ends with the call.
                 cursor.register(table.name, table.data.to_pyarrow(table.schema))
             cursor.execute(backend.compile(expression))
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            return read(cursor)
         except Exception as error:
             if self.cancelled:
                 raise CallCancelledError from error

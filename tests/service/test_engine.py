@@ -10,15 +10,15 @@ import ibis
 import pytest
 
 from jupyter_funcs.service import companies, demo_files, queries
-from jupyter_funcs.service.engine import CallCancelledError, Engine
+from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine
 
 
 @pytest.fixture(scope="module")
-def engine() -> Engine:
-    return Engine(companies.reference(), lambda: demo_files.folder() / demo_files.CARDS)
+def engine() -> DuckDBEngine:
+    return DuckDBEngine(companies.reference(), lambda: demo_files.folder() / demo_files.CARDS)
 
 
-def test_threads_get_the_answers_that_they_would_get_alone(engine: Engine) -> None:
+def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine) -> None:
     symbols = [profile.symbol for profile in companies.PROFILES]
 
     def run(symbol: str) -> object:
@@ -40,14 +40,14 @@ def test_data_are_made_once_whoever_comes_first() -> None:
         time.sleep(0.05)
         return demo_files.folder() / demo_files.CARDS
 
-    engine = Engine(companies.reference(), make)  # type: ignore[arg-type]
+    engine = DuckDBEngine(companies.reference(), make)  # type: ignore[arg-type]
     with ThreadPoolExecutor(8) as threads:
         counts = list(threads.map(lambda _: engine.call().fetch(count(engine)), range(8)))
     assert len(made) == 1
     assert len({str(each) for each in counts}) == 1
 
 
-def count(engine: Engine) -> ibis.Table:
+def count(engine: DuckDBEngine) -> ibis.Table:
     cards = engine.table("cards")
     return cards.agg(n=cards.count())
 
@@ -59,7 +59,7 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
         assert go_on.wait(20)
         return demo_files.folder() / demo_files.CARDS
 
-    engine = Engine(companies.reference(), make)  # type: ignore[arg-type]
+    engine = DuckDBEngine(companies.reference(), make)  # type: ignore[arg-type]
     with ThreadPoolExecutor(2) as threads:
         waiting = threads.submit(count, engine)
         call = engine.call()
@@ -70,7 +70,7 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
         assert waiting.result(10) is not None
 
 
-def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: Engine) -> None:
+def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: DuckDBEngine) -> None:
     answers = [OSError("disk full"), demo_files.folder() / demo_files.CARDS]
 
     def make() -> object:
@@ -79,7 +79,7 @@ def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: Engin
             raise answer
         return answer
 
-    late = Engine(companies.reference(), make)  # type: ignore[arg-type]
+    late = DuckDBEngine(companies.reference(), make)  # type: ignore[arg-type]
     with pytest.raises(OSError, match="disk full"):
         late.table("cards")
     assert late.call().fetch(count(late)) == engine.call().fetch(count(engine))
@@ -89,18 +89,18 @@ def test_listing_functions_need_no_card_data() -> None:
     def make() -> object:
         raise AssertionError("asked for the card data")
 
-    call = Engine(companies.reference(), make).call()  # type: ignore[arg-type]
+    call = DuckDBEngine(companies.reference(), make).call()  # type: ignore[arg-type]
     assert len(call.fetch(queries.universe(call))) == 24
 
 
-def test_a_call_cancelled_before_its_query_never_starts_it(engine: Engine) -> None:
+def test_a_call_cancelled_before_its_query_never_starts_it(engine: DuckDBEngine) -> None:
     call = engine.call()
     call.cancel()
     with pytest.raises(CallCancelledError):
         call.fetch(queries.universe(call))
 
 
-def test_cancelling_one_call_stops_its_query_within_a_second_and_no_other(engine: Engine) -> None:
+def test_cancelling_one_call_stops_its_query_within_a_second_and_no_other(engine: DuckDBEngine) -> None:
     cards = engine.table("cards")
     pairs = cards.cross_join(cards.view().limit(2000))
     lengthy = pairs.agg(n=(pairs.spend_cents % pairs.cards_right).sum())
@@ -114,7 +114,7 @@ def test_cancelling_one_call_stops_its_query_within_a_second_and_no_other(engine
         assert threads.submit(engine.call().fetch, count(engine)).result(10)
 
 
-def test_a_cursor_sees_only_its_own_registered_tables(engine: Engine) -> None:
+def test_a_cursor_sees_only_its_own_registered_tables(engine: DuckDBEngine) -> None:
     first, second = (ibis.memtable([{"n": n}]) for n in (1, 2))
     assert engine.call().fetch(first) == [{"n": 1}]
     assert engine.call().fetch(second) == [{"n": 2}]
