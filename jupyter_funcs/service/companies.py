@@ -138,6 +138,7 @@ def reference() -> Reference:
         kpis=KPIS,
         reports=REPORTS,
         calendars={profile.symbol: periods(profile) for profile in PROFILES},
+        generations=GENERATIONS,
     )
 
 

@@ -1,7 +1,8 @@
 """
 The built-in functions (SERVICE.md 2 and 3): what each takes and says, each a few lines over `queries`.
 
-Docstrings and help texts are what analysts read in the listing and in its forms, so they speak to them.
+Docstrings and help texts are what analysts read in the listing and in its forms, so they speak to them. What depends
+on the data that are served, such as the dimensions, is filled in by `published`.
 """
 # ruff: noqa: N803 - parameters carry their wire names
 # ruff: noqa: PLC0415 - queries loads ibis, which a listing does without
@@ -9,13 +10,13 @@ Docstrings and help texts are what analysts read in the listing and in its forms
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - with the annotations below, read when a function is published
+from dataclasses import replace
 from datetime import date  # noqa: TC003
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from . import companies
 from .parameters import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from .reference import Reference
-from .registry import function
+from .registry import Function, function
 from .words import listed
 
 if TYPE_CHECKING:
@@ -23,15 +24,32 @@ if TYPE_CHECKING:
 
     from .engine import Call
 
-PANEL_DATA, REPORTS = "Demo panel data", "Demo reports"
+# The asset of a function is named when it is published.
+_PANEL_DATA, _REPORTS = "Panel data", "Reports"
 
 YesNo = Literal["Yes", "No"]
-Dimension = Literal["Age Group", "Region", "Brand"]
 Unit = Literal["day", "week", "month", "quarter"]
 
-REPORT_BRANDS = tuple(
-    brand.name for brand in companies.BRANDS if any(brand.symbol in report.symbols for report in companies.REPORTS)
-)
+
+def _dimensions(reference: Reference) -> tuple[str, ...]:
+    return tuple(reference.dimensions)
+
+
+def _reports(reference: Reference) -> tuple[str, ...]:
+    return tuple(report.id for report in reference.reports)
+
+
+def _report_titles(reference: Reference) -> str:
+    return f"The saved report: {'; '.join(f'{report.id} {report.title}' for report in reference.reports)}."
+
+
+def _report_brands(reference: Reference) -> tuple[str, ...]:
+    return tuple(reference.owned([symbol for report in reference.reports for symbol in report.symbols]))
+
+
+def _generations(reference: Reference) -> tuple[str, ...]:
+    return tuple(reference.generations)
+
 
 Panel = Annotated[
     str,
@@ -50,7 +68,9 @@ Brands = Annotated[
     Help("One or more brands; several are added up unless Dimensions has Brand."),
     ListedBy("Use function 'Get Panel Dimensions' to get list of available brands.", Reference.brand),
 ]
-Dimensions = Annotated[list[Dimension], Help("What to break the result down by; columns come in the order given.")]
+Dimensions = Annotated[
+    list[str], Options(_dimensions), Help("What to break the result down by; columns come in the order given.")
+]
 Growth = Annotated[YesNo, Help("Whether to add a growth column after each measure, as a fraction.")]
 
 _SYMBOL_OR_BRAND = AtLeastOne(("Symbol", "Brand"))
@@ -91,35 +111,37 @@ def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], referenc
     return {"brands": [f"Brand {listed(foreign)} is not in report {values['report_id']}. It has {listed(own)}."]}
 
 
-@function(asset=PANEL_DATA, group="Reference", name="Get Panels")
+@function(asset=_PANEL_DATA, group="Reference", name="Get Panels")
 def get_panels(call: Call) -> ir.Table:
-    """List the panel data sets that the other functions read (synthetic demo data)."""
+    """List the panel data sets that the other functions read."""
     from . import queries
 
     return queries.panels(call)
 
 
-@function(asset=PANEL_DATA, group="Reference", name="Get Universe")
+@function(asset=_PANEL_DATA, group="Reference", name="Get Universe")
 def get_universe(call: Call) -> ir.Table:
-    """List the companies by symbol, with sector, industry and fiscal year end (synthetic demo data)."""
+    """List the companies by symbol, with sector, industry and fiscal year end."""
     from . import queries
 
     return queries.universe(call)
 
 
-@function(asset=PANEL_DATA, group="Reference", name="Get Panel Dimensions")
+@function(asset=_PANEL_DATA, group="Reference", name="Get Panel Dimensions")
 def get_panel_dimensions(
     call: Call,
     PanelName: Panel,
-    Dimensions: Annotated[list[Dimension], Help("The dimensions to list; several give their combinations.")],
+    Dimensions: Annotated[
+        list[str], Options(_dimensions), Help("The dimensions to list; several give their combinations.")
+    ],
 ) -> ir.Table:
-    """List the values that the dimensions of a panel take: Merchant, Generation, Region (synthetic demo data)."""
+    """List the values that the dimensions of a panel take: {headings}."""
     from . import queries
 
     return queries.panel_dimensions(call, PanelName, Dimensions)
 
 
-@function(asset=PANEL_DATA, group="Panel data", name="Get Panel Daily", rules=(_SYMBOL_OR_BRAND, brands_of_symbol))
+@function(asset=_PANEL_DATA, group="Panel data", name="Get Panel Daily", rules=(_SYMBOL_OR_BRAND, brands_of_symbol))
 def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
     PanelName: Panel,
@@ -129,7 +151,7 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
     PoPLookback: Annotated[int, Help("How many years back growth compares; a year is 364 days."), Between(1, 50)] = 1,
     Dimensions: Dimensions | None = None,
 ) -> ir.Table:
-    """Give the card spend of a company or of brands by day (synthetic demo data)."""
+    """Give the card spend of a company or of brands by day."""
     from . import queries
 
     lookback = PoPLookback if PoPGrowth == "Yes" else None
@@ -137,7 +159,7 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
 
 
 @function(
-    asset=PANEL_DATA, group="Panel data", name="Get Panel FQ", rules=(_SYMBOL_OR_BRAND, brands_of_symbol, one_calendar)
+    asset=_PANEL_DATA, group="Panel data", name="Get Panel FQ", rules=(_SYMBOL_OR_BRAND, brands_of_symbol, one_calendar)
 )
 def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
@@ -159,7 +181,7 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
         Help("Whether to add a row to date for each quarter: over as many days as the running quarter has so far."),
     ] = "No",
 ) -> ir.Table | list[Any]:
-    """Give the card spend of a company or of brands by fiscal quarter (synthetic demo data)."""
+    """Give the card spend of a company or of brands by fiscal quarter."""
     from . import queries
 
     return queries.panel_fq(
@@ -172,35 +194,29 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
     )
 
 
-@function(asset=PANEL_DATA, group="Company data", name="Get KPIs")
+@function(asset=_PANEL_DATA, group="Company data", name="Get KPIs")
 def get_kpis(
     call: Call,
     Symbol: Symbol,
     PanelName: Panel | None = None,
     PrimaryOnly: Annotated[YesNo, Help("Whether to list only the main KPI of the company in each panel.")] = "Yes",
 ) -> ir.Table:
-    """List the figures that a company reports and that a panel follows (synthetic demo data)."""
+    """List the figures that a company reports and that a panel follows."""
     from . import queries
 
     return queries.kpis(call, Symbol, PanelName, primary_only=PrimaryOnly == "Yes")
 
 
-@function(asset=REPORTS, group="Reports", name="Get Report", rules=(brands_of_report,))
+@function(asset=_REPORTS, group="Reports", name="Get Report", rules=(brands_of_report,))
 def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
-    report_id: Annotated[
-        str,
-        Options(tuple(report.id for report in companies.REPORTS)),
-        Help(f"The saved report: {'; '.join(f'{report.id} {report.title}' for report in companies.REPORTS)}."),
-    ],
+    report_id: Annotated[str, Options(_reports), Help(_report_titles)],
     report_time_unit: Annotated[Unit, Help("The time unit of the series; a week starts on Monday.")] = "month",
     report_time_after: Annotated[date | None, Help("The first day to include.")] = None,
-    shopper_generation: Annotated[
-        str | None, Options(companies.GENERATIONS), Help("Only the spend of this age group.")
-    ] = None,
-    brands: Annotated[list[str] | None, Options(REPORT_BRANDS), Help("Only these brands of the report.")] = None,
+    shopper_generation: Annotated[str | None, Options(_generations), Help("Only the spend of this age group.")] = None,
+    brands: Annotated[list[str] | None, Options(_report_brands), Help("Only these brands of the report.")] = None,
 ) -> ir.Table:
-    """Give the spend series of a saved report (synthetic demo data)."""
+    """Give the spend series of a saved report."""
     from . import queries
 
     report = call.reference.report(report_id)
@@ -209,7 +225,7 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     )
 
 
-FUNCTIONS = (
+_BUILT_IN = (
     get_panels,
     get_universe,
     get_panel_dimensions,
@@ -218,4 +234,45 @@ FUNCTIONS = (
     get_kpis,
     get_report,
 )
-"""All built-in functions, in the order of the listing."""
+
+
+def published(
+    reference: Reference, *, asset: str, reports_asset: str | None = None, note: str = ""
+) -> tuple[Function, ...]:
+    """
+    Give the built-in functions that some data can answer, in the order of the listing.
+
+    Get KPIs is one of them where there are KPIs, and Get Report where there are reports; it asks for an age group where
+    that is a dimension.
+
+    Parameters
+    ----------
+    reference
+        The reference data of the service.
+    asset, reports_asset
+        The assets that the functions belong to, the latter Get Report; by default the same.
+    note
+        Ends each description, such as ``(synthetic demo data)``.
+    """
+    absent = {get_kpis.name: not reference.kpis, get_report.name: not reference.reports}
+    return tuple(
+        replace(
+            each,
+            asset=(reports_asset or asset) if each is get_report else asset,
+            description=_description(each, reference, note),
+            parameters=tuple(
+                parameter
+                for parameter in each.parameters
+                if parameter.name != "shopper_generation" or reference.generations
+            ),
+        )
+        for each in _BUILT_IN
+        if not absent.get(each.name)
+    )
+
+
+def _description(each: Function, reference: Reference, note: str) -> str:
+    # The brand first, as the service's own reference has it.
+    dimensions = sorted(reference.dimensions, key=lambda name: name != "Brand")
+    text = each.description.replace("{headings}", ", ".join(map(reference.heading, dimensions)))
+    return f"{text.removesuffix('.')} {note}." if note else text

@@ -38,9 +38,9 @@ class TypeCode(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Help:
-    """What a parameter means, in a sentence or two; stands first in its description."""
+    """What a parameter means, in a sentence or two; stands first in its description. May follow from the data."""
 
-    text: str
+    text: str | Callable[[Any], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,16 @@ class ListedBy:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The values that are taken, where they are known only when the function is published; else write `Literal`."""
+    """
+    The values that are taken, where `Literal` cannot say them.
 
-    values: tuple[str, ...]
+    Attributes
+    ----------
+    values
+        The values, or what gives them from the engine's reference data.
+    """
+
+    values: tuple[str, ...] | Callable[[Any], tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,7 @@ class Parameter:
     default
         The value of an argument that is absent, empty or null.
     options
-        The values that are taken, compared without case; empty means any.
+        The values that are taken, compared without case, or what gives them from the reference data; empty means any.
     """
 
     name: str
@@ -116,9 +123,9 @@ class Parameter:
     code: TypeCode
     required: bool
     default: Any
-    help: str = ""
+    help: str | Callable[[Any], str] = ""
     many: bool = False
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
     source: ListedBy | None = None
     bounds: Between | None = None
 
@@ -129,7 +136,7 @@ class Parameter:
         many = get_origin(base) is list
         item, own = _unwrapped(get_args(base)[0]) if many else (base, [])
         by_type = {type(marker): marker for marker in (*own, *markers)}
-        options = by_type[Options].values if Options in by_type else ()
+        options: Any = by_type[Options].values if Options in by_type else ()
         if get_origin(item) is Literal:
             options, item = get_args(item), str
         if item not in _NAMES:
@@ -150,9 +157,14 @@ class Parameter:
             bounds=by_type.get(Between),
         )
 
-    def description(self, rules: Sequence[Any] = ()) -> str:
+    def choices(self, reference: Any) -> tuple[str, ...]:
+        """Give the values that are taken over some reference data; none means any."""
+        return self.options(reference) if callable(self.options) else self.options
+
+    def description(self, rules: Sequence[Any] = (), reference: Any = None) -> str:
         """Say in the service's own words what the parameter is and takes."""
-        sentences = ["[Required]" if self.required else "[Optional]", self.help, *self._limits()]
+        help_ = self.help(reference) if callable(self.help) else self.help
+        sentences = ["[Required]" if self.required else "[Optional]", help_, *self._limits(reference)]
         for rule in rules:
             if isinstance(rule, AtLeastOne) and self.name in rule.names:
                 others = " or ".join(name for name in rule.names if name != self.name)
@@ -174,7 +186,7 @@ class Parameter:
         """
         if is_absent(value):
             if self.required:
-                return None, [" ".join([f"{self.name} is required.", *self._limits()])]
+                return None, [" ".join([f"{self.name} is required.", *self._limits(reference)])]
             return self.default, []
         if isinstance(value, list):
             if not self.many:
@@ -182,6 +194,7 @@ class Parameter:
             items = [item for item in value if not _is_blank(item)]
         else:
             items = [value]
+        options = self.choices(reference)
         read: list[Any] = []
         errors: list[str] = []
         for item in items:
@@ -189,21 +202,21 @@ class Parameter:
                 errors.append("Further values were not looked at.")
                 break
             try:
-                read.append(self._one(item, reference))
+                read.append(self._one(item, options, reference))
             except ValueError as error:
                 errors.append(f"{self.name} {error}")
         if self.many:
             return list(dict.fromkeys(read)), errors
         return (read or [None])[0], errors
 
-    def _one(self, value: Any, reference: Any) -> Any:
-        if isinstance(value, bool) and {option.casefold() for option in self.options} == {"yes", "no"}:
+    def _one(self, value: Any, options: Sequence[str], reference: Any) -> Any:
+        if isinstance(value, bool) and {option.casefold() for option in options} == {"yes", "no"}:
             value = "Yes" if value else "No"
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ValueError(f"takes {_NAMES[self.type]}, not {_JSON_NAMES.get(type(value), 'this')}.")  # noqa: TRY004 - the caller's value, not ours
         text = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
-        if self.options:
-            return self._option(text)
+        if options:
+            return _option(text, options)
         if self.type is int:
             return self._integer(text)
         if self.type is date:
@@ -214,13 +227,6 @@ class Parameter:
             except ValueError as error:
                 raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
         return text
-
-    def _option(self, text: str) -> str:
-        for option in self.options:
-            if option.casefold() == text.casefold():
-                return option
-        near = did_you_mean(text, self.options)
-        raise ValueError(f"has no option {quoted(text)}.{near} Options are {listed(self.options)}.")
 
     def _integer(self, text: str) -> int:
         if not _INTEGER.fullmatch(text):
@@ -236,14 +242,22 @@ class Parameter:
         except ValueError:
             raise ValueError(f"{quoted(text)} is not a date of the calendar. Format is YYYY-MM-DD.") from None
 
-    def _limits(self) -> list[str]:
+    def _limits(self, reference: Any) -> list[str]:
         """Give the sentences that say which values are valid; the description and the errors share them."""
+        options = self.choices(reference)
         return [
             *([self.source.sentence] if self.source else []),
-            *([f"Options are {listed(self.options)}."] if self.options else []),
+            *([f"Options are {listed(options)}."] if options else []),
             *([f"Must be at least {self.bounds.low} and at most {self.bounds.high}."] if self.bounds else []),
             *(["Format is YYYY-MM-DD."] if self.type is date else []),
         ]
+
+
+def _option(text: str, options: Sequence[str]) -> str:
+    for option in options:
+        if option.casefold() == text.casefold():
+            return option
+    raise ValueError(f"has no option {quoted(text)}.{did_you_mean(text, options)} Options are {listed(options)}.")
 
 
 def is_absent(value: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .words import did_you_mean, listed
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .calendar import Period
+
+DIMENSIONS = {"Age Group": "generation", "Region": "region", "Brand": "merchant"}
+"""The dimensions that the service's functions name, with their columns of card spend (SERVICE.md 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,11 @@ class Reference:
     ----------
     calendars
         The fiscal quarters of each company, by symbol, in order of time.
+    dimensions
+        What results are broken down by, in the order of the listing, each with its column of card spend; Brand, whose
+        column is merchant, is always one of them.
+    generations
+        The values of Age Group, by name; empty where it is no dimension.
     """
 
     panels: Sequence[Panel]
@@ -83,6 +91,12 @@ class Reference:
     kpis: Sequence[Kpi]
     reports: Sequence[Report]
     calendars: Mapping[str, Sequence[Period]]
+    dimensions: Mapping[str, str] = field(default_factory=lambda: dict(DIMENSIONS))
+    generations: Sequence[str] = ()
+
+    def heading(self, dimension: str) -> str:
+        """Give the name under which a dimension's values are listed, such as Merchant for Brand."""
+        return self.dimensions[dimension].capitalize()
 
     def panel(self, text: str) -> str:
         """Give the name of the panel that a caller means; raises `ValueError`."""
