@@ -21,7 +21,7 @@ PANELS = (
 REGIONS = ("Mid-Atlantic", "Midwest", "Northeast", "Pacific", "Southeast", "Southwest")
 GENERATIONS = ("Baby Boomers", "Gen X", "Gen Z", "Millennials", "Silent")
 
-_DECEMBER, _RETAIL, _SEPTEMBER, _JUNE = calendar.FISCAL_YEAR_ENDS
+_DECEMBER, _RETAIL, _SEPTEMBER, _JUNE = "December", "Saturday nearest 31 January", "September", "June"
 
 
 @dataclass(frozen=True, slots=True)

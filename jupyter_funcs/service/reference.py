@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .words import did_you_mean, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .calendar import Period
 
@@ -98,28 +99,43 @@ class Reference:
         """Give the name under which a dimension's values are listed, such as Merchant for Brand."""
         return self.dimensions[dimension].capitalize()
 
+    @cached_property
+    def _panels(self) -> dict[str, str]:
+        return _folded(panel.name for panel in self.panels)
+
+    @cached_property
+    def _symbols(self) -> dict[str, str]:
+        return {" ".join(each.symbol.casefold().split()): each.symbol for each in self.companies}
+
+    @cached_property
+    def _brands(self) -> dict[str, str]:
+        return _folded(brand.name for brand in self.brands)
+
+    @cached_property
+    def _owners(self) -> dict[str, str]:
+        return {brand.name: brand.symbol for brand in self.brands}
+
     def panel(self, text: str) -> str:
         """Give the name of the panel that a caller means; raises `ValueError`."""
-        return _match(text, [panel.name for panel in self.panels])
+        return _match(text, self._panels)
 
     def brand(self, text: str) -> str:
         """Give the name of the brand that a caller means; raises `ValueError`."""
-        return _match(text, [brand.name for brand in self.brands])
+        return _match(text, self._brands)
 
     def symbol(self, text: str) -> str:
         """Give the symbol that a caller means: matched whole, else by an unambiguous ticker; raises `ValueError`."""
-        symbols = [company.symbol for company in self.companies]
         text = " ".join(text.split())
-        if whole := next((symbol for symbol in symbols if symbol.casefold() == text.casefold()), None):
+        if whole := self._symbols.get(text.casefold()):
             return whole
-        by_ticker = [symbol for symbol in symbols if symbol.split()[0].casefold() == text.casefold()]
+        by_ticker = [symbol for folded, symbol in self._symbols.items() if folded.split()[0] == text.casefold()]
         if len(by_ticker) > 1:
             raise ValueError(f"is the ticker of {listed(by_ticker)}; give one of these.")
-        return by_ticker[0] if by_ticker else _match(text, symbols)
+        return by_ticker[0] if by_ticker else _match(text, self._symbols)
 
     def owner(self, brand: str) -> str:
         """Give the symbol of the company that owns a brand."""
-        return next(each.symbol for each in self.brands if each.name == brand)
+        return self._owners[brand]
 
     def owned(self, symbols: Sequence[str]) -> list[str]:
         """Give the brands that some companies own."""
@@ -129,13 +145,37 @@ class Reference:
         """Give the name of a company's fiscal calendar."""
         return next(each.fiscal_year_end for each in self.companies if each.symbol == symbol)
 
+    def calendar(self, symbols: Sequence[str]) -> list[Period]:
+        """
+        Give the fiscal quarters that some companies share; one is reported when all of them have reported it.
+
+        Raises
+        ------
+        ValueError
+            Quarters of one name are not of the same days: the companies have different fiscal calendars.
+        """
+        by_name: dict[str, list[Period]] = {}
+        for symbol in symbols:
+            for period in self.calendars[symbol]:
+                by_name.setdefault(period.period_name, []).append(period)
+        if any((each.start, each.end) != (same[0].start, same[0].end) for same in by_name.values() for each in same):
+            raise ValueError("different fiscal calendars")
+        return [
+            next((each for each in same if not each.is_historical), same[0])
+            for same in by_name.values()
+            if len(same) == len(symbols)
+        ]
+
     def report(self, identifier: str) -> Report:
         """Give a saved report by its id."""
         return next(each for each in self.reports if each.id == identifier)
 
 
-def _match(text: str, names: Sequence[str]) -> str:
-    for name in names:
-        if name.casefold() == text.casefold():
-            return name
-    raise ValueError(f"is not known.{did_you_mean(text, names)}")
+def _folded(names: Iterable[str]) -> dict[str, str]:
+    return {name.casefold(): name for name in names}
+
+
+def _match(text: str, names: Mapping[str, str]) -> str:
+    if found := names.get(text.casefold()):
+        return found
+    raise ValueError(f"is not known.{did_you_mean(text, list(names.values()))}")

@@ -1,4 +1,4 @@
-"""The reference data as tables, for expressions to read."""
+"""The tables that expressions read: their columns, and the reference data as tables."""
 # ruff: noqa: PLC0415 - ibis and pyarrow load on the first run: a listing does without
 
 from __future__ import annotations
@@ -9,6 +9,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from .reference import Reference
+
+CARDS = {
+    "panel": "string",
+    "symbol": "string",
+    "merchant": "string",
+    "region": "string",
+    "generation": "string",
+    "date": "date",
+    "spend_cents": "int64",
+    "transactions": "int32",
+    "cards": "int32",
+}
+"""The columns of card spend: a row a panel, brand, region, age group and day that has data; money in whole cents."""
 
 SCHEMAS = {
     "panels": {"PanelName": "string", "ProviderName": "string"},
