@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from .accounts import Asset
     from .auth import Auth
     from .engine import Call, Engine
+    from .grants import Grants
     from .registry import Function, Registry
 
-    Endpoint = Callable[[Request], Awaitable[Response]]
+    Endpoint = Callable[[Request, tuple[Asset, ...]], Awaitable[Response]]
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +50,7 @@ class RequestError(Exception):
         super().__init__(text)
 
 
-def create_app(registry: Registry, auth: Auth, engine: Engine) -> Starlette:
+def create_app(registry: Registry, auth: Auth, grants: Grants, engine: Engine) -> Starlette:
     """
     Build the application.
 
@@ -57,21 +59,26 @@ def create_app(registry: Registry, auth: Auth, engine: Engine) -> Starlette:
     registry
         The functions that it lists and runs.
     auth
-        Checks the bearer token of every request but those for health.
+        Tells who a request is from, for all but those for health.
+    grants
+        Tells which assets are the user's.
     engine
         Executes the functions' expressions.
     """
-    listing = msgspec.json.encode(registry.listing())
 
-    async def list_functions(request: Request) -> Response:
+    @functools.lru_cache(maxsize=64)
+    def listing(assets: tuple[Asset, ...]) -> bytes:
+        return msgspec.json.encode(registry.listing(assets, engine.reference))
+
+    async def list_functions(request: Request, assets: tuple[Asset, ...]) -> Response:
         if request.method == "POST":
             await _read_object(request, may_be_empty=True)
-        return Response(listing, media_type="application/json")
+        return Response(listing(assets), media_type="application/json")
 
-    async def run_function(request: Request) -> Response:
+    async def run_function(request: Request, assets: tuple[Asset, ...]) -> Response:
         name, args = _run_request(await _read_object(request))
         try:
-            function = registry.find(name)
+            function = registry.find(name, assets)
         except LookupError as error:
             raise RequestError(404, str(error.args[0])) from None
         call = engine.call()
@@ -80,11 +87,11 @@ def create_app(registry: Registry, auth: Auth, engine: Engine) -> Starlette:
     async def health(_request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    def guarded(endpoint: Endpoint) -> Endpoint:
+    def guarded(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
             try:
-                auth.user(request.headers.get("authorization"))
-                return await endpoint(request)
+                user = auth.user(request.headers.get("authorization"), request.headers.get("x-api-key"))
+                return await endpoint(request, grants.assets(user))
             except UnauthorizedError:
                 text = (
                     "The token is absent, expired or not valid. Get a new one and send it as 'Authorization: Bearer …'."
@@ -166,7 +173,7 @@ async def _while_connected(request: Request, call: Call, work: Callable[[], Resp
 def _run(function: Function, args: dict[str, Any], call: Call, engine: Engine) -> Response:
     """Check the arguments, run a function and encode its answer; whatever fails becomes an answer too."""
     try:
-        result = function.python(call, **function.read(args, engine.reference))
+        result = function.result(call, function.read(args, engine.reference))
         # Dates leave as YYYY-MM-DD, NaN as null.
         body = msgspec.json.encode(call.fetch(result) if hasattr(result, "op") else result).decode()
         return Response(msgspec.json.encode({"error": None, "body": body}), media_type="application/json")

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from . import companies, functions
 from .app import create_app
 from .auth import Auth
-from .engine import Engine
+from .engine import DuckDBEngine
+from .grants import Grants
+from .keys import SigningKeys
 from .registry import Registry
+from .state import seed_demo
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,15 +56,19 @@ def embedded() -> Embedded:
     """
     with _lock:
         if not _embedded:
-            auth = Auth()
-            app = create_app(registry(), auth, Engine(companies.reference(), _cards))
+            grants = Grants(seed=seed_demo)
+            auth = Auth(SigningKeys.in_memory(), grants)
+            app = create_app(registry(), auth, grants, DuckDBEngine(companies.reference(), _cards))
             _embedded.append(Embedded(app, auth.issue("analyst", _TOKEN_HOURS), "demo service (synthetic data)"))
         return _embedded[0]
 
 
 def registry() -> Registry:
     """Give the demo's catalog."""
-    return Registry(functions.FUNCTIONS, author="demo", organisation="Demo (synthetic)")
+    built_in = functions.published(
+        companies.reference(), asset="Demo panel data", reports_asset="Demo reports", note="(synthetic demo data)"
+    )
+    return Registry(built_in, author="demo")
 
 
 def _cards() -> Path:

@@ -20,7 +20,9 @@ import uvicorn
 from jupyter_funcs.service import companies, demo, demo_files, functions
 from jupyter_funcs.service.app import create_app
 from jupyter_funcs.service.auth import Auth
-from jupyter_funcs.service.engine import CARDS, Engine
+from jupyter_funcs.service.engine import CARDS, DuckDBEngine
+from jupyter_funcs.service.grants import Grants
+from jupyter_funcs.service.keys import SigningKeys
 from jupyter_funcs.service.reference import Brand, Company, Panel, Reference
 from jupyter_funcs.service.registry import Function, Registry
 
@@ -45,7 +47,7 @@ class Wire:
     transport: Callable[[], httpx.AsyncBaseTransport]
     base_url: str
     token: str
-    engine: Engine | None = None
+    engine: DuckDBEngine | None = None
 
     def request(self, method: str, path: str, *, token: str | None = "", **options: Any) -> httpx.Response:
         """Send a request with the fixture's token, with another one, or (`None`) with none."""
@@ -85,6 +87,15 @@ class Wire:
 
 def in_process(app: Starlette, token: str) -> Wire:
     return Wire(lambda: httpx.ASGITransport(app), "http://service", token)
+
+
+def serving(registry: Registry, engine: DuckDBEngine) -> Wire:
+    """Serve functions of the asset 'a' to a user who has it."""
+    grants = Grants()
+    grants.add_asset("a", organisation="t", is_shared=True)
+    grants.add_user("t", organisation="t")
+    auth = Auth(SigningKeys.in_memory(), grants)
+    return in_process(create_app(registry, auth, grants, engine), auth.issue("t", 1))
 
 
 @contextlib.contextmanager
@@ -128,14 +139,16 @@ def raw() -> pa.Table:
     return pq.read_table(demo_files.folder() / demo_files.CARDS)
 
 
+def _demo_cards() -> Path:
+    return demo_files.folder() / demo_files.CARDS
+
+
 @pytest.fixture
 def publish() -> Callable[..., Wire]:
     """Serve functions of the test's own."""
 
     def serve(*own: Function) -> Wire:
-        auth = Auth()
-        engine = Engine(companies.reference(), lambda: demo_files.folder() / demo_files.CARDS)
-        return in_process(create_app(Registry(own, author="t", organisation="t"), auth, engine), auth.issue("t", 1))
+        return serving(Registry(own, author="t"), DuckDBEngine(companies.reference(), _demo_cards))
 
     return serve
 
@@ -159,10 +172,9 @@ def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
             reports=[],
             calendars=calendars,
         )
-        auth = Auth()
-        registry = Registry(functions.FUNCTIONS, author="t", organisation="t")
-        engine = Engine(reference, lambda: path)
-        wire = in_process(create_app(registry, auth, engine), auth.issue("t", 1))
+        registry = Registry(functions.published(reference, asset="a"), author="t")
+        engine = DuckDBEngine(reference, lambda: path)
+        wire = serving(registry, engine)
         wire.engine = engine
         return wire
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 
-from jupyter_funcs.service import demo
+from jupyter_funcs.service import companies, demo
+from jupyter_funcs.service.errors import SetupError
+from jupyter_funcs.service.grants import Asset
 from jupyter_funcs.service.parameters import AtLeastOne, Help
 from jupyter_funcs.service.registry import ArgumentsError, Function, Registry, function
 
@@ -47,9 +49,18 @@ PARAMETERS = {
 }  # fmt: skip
 
 
+PANEL_DATA = Asset(1, "Demo panel data", "Demo (synthetic)", is_shared=False)
+REPORTS = Asset(2, "Demo reports", "Demo (synthetic)", is_shared=False)
+OWN = Asset(7, "Own", "Team", is_shared=True)
+
+
+def of_demo(*assets: Asset) -> list[dict[str, Any]]:
+    return demo.registry().listing(assets, companies.reference())
+
+
 @pytest.fixture(scope="module")
 def listing() -> list[dict[str, Any]]:
-    return demo.registry().listing()
+    return of_demo(PANEL_DATA, REPORTS)
 
 
 def test_every_function_has_every_field_of_its_type(listing: list[dict[str, Any]]) -> None:
@@ -62,7 +73,7 @@ def test_every_function_has_every_field_of_its_type(listing: list[dict[str, Any]
 
 
 def test_ids_are_unique_and_the_same_at_every_start(listing: list[dict[str, Any]]) -> None:
-    assert listing == demo.registry().listing()
+    assert listing == of_demo(PANEL_DATA, REPORTS)
     ids = [each["id"] for each in listing]
     params = [param["id"] for each in listing for param in each["params"]]
     assert len(set(ids)) == len(ids)
@@ -114,7 +125,7 @@ def test_descriptions_are_worded_as_the_services(
 def example() -> Function:
     @function(asset="Own", name="My Function", group=None, rules=(AtLeastOne(("First", "Second")),))
     def my_function(
-        _call: object,
+        call: object,
         First: Annotated[str, Help("The first.")] | None = None,  # noqa: N803
         Second: list[Literal["a", "b"]] | None = None,  # noqa: N803
         since: date | None = None,
@@ -134,9 +145,31 @@ def test_a_python_function_is_published_by_its_annotations_and_docstring() -> No
     found = example()
     assert (found.name, found.asset, found.description) == ("My Function", "Own", "Do something. And tell more.")
     assert [each.name for each in found.parameters] == ["First", "Second", "since"]
-    [listed] = Registry([found], author="ann", organisation="Team").listing()
+    [listed] = Registry([found], author="ann").listing([OWN], None)
     assert (listed["groupId"], listed["groupName"]) == (0, None)
-    assert (listed["authorUserName"], listed["orgName"], listed["entryPoint"]) == ("ann", "Team", "my_function")
+    assert (listed["assetId"], listed["assetName"], listed["orgName"], listed["isShared"]) == (7, "Own", "Team", True)
+    assert (listed["authorUserName"], listed["notebookName"]) == ("ann", __name__)
+    assert listed["entryPoint"] == f"{__name__}:example.<locals>.my_function"
+
+
+def test_a_user_sees_the_functions_of_their_assets_with_the_ids_that_everybody_sees() -> None:
+    whole = of_demo(PANEL_DATA, REPORTS)
+    assert of_demo() == []
+    assert of_demo(OWN) == []
+    assert of_demo(REPORTS) == [each for each in whole if each["assetName"] == "Demo reports"] == whole[6:]
+    assert of_demo(REPORTS, PANEL_DATA) == whole
+
+
+def test_another_users_function_is_as_unknown_as_one_that_is_not_there() -> None:
+    registry = demo.registry()
+    assert registry.find("Get Report", [PANEL_DATA, REPORTS]).name == "Get Report"
+    said = []
+    for name in ("Get Report", "Get Rxport"):
+        with pytest.raises(LookupError) as caught:
+            registry.find(name, [PANEL_DATA])
+        said.append(str(caught.value).replace(name, "…"))
+    assert said[0] == said[1]
+    assert "Report" not in said[0]
 
 
 def test_arguments_are_read_by_name_and_absent_ones_take_their_defaults() -> None:
@@ -158,5 +191,5 @@ def test_a_wrong_value_counts_as_given_for_at_least_one() -> None:
 
 
 def test_two_functions_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="Two functions are named 'My Function'"):
-        Registry([example(), example()], author="", organisation="")
+    with pytest.raises(SetupError, match="Two functions are named 'My Function'"):
+        Registry([example(), example()], author="")
