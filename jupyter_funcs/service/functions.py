@@ -14,10 +14,10 @@ from dataclasses import replace
 from datetime import date  # noqa: TC003
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from .parameters import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
+from .markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from .reference import Reference
 from .registry import Function, function
-from .words import listed
+from .words import listed, quoted
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -55,18 +55,18 @@ Panel = Annotated[
     str,
     TypeCode.PANEL,
     Help("The panel data set to read."),
-    ListedBy("Use function 'Get Panels' to get list of available panels.", Reference.panel),
+    ListedBy("Get Panels", Reference.panel),
 ]
 Symbol = Annotated[
     str,
     TypeCode.SYMBOL,
     Help("The company, as <ticker> <region> EQUITY, or its ticker alone."),
-    ListedBy("Use function 'Get Universe' to get list of available symbols.", Reference.symbol),
+    ListedBy("Get Universe", Reference.symbol, "symbols"),
 ]
 Brands = Annotated[
     list[str],
     Help("One or more brands; several are added up unless Dimensions has Brand."),
-    ListedBy("Use function 'Get Panel Dimensions' to get list of available brands.", Reference.brand),
+    ListedBy("Get Panel Dimensions", Reference.brand, "brands"),
 ]
 Dimensions = Annotated[
     list[str], Options(_dimensions), Help("What to break the result down by; columns come in the order given.")
@@ -93,11 +93,13 @@ def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Re
     brands = values.get("Brand")
     if "Symbol" in given or not brands:
         return {}
-    ends = {brand: reference.fiscal_year_end(reference.owner(brand)) for brand in brands}
-    if len(set(ends.values())) == 1:
-        return {}
-    named = ", ".join(f"'{brand}' ({end})" for brand, end in ends.items())
-    return {"Brand": [f"Brands have different fiscal year ends: {named}. Run those of one fiscal year end at a time."]}
+    owners = {brand: reference.owner(brand) for brand in brands}
+    try:
+        reference.calendar(sorted(set(owners.values())))
+    except ValueError as error:
+        named = ", ".join(f"{quoted(brand)} ({reference.fiscal_year_end(owner)})" for brand, owner in owners.items())
+        return {"Brand": [f"Brands have {error}: {named}. Run those of one fiscal calendar at a time."]}
+    return {}
 
 
 def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:

@@ -7,94 +7,25 @@ says beforehand what will be taken, so that the two cannot disagree.
 
 from __future__ import annotations
 
-import enum
+import math
 import re
 from dataclasses import dataclass
 from datetime import date
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
+from .markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from .words import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     import inspect
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # A list may hold a hundred thousand wrong values; a person reads the first few.
 _MOST_NAMED = 10
-
-
-class TypeCode(enum.IntEnum):
-    """The type codes of the listing, by the use seen of each (SERVICE.md 2)."""
-
-    TEXT = 0
-    INTEGER = 1
-    LIST = 4
-    SYMBOL = 6
-    PANEL = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Help:
-    """What a parameter means, in a sentence or two; stands first in its description. May follow from the data."""
-
-    text: str | Callable[[Any], str]
-
-
-@dataclass(frozen=True, slots=True)
-class ListedBy:
-    """
-    The function that lists a parameter's valid values.
-
-    Attributes
-    ----------
-    sentence
-        How the description says it: *Use function 'Get Panels' to get list of available panels.*
-    match
-        Takes the engine's reference data and a caller's text, and gives the value meant; raises `ValueError` with
-        what is wrong (``is not known. Did you mean …?``) where none is.
-    """
-
-    sentence: str
-    match: Callable[[Any, str], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """
-    The values that are taken, where `Literal` cannot say them.
-
-    Attributes
-    ----------
-    values
-        The values, or what gives them from the engine's reference data.
-    """
-
-    values: tuple[str, ...] | Callable[[Any], tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    """The bounds of an integer, both inclusive."""
-
-    low: int
-    high: int
-
-
-@dataclass(frozen=True, slots=True)
-class AtLeastOne:
-    """A rule over parameters: at least one of `names` is needed."""
-
-    names: tuple[str, ...]
-
-    def __call__(self, _values: Mapping[str, Any], given: frozenset[str], _reference: Any) -> dict[str, list[str]]:
-        """Give the errors of a call, of which `given` names all the arguments that were sent."""
-        if given.intersection(self.names):
-            return {}
-        # The empty key: the error belongs to no single argument.
-        return {"": [f"{' or '.join(self.names)} is required: give at least one of them."]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +38,7 @@ class Parameter:
     name
         The wire name, which is the Python name.
     type
-        `str`, `int` or `date`: what one value becomes.
+        `str`, `int`, `float`, `bool` or `date`: what one value becomes.
     code
         The type code of the listing.
     many
@@ -119,7 +50,7 @@ class Parameter:
     """
 
     name: str
-    type: type[str | int | date]
+    type: type[str | int | float | bool | date]
     code: TypeCode
     required: bool
     default: Any
@@ -131,20 +62,32 @@ class Parameter:
 
     @classmethod
     def from_signature(cls, parameter: inspect.Parameter, annotation: Any) -> Parameter:
-        """Read a parameter from a Python function's signature; raises `TypeError` for an annotation not understood."""
+        """
+        Read a parameter from a Python function's signature.
+
+        Raises
+        ------
+        TypeError
+            The annotation is not understood, or the default is not a value that it takes.
+        """
         base, markers = _unwrapped(annotation)
         many = get_origin(base) is list
         item, own = _unwrapped(get_args(base)[0]) if many else (base, [])
         by_type = {type(marker): marker for marker in (*own, *markers)}
         options: Any = by_type[Options].values if Options in by_type else ()
         if get_origin(item) is Literal:
-            options, item = get_args(item), str
+            literals = get_args(item)
+            kinds = {type(each) for each in literals}
+            item = kinds.pop() if len(kinds) == 1 else None
+            options = tuple(map(_worded, literals))
+        elif item is bool:
+            options = ("Yes", "No")
         if item not in _NAMES:
-            wanted = "str, int, date, Literal['…'], list[…] or Annotated[…] of these"
+            wanted = "str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these"
             raise TypeError(f"Parameter {parameter.name} is annotated {annotation!r}; write {wanted}.")
         required = parameter.default is parameter.empty
         code = TypeCode.LIST if many else TypeCode.INTEGER if item is int else TypeCode.TEXT
-        return cls(
+        found = cls(
             name=parameter.name,
             type=item,
             code=by_type.get(TypeCode, code),
@@ -156,6 +99,26 @@ class Parameter:
             source=by_type.get(ListedBy),
             bounds=by_type.get(Between),
         )
+        found._check()
+        return found
+
+    def _check(self) -> None:
+        if self.bounds and self.type not in (int, float):
+            raise TypeError(f"Parameter {self.name} takes {_NAMES[self.type]}; Between is for numbers.")
+        if self.default is None:
+            return
+        items = self.default if self.many else [self.default]
+        if not isinstance(items, list) or not all(map(self._may_be_default, items)):
+            raise TypeError(f"Parameter {self.name} has the default {self.default!r}, which it does not take.")
+
+    def _may_be_default(self, item: Any) -> bool:
+        # A bool is an int to Python, but no whole number to a caller.
+        if type(item) not in ((int, float) if self.type is float else (self.type,)):
+            return False
+        # Options that follow from the data are not known yet.
+        known = () if callable(self.options) else self.options
+        is_option = not known or _worded(item) in known
+        return is_option and (not self.bounds or self.bounds.low <= item <= self.bounds.high)
 
     def choices(self, reference: Any) -> tuple[str, ...]:
         """Give the values that are taken over some reference data; none means any."""
@@ -169,9 +132,12 @@ class Parameter:
             if isinstance(rule, AtLeastOne) and self.name in rule.names:
                 others = " or ".join(name for name in rule.names if name != self.name)
                 sentences.append(f"Required if {others} is not specified.")
-        if self.default is not None:
-            sentences.append(f"If none, {self.name} defaults to {quoted(self.default)}.")
+        if self.default not in (None, []):
+            sentences.append(f"If none, {self.name} defaults to {self._default()}.")
         return " ".join(sentence for sentence in sentences if sentence)
+
+    def _default(self) -> str:
+        return listed(map(_worded, self.default)) if self.many else quoted(_worded(self.default))
 
     def read(self, value: Any, reference: Any) -> tuple[Any, list[str]]:
         """
@@ -211,27 +177,29 @@ class Parameter:
 
     def _one(self, value: Any, options: Sequence[str], reference: Any) -> Any:
         if isinstance(value, bool) and {option.casefold() for option in options} == {"yes", "no"}:
-            value = "Yes" if value else "No"
+            value = _worded(value)
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise ValueError(f"takes {_NAMES[self.type]}, not {_JSON_NAMES.get(type(value), 'this')}.")  # noqa: TRY004 - the caller's value, not ours
         text = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
         if options:
-            return _option(text, options)
-        if self.type is int:
-            return self._integer(text)
+            text = _option(text, options)
+        if self.type is bool:
+            return text == "Yes"
+        if self.type in (int, float):
+            return self._number(text)
         if self.type is date:
             return self._date(text)
-        if self.source:
+        if self.source and self.source.match:
             try:
                 return self.source.match(reference, text)
             except ValueError as error:
                 raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
         return text
 
-    def _integer(self, text: str) -> int:
-        if not _INTEGER.fullmatch(text):
-            raise ValueError(f"must be a whole number, not {quoted(text)}.")
-        number = int(text)
+    def _number(self, text: str) -> float:
+        if not (_INTEGER if self.type is int else _NUMBER).fullmatch(text) or not math.isfinite(float(text)):
+            raise ValueError(f"must be {_NAMES[self.type]}, not {quoted(text)}.")
+        number = int(text) if self.type is int else float(text)
         if self.bounds and not self.bounds.low <= number <= self.bounds.high:
             raise ValueError(f"must be at least {self.bounds.low} and at most {self.bounds.high}, not {number}.")
         return number
@@ -249,6 +217,7 @@ class Parameter:
             *([self.source.sentence] if self.source else []),
             *([f"Options are {listed(options)}."] if options else []),
             *([f"Must be at least {self.bounds.low} and at most {self.bounds.high}."] if self.bounds else []),
+            *(["Must be a number."] if self.type is float else []),
             *(["Format is YYYY-MM-DD."] if self.type is date else []),
         ]
 
@@ -281,5 +250,10 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
     return annotation, []
 
 
-_NAMES = {str: "text", int: "a whole number", date: "a date"}
+def _worded(value: Any) -> str:
+    """Give a Python value as the service spells it."""
+    return str(value) if not isinstance(value, bool) else "Yes" if value else "No"
+
+
+_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "'Yes' or 'No'", date: "a date"}
 _JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}

@@ -11,20 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jupyter_funcs.service import companies
-from jupyter_funcs.service.parameters import (
-    AtLeastOne,
-    Between,
-    Help,
-    ListedBy,
-    Options,
-    Parameter,
-    TypeCode,
-    is_absent,
-)
+from jupyter_funcs.service.markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
+from jupyter_funcs.service.parameters import Parameter, is_absent
 from jupyter_funcs.service.reference import Reference
 
 DEMO = companies.reference()
-SYMBOL = ListedBy("Use function 'Get Universe' to get list of available symbols.", Reference.symbol)
+SYMBOL = ListedBy("Get Universe", Reference.symbol, "symbols")
 
 
 def parameter(annotation: Any, default: Any = inspect.Parameter.empty, name: str = "P") -> Parameter:
@@ -37,6 +29,9 @@ def parameter(annotation: Any, default: Any = inspect.Parameter.empty, name: str
     [
         (str, 0, False, str),
         (int, 1, False, int),
+        (float, 0, False, float),
+        (bool, 0, False, bool),
+        (Literal[1, 2], 1, False, int),
         (date, 0, False, date),
         (Literal["a", "b"], 0, False, str),
         (list[str], 4, True, str),
@@ -55,9 +50,9 @@ def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, man
     assert (optional.required, optional.default) == (False, None)
 
 
-@pytest.mark.parametrize("annotation", [float, dict, list[float], int | str, bytes, Any])
+@pytest.mark.parametrize("annotation", [complex, dict, list[bytes], int | str, bytes, Any, Literal["a", 1]])
 def test_an_annotation_that_is_not_understood_is_refused_when_published(annotation: Any) -> None:
-    with pytest.raises(TypeError, match=r"Parameter P is annotated .*; write str, int, date"):
+    with pytest.raises(TypeError, match=r"Parameter P is annotated .*; write str, int, float, bool, date"):
         parameter(annotation)
 
 
@@ -86,6 +81,19 @@ def test_an_annotation_that_is_not_understood_is_refused_when_published(annotati
             (),
             "[Optional] Must be at least 1 and at most 9. If none, N defaults to '1'.",
         ),
+        (
+            parameter(Annotated[float, Between(0.5, 9)], 1, name="N"),
+            (),
+            "[Optional] Must be at least 0.5 and at most 9. Must be a number. If none, N defaults to '1'.",
+        ),
+        (parameter(bool, default=True), (), "[Optional] Options are 'Yes', 'No'. If none, P defaults to 'Yes'."),
+        (parameter(list[str], ["a", "b"]), (), "[Optional] If none, P defaults to 'a', 'b'."),
+        (parameter(list[str], []), (), "[Optional]"),
+        (
+            parameter(Annotated[str, ListedBy("Get Store Regions")]),
+            (),
+            "[Required] Use function 'Get Store Regions' to get list of available store regions.",
+        ),
         (parameter(date, None), (), "[Optional] Format is YYYY-MM-DD."),
         (parameter(Annotated[list[str], Options(("a", "b"))], None), (), "[Optional] Options are 'a', 'b'."),
     ],
@@ -94,12 +102,47 @@ def test_the_description_is_in_the_services_own_wording(found: Parameter, rules:
     assert found.description(rules) == text
 
 
+@pytest.mark.parametrize(
+    ("annotation", "default"),
+    [
+        (int, "x"),
+        (int, True),
+        (str, 7),
+        (list[str], "a"),
+        (list[str], [1]),
+        (Literal["a", "b"], "c"),
+        (Annotated[int, Between(1, 5)], 9),
+        (date, "2024-01-01"),
+    ],
+)
+def test_a_default_that_would_not_be_taken_is_refused_when_published(annotation: Any, default: Any) -> None:
+    with pytest.raises(TypeError, match=r"Parameter P has the default .*, which it does not take"):
+        parameter(annotation, default)
+
+
+def test_bounds_of_what_is_no_number_are_refused_when_published() -> None:
+    with pytest.raises(TypeError, match="Parameter P takes text; Between is for numbers"):
+        parameter(Annotated[str, Between(1, 5)])
+
+
+def test_options_help_and_the_errors_about_them_may_follow_from_the_data() -> None:
+    found = parameter(
+        Annotated[str, Options(lambda data: tuple(data)), Help(lambda data: f"One of {len(data)}.")]  # noqa: PLW0108
+    )
+    assert found.description((), ["a", "b"]) == "[Required] One of 2. Options are 'a', 'b'."
+    assert found.read("B", ["a", "b"]) == ("b", [])
+    assert found.read("c", ["a", "b"]) == (None, ["P has no option 'c'. Options are 'a', 'b'."])
+
+
 YES_NO = parameter(Literal["Yes", "No"], "No")
 NUMBER = parameter(Annotated[int, Between(1, 50)], 1)
 TEXT = parameter(str, None)
 TEXTS = parameter(list[str], None)
 DIMENSIONS = parameter(list[Literal["Age Group", "Region", "Brand"]], None)
 DAY = parameter(date, None)
+FLAG = parameter(bool, default=False)
+RATIO = parameter(Annotated[float, Between(-1, 1e6)], 0.5)
+ONE_OR_TWO = parameter(Literal[1, 2], 1)
 COMPANY = parameter(Annotated[str, SYMBOL], None)
 
 
@@ -123,6 +166,15 @@ COMPANY = parameter(Annotated[str, SYMBOL], None)
         (DIMENSIONS, "region", ["Region"]),
         (DIMENSIONS, ["Brand", "AGE GROUP", "brand"], ["Brand", "Age Group"]),
         (DAY, "2024-02-29", date(2024, 2, 29)),
+        (FLAG, "yes", True),
+        (FLAG, False, False),
+        (FLAG, True, True),
+        (RATIO, "0.25", 0.25),
+        (RATIO, 1e3, 1000.0),
+        (RATIO, "1e3", 1000.0),
+        (RATIO, 3, 3.0),
+        (ONE_OR_TWO, "2", 2),
+        (ONE_OR_TWO, 2.0, 2),
         (COMPANY, "nvra", "NVRA US EQUITY"),
     ],
 )
@@ -131,7 +183,7 @@ def test_a_wire_value_becomes_a_python_value(found: Parameter, sent: Any, value:
 
 
 @pytest.mark.parametrize("sent", [None, "", "  ", [], [""], [None, ""]])
-@pytest.mark.parametrize("found", [YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY])
+@pytest.mark.parametrize("found", [YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY, FLAG, RATIO, ONE_OR_TWO])
 def test_nothing_sent_means_the_default(found: Parameter, sent: Any) -> None:
     assert is_absent(sent)
     assert found.read(sent, DEMO) == (found.default, [])
@@ -156,6 +208,13 @@ def test_nothing_sent_means_the_default(found: Parameter, sent: Any) -> None:
         (NUMBER, ["1"], "P takes one value, not a list."),
         (TEXT, {"a": 1}, "P takes text, not an object."),
         (TEXTS, [["a"]], "P takes text, not a list."),
+        (RATIO, "nan", "P must be a number, not 'nan'."),
+        (RATIO, "1e9999", "P must be a number, not '1e9999'."),
+        (RATIO, "1_0", "P must be a number, not '1_0'."),
+        (RATIO, "-2", "P must be at least -1 and at most 1000000.0, not -2.0."),
+        (FLAG, "maybe", "P has no option 'maybe'. Options are 'Yes', 'No'."),
+        (FLAG, {}, "P takes 'Yes' or 'No', not an object."),
+        (ONE_OR_TWO, "3", "P has no option '3'. Options are '1', '2'."),
         (DAY, "2023-02-29", "P '2023-02-29' is not a date of the calendar. Format is YYYY-MM-DD."),
         (COMPANY, "NVRB", "P 'NVRB' is not known. Use function 'Get Universe'"),
         (TEXT, {}, "P takes text, not an object."),
@@ -174,7 +233,9 @@ JSON = st.recursive(
 )
 
 
-@given(found=st.sampled_from([YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY]), sent=JSON)
+@given(
+    found=st.sampled_from([YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY, FLAG, RATIO, ONE_OR_TWO]), sent=JSON
+)
 def test_any_json_is_either_read_or_refused_in_one_printable_line(found: Parameter, sent: Any) -> None:
     value, errors = found.read(sent, DEMO)
     assert all(text.startswith("P ") and text.isprintable() for text in errors)
@@ -182,7 +243,9 @@ def test_any_json_is_either_read_or_refused_in_one_printable_line(found: Paramet
         return
     for item in value if found.many else [value]:
         assert isinstance(item, found.type)
-        assert not found.options or item in found.options
+        assert not found.options or found.type is bool or str(item) in found.options
+    if found is FLAG:
+        return
     # What was read is stable: sent again in its wire form, it is the same.
     again = [str(item) for item in value] if found.many else str(value)
     assert found.read(again, DEMO) == (value, [])
