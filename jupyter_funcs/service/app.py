@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import anyio
-import anyio.to_thread
 import msgspec
 from starlette.applications import Starlette
-from starlette.responses import JSONResponse, Response
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from .answers import JSON, RequestError, failure, gone, wants_arrow
 from .auth import UnauthorizedError
-from .engine import CallCancelledError
+from .bodies import read_object
+from .engine import CallCancelledError, MemoryLimitError
+from .hosts import Hosts
+from .limits import Limits
+from .logins import Logins
+from .openapi import DOCUMENT
+from .prepared import Query
 from .registry import ArgumentsError
-from .words import quoted
+from .requests import Requests, note
+from .runs import Runs
+from .traces import redacted_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
+    from starlette.exceptions import HTTPException
     from starlette.requests import Request
+    from starlette.types import Scope
 
-    from .accounts import Asset
+    from .accounts import Asset, User
     from .auth import Auth
     from .engine import Call, Engine
     from .grants import Grants
-    from .registry import Function, Registry
-
-    Endpoint = Callable[[Request, tuple[Asset, ...]], Awaitable[Response]]
+    from .registry import Registry
 
 log = logging.getLogger(__name__)
 
-BODY_LIMIT = 1024 * 1024
-"""The largest request body that is read, in bytes."""
-
-# What a proxy notes when the caller left; nobody reads it.
-_CLIENT_CLOSED_REQUEST = 499
+# Listings that are kept encoded: one a set of assets.
+_MOST_LISTINGS = 64
 
 
-class RequestError(Exception):
-    """A request that is refused with a status and one line of text."""
-
-    def __init__(self, status: int, text: str, **more: Any) -> None:
-        self.status = status
-        self.text = text
-        self.more = more
-        super().__init__(text)
-
-
-def create_app(registry: Registry, auth: Auth, grants: Grants, engine: Engine) -> Starlette:
+def create_app(  # noqa: PLR0913 - each is a room of its own
+    registry: Registry,
+    auth: Auth,
+    grants: Grants,
+    engine: Engine,
+    *,
+    limits: Limits | None = None,
+    hosts: Hosts | None = None,
+) -> Starlette:
     """
     Build the application.
 
@@ -59,85 +63,171 @@ def create_app(registry: Registry, auth: Auth, grants: Grants, engine: Engine) -
     registry
         The functions that it lists and runs.
     auth
-        Tells who a request is from, for all but those for health.
+        Tells who a request is from, for all but those for health and for the OpenAPI document.
     grants
         Tells which assets are the user's.
     engine
         Executes the functions' expressions.
+    limits
+        How much it takes on; `Limits()` by default.
+    hosts
+        How it may be reached; by default by this machine's own names for itself.
+
+    Returns
+    -------
+    Starlette
+        Its `state.runs` are the `Runs` under way.
     """
-
-    @functools.lru_cache(maxsize=64)
-    def listing(assets: tuple[Asset, ...]) -> bytes:
-        return msgspec.json.encode(registry.listing(assets, engine.reference))
-
-    async def list_functions(request: Request, assets: tuple[Asset, ...]) -> Response:
-        if request.method == "POST":
-            await _read_object(request, may_be_empty=True)
-        return Response(listing(assets), media_type="application/json")
-
-    async def run_function(request: Request, assets: tuple[Asset, ...]) -> Response:
-        name, args = _run_request(await _read_object(request))
-        try:
-            function = registry.find(name, assets)
-        except LookupError as error:
-            raise RequestError(404, str(error.args[0])) from None
-        call = engine.call()
-        return await _while_connected(request, call, functools.partial(_run, function, args, call, engine))
-
-    async def health(_request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
-    def guarded(endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            try:
-                user = auth.user(request.headers.get("authorization"), request.headers.get("x-api-key"))
-                return await endpoint(request, grants.assets(user))
-            except UnauthorizedError:
-                text = (
-                    "The token is absent, expired or not valid. Get a new one and send it as 'Authorization: Bearer …'."
-                )
-                return _failure(401, text, {"WWW-Authenticate": "Bearer"})
-            except RequestError as error:
-                return _failure(error.status, error.text, **error.more)
-
-        return answer
-
-    return Starlette(
-        routes=[
-            Route("/api/function/ListUserFunctions", guarded(list_functions), methods=["POST"]),
-            Route("/api/function/getAll", guarded(list_functions), methods=["GET"]),
-            Route("/api/function/runFunction", guarded(run_function), methods=["POST"]),
-            Route("/healthz", health, methods=["GET"]),
-        ]
-    )
-
-
-def _failure(status: int, text: str, headers: dict[str, str] | None = None, **more: Any) -> Response:
-    return JSONResponse({"error": text, "body": None, **more}, status, headers)
-
-
-async def _read_object(request: Request, *, may_be_empty: bool = False) -> dict[str, Any]:
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > BODY_LIMIT:
-            raise RequestError(
-                413, f"The request body is larger than {BODY_LIMIT} bytes. Send fewer or shorter arguments."
+    limits, hosts = limits or Limits(), hosts or Hosts()
+    service = _Service(registry, auth, grants, engine, limits, hosts)
+    routes = [
+        Route("/api/function/ListUserFunctions", service.list_functions, methods=["POST"]),
+        Route("/api/function/getAll", service.list_functions, methods=["GET"]),
+        Route("/api/function/runFunction", service.run_function, methods=["POST"]),
+        Route("/api/account/login", service.login, methods=["POST"]),
+        Route("/healthz", _health, methods=["GET"]),
+        Route("/openapi.json", _openapi, methods=["GET"]),
+    ]
+    middleware = [Middleware(Requests, hosts=hosts, paths=[route.path for route in routes])]
+    if hosts.origins:
+        middleware.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=hosts.origins,
+                allow_methods=["GET", "POST"],
+                allow_headers=["Authorization", "Content-Type", "X-Api-Key", "X-Request-Id"],
+                expose_headers=["Retry-After", "X-Request-Id"],
             )
-    if may_be_empty and not body:
-        return {}
-    content_type = request.headers.get("content-type", "")
-    if content_type.partition(";")[0].strip().casefold() != "application/json":
-        raise RequestError(415, f"The content type is {quoted(content_type)}. Send 'application/json'.")
-    try:
-        document = msgspec.json.decode(body)
-    except RecursionError:
-        raise RequestError(400, "The request body is nested too deeply. Send an object of text and lists.") from None
-    except (msgspec.MsgspecError, ValueError) as error:
-        raise RequestError(400, f"The request body is not JSON: {error}. Send a JSON object.") from None
-    if not isinstance(document, dict):
-        raise RequestError(400, "The request body is JSON, but not an object. Send a JSON object.")
-    return document
+        )
+    handlers: dict[Any, Any] = {405: _not_allowed, RequestError: _refused, UnauthorizedError: _unauthorized}
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+    app.state.runs = service.runs
+    return app
+
+
+class _Asked(NamedTuple):
+    """What a run is to do, and for whom."""
+
+    name: str
+    args: dict[str, Any]
+    user: User
+    as_arrow: bool
+
+
+@dataclass
+class _Service:
+    """The endpoints."""
+
+    registry: Registry
+    auth: Auth
+    grants: Grants
+    engine: Engine
+    limits: Limits
+    hosts: Hosts
+
+    def __post_init__(self) -> None:
+        self.runs = Runs(self.limits)
+        self._listings: dict[tuple[Asset, ...], bytes] = {}
+        # Only services whose users have passwords need it.
+        self._logins = functools.cache(lambda: Logins(self.auth, self.limits))
+
+    async def list_functions(self, request: Request) -> Response:
+        assets = self.grants.assets(self._user(request))
+        if request.method == "POST":
+            await read_object(request, self.limits.body_seconds, may_be_empty=True)
+        if assets not in self._listings:
+            # In a thread, for thousands of functions take a while.
+            encoded = await asyncio.to_thread(self._encoded_listing, assets)
+            while len(self._listings) >= _MOST_LISTINGS:
+                del self._listings[next(iter(self._listings))]
+            self._listings[assets] = encoded
+        return Response(self._listings[assets], media_type=JSON)
+
+    async def run_function(self, request: Request) -> Response:
+        user = self._user(request)
+        name, args = _run_request(await read_object(request, self.limits.body_seconds))
+        asked = _Asked(name, args, user, wants_arrow(request.headers.get("accept", "")))
+        with self.runs.admit(user.id):
+            call = self.engine.call()
+            work = functools.partial(self._answer, asked, call, request.scope)
+            return await self.runs.perform(call, work, _until_left(request), request.scope["facts"])
+
+    async def login(self, request: Request) -> Response:
+        document = await read_object(request, self.limits.body_seconds)
+        email, password = document.get("email"), document.get("password")
+        if not isinstance(email, str) or not isinstance(password, str):
+            raise RequestError(400, "email or password is not a text. Send both.")
+        address = self.hosts.caller(request.headers.getlist("x-forwarded-for"), request.client)
+        try:
+            answer = await self._logins().login(email, password, address)
+        except UnauthorizedError:
+            return PlainTextResponse("The email or the password is wrong.", 401)
+        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+
+    def _user(self, request: Request) -> User:
+        user = self.auth.user(request.headers.get("authorization"), request.headers.get("x-api-key"))
+        note(request.scope, user_id=user.id, user=user.name)
+        return user
+
+    def _encoded_listing(self, assets: tuple[Asset, ...]) -> bytes:
+        return msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
+
+    def _answer(self, asked: _Asked, call: Call, scope: Scope) -> Response:
+        """Check the arguments, run a function and encode its answer; whatever fails becomes an answer too."""
+        try:
+            # Here and not on the event loop: looking for the nearest of thousands of names takes a while.
+            function = self.registry.find(asked.name, self.grants.assets(asked.user))
+        except LookupError as error:
+            return failure(404, str(error.args[0]))
+        note(scope, function=function.name)
+        try:
+            result = function.result(call, function.read(asked.args, self.engine.reference))
+            return _encoded(call, result, as_arrow=asked.as_arrow)
+        except ArgumentsError as error:
+            return failure(422, str(error), arguments=error.errors)
+        except CallCancelledError:
+            return gone()
+        except MemoryLimitError:
+            return failure(500, f"{function.name} needed more memory than the service may take. Ask for less.")
+        except BaseException as error:  # noqa: BLE001 - a function of the team's may raise anything, also SystemExit
+            log.error("%s failed.\n%s", function.name, redacted_trace(error, asked.args))  # noqa: TRY400 - see traces
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            return failure(200, f"{function.name} failed: {reason}")
+
+
+def _encoded(call: Call, result: Any, *, as_arrow: bool) -> Response:
+    # Dates leave as YYYY-MM-DD, NaN as null.
+    body = msgspec.json.encode(
+        call.fetch(result) if hasattr(result, "op") or isinstance(result, Query) else result
+    ).decode()
+    return Response(msgspec.json.encode({"error": None, "body": body}), media_type=JSON)
+
+
+async def _until_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _health(_request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _openapi(_request: Request) -> Response:
+    return JSONResponse(DOCUMENT)
+
+
+async def _refused(_request: Request, error: RequestError) -> Response:
+    return failure(error.status, error.text, error.headers)
+
+
+async def _unauthorized(_request: Request, _error: UnauthorizedError) -> Response:
+    text = "The token is absent, expired or not valid. Get a new one and send it as 'Authorization: Bearer …'."
+    return failure(401, text, {"WWW-Authenticate": "Bearer"})
+
+
+async def _not_allowed(request: Request, error: HTTPException) -> Response:
+    allowed = (error.headers or {}).get("Allow", "")
+    return failure(405, f"{request.url.path} takes {allowed}, not {request.method}.", error.headers)
 
 
 def _run_request(document: dict[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -148,40 +238,3 @@ def _run_request(document: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if not isinstance(args, dict | None):
         raise RequestError(400, "Args is not an object. Send an object of arguments by name.")
     return name, args or {}
-
-
-async def _while_connected(request: Request, call: Call, work: Callable[[], Response]) -> Response:
-    """Do blocking work in a thread; stop its query when the caller leaves or the task is cancelled."""
-    answer = Response(status_code=_CLIENT_CLOSED_REQUEST)
-    async with anyio.create_task_group() as tasks:
-
-        async def watch() -> None:
-            while (await request.receive())["type"] != "http.disconnect":
-                pass
-            tasks.cancel_scope.cancel()
-
-        tasks.start_soon(watch)
-        try:
-            answer = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-        except anyio.get_cancelled_exc_class():
-            call.cancel()
-            raise
-        tasks.cancel_scope.cancel()
-    return answer
-
-
-def _run(function: Function, args: dict[str, Any], call: Call, engine: Engine) -> Response:
-    """Check the arguments, run a function and encode its answer; whatever fails becomes an answer too."""
-    try:
-        result = function.result(call, function.read(args, engine.reference))
-        # Dates leave as YYYY-MM-DD, NaN as null.
-        body = msgspec.json.encode(call.fetch(result) if hasattr(result, "op") else result).decode()
-        return Response(msgspec.json.encode({"error": None, "body": body}), media_type="application/json")
-    except ArgumentsError as error:
-        return _failure(422, str(error), arguments=error.errors)
-    except CallCancelledError:
-        return Response(status_code=_CLIENT_CLOSED_REQUEST)
-    except Exception as error:  # a function of the team's may raise anything
-        log.exception("Function %s failed", function.name)
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        return _failure(200, f"{function.name} failed: {reason}")

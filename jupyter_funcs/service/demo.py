@@ -6,22 +6,26 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import companies, functions
+from . import companies, functions, state
 from .app import create_app
 from .auth import Auth
+from .dataset import Cards
 from .engine import DuckDBEngine
 from .grants import Grants
+from .hosts import Hosts
 from .keys import SigningKeys
+from .limits import Limits
 from .registry import Registry
-from .state import seed_demo
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from starlette.applications import Starlette
+
+    from .engine import Engine
 
 # A notebook may stay open for weeks; the token ends with the process anyhow, for its key does.
 _TOKEN_HOURS = 30 * 24
+# There is one caller, who bounds what it does at once and how long it waits.
+_LIMITS = Limits(run_seconds=24 * 3600, concurrent_runs=100_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,9 @@ def embedded() -> Embedded:
     """
     with _lock:
         if not _embedded:
-            grants = Grants(seed=seed_demo)
+            grants = Grants(seed=state.seed_demo)
             auth = Auth(SigningKeys.in_memory(), grants)
-            app = create_app(registry(), auth, grants, DuckDBEngine(companies.reference(), _cards))
+            app = create_app(registry(), auth, grants, engine(), limits=_LIMITS, hosts=Hosts(names=["*"]))
             _embedded.append(Embedded(app, auth.issue("analyst", _TOKEN_HOURS), "demo service (synthetic data)"))
         return _embedded[0]
 
@@ -66,12 +70,20 @@ def embedded() -> Embedded:
 def registry() -> Registry:
     """Give the demo's catalog."""
     built_in = functions.published(
-        companies.reference(), asset="Demo panel data", reports_asset="Demo reports", note="(synthetic demo data)"
+        companies.reference(),
+        asset=state.DEMO_PANEL_DATA,
+        reports_asset=state.DEMO_REPORTS,
+        note="(synthetic demo data)",
     )
     return Registry(built_in, author="demo")
 
 
-def _cards() -> Path:
+def engine() -> Engine:
+    """Give an engine over the demo's data."""
+    return DuckDBEngine(companies.reference(), _cards)
+
+
+def _cards() -> Cards:
     from . import demo_files  # noqa: PLC0415 - loads numpy and pyarrow, which a listing does without
 
-    return demo_files.folder() / demo_files.CARDS
+    return Cards.parquet(demo_files.folder() / demo_files.CARDS)

@@ -20,11 +20,13 @@ import uvicorn
 from jupyter_funcs.service import companies, demo, demo_files, functions
 from jupyter_funcs.service.app import create_app
 from jupyter_funcs.service.auth import Auth
-from jupyter_funcs.service.engine import CARDS, DuckDBEngine
+from jupyter_funcs.service.dataset import Cards
+from jupyter_funcs.service.engine import DuckDBEngine
 from jupyter_funcs.service.grants import Grants
 from jupyter_funcs.service.keys import SigningKeys
 from jupyter_funcs.service.reference import Brand, Company, Panel, Reference
 from jupyter_funcs.service.registry import Function, Registry
+from jupyter_funcs.service.tables import CARDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -86,7 +88,7 @@ class Wire:
 
 
 def in_process(app: Starlette, token: str) -> Wire:
-    return Wire(lambda: httpx.ASGITransport(app), "http://service", token)
+    return Wire(lambda: httpx.ASGITransport(app), "http://localhost", token)
 
 
 def serving(registry: Registry, engine: DuckDBEngine) -> Wire:
@@ -139,8 +141,8 @@ def raw() -> pa.Table:
     return pq.read_table(demo_files.folder() / demo_files.CARDS)
 
 
-def _demo_cards() -> Path:
-    return demo_files.folder() / demo_files.CARDS
+def _demo_cards() -> Cards:
+    return Cards.parquet(demo_files.folder() / demo_files.CARDS)
 
 
 @pytest.fixture
@@ -173,7 +175,7 @@ def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
             calendars=calendars,
         )
         registry = Registry(functions.published(reference, asset="a"), author="t")
-        engine = DuckDBEngine(reference, lambda: path)
+        engine = DuckDBEngine(reference, lambda: Cards.parquet(path))
         wire = serving(registry, engine)
         wire.engine = engine
         return wire

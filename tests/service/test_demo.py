@@ -41,7 +41,7 @@ from jupyter_funcs.service import embedded
 e = embedded()
 async def listing():
     headers = {{"Authorization": "Bearer " + e.token}}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(e.app), base_url="http://x", headers=headers) as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(e.app), base_url="http://localhost", headers=headers) as client:
         return (await client.post("/api/function/ListUserFunctions", json={{}})).json()
 print(len(asyncio.run(listing())), [name for name in {HEAVY!r} if name in sys.modules])
 """
