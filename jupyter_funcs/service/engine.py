@@ -1,44 +1,37 @@
 """
-The engine: owns the connection to the tables, and executes one expression at a time for each call.
+The engine: owns the connection to the tables, and executes one query at a time for each call.
 
-Functions are written against unbound ibis tables, so that only this room knows that DuckDB answers them.
+Functions are written against unbound ibis tables, so that only an engine knows what answers them: DuckDB here, any
+other that ibis speaks to in `remote`.
 """
 # ruff: noqa: PLC0415 - ibis and DuckDB load on the first run: a listing does without
 
 from __future__ import annotations
 
+import contextlib
+import shutil
+import tempfile
 import threading
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     import duckdb
     import ibis.expr.types as ir
     import pyarrow as pa
-    from ibis.backends.duckdb import Backend
 
+    from .dataset import Cards
     from .prepared import Query
     from .reference import Reference
-
-_Rows = TypeVar("_Rows")
-
-CARDS = {
-    "panel": "string",
-    "symbol": "string",
-    "merchant": "string",
-    "region": "string",
-    "generation": "string",
-    "date": "date",
-    "spend_cents": "int64",
-    "transactions": "int32",
-    "cards": "int32",
-}
-"""The columns of card spend: a row a panel, brand, region, age group and day that has data; money in whole cents."""
+    from .statements import Statement, Statements
 
 # How often a cancelled call interrupts its query: an interrupt that falls between two of its steps is lost.
 _INTERRUPT_EVERY_SECONDS = 0.05
+# Rows that are read at once: few enough that a call stops soon after it is cancelled.
+_BATCH = 10_000
 
 
 class CallCancelledError(Exception):
@@ -63,7 +56,7 @@ class Call(Protocol):
     def table(self, name: str) -> ir.Table:
         """Give a table to build an expression on; what it stands for is ready when this returns."""
 
-    def fetch(self, result: ir.Table | Query) -> list[dict[str, Any]]:
+    def fetch(self, result: ir.Expr | Query) -> list[dict[str, Any]]:
         """
         Execute an expression or a query and give its rows.
 
@@ -75,7 +68,7 @@ class Call(Protocol):
             It needs more memory than the engine may take.
         """
 
-    def arrow(self, result: ir.Table | Query) -> pa.Table:
+    def arrow(self, result: ir.Expr | Query) -> pa.Table:
         """Execute an expression or a query and give its rows as an Arrow table; raises as `fetch` does."""
 
     def cancel(self) -> None:
@@ -89,6 +82,9 @@ class Engine(Protocol):
     def reference(self) -> Reference:
         """The reference data, known from the start."""
 
+    def open(self) -> None:
+        """Make ready now what the first call would; raises `SetupError` where the data cannot be read."""
+
     def call(self) -> Call:
         """Begin a call."""
 
@@ -96,52 +92,81 @@ class Engine(Protocol):
         """Let go of the connection; no call is to begin after."""
 
 
-def connect_engine(url: str, reference: Reference, cards: Callable[[], Path]) -> Engine:
+def connect_engine(
+    url: str,
+    reference: Reference,
+    cards: Callable[[], Cards],
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Engine:
     """
     Give the engine that a URL names.
 
     Parameters
     ----------
     url
-        ``duckdb://``, ``duckdb:///file.db``, or the URL of another engine that ibis connects to.
+        ``duckdb://`` for one in memory, ``duckdb:///folder/file.db`` for a file, which is only read, or the URL of
+        another engine that ibis connects to.
+    reference, cards, memory_limit, threads
+        As of `DuckDBEngine`; limits of another engine are its own.
     """
-    scheme, _, rest = url.partition("://")
-    if scheme == "duckdb" and not rest.strip("/"):
-        return DuckDBEngine(reference, cards)
-    raise NotImplementedError(url)
+    scheme, _, path = url.partition("://")
+    if scheme != "duckdb":
+        from .remote import RemoteEngine
+
+        return RemoteEngine(url, reference, cards)
+    database = Path(path) if path else None
+    return DuckDBEngine(reference, cards, database=database, memory_limit=memory_limit, threads=threads)
 
 
 class DuckDBEngine:
     """
-    Executes expressions over the reference data and card spend.
+    Executes expressions and queries on a DuckDB of the process's own, locked before the first of them.
 
     Parameters
     ----------
     reference
         Known from the start: listings and the checking of arguments need nothing else.
     cards
-        Gives the path of the Parquet file of card spend (columns `CARDS`). Called once, by the first call that
-        needs it and in that call's thread, for it may have to generate the data.
+        Says where card spend lies. Called by the first call that needs it, in that call's thread and until it succeeds,
+        for it may have to generate the data.
+    database, memory_limit, threads
+        As of `sandbox.opened`.
     """
 
-    def __init__(self, reference: Reference, cards: Callable[[], Path]) -> None:
+    def __init__(
+        self,
+        reference: Reference,
+        cards: Callable[[], Cards],
+        *,
+        database: Path | None = None,
+        memory_limit: str | None = None,
+        threads: int | None = None,
+    ) -> None:
         self.reference = reference
-        self._cards = cards
-        self._backend: Backend | None = None
-        self._backend_lock = threading.Lock()
-        self._has_cards = False
+        self._find_cards = cards
+        self._options: dict[str, Any] = {"database": database, "memory_limit": memory_limit, "threads": threads}
+        self._lock = threading.Lock()
         self._cards_lock = threading.Lock()
+        self._cards: Cards | None = None
+        self._con: duckdb.DuckDBPyConnection | None = None
+        self._statements: Statements | None = None
+
+    def open(self) -> None:
+        """Make ready now what the first call would; raises `SetupError` where the data cannot be read."""
+        self._load_cards()
 
     def call(self) -> DuckDBCall:
         """Begin a call."""
         return DuckDBCall(self)
 
     def close(self) -> None:
-        """Let go of the connection."""
-        with self._backend_lock:
-            if self._backend is not None:
-                self._backend.disconnect()
-                self._backend = None
+        """Let go of the database; calls that still run end first."""
+        with self._lock:
+            if self._con is not None:
+                self._con.close()
+                self._con = None
 
     def table(self, name: str) -> ir.Table:
         """Give an unbound table; what it stands for is ready when this returns."""
@@ -150,36 +175,51 @@ class DuckDBEngine:
         from . import tables
 
         if name == "cards":
-            self._load_cards()
-            return ibis.table(CARDS, name=name)
+            return ibis.table(self._load_cards().schema, name=name)
         return ibis.table(tables.SCHEMAS[name], name=name)
 
-    def connect(self) -> tuple[Backend, duckdb.DuckDBPyConnection]:
-        """Give the backend, which compiles, and a cursor of its connection that one thread may use."""
-        import ibis
+    def statement(self, result: ir.Expr | Query) -> Statement:
+        """Give the SQL of an expression or a query."""
+        with self._lock:
+            if self._statements is None:
+                from .statements import Statements
 
-        from . import tables
+                self._statements = Statements(self.table)
+        return self._statements.of(result)
 
-        with self._backend_lock:
-            if self._backend is None:
-                # Nothing is ever fetched from the network for a query.
-                backend = ibis.duckdb.connect(autoinstall_known_extensions=False)
-                for name, table in tables.arrow_tables(self.reference).items():
-                    backend.create_table(name, table)
-                self._backend = backend
-            # Threads that share one DuckDB connection get each other's results, and no error.
-            return self._backend, self._backend.con.cursor()
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """Give a cursor for one thread: those that share one get each other's results, and no error."""
+        with self._lock:
+            if self._con is None:
+                self._con = self._opened(None)
+            return self._con.cursor()
 
-    def _load_cards(self) -> None:
+    def memory_limit(self) -> str:
+        """Give the memory that all queries share, such as ``11.7 GiB``."""
+        with contextlib.closing(self.cursor()) as cursor:
+            [(limit,)] = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
+        return str(limit)
+
+    def _load_cards(self) -> Cards:
         # A lock of its own: whoever lists panels or symbols does not wait for the data to be generated.
         with self._cards_lock:
-            if not self._has_cards:
-                path = str(self._cards()).replace("'", "''")
-                _, cursor = self.connect()
-                # A view of the database's own: ibis would make a temporary one, which other cursors do not see.
-                cursor.execute(f"CREATE VIEW cards AS FROM read_parquet('{path}')")
-                cursor.close()
-                self._has_cards = True
+            if self._cards is None:
+                cards = self._find_cards()
+                con = self._opened(cards)
+                # What is locked can take in no more data, so one that has them takes its place.
+                with self._lock:
+                    before, self._con = self._con, con
+                if before is not None:
+                    before.close()
+                self._cards = cards
+            return self._cards
+
+    def _opened(self, cards: Cards | None) -> duckdb.DuckDBPyConnection:
+        from . import sandbox, tables
+
+        spill = Path(tempfile.mkdtemp(prefix="jupyter_funcs.spill."))
+        weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
+        return sandbox.opened(tables.arrow_tables(self.reference), cards, spill, **self._options)
 
 
 class DuckDBCall:
@@ -200,47 +240,61 @@ class DuckDBCall:
         """Give a table to build an expression on."""
         return self._engine.table(name)
 
-    def fetch(self, result: ir.Table | Query) -> list[dict[str, Any]]:
+    def fetch(self, result: ir.Expr | Query) -> list[dict[str, Any]]:
         """Execute an expression or a query and give its rows."""
+        rows: list[dict[str, Any]] = []
+        with self._executed(result) as (cursor, schema):
+            names = schema.names
+            while batch := cursor.fetchmany(_BATCH):
+                rows += [dict(zip(names, row, strict=True)) for row in batch]
+                self._go_on()
+        return rows
 
-        def rows(cursor: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-        return self._execute(result, rows)
-
-    def arrow(self, result: ir.Table | Query) -> pa.Table:
+    def arrow(self, result: ir.Expr | Query) -> pa.Table:
         """Execute an expression or a query and give its rows as an Arrow table."""
-        return self._execute(result, lambda cursor: cursor.to_arrow_table())
+        import pyarrow as pa
 
-    def _execute(self, result: ir.Table | Query, read: Callable[[duckdb.DuckDBPyConnection], _Rows]) -> _Rows:
-        import ibis.expr.operations as ops
+        batches = []
+        with self._executed(result) as (cursor, schema):
+            reader = cursor.to_arrow_reader(_BATCH)
+            for batch in reader:
+                batches.append(batch)
+                self._go_on()
+            return pa.Table.from_batches(batches, reader.schema).cast(schema)
 
-        from .prepared import Query
+    @contextlib.contextmanager
+    def _executed(self, result: ir.Expr | Query) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
+        import duckdb
 
-        expression = result.expression(self.table) if isinstance(result, Query) else result
-        backend, cursor = self._engine.connect()
+        self._go_on()
+        statement = self._engine.statement(result)
+        cursor = self._engine.cursor()
         try:
-            self._begin(cursor)
-            for table in expression.op().find(ops.InMemoryTable):
+            with self._lock:
+                self._go_on()
+                self._cursor = cursor
+            for name, table in statement.tables.items():
                 # Registered on the cursor, so that it ends with the call.
-                cursor.register(table.name, table.data.to_pyarrow(table.schema))
-            cursor.execute(backend.compile(expression))
-            return read(cursor)
+                cursor.register(name, table)
+            cursor.execute(statement.sql, statement.values)
+            yield cursor, statement.schema
         except Exception as error:
             if self.cancelled:
                 raise CallCancelledError from error
+            if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+                raise MemoryLimitError(
+                    f"The query needs more memory than the {self._engine.memory_limit()} that all queries share. "
+                    "Ask for less: fewer dimensions, or brands at a time."
+                ) from error
             raise
         finally:
             with self._lock:
                 self._cursor = None
             cursor.close()
 
-    def _begin(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        with self._lock:
-            if self.cancelled:
-                raise CallCancelledError
-            self._cursor = cursor
+    def _go_on(self) -> None:
+        if self.cancelled:
+            raise CallCancelledError
 
     def cancel(self) -> None:
         """Stop the query as soon as it can be; returns at once."""

@@ -1,13 +1,14 @@
 """
-Prepared queries: a function's query as its shape, which the SQL follows from, and its values, which are bound.
+Prepared queries: a function's query as its shape, which its SQL follows from, and its values, which are bound to that.
 
-The expression of a shape is built and compiled once; whoever calls later with other values pays for neither.
+An engine that keeps the SQL of a shape builds and compiles it once, whatever the values are that come later.
 """
 # ruff: noqa: PLC0415 - ibis loads on the first run: a listing does without
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,42 +17,45 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    # Takes what gives a table by name, the values as scalars by name, and the shape; gives the expression.
-    Builder = Callable[..., ir.Table]
+TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "int64", float: "float64", date: "date"}
+"""The ibis types of values."""
 
 
 @dataclass(frozen=True)
 class Query:
     """
-    A query that is compiled once a shape.
+    A query in two parts: what its SQL follows from, and what is bound.
 
     Attributes
     ----------
     build
-        A function of a module, called as ``build(table, values, *shape)``: `table` gives a table by its name, the
-        engine's or one of `tables`; `values` has an ibis scalar for each value, a list of them for a tuple.
+        A function of a module, called as ``build(table, values, *shape)`` to give the expression. `table` gives a table
+        by its name, the engine's or one of `tables`; `values` has an ibis scalar for each value, for a tuple a list.
     shape
-        What else the expression depends on: all that changes the SQL and is no value.
+        Whatever else the expression depends on.
     values
-        The values by name: text, numbers, dates, or tuples of text, which stand for sets. They are bound.
+        The values by name: of the types of `TYPES`, or tuples of these, which stand for sets.
     tables
-        Tables of the query's own, by a fixed name.
+        Tables of the query's own, by names that are fixed.
     """
 
-    build: Builder
+    build: Callable[..., ir.Table]
     shape: tuple[Hashable, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
     def expression(self, table: Callable[[str], ir.Table]) -> ir.Table:
-        """Give the expression with its values as literals and its tables in it, for an engine that compiles it."""
+        """Give the expression with its values as literals and its own tables in it, for any engine to execute."""
         import ibis
 
         def any_table(name: str) -> ir.Table:
             return ibis.memtable(self.tables[name]) if name in self.tables else table(name)
 
+        def literal(value: Any) -> ir.Value:
+            return ibis.literal(value, TYPES[type(value)])
+
         literals = {
-            name: [ibis.literal(each) for each in value] if isinstance(value, tuple) else ibis.literal(value)
+            name: [literal(each) for each in value] if isinstance(value, tuple) else literal(value)
             for name, value in self.values.items()
         }
         return self.build(any_table, literals, *self.shape)

@@ -1,31 +1,35 @@
 """
 The built-in functions as ibis expressions: they name no engine, and run unchanged wherever the tables are.
 
-Measures, growth and periods are those of SERVICE.md 2 and 3.
+Measures, growth and periods are those of SERVICE.md 2 and 3. Each query is a public function, which says what is asked
+for, over a builder of its expression, which `prepared.Query` describes.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import ibis
 import pyarrow as pa
 
 from . import calendar
+from .prepared import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     import ibis.expr.types as ir
 
-    from .calendar import Period, Window
+    from .calendar import Window
     from .engine import Call
     from .reference import Report
 
-COLUMNS = {"Age Group": "generation", "Region": "region", "Brand": "merchant"}
-"""The column of card spend behind each dimension."""
+    Tables: TypeAlias = Callable[[str], ir.Table]
+    Values: TypeAlias = Mapping[str, Any]
+    # Names of dimensions, each with its column of card spend.
+    Dimensions: TypeAlias = tuple[tuple[str, str], ...]
 
 MEASURES = (
     "Spend",
@@ -51,6 +55,9 @@ _WINDOW = {
     "compared": "string",
 }
 
+# What the measures of a row follow from.
+_COUNTED = ("cents", "transactions", "per_card", "cardholders")
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -64,83 +71,99 @@ class Selection:
         """Give the symbols that it touches."""
         return [self.symbol] if self.symbol else sorted({call.reference.owner(brand) for brand in self.brands})
 
-    def rows(self, call: Call) -> ir.Table:
-        """Give its rows of card spend."""
-        cards = call.table("cards")
+    def values(self, call: Call) -> dict[str, Any]:
+        """Give the values that its rows are found by."""
         # Brands select by their owners too: the data are sorted by symbol, and most of them are never read.
-        chosen = cards.filter(cards.panel == self.panel, cards.symbol.isin(self.symbols(call)))
-        return chosen.filter(chosen.merchant.isin(self.brands)) if self.brands else chosen
+        values: dict[str, Any] = {"panel": self.panel, "symbols": tuple(self.symbols(call))}
+        return values | ({"brands": tuple(self.brands)} if self.brands else {})
 
 
-def panels(call: Call) -> ir.Table:
+def panels(_call: Call) -> Query:
     """Give the panels, by name."""
-    return call.table("panels").order_by("PanelName")
+    return Query(_panels)
 
 
-def universe(call: Call) -> ir.Table:
+def _panels(table: Tables, _values: Values) -> ir.Table:
+    return table("panels").order_by("PanelName")
+
+
+def universe(_call: Call) -> Query:
     """Give the companies, by symbol."""
-    return call.table("companies").order_by("Symbol")
+    return Query(_universe)
 
 
-def kpis(call: Call, symbol: str, panel: str | None, *, primary_only: bool) -> ir.Table:
+def _universe(table: Tables, _values: Values) -> ir.Table:
+    return table("companies").order_by("Symbol")
+
+
+def kpis(_call: Call, symbol: str, panel: str | None, *, primary_only: bool) -> Query:
     """Give the KPIs of a company, in one panel or in all."""
-    found = call.table("kpis")
-    found = found.filter(found.Symbol == symbol)
-    if panel:
-        found = found.filter(found.PanelName == panel)
+    return Query(_kpis, (primary_only,), {"symbol": symbol} | ({"panel": panel} if panel else {}))
+
+
+def _kpis(table: Tables, values: Values, primary_only: bool) -> ir.Table:  # noqa: FBT001 - a part of the shape
+    found = table("kpis")
+    found = found.filter(found.Symbol == values["symbol"])
+    if "panel" in values:
+        found = found.filter(found.PanelName == values["panel"])
     if primary_only:
         found = found.filter(found.IsPrimary)
     return found.order_by("KpiId")
 
 
-def panel_dimensions(call: Call, panel: str, dimensions: Sequence[str]) -> ir.Table:
+def panel_dimensions(call: Call, panel: str, dimensions: Sequence[str]) -> Query:
     """Give the values of some dimensions in a panel; several give their combinations."""
-    cards = call.table("cards")
-    columns = [COLUMNS[dimension] for dimension in dimensions]
-    found = cards.filter(cards.panel == panel).select(columns).distinct().order_by(columns)
-    return found.rename({column.capitalize(): column for column in columns})
+    headings = tuple((call.reference.heading(name), call.reference.dimensions[name]) for name in dimensions)
+    return Query(_panel_dimensions, (headings,), {"panel": panel})
+
+
+def _panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir.Table:
+    cards = table("cards")
+    rows = cards.filter(cards.panel == values["panel"])
+    found = rows.select(**{heading: rows[column] for heading, column in headings}).distinct()
+    return found.order_by(found.columns)
 
 
 def report(  # noqa: PLR0913 - the parameters of the service's function
     call: Call, saved: Report, unit: str, *, after: date | None, generation: str | None, brands: Sequence[str]
-) -> ir.Table:
+) -> Query:
     """Give the spend series of a saved report."""
-    cards = call.table("cards")
-    chosen = [cards.panel == saved.panel, cards.symbol.isin(saved.symbols)]
+    values: dict[str, Any] = {"panel": saved.panel, "symbols": saved.symbols}
     if after:
-        chosen.append(cards.date >= after)
+        values["after"] = after
     if generation:
-        chosen.append(cards.generation == generation)
+        values["generation"] = generation
     if brands:
-        chosen.append(cards.merchant.isin(brands))
-    rows = cards.filter(chosen)
+        values["brands"] = tuple(brands)
+    return Query(_report, (_UNITS[unit], call.reference.dimensions.get("Age Group")), values)
+
+
+def _report(table: Tables, values: Values, unit: str, generation: str | None) -> ir.Table:
+    rows = _rows(table, values)
+    if "after" in values:
+        rows = rows.filter(rows.date >= values["after"])
+    if "generation" in values:
+        rows = rows.filter(rows[generation] == values["generation"])
     # Through a timestamp: engines differ in whether a truncated date, or one moved by days, is a date or a timestamp.
-    start = rows.date.cast("timestamp").truncate(_UNITS[unit]).cast("date")
+    start = rows.date.cast("timestamp").truncate(unit).cast("date")
     series = rows.group_by(Date=start).agg(Spend=_currency(rows.spend_cents.sum()))
     return series.order_by("Date")
 
 
-def panel_daily(call: Call, selection: Selection, dimensions: Sequence[str], lookback: int | None) -> ir.Table:
+def panel_daily(call: Call, selection: Selection, dimensions: Sequence[str], lookback: int | None) -> Query:
     """Give the measures by day, with growth over the day `lookback` years earlier unless that is none."""
-    days = _days(selection.rows(call), dimensions)
-    spend = _currency(days.cents)
-    keys = ["Date", *dimensions]
-    measured = days.select(
-        *keys,
-        **_named(
-            spend,
-            days.transactions,
-            days.transactions / days.cards.nullif(0),
-            days.cards,
-            spend / days.transactions.nullif(0),
-            spend / days.cards.nullif(0),
-        ),
-    )
-    if lookback:
-        moved = measured.Date.cast("timestamp") + ibis.interval(days=DAYS_A_YEAR * lookback)
-        earlier = measured.mutate(Date=moved.cast("date"))
-        measured = _with_growth(measured, earlier, {key: key for key in keys})
-    return measured.order_by(keys)
+    return Query(_panel_daily, (_columns(call, dimensions), lookback), selection.values(call))
+
+
+def _panel_daily(table: Tables, values: Values, dimensions: Dimensions, lookback: int | None) -> ir.Table:
+    days = _days(_rows(table, values), dimensions)
+    counted = days.mutate(cardholders=days.cards)
+    keys = ["Date", *(name for name, _ in dimensions)]
+    if not lookback:
+        return counted.select(*keys, **_measures(counted)).order_by(keys)
+    moved = counted.Date.cast("timestamp") + ibis.interval(days=DAYS_A_YEAR * lookback)
+    earlier = counted.mutate(Date=moved.cast("date"))
+    return _with_growth(counted, earlier, keys, {key: key for key in keys}).order_by(keys)
 
 
 def panel_fq(  # noqa: PLR0913 - the parameters of the service's function
@@ -151,57 +174,51 @@ def panel_fq(  # noqa: PLR0913 - the parameters of the service's function
     *,
     to_date: bool,
     reported: bool,
-) -> ir.Table | list[dict[str, object]]:
+) -> Query | list[dict[str, object]]:
     """Give the measures by fiscal quarter, with growth over the quarter of the same name `lookback` years earlier."""
-    rows = selection.rows(call)
-    [bounds] = call.fetch(rows.agg(first=rows.date.min(), last=rows.date.max()))
+    [bounds] = call.fetch(Query(_bounds, values=selection.values(call)))
     if bounds["first"] is None:
         return []
     windows = calendar.windows(
-        _calendar(call, selection),
+        call.reference.calendar(selection.symbols(call)),
         bounds["first"],
         bounds["last"],
         lookback=lookback or 0,
         to_date=to_date,
         reported=reported,
     )
-    days = _days(rows, dimensions)
-    days = days.mutate(per_card=days.transactions / days.cards.nullif(0))
-    periods = ibis.memtable(_table(windows))
+    shape = (_columns(call, dimensions), bool(lookback))
+    return Query(_panel_fq, shape, selection.values(call), {"periods": _table(windows)})
+
+
+def _bounds(table: Tables, values: Values) -> ir.Table:
+    rows = _rows(table, values)
+    return rows.agg(first=rows.date.min(), last=rows.date.max())
+
+
+def _panel_fq(
+    table: Tables,
+    values: Values,
+    dimensions: Dimensions,
+    has_growth: bool,  # noqa: FBT001 - a part of the shape
+) -> ir.Table:
+    days = _days(_rows(table, values), dimensions)
+    periods = table("periods")
     joined = days.join(periods, [days.Date >= periods.PeriodStartDate, days.Date <= periods.PeriodEndDate])
-    keys = [*_WINDOW, *dimensions]
-    sums = joined.group_by(keys).agg(
+    names = [name for name, _ in dimensions]
+    sums = joined.group_by([*_WINDOW, *names]).agg(
         cents=joined.cents.sum(),
         transactions=joined.transactions.sum(),
         # In order of time: a mean of fractions added up in any other order has other last digits.
         per_card=joined.per_card.collect(order_by=joined.Date).means(),
     )
-    spend = _currency(sums.cents)
-    sums = sums.mutate(cardholders=sums.transactions / sums.per_card.nullif(0))
-    measured = sums.select(
-        *keys,
-        **_named(
-            spend,
-            sums.transactions,
-            sums.per_card,
-            sums.cardholders,
-            spend / sums.transactions.nullif(0),
-            spend / sums.cardholders.nullif(0),
-        ),
-    )
-    if lookback:
-        on = {"compared": "PeriodLabel", "PeriodToDate": "PeriodToDate"} | {name: name for name in dimensions}
-        measured = _with_growth(measured, measured, on)
-    return measured.drop("compared").order_by(["PeriodToDate", "PeriodStartDate", *dimensions])
-
-
-def _calendar(call: Call, selection: Selection) -> list[Period]:
-    """Give the fiscal quarters of a selection; one is reported when all the companies have reported it."""
-    first, *others = (call.reference.calendars[symbol] for symbol in selection.symbols(call))
-    return [
-        next((period for period in same if not period.is_historical), same[0])
-        for same in zip(first, *others, strict=True)
-    ]
+    counted = sums.mutate(cardholders=sums.transactions / sums.per_card.nullif(0))
+    keys = [*(name for name in _WINDOW if name != "compared"), *names]
+    order = ["PeriodToDate", "PeriodStartDate", *names]
+    if not has_growth:
+        return counted.select(*keys, **_measures(counted)).order_by(order)
+    on = {"compared": "PeriodLabel", "PeriodToDate": "PeriodToDate"} | {name: name for name in names}
+    return _with_growth(counted, counted, keys, on).order_by(order)
 
 
 def _table(windows: Sequence[Window]) -> pa.Table:
@@ -209,39 +226,67 @@ def _table(windows: Sequence[Window]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=ibis.schema(_WINDOW).to_pyarrow())
 
 
-def _days(rows: ir.Table, dimensions: Sequence[str]) -> ir.Table:
+def _columns(call: Call, dimensions: Sequence[str]) -> Dimensions:
+    return tuple((name, call.reference.dimensions[name]) for name in dimensions)
+
+
+def _rows(table: Tables, values: Values) -> ir.Table:
+    """Give the rows of card spend that the values of a selection choose."""
+    cards = table("cards")
+    chosen = [cards.panel == values["panel"], cards.symbol.isin(values["symbols"])]
+    if "brands" in values:
+        chosen.append(cards.merchant.isin(values["brands"]))
+    return cards.filter(chosen)
+
+
+def _days(rows: ir.Table, dimensions: Dimensions) -> ir.Table:
     """Add rows up by day and dimensions."""
-    keys = {"Date": rows.date} | {dimension: rows[COLUMNS[dimension]] for dimension in dimensions}
-    return rows.group_by(**keys).agg(
+    keys = {"Date": rows.date} | {name: rows[column] for name, column in dimensions}
+    days = rows.group_by(**keys).agg(
         cents=rows.spend_cents.sum(), transactions=rows.transactions.sum(), cards=rows.cards.sum()
     )
+    return days.mutate(per_card=days.transactions / days.cards.nullif(0))
 
 
 def _currency(cents: ir.IntegerValue) -> ir.FloatingValue:
     return cents / 100
 
 
-def _named(*values: ir.Value) -> dict[str, ir.Value]:
+def _measures(counted: ir.Table, prefix: str = "") -> dict[str, ir.Value]:
+    """Give the measures by name, from the columns `_COUNTED` under a prefix."""
+    cents, transactions, per_card, cardholders = (counted[prefix + name] for name in _COUNTED)
+    spend = _currency(cents)
+    values = (
+        spend,
+        transactions,
+        per_card,
+        cardholders,
+        spend / transactions.nullif(0),
+        spend / cardholders.nullif(0),
+    )
     return dict(zip(MEASURES, values, strict=True))
 
 
-def _with_growth(measured: ir.Table, earlier: ir.Table, on: dict[str, str]) -> ir.Table:
+def _with_growth(counted: ir.Table, earlier: ir.Table, keys: Sequence[str], on: Mapping[str, str]) -> ir.Table:
     """
-    Put a growth column after each measure: value / earlier value - 1, null where that is absent or zero.
+    Give the measures, a growth column after each: value / earlier value - 1, null where that is absent or zero.
 
     Parameters
     ----------
+    keys
+        The columns to put before the measures.
     on
-        The columns of `measured` that find the earlier row, and those of `earlier` that they equal.
+        The columns of `counted` that find the earlier row, and those of `earlier` that they equal.
     """
+    # Only what the measures follow from goes through the join.
     earlier = earlier.select(
         **{f"on {name}": earlier[name] for name in on.values()},
-        **{f"earlier {name}": earlier[name] for name in MEASURES},
+        **{f"earlier {name}": earlier[name] for name in _COUNTED},
     )
-    both = measured.left_join(earlier, [measured[left] == earlier[f"on {right}"] for left, right in on.items()])
-    columns = {}
-    for name in measured.columns:
-        columns[name] = both[name]
-        if name in MEASURES:
-            columns[f"{name} Growth"] = both[name] / both[f"earlier {name}"].nullif(0) - 1
+    both = counted.left_join(earlier, [counted[left] == earlier[f"on {right}"] for left, right in on.items()])
+    now, before = _measures(both), _measures(both, "earlier ")
+    columns = {key: both[key] for key in keys}
+    for name in MEASURES:
+        columns[name] = now[name]
+        columns[f"{name} Growth"] = now[name] / before[name].nullif(0) - 1
     return both.select(**columns)

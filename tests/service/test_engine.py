@@ -10,12 +10,17 @@ import ibis
 import pytest
 
 from jupyter_funcs.service import companies, demo_files, queries
+from jupyter_funcs.service.dataset import Cards
 from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine
+
+
+def demo_cards() -> Cards:
+    return Cards.parquet(demo_files.folder() / demo_files.CARDS)
 
 
 @pytest.fixture(scope="module")
 def engine() -> DuckDBEngine:
-    return DuckDBEngine(companies.reference(), lambda: demo_files.folder() / demo_files.CARDS)
+    return DuckDBEngine(companies.reference(), demo_cards)
 
 
 def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine) -> None:
@@ -35,12 +40,12 @@ def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine)
 def test_data_are_made_once_whoever_comes_first() -> None:
     made = []
 
-    def make() -> object:
+    def make() -> Cards:
         made.append(threading.get_ident())
         time.sleep(0.05)
-        return demo_files.folder() / demo_files.CARDS
+        return demo_cards()
 
-    engine = DuckDBEngine(companies.reference(), make)  # type: ignore[arg-type]
+    engine = DuckDBEngine(companies.reference(), make)
     with ThreadPoolExecutor(8) as threads:
         counts = list(threads.map(lambda _: engine.call().fetch(count(engine)), range(8)))
     assert len(made) == 1
@@ -55,11 +60,11 @@ def count(engine: DuckDBEngine) -> ibis.Table:
 def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
     go_on = threading.Event()
 
-    def make() -> object:
+    def make() -> Cards:
         assert go_on.wait(20)
-        return demo_files.folder() / demo_files.CARDS
+        return demo_cards()
 
-    engine = DuckDBEngine(companies.reference(), make)  # type: ignore[arg-type]
+    engine = DuckDBEngine(companies.reference(), make)
     with ThreadPoolExecutor(2) as threads:
         waiting = threads.submit(count, engine)
         call = engine.call()
@@ -71,25 +76,25 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
 
 
 def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: DuckDBEngine) -> None:
-    answers = [OSError("disk full"), demo_files.folder() / demo_files.CARDS]
+    answers = [OSError("disk full"), demo_cards()]
 
-    def make() -> object:
+    def make() -> Cards:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    late = DuckDBEngine(companies.reference(), make)  # type: ignore[arg-type]
+    late = DuckDBEngine(companies.reference(), make)
     with pytest.raises(OSError, match="disk full"):
         late.table("cards")
     assert late.call().fetch(count(late)) == engine.call().fetch(count(engine))
 
 
 def test_listing_functions_need_no_card_data() -> None:
-    def make() -> object:
+    def make() -> Cards:
         raise AssertionError("asked for the card data")
 
-    call = DuckDBEngine(companies.reference(), make).call()  # type: ignore[arg-type]
+    call = DuckDBEngine(companies.reference(), make).call()
     assert len(call.fetch(queries.universe(call))) == 24
 
 
@@ -118,7 +123,7 @@ def test_a_cursor_sees_only_its_own_registered_tables(engine: DuckDBEngine) -> N
     first, second = (ibis.memtable([{"n": n}]) for n in (1, 2))
     assert engine.call().fetch(first) == [{"n": 1}]
     assert engine.call().fetch(second) == [{"n": 2}]
-    _, cursor = engine.connect()
+    cursor = engine.cursor()
     names = cursor.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
     cursor.close()
-    assert names == [("cards",)]
+    assert {name for (name,) in names} == {"card_files", "cards"}

@@ -1,0 +1,171 @@
+"""
+DuckDB, opened and loaded first and locked then: what SQL can reach afterwards is the data and nothing else.
+
+It reads no file but those of the data, fetches nothing from a network, loads no extension and changes no setting.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import duckdb
+import ibis
+import sqlglot.expressions as sge
+
+from .errors import SetupError
+from .statements import Compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+
+    from .dataset import Cards
+
+# The catalogue that an attached database is under.
+_OWN = "own"
+_FILES = "card_files"
+
+_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_persistent_secrets": False,
+    # Else a name that is no table is looked for among the variables of Python.
+    "python_enable_replacements": False,
+}
+
+
+def opened(  # noqa: PLR0913 - each has a default but what there is to load
+    tables: Mapping[str, pa.Table],
+    cards: Cards | None,
+    spill: Path,
+    *,
+    database: Path | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> duckdb.DuckDBPyConnection:
+    """
+    Open a database in memory, load it, and lock it.
+
+    Parameters
+    ----------
+    tables
+        Tables to copy into it.
+    cards
+        Where card spend lies: becomes its view ``cards``.
+    spill
+        An empty folder for what does not fit into memory, at most as much as does.
+    database
+        A DuckDB file that `cards` may be a table of; only read.
+    memory_limit
+        Such as ``4GB``; by default half of the machine's memory, or of its control group's.
+    threads
+        How many it computes on; by default one a core.
+
+    Raises
+    ------
+    SetupError
+        The file is not there, not a database or in use; card spend cannot be read; the limit is none.
+    """
+    con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(spill)})
+    try:
+        _limit(con, memory_limit, threads)
+        # Else the groups of a file's rows are read again by each query.
+        con.execute("SET parquet_metadata_cache = true")
+        for name, table in tables.items():
+            con.register("loaded", table)
+            con.execute(f"CREATE TABLE {_name(name)} AS FROM loaded")
+            con.unregister("loaded")
+        if database is not None:
+            _attach(con, database)
+        files = _files(con, cards.files) if cards is not None else []
+        if cards is not None:
+            _view(con, cards, files)
+        con.execute(f"SET allowed_paths = {_list(files)}")
+        con.execute("SET enable_external_access = false")
+        con.execute("SET lock_configuration = true")
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+def _limit(con: duckdb.DuckDBPyConnection, memory_limit: str | None, threads: int | None) -> None:
+    [(own,)] = con.execute("SELECT current_setting('memory_limit')").fetchall()
+    # DuckDB's own limit is 80 % of what there is.
+    number, unit = own.split()
+    limit = memory_limit or f"{float(number) * 5 / 8:.1f}{unit}"
+    try:
+        for name in ("memory_limit", "max_temp_directory_size"):
+            con.execute(f"SET {name} = {_text(limit)}")
+        if threads is not None:
+            con.execute(f"SET threads = {int(threads)}")
+    except duckdb.Error as error:
+        raise SetupError(
+            f"The engine cannot be limited to memory_limit {limit!r} and threads {threads}: {first_line(error)}.\n"
+            "Give a size such as '4GB' and a number of threads such as 4."
+        ) from error
+
+
+def _attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
+    try:
+        con.execute(f"ATTACH {_text(str(database.resolve()))} AS {_OWN} (READ_ONLY)")
+    except duckdb.Error as error:
+        text = str(error)
+        if "Conflicting lock" in text:
+            holder = re.search(r"PID (\d+)", text)
+            who = f"PID {holder[1]}" if holder else "another process"
+            raise SetupError(
+                f"The database {database} is in use by {who}, which may write to it.\n"
+                "End that process, or have it open the file for reading only."
+            ) from error
+        raise SetupError(
+            f"The database {database} cannot be opened: {first_line(error)}.\nGive the path of a DuckDB file."
+        ) from error
+
+
+def _files(con: duckdb.DuckDBPyConnection, patterns: Sequence[str]) -> list[str]:
+    files: list[str] = []
+    for pattern in patterns:
+        found = con.execute("SELECT file FROM glob(?) ORDER BY file", [pattern]).fetchall()
+        if not found:
+            raise SetupError(f"There is no file {pattern}.\nGive the paths of the Parquet files with card spend.")
+        files += [file for (file,) in found]
+    return files
+
+
+def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) -> None:
+    compiler = Compiler()
+    try:
+        if files:
+            con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_list(files)})")
+        *schema, name = cards.table or (_FILES,)
+        place = () if files else (_OWN, *(schema or ["main"]))
+        columns = con.execute(f"DESCRIBE FROM {_name(*place, name)}").fetchall()
+        types = {column: compiler.type_mapper.from_string(kind) for column, kind, *_ in columns}
+        mapped = cards.mapped(ibis.table(types, name=name, database=place or None))
+        # A view of the database's own: ibis would make a temporary one, which other cursors do not see.
+        con.execute(f"CREATE VIEW cards AS {compiler.sql(mapped)}")
+    except duckdb.Error as error:
+        where = ", ".join(cards.files) or ".".join(cards.table)
+        raise SetupError(f"Card spend cannot be read from {where}: {first_line(error)}.") from error
+
+
+def _name(*parts: str) -> str:
+    return ".".join(sge.to_identifier(part, quoted=True).sql(dialect="duckdb") for part in parts)
+
+
+def _list(texts: Iterable[str]) -> str:
+    return f"[{', '.join(map(_text, texts))}]"
+
+
+def _text(text: str) -> str:
+    return sge.convert(text).sql(dialect="duckdb")
+
+
+def first_line(error: Exception) -> str:
+    """Give what an error of DuckDB's says, without its kind and its advice."""
+    return str(error).partition("\n")[0].partition(": ")[2].rstrip(".")
