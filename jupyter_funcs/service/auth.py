@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import jwt
 
+from .errors import SetupError
+
 if TYPE_CHECKING:
     from .accounts import User
     from .grants import Grants
@@ -46,18 +48,13 @@ class Auth:
         self._grants = grants
 
     def issue(self, user: str, hours: float) -> str:
-        """Give a token for a user that ends in `hours`, at most a year's."""
+        """Give a token for a user that ends in `hours`; raises `SetupError` for more than a year's."""
         if not 0 < hours <= _LONGEST_HOURS:
-            raise ValueError(f"A token lasts more than 0 and at most {_LONGEST_HOURS} hours, not {hours:g}.")
+            raise SetupError(f"A token lasts more than 0 and at most {_LONGEST_HOURS} hours, not {hours:g}.")
         # With its fraction: a token of the very second in which a user's tokens were ended is known as older or newer.
         now = time.time()
-        claims = {
-            "sub": user,
-            "iat": now,
-            "exp": math.ceil(now + hours * 3600),
-            "aud": _AUDIENCE,
-            "iss": _ISSUER,
-        }
+        end = math.ceil(now + hours * 3600)
+        claims = {"sub": user, "iat": now, "exp": end, "aud": _AUDIENCE, "iss": _ISSUER}
         return jwt.encode(claims, self._keys.signing, algorithm=_ALGORITHM, headers=_HEADER)
 
     def login(self, email: str, password: str) -> str:

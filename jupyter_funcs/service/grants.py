@@ -8,6 +8,7 @@ effect on the next request, in every process.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from typing import TYPE_CHECKING
 
@@ -128,6 +129,20 @@ class Grants:
         )
         return [Account(name, email, at, bool(off), bool(has), made) for name, email, at, off, has, made in rows]
 
+    def active_user(self, name: str) -> User:
+        """Give a user who is not disabled."""
+        user = self.user(name, math.inf)
+        if user is None:
+            raise SetupError(
+                f"{quoted(self.spelling(name))} is disabled.\nTo change that: jupyter funcs admin users enable NAME"
+            )
+        return user
+
+    def spelling(self, name: str) -> str:
+        """Give the name of a user in its spelling."""
+        with self._database.change() as sql:
+            return found(sql, "user", name)[1]
+
     def add_user(self, name: str, *, organisation: str, email: str | None = None) -> User:
         """Add a user, who has no password yet; an organisation comes into being with its first user or asset."""
         check_name("a user", name)
@@ -176,6 +191,10 @@ class Grants:
     def organisations(self) -> list[str]:
         """Give the names of all organisations."""
         return [name for (name,) in self._database.read("SELECT name FROM organisations ORDER BY id")]
+
+    def has_organisation(self, name: str) -> bool:
+        """Say whether there is an organisation of that name."""
+        return bool(self._database.read("SELECT 1 FROM organisations WHERE folded = ?", folded(name)))
 
     def all_assets(self) -> list[Asset]:
         """Give all assets, by organisation and name."""
@@ -249,7 +268,7 @@ class Grants:
 
     # API keys.
 
-    def keys(self) -> list[ApiKey]:
+    def api_keys(self) -> list[ApiKey]:
         """Give all API keys, those that have ended too, without their secrets."""
         rows = self._database.read(
             "SELECT k.id, u.name, k.label, k.made, k.ends FROM keys k JOIN users u ON u.id = k.user ORDER BY k.id"
@@ -274,7 +293,8 @@ class Grants:
     def remove_key(self, number: int) -> None:
         """Remove an API key by its id."""
         with self._database.change() as sql:
-            if not sql.execute("DELETE FROM keys WHERE id = ?", (number,)).rowcount:
+            # As text, for SQLite takes no integer of more than 64 bits.
+            if not sql.execute("DELETE FROM keys WHERE id = ?", (str(number),)).rowcount:
                 raise SetupError(f"No API key {number}.\n'jupyter funcs admin keys list' shows all of them.")
 
     def _end_tokens(self, name: str, *, is_disabled: bool | None = None, password: str | None = None) -> str:

@@ -34,10 +34,10 @@ _LONGEST_OVERLAP = 366 * 24
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A key; times are in seconds since 1970, and the key that signs has no end yet."""
+    """A key; times are in seconds since 1970, `made` unknown of one from the environment, `ends` open as it signs."""
 
     id: str
-    made: float
+    made: float | None
     ends: float | None
     key: bytes = field(repr=False)
 
@@ -53,7 +53,7 @@ class SigningKeys:
         self._keys = keys
         self._path = path
         self._are_given = are_given
-        self._seen = _signature(path)
+        self._seen: tuple[int, ...] | None = None
         self._lock = threading.Lock()
 
     @classmethod
@@ -80,7 +80,7 @@ class SigningKeys:
                     f"Key {number} of {VARIABLE} {length}; it takes the base64 of at least {_KEY_BYTES} bytes.\n"
                     "Make one with: openssl rand -base64 32"
                 )
-            keys.append(SigningKey(f"{VARIABLE} {number}", 0, None, key))
+            keys.append(SigningKey(f"{VARIABLE} {number}", None, None, key))
         return cls(keys, are_given=True)
 
     @classmethod
@@ -105,14 +105,14 @@ class SigningKeys:
     @property
     def signing(self) -> bytes:
         """The key that signs."""
-        return self.list()[0].key
+        return self.records()[0].key
 
     @property
     def accepted(self) -> list[bytes]:
         """The keys that verify, the newest first."""
-        return [key.key for key in self.list()]
+        return [key.key for key in self.records()]
 
-    def list(self) -> list[SigningKey]:
+    def records(self) -> list[SigningKey]:
         """Give the keys that verify, the newest first."""
         with self._lock:
             self._follow()
@@ -141,8 +141,7 @@ class SigningKeys:
             with _alone(self._path):
                 keys = _rotated(_read(self._path), overlap_hours)
                 _write(self._path, keys)
-            self._keys = keys
-            self._seen = _signature(self._path)
+                self._keys, self._seen = keys, _signature(self._path)
 
     def _follow(self) -> None:
         """Take over what another process has written; a file that became unusable changes nothing here."""

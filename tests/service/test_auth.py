@@ -1,20 +1,49 @@
-"""Tokens: only those that this process signed, for itself and for a bounded time, are accepted (FAULTS.md 107-109)."""
+"""Tokens: only those that a service signed for itself, a user and a bounded time are accepted (FAULTS.md 107-108)."""
 
 from __future__ import annotations
 
 import base64
 import json
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jwt
 import pytest
 
-from jupyter_funcs.service.auth import Auth, UnauthorizedError
+from jupyter_funcs.service.auth import LOGIN_HOURS, Auth, UnauthorizedError
+from jupyter_funcs.service.errors import SetupError
+from jupyter_funcs.service.grants import Grants
+from jupyter_funcs.service.keys import SigningKeys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 KEY = b"k" * 64
-NOW = int(time.time())
-GOOD = {"sub": "ann", "iat": NOW, "exp": NOW + 86_400, "aud": "jupyter_funcs", "iss": "jupyter_funcs.service"}
+KEYS = SigningKeys.from_text(base64.b64encode(KEY).decode())
+# Users are there before NOW: a token from before its user is none of theirs.
+GRANTS = Grants()
+for _name in ("ann", "bob"):
+    GRANTS.add_user(_name, organisation="o")
+GRANTS.set_password("ann", "correct horse")
+API_KEY = {_name: GRANTS.add_key(_name) for _name in ("ann", "bob")}
+NOW = time.time()
+END = int(NOW) + 86_400
+GOOD = {"sub": "ann", "iat": NOW, "exp": END, "aud": "jupyter_funcs", "iss": "jupyter_funcs.service"}
+
+
+@pytest.fixture
+def auth() -> Auth:
+    return Auth(KEYS, GRANTS)
+
+
+@pytest.fixture
+def own() -> Iterator[Grants]:
+    """Accounts that a test may change."""
+    grants = Grants()
+    grants.add_user("ann", organisation="o")
+    grants.set_password("ann", "correct horse")
+    yield grants
+    grants.close()
 
 
 def signed(claims: dict[str, Any] | None = None, *, key: bytes | None = KEY, alg: str = "HS256", **header: Any) -> str:
@@ -37,25 +66,62 @@ def tampered() -> str:
     return f"{header}.{forged}.{signature}"
 
 
-def test_an_issued_token_names_its_user() -> None:
-    auth = Auth()
-    assert auth.user(f"Bearer {auth.issue('ann', 1)}") == "ann"
-    assert auth.user(f"bearer  {auth.issue('bob', 0.01)}") == "bob"
+def bearer(token: str) -> str:
+    return f"Bearer {token}"
 
 
-def test_a_token_signed_elsewhere_with_the_same_key_and_claims_is_accepted() -> None:
+def refuses(auth: Auth, authorization: str | None, api_key: str | None = None) -> bool:
+    """Say whether a request is refused without a word about why."""
+    try:
+        auth.user(authorization, api_key)
+    except UnauthorizedError as error:
+        return not error.args and error.__context__ is None
+    return False
+
+
+def test_an_issued_token_names_its_user(auth: Auth) -> None:
+    assert auth.user(bearer(auth.issue("ann", 1)), None).name == "ann"
+    assert auth.user(f"bearer  {auth.issue('Bob', 0.01)}", None).name == "bob"
+
+
+def test_a_token_signed_elsewhere_with_the_same_key_and_claims_is_accepted(auth: Auth) -> None:
     # The control of the cases below: each differs from it in one thing.
-    assert Auth(KEY).user(f"Bearer {signed()}") == "ann"
+    assert auth.user(bearer(signed()), None).name == "ann"
+
+
+def test_a_token_lasts_as_long_as_was_said(auth: Auth) -> None:
+    claims = jwt.decode(auth.issue("ann", 8), options={"verify_signature": False})
+    assert isinstance(claims["exp"], int)
+    assert 0 <= claims["exp"] - claims["iat"] - 8 * 3600 < 1
+    token = auth.issue("ann", 0.3 / 3600)
+    assert not refuses(auth, bearer(token))
+    time.sleep(2)
+    assert refuses(auth, bearer(token))
 
 
 @pytest.mark.parametrize(
     "token",
     [
-        pytest.param(signed({"exp": NOW - 1}), id="expired"),
+        pytest.param(signed({"iat": NOW - 0.01, "exp": NOW - 0.001}), id="expired"),
         pytest.param(signed({"exp": 10**30}), id="never ends"),
-        pytest.param(signed({"exp": NOW + 400 * 86400}), id="lasts too long"),
+        pytest.param(signed({"exp": END + 400 * 86400}), id="lasts too long"),
         pytest.param(signed({"exp": "soon"}), id="exp is text"),
+        pytest.param(signed({"exp": None}), id="exp is null"),
+        pytest.param(
+            with_payload(json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": 1e999').encode()),
+            id="exp is infinite",
+        ),
+        pytest.param(
+            with_payload(json.dumps(GOOD | {"exp": 1}).replace('"exp": 1', '"exp": NaN').encode()), id="exp is NaN"
+        ),
         pytest.param(signed({"iat": NOW + 600}), id="from the future"),
+        pytest.param(signed({"iat": NOW - 600}), id="from before its user"),
+        pytest.param(signed({"iat": str(NOW)}), id="iat is text"),
+        pytest.param(signed({"iat": True}), id="iat is a truth value"),
+        pytest.param(signed({"nbf": NOW + 600}), id="not yet"),
+        pytest.param(signed({"sub": "eve"}), id="nobody's"),
+        pytest.param(with_payload(json.dumps(GOOD | {"sub": 1}).encode()), id="sub is a number"),
+        pytest.param(with_payload(json.dumps(GOOD | {"sub": "\ud800"}).encode()), id="sub is no text"),
         pytest.param(signed({"aud": "other"}), id="wrong aud"),
         pytest.param(signed({"iss": "other"}), id="wrong iss"),
         *(pytest.param(without(name), id=f"no {name}") for name in GOOD),
@@ -74,30 +140,104 @@ def test_a_token_signed_elsewhere_with_the_same_key_and_claims_is_accepted() -> 
         pytest.param("é.ü.ß", id="not ASCII"),
     ],
 )
-def test_any_other_token_is_refused_without_a_word_about_it(token: str) -> None:
-    with pytest.raises(UnauthorizedError) as caught:
-        Auth(KEY).user(f"Bearer {token}")
-    assert not str(caught.value)
-    assert caught.value.__suppress_context__
+def test_any_other_token_is_refused_without_a_word_about_it(auth: Auth, token: str) -> None:
+    assert refuses(auth, bearer(token))
 
 
-@pytest.mark.parametrize("header", [None, "", "Bearer", signed(), f"Basic {signed()}", f"Token {signed()}"])
-def test_a_header_that_is_no_bearer_token_is_refused(header: str | None) -> None:
-    with pytest.raises(UnauthorizedError):
-        Auth(KEY).user(header)
+@pytest.mark.parametrize("header", ["", "Bearer", signed(), f"Basic {signed()}", f"Token {signed()}", "Bearer\xa0é"])
+def test_a_header_that_is_no_bearer_token_is_refused(auth: Auth, header: str) -> None:
+    assert refuses(auth, header)
+
+
+def test_a_request_without_either_header_is_refused(auth: Auth) -> None:
+    assert refuses(auth, None, None)
+
+
+@pytest.mark.parametrize(
+    ("authorization", "api_key", "user"),
+    [
+        (None, "ann", "ann"),
+        ("ann", None, "ann"),
+        ("ann", "ann", "ann"),
+        ("ann", "bob", None),
+        ("bob", "ann", None),
+        ("ann", "wrong", None),
+        ("wrong", "ann", None),
+        ("", "ann", None),
+        ("ann", "", None),
+        (None, "wrong", None),
+        (None, "", None),
+    ],
+)
+def test_who_sends_a_token_and_an_api_key_is_the_same_user_by_both(
+    auth: Auth, authorization: str | None, api_key: str | None, user: str | None
+) -> None:
+    header = bearer(signed({"sub": authorization})) if authorization else authorization
+    key = API_KEY.get(api_key, "jf_1_wrong") if api_key else api_key
+    if user is None:
+        assert refuses(auth, header, key)
+    else:
+        assert auth.user(header, key).name == user
 
 
 def test_each_process_has_its_own_key() -> None:
-    with pytest.raises(UnauthorizedError):
-        Auth().user(f"Bearer {Auth().issue('ann', 1)}")
+    assert refuses(Auth(SigningKeys.in_memory(), GRANTS), bearer(signed()))
 
 
-def test_a_short_key_is_refused() -> None:
-    with pytest.raises(ValueError, match="31 bytes; at least 32"):
-        Auth(b"k" * 31)
+def test_a_token_of_before_a_rotation_is_accepted_until_the_overlap_ends(own: Grants) -> None:
+    keys = SigningKeys.in_memory()
+    auth = Auth(keys, own)
+    before = auth.issue("ann", 1)
+    keys.rotate(24)
+    after = auth.issue("ann", 1)
+    assert not refuses(auth, bearer(before))
+    assert not refuses(auth, bearer(after))
+    keys.rotate(0)
+    assert refuses(auth, bearer(before))
+    assert refuses(auth, bearer(after))
 
 
-@pytest.mark.parametrize("hours", [0, -1, 366 * 24 + 1])
-def test_a_token_lasts_between_no_time_and_a_year(hours: float) -> None:
-    with pytest.raises(ValueError, match="hours"):
-        Auth().issue("ann", hours)
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda grants: grants.revoke("ann"),
+        lambda grants: grants.disable_user("ann"),
+        lambda grants: grants.set_password("ann", "battery staple"),
+        lambda grants: grants.remove_user("ann"),
+        lambda grants: (grants.remove_user("ann"), grants.add_user("ann", organisation="other")),
+    ],
+    ids=["revoked", "disabled", "new password", "removed", "another of the name"],
+)
+def test_what_ends_a_users_tokens_ends_those_just_issued(own: Grants, end: Callable[[Grants], object]) -> None:
+    auth = Auth(SigningKeys.in_memory(), own)
+    token = auth.issue("ann", 1)
+    assert not refuses(auth, bearer(token))
+    end(own)
+    assert refuses(auth, bearer(token))
+
+
+def test_a_login_right_after_a_new_password_is_good_at_once(own: Grants) -> None:
+    auth = Auth(SigningKeys.in_memory(), own)
+    before = auth.login("ann", "correct horse")
+    own.set_password("ann", "battery staple")
+    after = auth.login("ANN", "battery staple")
+    assert refuses(auth, bearer(before))
+    assert auth.user(bearer(after), None).name == "ann"
+    claims = jwt.decode(after, options={"verify_signature": False})
+    assert claims["sub"] == "ann"
+    assert 0 <= claims["exp"] - claims["iat"] - LOGIN_HOURS * 3600 < 1
+
+
+@pytest.mark.parametrize(
+    ("login", "password"), [("ann", "wrong"), ("bob", ""), ("eve", "correct horse"), ("", ""), ("\ud800", "\ud800")]
+)
+def test_a_wrong_login_is_refused_in_the_same_way(auth: Auth, login: str, password: str) -> None:
+    with pytest.raises(UnauthorizedError) as caught:
+        auth.login(login, password)
+    assert not caught.value.args
+
+
+@pytest.mark.parametrize("hours", [0, -1, 366 * 24 + 1, float("nan")])
+def test_a_token_lasts_between_no_time_and_a_year(auth: Auth, hours: float) -> None:
+    with pytest.raises(SetupError, match="more than 0 and at most 8784 hours, not"):
+        auth.issue("ann", hours)
