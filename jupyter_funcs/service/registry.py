@@ -8,22 +8,24 @@ Publishing: a Python function with annotations and a docstring becomes a functio
 
 from __future__ import annotations
 
-import inspect
 import itertools
-import types
-import typing
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from . import signatures
+from .engine import CallCancelledError
 from .errors import SetupError
-from .parameters import Parameter, is_absent
+from .parameters import is_absent
 from .words import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from .accounts import Asset
+    from .engine import Call
+    from .parameters import Parameter
 
     Rule = Callable[[Mapping[str, Any], frozenset[str], Any], dict[str, list[str]]]
 
@@ -46,7 +48,7 @@ class ArgumentsError(Exception):
         super().__init__(" ".join(text for texts in self.errors.values() for text in texts))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Function:
     """
     A published function.
@@ -68,6 +70,8 @@ class Function:
     entry_point, notebook_name, notebook_id
         Where it is published: the function in its module, or the notebook's path; the module or the notebook; its
         identifier.
+    place
+        Where it is written, for messages: a file, and a line of it.
     author
         Who published it; the catalog's author where it is absent.
     """
@@ -82,7 +86,17 @@ class Function:
     takes_call: bool
     entry_point: str
     notebook_name: str
+    place: str
     author: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a name that nobody could type or read."""
+        if not self.name.strip() or not self.name.isprintable():
+            raise SetupError(
+                f"{self.place}: a function cannot be named {quoted(self.name)}.\nGive it a name of one line."
+            )
+        # Help and completion show the Python function's own signature and docstring.
+        vars(self).update(__wrapped__=self.python, __doc__=self.python.__doc__)
 
     @property
     def notebook_id(self) -> str:
@@ -93,9 +107,22 @@ class Function:
         """Call the Python function as it was written."""
         return self.python(*args, **kwargs)
 
-    def result(self, call: Any, values: Mapping[str, Any]) -> Any:
-        """Run the function for a call, with the values that `read` gave."""
-        return self.python(call, **values) if self.takes_call else self.python(**values)
+    def result(self, call: Call, values: Mapping[str, Any]) -> Any:
+        """
+        Run the function for a call, with the values that `read` gave; an iterator is read to its end.
+
+        Raises
+        ------
+        Exception
+            Whatever the function raises, and nothing that would end more than its run.
+        """
+        try:
+            found = self.python(call, **values) if self.takes_call else self.python(**values)
+            if isinstance(found, Iterator) and not hasattr(found, "__arrow_c_stream__"):
+                return list(_while_wanted(found, call))
+        except SystemExit as error:
+            raise RuntimeError(f"It ended with sys.exit({'' if error.code is None else repr(error.code)}).") from error
+        return found
 
     def read(self, args: Mapping[str, Any], reference: Any) -> dict[str, Any]:
         """Turn wire arguments into Python ones; raises `ArgumentsError` that names every offending one."""
@@ -126,42 +153,42 @@ def function(
     """
     Publish a Python function.
 
-    A first parameter named `call` receives the call (`engine.Call`); each further one becomes a parameter of the
-    catalog, by its annotation (`str`, `int`, `date`, `Literal`, `list` of these, `Annotated` with the markers of
-    `parameters`) and its default. The docstring is the description.
+    A first parameter that is named `call`, or annotated `Call`, receives the call; each further one becomes a parameter
+    of the catalog, by its annotation (`str`, `int`, `float`, `bool`, `date`, `Literal`, `list` of these, ``… | None``,
+    `Annotated` with `markers`) and its default. The docstring is the description; its section Parameters (numpy style)
+    gives the help texts of those that have no `Help`. What is published can still be called as it was written.
 
     Parameters
     ----------
     asset
         The asset that the function belongs to.
     name
-        Its name in the catalog; by default the Python name in title case, "Get Stores" for ``get_stores``.
+        Its name in the catalog; by default the Python name in title case, *Get Stores* for ``get_stores``.
     group
         The group under which it is listed.
     rules
         What must hold between arguments, such as `AtLeastOne`.
+
+    Raises
+    ------
+    SetupError
+        It cannot be published as it is written; names its file, line and parameter.
     """
 
     def publish(python: Callable[..., Any]) -> Function:
-        parameters = list(inspect.signature(python).parameters.values())
-        takes_call = bool(parameters) and parameters[0].name == "call"
-        parameters = parameters[takes_call:]
-        # The return annotation may name a type that is imported for type checking only.
-        own = {key: value for key, value in python.__annotations__.items() if key not in {"return", "call"}}
-        hints = typing.get_type_hints(
-            types.SimpleNamespace(__annotations__=own), globalns=python.__globals__, include_extras=True
-        )
+        signature = signatures.read(python, rules)
         return Function(
-            name=name or python.__name__.replace("_", " ").title(),
-            description=" ".join((inspect.getdoc(python) or "").split()),
+            name=signatures.title(python.__name__) if name is None else name,
+            description=signature.description,
             asset=asset,
             group=group,
-            parameters=tuple(Parameter.from_signature(each, hints.get(each.name, str)) for each in parameters),
-            rules=tuple(rules),
+            parameters=signature.parameters,
+            rules=signature.rules,
             python=python,
-            takes_call=takes_call,
+            takes_call=signature.takes_call,
             entry_point=f"{python.__module__}:{python.__qualname__}",
             notebook_name=python.__module__,
+            place=signature.place,
         )
 
     return publish
@@ -179,14 +206,22 @@ class Registry:
         All functions, in the order of the listing.
     author
         Who published the functions that name nobody.
+
+    Raises
+    ------
+    SetupError
+        Two functions have one name; names both places.
     """
 
     def __init__(self, functions: Sequence[Function], *, author: str) -> None:
-        self._by_name = {each.name: each for each in functions}
-        if len(self._by_name) != len(functions):
-            names = [each.name for each in functions]
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise SetupError(f"Two functions are named {listed(twice)}; names are unique in a catalog.")
+        self._by_name: dict[str, Function] = {}
+        for each in functions:
+            other = self._by_name.setdefault(each.name, each)
+            if other is not each:
+                raise SetupError(
+                    f"Two functions are named {quoted(each.name)}:\n{other.place}, and {each.place}.\n"
+                    "Names are unique in a catalog: give one of them another."
+                )
         self._author = author
         self._authors = _numbered([author, *(each.author for each in functions)])
         self._groups = _numbered(each.group for each in functions)
@@ -254,7 +289,7 @@ class Registry:
             "sortValue": number * 10,
             "groupId": self._groups.get(each.group, 0),
             "groupName": each.group,
-            "authorId": self._authors[author],
+            "authorId": self._authors.get(author, 0),
             "authorUserName": author,
             "isShared": asset.is_shared,
             "entryPoint": each.entry_point,
@@ -268,7 +303,14 @@ class Registry:
         }
 
 
-def _numbered(names: typing.Iterable[str | None]) -> dict[str | None, int]:
+def _while_wanted(items: Iterator[Any], call: Call) -> Iterator[Any]:
+    for item in items:
+        if call.cancelled:
+            raise CallCancelledError
+        yield item
+
+
+def _numbered(names: Iterable[str | None]) -> dict[str | None, int]:
     """Give each name that is there a number from one on, in their order."""
     return {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)), 1)}
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 
 from jupyter_funcs.service import companies, demo
+from jupyter_funcs.service.engine import CallCancelledError
 from jupyter_funcs.service.errors import SetupError
 from jupyter_funcs.service.grants import Asset
-from jupyter_funcs.service.parameters import AtLeastOne, Help
+from jupyter_funcs.service.markers import AtLeastOne, Help
 from jupyter_funcs.service.registry import ArgumentsError, Function, Registry, function
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from decimal import Decimal  # a type that publishing cannot see
 
 FUNCTION_FIELDS = {
@@ -190,6 +195,60 @@ def test_a_wrong_value_counts_as_given_for_at_least_one() -> None:
     assert list(caught.value.errors) == ["Second"]
 
 
-def test_two_functions_of_one_name_are_refused() -> None:
-    with pytest.raises(SetupError, match="Two functions are named 'My Function'"):
-        Registry([example(), example()], author="")
+def test_two_functions_of_one_name_are_refused_with_both_places() -> None:
+    @function(asset="Own")
+    def my_function() -> None: ...
+
+    with pytest.raises(SetupError, match=r"^Two functions are named 'My Function':") as caught:
+        Registry([example(), my_function], author="")
+    assert str(caught.value).count(f"{__file__}, line ") == 2
+    assert my_function.place in str(caught.value)
+    assert str(caught.value).count("\n") == 2
+
+
+def test_ten_thousand_functions_are_listed_and_found_at_once() -> None:
+    names = [f"Function {number}" for number in range(10_000)]
+    functions = [replace(example(), name=name, asset=f"Asset {at % 500}") for at, name in enumerate(names)]
+    assets = [Asset(number, f"Asset {number}", "Team", is_shared=False) for number in range(500)]
+    began = time.monotonic()
+    registry = Registry(functions, author="")
+    listed = registry.listing(assets, None)
+    assert [each["name"] for each in listed] == names
+    for _ in range(1000):
+        assert registry.find(names[-1], assets[490:])
+    assert time.monotonic() - began < 10
+
+
+class Wanted:
+    """A call that somebody waits for, until the items asked for are given."""
+
+    def __init__(self, items: int = 1000) -> None:
+        self.items = items
+
+    @property
+    def cancelled(self) -> bool:
+        self.items -= 1
+        return self.items < 0
+
+
+def test_an_iterator_is_read_to_its_end_or_until_nobody_waits_for_it() -> None:
+    @function(asset="Own")
+    def count() -> Iterator[int]:
+        yield from range(100)
+
+    assert count.result(Wanted(), {}) == list(range(100))
+    with pytest.raises(CallCancelledError):
+        count.result(Wanted(10), {})
+
+
+@pytest.mark.parametrize(
+    ("code", "says"), [(3, "sys.exit(3)"), (None, "sys.exit()"), ("no data", "sys.exit('no data')")]
+)
+def test_a_function_that_exits_ends_its_own_run_only(code: Any, says: str) -> None:
+    @function(asset="Own")
+    def leave() -> None:
+        sys.exit(code)
+
+    with pytest.raises(RuntimeError) as caught:
+        leave.result(Wanted(), {})
+    assert says in str(caught.value)
