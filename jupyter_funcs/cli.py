@@ -1,4 +1,4 @@
-"""``jupyter funcs``: the demo, the catalog and a run, without a browser where none is needed."""
+"""``jupyter funcs``: the demo, the catalog and a run from a shell, and the commands of the local service."""
 
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0; 1 for an error of ours, which is written to the standard error; 130 for an interrupt.
     """
+    from jupyter_funcs.service.errors import SetupError  # noqa: PLC0415  # upwards: the service's own commands
+
     try:
         given, rest = _parser().parse_known_args(arguments)
         if rest and given.command is not demo:
@@ -45,13 +47,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.rest = rest
         given.command(given)
     except FuncsError as error:
-        print("\n".join(error._render_traceback_()), file=sys.stderr)  # noqa: T201  # as IPython shows it
-        return 1
+        return _fail("\n".join(error._render_traceback_()))  # as IPython shows it
+    except SetupError as error:
+        return _fail(str(error))
+    except ModuleNotFoundError as error:
+        return _fail(f"{error.name} is not installed.\npip install 'jupyter-funcs[service]'")
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # `jupyter funcs list | head` has read what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
+
+
+def _fail(text: str) -> int:
+    print(text, file=sys.stderr)  # noqa: T201  # the person who ran the command reads it there
+    return 1
 
 
 def demo(given: argparse.Namespace) -> None:
@@ -141,7 +151,11 @@ def _session(given: argparse.Namespace) -> Session:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="jupyter funcs", description="A function catalog: list it, run it, or see it in the demo.")
+    from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
+
+    parser = Parser(
+        prog="jupyter funcs", description="A function catalog: list it, run it, see it in the demo, or serve your own."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     demo_parser = commands.add_parser(
@@ -166,6 +180,10 @@ def _parser() -> Parser:
         one.add_argument("--format", choices=_FORMATS, help="the ending of FILE, else table")
         one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole or not at all")
         one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")
+
+    serving.add_serve(commands)
+    admin.add_token(commands)
+    admin.add_admin(commands)
     return parser
 
 
