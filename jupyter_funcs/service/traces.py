@@ -56,6 +56,7 @@ def _redacted(message: str, values: list[str]) -> str:
     if sum(map(len, values)) > _MOST_TEXT:
         return _REDACTED
     message = " ".join(message[:_LONGEST_MESSAGE].split())
+    message = "".join(char if char.isprintable() else "?" for char in message)
     folded = message.casefold()
     if len(folded) != len(message):  # places in one are not places in the other
         return _REDACTED

@@ -1,0 +1,46 @@
+"""The log of a service that runs by itself: one line an event on the standard error, for people or as JSON."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Literal
+
+import structlog
+
+from .requests import request_id
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, Processor, WrappedLogger
+
+
+def configure(style: Literal["text", "json"]) -> None:
+    """Write what the service and its libraries log, the latter from warnings on."""
+    shared: list[Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.ExtraAdder(),
+        _add_request_id,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        # As text, for the renderer's own shows the values of variables.
+        structlog.processors.format_exc_info,
+    ]
+    renderer: Processor = structlog.processors.JSONRenderer()
+    if style == "text":
+        renderer = structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), sort_keys=False, exception_formatter=structlog.dev.plain_traceback
+        )
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.captureWarnings(capture=True)
+    logging.getLogger(__package__).setLevel(logging.INFO)
+
+
+def _add_request_id(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    if identifier := request_id.get():
+        event.setdefault("request_id", identifier)
+    return event
