@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from .dataset import Cards
 
-# The catalogue that an attached database is under.
-_OWN = "own"
+OWN = "own"
+"""The catalogue that an attached database is under."""
+
 _FILES = "card_files"
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -80,7 +81,7 @@ def opened(  # noqa: PLR0913 - each has a default but what there is to load
             con.execute(f"CREATE TABLE {_name(name)} AS FROM loaded")
             con.unregister("loaded")
         if database is not None:
-            _attach(con, database)
+            attach(con, database)
         files = _files(con, cards.files) if cards is not None else []
         if cards is not None:
             _view(con, cards, files)
@@ -110,9 +111,10 @@ def _limit(con: duckdb.DuckDBPyConnection, memory_limit: str | None, threads: in
         ) from error
 
 
-def _attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
+def attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
+    """Attach a DuckDB file for reading, as the catalogue `OWN`; raises `SetupError` where it cannot be opened."""
     try:
-        con.execute(f"ATTACH {_text(str(database.resolve()))} AS {_OWN} (READ_ONLY)")
+        con.execute(f"ATTACH {_text(str(database.resolve()))} AS {OWN} (READ_ONLY)")
     except duckdb.Error as error:
         text = str(error)
         if "Conflicting lock" in text:
@@ -143,7 +145,7 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) ->
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_list(files)})")
         *schema, name = cards.table or (_FILES,)
-        place = () if files else (_OWN, *(schema or ["main"]))
+        place = () if files else (OWN, *(schema or ["main"]))
         columns = con.execute(f"DESCRIBE FROM {_name(*place, name)}").fetchall()
         types = {column: compiler.type_mapper.from_string(kind) for column, kind, *_ in columns}
         mapped = cards.mapped(ibis.table(types, name=name, database=place or None))
