@@ -188,5 +188,9 @@ def refuse_taken(sql: sqlite3.Connection, login: str) -> None:
         "SELECT name, folded = ?1 FROM users WHERE folded = ?1 OR folded_email = ?1", (folded(login),)
     ).fetchone()
     if row is not None:
-        what = f"There is a user {quoted(row[0])} already" if row[1] else f"{quoted(login)} is the email of {quoted(row[0])}"
+        what = (
+            f"There is a user {quoted(row[0])} already"
+            if row[1]
+            else f"{quoted(login)} is the email of {quoted(row[0])}"
+        )
         raise SetupError(f"{what}. Choose another name or email.")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import functools
 import hashlib
 import hmac
 import secrets
+import unicodedata
 from typing import TYPE_CHECKING
 
 from .errors import SetupError
@@ -26,9 +26,10 @@ def hashed(password: str) -> str:
     """Give the argon2 hash of a new password; raises `SetupError` that does not show it."""
     if len(password) < SHORTEST:
         raise SetupError(f"The password has {len(password)} characters. Take one of at least {SHORTEST}.")
-    if not _can_be_hashed(password):
-        raise SetupError(f"The password is no text of at most {_LONGEST} characters. Take another one.")
-    return _hasher().hash(password)
+    plain = _bytes(password)
+    if plain is None:
+        raise SetupError(f"The password is no text of at most {_LONGEST} bytes. Take another one.")
+    return _hasher().hash(plain)
 
 
 def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
@@ -42,21 +43,22 @@ def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
     """
     from argon2.exceptions import InvalidHashError, VerificationError  # noqa: PLC0415 - a login only
 
-    if not _can_be_hashed(password):
+    plain = _bytes(password)
+    if plain is None:
         return False, None
     hasher = _hasher()
     try:
-        hasher.verify(hash_ or _dummy(hasher), password)
+        hasher.verify(hash_ or _dummy(hasher), plain)
     except (VerificationError, InvalidHashError):
         return False, None
     if hash_ is None:
         return False, None
-    return True, hasher.hash(password) if hasher.check_needs_rehash(hash_) else None
+    return True, hasher.hash(plain) if hasher.check_needs_rehash(hash_) else None
 
 
 def new_secret() -> str:
     """Give the secret part of a new API key."""
-    return base64.urlsafe_b64encode(secrets.token_bytes(_SECRET_BYTES)).decode().rstrip("=")
+    return secrets.token_urlsafe(_SECRET_BYTES)
 
 
 def secret_hash(secret: str) -> bytes:
@@ -88,8 +90,10 @@ def _dummy(hasher: PasswordHasher) -> str:
     return f"$argon2{hasher.type.name.lower()}$v=19${cost}${salt}${digest}"
 
 
-def _can_be_hashed(password: str) -> bool:
+def _bytes(password: str) -> bytes | None:
+    """Give what is hashed: composed, for keyboards differ in how they write an accented letter."""
     try:
-        return len(password.encode()) <= _LONGEST
+        plain = unicodedata.normalize("NFC", password).encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON may hold
-        return False
+        return None
+    return plain if len(plain) <= _LONGEST else None

@@ -254,6 +254,11 @@ def test_a_login_is_the_name_or_the_email_in_any_case(acme: Grants, login: str) 
     assert user.name == "ann"
 
 
+def test_an_accented_letter_is_the_same_however_a_keyboard_writes_it(acme: Grants) -> None:
+    acme.set_password("ann", "passw\u00f6rd")
+    assert acme.user_of_password("ann", "passwo\u0308rd")
+
+
 @pytest.mark.parametrize(
     ("login", "password"),
     [
