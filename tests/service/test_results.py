@@ -1,0 +1,227 @@
+"""What leaves the service of what a function returned: JSON that any client reads, and the same as Arrow."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+from collections import OrderedDict, namedtuple
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from jupyter_funcs.service import companies, results
+from jupyter_funcs.service.engine import DuckDBEngine
+
+DAY = date(2024, 2, 29)
+NOON = datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - times of a team's data have no zone
+
+
+class Kind(enum.Enum):
+    NEW = "new"
+
+
+class Name(str):
+    __slots__ = ()
+
+
+Pair = namedtuple("Pair", "a b")  # noqa: PYI024 - teams write it so
+
+
+@dataclasses.dataclass
+class Sale:
+    store: str
+    day: date
+
+
+SCALARS = [
+    (None, None),
+    (7, 7),
+    (2**70, 2**70),
+    ("x", "x"),
+    (Name("x"), "x"),
+    (True, True),
+    (1.5, 1.5),
+    (DAY, "2024-02-29"),
+    (NOON, "2024-02-29T12:30:00"),
+    (datetime(2024, 2, 29, tzinfo=UTC), "2024-02-29T00:00:00Z"),
+    (time(12, 30), "12:30:00"),
+    (timedelta(days=1, hours=2), "P1DT7200S"),
+    (Kind.NEW, "new"),
+    (float("nan"), None),
+    (float("-inf"), None),
+    (Decimal("NaN"), None),
+    (Decimal("-Infinity"), None),
+    (np.int64(7), 7),
+    (np.float32(0.5), 0.5),
+    (np.float64("nan"), None),
+    (np.bool_(True), True),
+    (np.str_("x"), "x"),
+    (np.datetime64("2024-02-29"), "2024-02-29"),
+    (np.datetime64("NaT"), None),
+    (np.array(7), 7),
+    (pd.Timestamp(NOON), "2024-02-29T12:30:00"),
+    (pd.NaT, None),
+    (pd.NA, None),
+    (b"\x00x", "AHg="),
+]
+
+
+@pytest.mark.parametrize(("value", "sent"), SCALARS)
+def test_a_scalar_is_a_scalar_and_the_same_within_a_record(value: Any, sent: Any) -> None:
+    assert json.loads(results.body(value)) == sent
+    assert json.loads(results.body([{"a": value}])) == [{"a": sent}]
+    assert json.loads(results.body({"a": [value, value]})) == [{"a": sent}] * 2
+    assert json.loads(results.body(pd.DataFrame({"a": pd.Series([value], dtype=object)}))) == [{"a": sent}]
+
+
+TABLES = [
+    ([], []),
+    ({}, []),
+    ((), []),
+    (pd.DataFrame({"a": []}), []),
+    ([1, None, "x"], [{"Result": 1}, {"Result": None}, {"Result": "x"}]),
+    ({3}, [{"Result": 3}]),
+    (np.array([1, 2]), [{"Result": 1}, {"Result": 2}]),
+    (pd.Index([1], name="a"), [{"a": 1}]),
+    ({"a": 1}, [{"a": 1}]),
+    (OrderedDict(b=1, a=[2]), [{"b": 1, "a": [2]}]),
+    ({"a": [1, 2], "b": ("x", None)}, [{"a": 1, "b": "x"}, {"a": 2, "b": None}]),
+    ({"a": np.array(["2024-02-29"], "M8[ns]"), "b": pd.Series([1.5])}, [{"a": "2024-02-29", "b": 1.5}]),
+    ([{"a": 1}, {"b": DAY}], [{"a": 1}, {"b": "2024-02-29"}]),
+    ([Pair(1, 2)], [{"a": 1, "b": 2}]),
+    (Pair(1, 2), [{"a": 1, "b": 2}]),
+    ([Sale("x", DAY)], [{"store": "x", "day": "2024-02-29"}]),
+    (pd.Series([1, 2], name="n"), [{"n": 1}, {"n": 2}]),
+    (pd.Series([1], index=pd.Index(["x"], name="k")), [{"k": "x", "Result": 1}]),
+    (pd.DataFrame({"a": [1, 2, 3]}).query("a > 1"), [{"a": 2}, {"a": 3}]),
+    (pd.DataFrame({"k": ["a"], "v": [1]}).groupby("k").sum(), [{"k": "a", "v": 1}]),
+    (pd.DataFrame({"k": ["a"], "v": [1]}).groupby("k").agg(["min"]), [{"k": "a", "v min": 1}]),
+    (pd.DataFrame([[1, 2]], columns=["T", 5]), [{"T": 1, "5": 2}]),
+    (pd.DataFrame({"d": pd.to_datetime(["2024-02-29", None])}), [{"d": "2024-02-29"}, {"d": None}]),
+    (
+        pd.DataFrame({"d": pd.to_datetime(["2024-02-29 00:00", "2024-02-29 12:30"])}),
+        [{"d": "2024-02-29T00:00:00"}, {"d": "2024-02-29T12:30:00"}],
+    ),
+    (pd.DataFrame({"d": np.array([1], "M8[ns]")}), [{"d": "1970-01-01T00:00:00.000000001"}]),
+    (pd.DataFrame({"d": pd.to_datetime([NOON], utc=True)}), [{"d": "2024-02-29T12:30:00+00:00"}]),
+    (pd.DataFrame({"n": pd.array([2**62 + 1, None], "Int64")}), [{"n": 2**62 + 1}, {"n": None}]),
+    (pd.DataFrame({"c": pd.Categorical(["x", None])}), [{"c": "x"}, {"c": None}]),
+    (pd.DataFrame({"p": pd.PeriodIndex(["2024Q1", None], freq="Q")}), [{"p": "2024Q1"}, {"p": None}]),
+    (pd.DataFrame({"c": pd.cut([1], [0, 2])}), [{"c": "(0, 2]"}]),
+    (pd.DataFrame({"d": pd.array([DAY, None], pd.ArrowDtype(pa.date32()))}), [{"d": "2024-02-29"}, {"d": None}]),
+    (pa.table({"d": [DAY], "l": [[1, 2]], "s": [{"x": 1}]}), [{"d": "2024-02-29", "l": [1, 2], "s": {"x": 1}}]),
+    (pa.RecordBatchReader.from_batches(pa.schema({"a": pa.int8()}), []), []),
+]
+
+
+@pytest.mark.parametrize(("result", "records"), TABLES, ids=range(len(TABLES)))
+def test_every_kind_of_table_leaves_as_a_list_of_records(result: Any, records: Any) -> None:
+    assert json.loads(results.body(result)) == records
+
+
+@pytest.mark.parametrize("number", ["1.10", "0.1", "12345678901234567890.123456789", "-0.00", "1E+3"])
+def test_a_decimal_leaves_digit_by_digit(number: str) -> None:
+    for result in ([{"a": Decimal(number)}], pd.DataFrame({"a": [Decimal(number)]}), {"a": [Decimal(number)]}):
+        assert results.body(result) == f'[{{"a":{number}}}]'
+
+
+def test_a_text_that_reads_like_no_number_stays_a_text() -> None:
+    assert json.loads(results.body([{"a": "NaN", "b": Decimal("NaN"), "c": ["Infinity", Decimal("Infinity")]}])) == [
+        {"a": "NaN", "b": None, "c": ["Infinity", None]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        (object(), "Column 'Result' holds object in row 1"),
+        ([{"a": 1}, {"a": 1 + 2j}], "Column 'a' holds complex in row 2"),
+        (pd.DataFrame({"x": [1], "y": [object()]}), "Column 'y' holds object in row 1"),
+        ([{"a": "\ud800"}], "Column 'a' holds text that is no Unicode in row 1"),
+        ({"a": [1, 2], "b": [1]}, "The columns differ in length: 'a' has 2, 'b' has 1."),
+        ([[1, 2]], "a list of rows without names"),
+        ([{"a": 1}, 2], "of rows and scalars"),
+        (np.zeros((2, 2)), "a list of rows without names"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "2 columns are named 'a'"),
+        (pa.table([[1], [2]], ["a", "a"]), "2 columns are named 'a'"),
+        (pd.DataFrame({"a": [1]}).rename_axis("a"), "The index and a column are both named 'a'"),
+    ],
+)
+def test_what_json_cannot_carry_is_refused_in_one_line_that_says_where(result: Any, says: str) -> None:
+    with pytest.raises(results.ResultError) as caught:
+        results.body(result)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def nested() -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(100_000):
+        inner = [inner]
+    return [{"a": inner}]
+
+
+def test_a_result_that_is_nested_without_end_is_refused() -> None:
+    with pytest.raises(results.ResultError, match="Column 'a' holds list"):
+        results.body(nested())
+
+
+@pytest.mark.parametrize(
+    ("result", "rows"),
+    [
+        (7, [{"Result": 7}]),
+        ([{"a": 1}, {"b": DAY}], [{"a": 1, "b": None}, {"a": None, "b": DAY}]),
+        ({"a": [Decimal("1.10")]}, [{"a": Decimal("1.10")}]),
+        (pd.DataFrame({"k": ["a"], "v": [1]}).groupby("k").sum(), [{"k": "a", "v": 1}]),
+        (pd.DataFrame({"p": pd.PeriodIndex(["2024Q1"], freq="Q")}), [{"p": "2024Q1"}]),
+        (pa.table({"d": [DAY]}), [{"d": DAY}]),
+        (results.Document(b'[{"a":"2024-02-29"}]'), [{"a": "2024-02-29"}]),
+        ([], []),
+    ],
+    ids=range(8),
+)
+def test_the_same_leaves_as_arrow_with_its_types(result: Any, rows: Any) -> None:
+    assert results.arrow(result).to_pylist() == rows
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        ([{"a": 1}, {"a": "x"}], "Column 'a' is of no one Arrow type"),
+        ([{"a": object()}], "Column 'a' is of no one Arrow type"),
+        (pd.DataFrame({"b": [object()]}), "column b"),
+        ([{"a": "\ud800"}], "Column 'a'"),
+    ],
+)
+def test_what_arrow_cannot_carry_is_refused_with_its_column(result: Any, says: str) -> None:
+    with pytest.raises(results.ResultError) as caught:
+        results.arrow(result)
+    assert says in str(caught.value)
+
+
+def test_an_encoded_document_passes_as_it_is() -> None:
+    assert results.body(results.Document(b'[ {"a": 1} ]')) == '[ {"a": 1} ]'
+
+
+def test_expressions_are_executed_by_whoever_has_their_tables() -> None:
+    engine = DuckDBEngine(companies.reference(), lambda: pytest.fail("no card spend is asked for"))
+    call = engine.call()
+    panels = call.table("panels").select("PanelName").order_by("PanelName")
+    own = ibis.duckdb.connect().create_table("t", pd.DataFrame({"n": [1, 2]}))
+    assert json.loads(results.body(panels, call))[0] == {"PanelName": "Demo Card Panel"}
+    assert results.arrow(panels, call).column_names == ["PanelName"]
+    assert json.loads(results.body(ibis.memtable({"n": [3]}), call)) == [{"n": 3}]
+    for of in (call, None):
+        assert json.loads(results.body(own.filter(own.n > 1), of)) == [{"n": 2}]
+        assert json.loads(results.body(own.n.sum().name("total"), of)) == [{"total": 3}]
+        assert results.arrow(own, of).to_pydict() == {"n": [1, 2]}
+        assert json.loads(results.body(duckdb.sql("SELECT 1 AS a"), of)) == [{"a": 1}]
+    engine.close()
