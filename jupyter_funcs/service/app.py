@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import logging
 from dataclasses import dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -15,7 +18,8 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from .answers import JSON, RequestError, failure, gone, wants_arrow
+from . import results
+from .answers import ARROW, JSON, RequestError, failure, gone, wants_arrow
 from .auth import UnauthorizedError
 from .bodies import read_object
 from .engine import CallCancelledError, MemoryLimitError
@@ -23,13 +27,13 @@ from .hosts import Hosts
 from .limits import Limits
 from .logins import Logins
 from .openapi import DOCUMENT
-from .prepared import Query
 from .registry import ArgumentsError
 from .requests import Requests, note
 from .runs import Runs
 from .traces import redacted_trace
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
     from starlette.types import Scope
@@ -182,7 +186,7 @@ class _Service:
         note(scope, function=function.name)
         try:
             result = function.result(call, function.read(asked.args, self.engine.reference))
-            return _encoded(call, result, as_arrow=asked.as_arrow)
+            return _encoded(result, call, as_arrow=asked.as_arrow)
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)
         except CallCancelledError:
@@ -195,12 +199,26 @@ class _Service:
             return failure(200, f"{function.name} failed: {reason}")
 
 
-def _encoded(call: Call, result: Any, *, as_arrow: bool) -> Response:
-    # Dates leave as YYYY-MM-DD, NaN as null.
-    body = msgspec.json.encode(
-        call.fetch(result) if hasattr(result, "op") or isinstance(result, Query) else result
-    ).decode()
-    return Response(msgspec.json.encode({"error": None, "body": body}), media_type=JSON)
+def _encoded(result: Any, call: Call, *, as_arrow: bool) -> Response:
+    if as_arrow and not _is_scalar(result):
+        with contextlib.suppress(results.ResultError):  # what Arrow has no type for, JSON may have
+            return Response(_stream(results.arrow(result, call)), media_type=ARROW)
+    return Response(msgspec.json.encode({"error": None, "body": results.body(result, call)}), media_type=JSON)
+
+
+def _is_scalar(result: Any) -> bool:
+    if isinstance(result, results.Document):
+        return not result.lstrip().startswith(b"[")
+    return result is None or isinstance(result, str | bytes | int | float | date | time | timedelta | Decimal)
+
+
+def _stream(table: pa.Table) -> bytes:
+    import pyarrow as pa  # noqa: PLC0415 - a listing does without
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 async def _until_left(request: Request) -> None:

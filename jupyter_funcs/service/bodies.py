@@ -38,9 +38,8 @@ async def read_object(request: Request, seconds: float, *, may_be_empty: bool = 
         async with asyncio.timeout(seconds):
             body = await _read(request)
     except TimeoutError:
-        raise RequestError(
-            408, f"The request body did not arrive within {seconds:g} seconds. Send it again, in one go."
-        ) from None
+        text = f"The request body did not arrive within {seconds:g} seconds. Send it again, in one go."
+        raise RequestError(408, text, {"Connection": "close"}) from None
     if may_be_empty and not body:
         return {}
     content_type = request.headers.get("content-type", "")

@@ -80,7 +80,8 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
         raise SetupError(
-            f"{quoted(host)} is no address, and no name of one.\nGive another with --host; 127.0.0.1 is this machine alone."
+            f"{quoted(host)} is no address, and no name of one.\n"
+            "Give another with --host; 127.0.0.1 is this machine alone."
         ) from None
     return list(dict.fromkeys(found))  # type: ignore[arg-type]
 
@@ -95,7 +96,7 @@ def _bind(each: socket.socket, address: tuple[object, ...]) -> None:
 
 def _why_not(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} of {host} is in use.\nEnd what listens there, or choose another with --port; 0 takes a free one."
+        return f"Port {port} of {host} is in use.\nEnd what listens there, or choose another with --port (0: any)."
     if error.errno == errno.EACCES:
         return f"You may not listen on port {port} of {host}.\nChoose one above 1023 with --port."
     return f"Port {port} of {host} cannot be listened on: {error.strerror}.\nChoose another with --host and --port."

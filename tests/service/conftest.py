@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 import uvicorn
 
-from jupyter_funcs.service import companies, demo, demo_files, functions
+from jupyter_funcs.service import companies, demo, demo_files, functions, state
 from jupyter_funcs.service.app import create_app
 from jupyter_funcs.service.auth import Auth
 from jupyter_funcs.service.dataset import Cards
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 LIST, RUN, GET_ALL = "/api/function/ListUserFunctions", "/api/function/runFunction", "/api/function/getAll"
+LOGIN = "/api/account/login"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -49,7 +50,14 @@ class Wire:
     transport: Callable[[], httpx.AsyncBaseTransport]
     base_url: str
     token: str
-    engine: DuckDBEngine | None = None
+    engine: Any = None
+    auth: Any = None
+    grants: Any = None
+
+    @property
+    def app(self) -> Any:
+        """The application behind an in-process wire."""
+        return self.transport().app  # type: ignore[attr-defined]
 
     def request(self, method: str, path: str, *, token: str | None = "", **options: Any) -> httpx.Response:
         """Send a request with the fixture's token, with another one, or (`None`) with none."""
@@ -91,13 +99,16 @@ def in_process(app: Starlette, token: str) -> Wire:
     return Wire(lambda: httpx.ASGITransport(app), "http://localhost", token)
 
 
-def serving(registry: Registry, engine: DuckDBEngine) -> Wire:
-    """Serve functions of the asset 'a' to a user who has it."""
+def serving(registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
+    """Serve functions of the asset 'a' to the users 't' and 'u', who have it; 't' calls."""
     grants = Grants()
     grants.add_asset("a", organisation="t", is_shared=True)
-    grants.add_user("t", organisation="t")
+    for name in ("t", "u"):
+        grants.add_user(name, organisation="t", email=f"{name}@t.example")
     auth = Auth(SigningKeys.in_memory(), grants)
-    return in_process(create_app(registry, auth, grants, engine), auth.issue("t", 1))
+    wire = in_process(create_app(registry, auth, grants, engine, **options), auth.issue("t", 1))
+    wire.auth, wire.grants, wire.engine = auth, grants, engine
+    return wire
 
 
 @contextlib.contextmanager
@@ -146,11 +157,21 @@ def _demo_cards() -> Cards:
 
 
 @pytest.fixture
+def demo_wire() -> Wire:
+    """The demo service with accounts of the test's own, which it may change; `analyst` calls."""
+    grants = Grants(seed=state.seed_demo)
+    auth = Auth(SigningKeys.in_memory(), grants)
+    wire = in_process(create_app(demo.registry(), auth, grants, demo.engine()), auth.issue("analyst", 1))
+    wire.auth, wire.grants = auth, grants
+    return wire
+
+
+@pytest.fixture
 def publish() -> Callable[..., Wire]:
     """Serve functions of the test's own."""
 
-    def serve(*own: Function) -> Wire:
-        return serving(Registry(own, author="t"), DuckDBEngine(companies.reference(), _demo_cards))
+    def serve(*own: Function, **options: Any) -> Wire:
+        return serving(Registry(own, author="t"), DuckDBEngine(companies.reference(), _demo_cards), **options)
 
     return serve
 
@@ -175,9 +196,6 @@ def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
             calendars=calendars,
         )
         registry = Registry(functions.published(reference, asset="a"), author="t")
-        engine = DuckDBEngine(reference, lambda: Cards.parquet(path))
-        wire = serving(registry, engine)
-        wire.engine = engine
-        return wire
+        return serving(registry, DuckDBEngine(reference, lambda: Cards.parquet(path)))
 
     return serve

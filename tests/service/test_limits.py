@@ -1,0 +1,287 @@
+"""How much runs at once and for how long: bounds hold, and who is refused is told what to do (FAULTS.md 114-120)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+from jupyter_funcs.service.limits import Limits
+from jupyter_funcs.service.registry import Function, function
+
+from .conftest import LIST, RUN, Wire
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+
+class Held:
+    """A function that does not end before it is let go, whoever cancels it; it counts how many of it run."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.begun = threading.Semaphore(0)
+        self.running = self.most = self.total = 0
+        self._lock = threading.Lock()
+
+    def published(self) -> Function:
+        def held() -> list[Any]:
+            """Wait."""
+            with self._lock:
+                self.running += 1
+                self.total += 1
+                self.most = max(self.most, self.running)
+            self.begun.release()
+            self.go.wait(30)
+            with self._lock:
+                self.running -= 1
+            return []
+
+        return function(asset="a", name="Held")(held)
+
+    async def has_begun(self, times: int = 1) -> None:
+        for _ in range(times):
+            assert await asyncio.to_thread(self.begun.acquire, timeout=10)
+
+
+def quick() -> Function:
+    def python() -> list[Any]:
+        """Give nothing."""
+        return []
+
+    return function(asset="a", name="Quick")(python)
+
+
+def endless() -> Function:
+    def python(call: Any) -> Any:
+        """Join every row with every other."""
+        cards = call.table("cards")
+        pairs = cards.cross_join(cards.view())
+        return pairs.agg(n=(pairs.spend_cents % pairs.cards_right).sum())
+
+    return function(asset="a", name="Endless")(python)
+
+
+@asynccontextmanager
+async def calling(wire: Wire) -> AsyncIterator[Callable[..., asyncio.Task[httpx.Response]]]:
+    """Give what begins a run; whatever still runs at the end is cancelled."""
+    async with httpx.AsyncClient(transport=wire.transport(), base_url="http://localhost", timeout=60) as client:
+        tasks = []
+
+        def call(name: str, token: str = "") -> asyncio.Task[httpx.Response]:
+            headers = {"Authorization": f"Bearer {token or wire.token}"}
+            tasks.append(asyncio.create_task(client.post(RUN, json={"FunctionName": name}, headers=headers)))
+            return tasks[-1]
+
+        yield call
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def assert_busy(reply: httpx.Response, status: int) -> None:
+    assert reply.status_code == status, reply.text
+    assert reply.json()["body"] is None
+    assert 1 <= int(reply.headers["retry-after"]) <= 30
+
+
+def test_a_query_over_its_time_is_stopped_within_a_second_and_told_so(publish: Callable[..., Wire]) -> None:
+    """FAULTS.md 114: 504 names the limit; the thread is free again."""
+    wire = publish(endless(), quick(), limits=Limits(run_seconds=0.5, threads=1))
+    wire.rows("Quick")
+    assert wire.call("Endless").status_code == 504  # loads what the first query needs
+    began = time.monotonic()
+    reply = wire.call("Endless")
+    assert reply.status_code == 504
+    assert time.monotonic() - began < 1.5
+    assert "0.5 seconds" in reply.json()["error"]
+    ends = time.monotonic() + 1
+    while wire.app.state.runs.busy_threads and time.monotonic() < ends:
+        time.sleep(0.01)
+    assert wire.app.state.runs.busy_threads == 0
+    assert wire.rows("Quick") == []
+
+
+def test_what_does_not_heed_cancelling_keeps_its_thread_and_the_log_says_so(
+    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
+) -> None:
+    held = Held()
+    wire = publish(held.published(), quick(), limits=Limits(run_seconds=0.2, threads=1))
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            assert (await call("Held")).status_code == 504
+            # The only thread is taken: whoever waits for it is told to come back, for nothing of theirs has begun.
+            assert_busy(await call("Quick"), 503)
+            await asyncio.sleep(1.2)
+            assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
+                "A stopped run goes on: it does not heed cancelling. Its thread is held until it ends."
+            ]
+            assert caplog.records[-1].function == "Held"
+            held.go.set()
+            assert (await call("Quick")).status_code == 200
+
+    asyncio.run(check())
+    assert held.total == 1
+
+
+def test_no_more_run_at_once_than_there_are_threads_and_the_others_wait(publish: Callable[..., Wire]) -> None:
+    held = Held()
+    wire = publish(held.published(), limits=Limits(threads=3))
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            replies = [call("Held") for _ in range(10)]
+            await held.has_begun(3)
+            await asyncio.sleep(0.1)
+            assert held.running == 3
+            held.go.set()
+            assert {(await reply).status_code for reply in replies} == {200}
+
+    asyncio.run(check())
+    assert (held.most, held.total) == (3, 10)
+
+
+def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(publish: Callable[..., Wire]) -> None:
+    """Listings and health checks are not held up, and what is under way is not lost."""
+    held = Held()
+    wire = publish(held.published(), limits=Limits(threads=2, concurrent_runs=5))
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            replies = [call("Held") for _ in range(5)]
+            await held.has_begun(2)
+            refused = await asyncio.gather(*(call("Held") for _ in range(20)))
+            for reply in refused:
+                assert_busy(reply, 503)
+            async with httpx.AsyncClient(transport=wire.transport(), base_url="http://localhost") as client:
+                headers = {"Authorization": f"Bearer {wire.token}"}
+                listing = await asyncio.wait_for(client.post(LIST, headers=headers), 5)
+                assert [each["name"] for each in listing.json()] == ["Held"]
+                assert (await asyncio.wait_for(client.get("/healthz"), 5)).status_code == 200
+            held.go.set()
+            assert {(await reply).status_code for reply in replies} == {200}
+            assert (await call("Held")).status_code == 200
+
+    asyncio.run(check())
+    assert held.total == 6
+
+
+def test_a_user_over_their_share_is_429_and_others_go_on(publish: Callable[..., Wire]) -> None:
+    held = Held()
+    wire = publish(held.published(), quick(), limits=Limits(threads=4, runs_a_user=2))
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            replies = [call("Held"), call("Held")]
+            await held.has_begun(2)
+            assert_busy(await call("Quick"), 429)
+            assert (await call("Quick", wire.auth.issue("u", 1))).status_code == 200
+            held.go.set()
+            await asyncio.gather(*replies)
+            assert (await call("Quick")).status_code == 200
+
+    asyncio.run(check())
+
+
+def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(publish: Callable[..., Wire]) -> None:
+    held = Held()
+    wire = publish(held.published(), limits=Limits(threads=1, concurrent_runs=3))
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            first = call("Held")
+            await held.has_begun()
+            waiting = [call("Held"), call("Held")]
+            await asyncio.sleep(0.1)
+            assert wire.app.state.runs.admitted == 3
+            for task in waiting:
+                task.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            assert wire.app.state.runs.admitted == 1
+            held.go.set()
+            assert (await first).status_code == 200
+
+    asyncio.run(check())
+    assert held.total == 1
+
+
+def test_the_time_to_wait_grows_with_what_is_under_way(publish: Callable[..., Wire]) -> None:
+    def slow() -> list[Any]:
+        """Take a while."""
+        time.sleep(0.4)
+        return []
+
+    wire = publish(function(asset="a", name="Slow")(slow), limits=Limits(threads=1, concurrent_runs=40))
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            await asyncio.gather(*(call("Slow") for _ in range(5)))
+            for _ in range(40):
+                call("Slow")
+            await asyncio.sleep(0.1)
+            reply = await call("Slow")
+            assert_busy(reply, 503)
+            assert int(reply.headers["retry-after"]) > 3
+            assert reply.headers["retry-after"] in reply.json()["error"]
+
+    asyncio.run(check())
+
+
+def test_stopping_ends_every_run_with_words_and_admits_no_more(publish: Callable[..., Wire]) -> None:
+    held = Held()
+    wire = publish(held.published(), endless(), limits=Limits(threads=2))
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            replies = [call("Held"), call("Endless"), call("Held")]
+            await held.has_begun()
+            wire.app.state.runs.stop()
+            for reply in replies:
+                assert_busy(await asyncio.wait_for(reply, 5), 503)
+            assert_busy(await call("Held"), 503)
+
+    asyncio.run(check())
+    held.go.set()
+    assert held.total == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_runs_go_on_in_a_forked_process(publish: Callable[..., Wire]) -> None:
+    """The threads stay behind in the parent: the child has its own."""
+    wire = publish(quick(), limits=Limits(threads=1))
+    assert wire.rows("Quick") == []
+    child = os.fork()
+    if not child:
+        answered = 1
+        try:
+            answered = 0 if wire.rows("Quick") == [] else 1
+        finally:
+            os._exit(answered)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("field", ["FunctionName", "Args"])
+def test_thousands_of_refusals_leave_nothing_behind(publish: Callable[..., Wire], field: str) -> None:
+    wire = publish(quick(), limits=Limits(threads=2))
+    before = threading.active_count()
+    body: dict[str, Any] = {"FunctionName": "Quick", "Args": {}} | {field: {"x": json.dumps([1])}}
+
+    async def check() -> None:
+        async with httpx.AsyncClient(transport=wire.transport(), base_url="http://localhost") as client:
+            headers = {"Authorization": f"Bearer {wire.token}"}
+            for _ in range(1000):
+                reply = await client.post(RUN, json=body, headers=headers)
+                assert reply.status_code in {400, 422}
+
+    asyncio.run(check())
+    assert wire.app.state.runs.admitted == 0
+    assert threading.active_count() <= before + 2

@@ -1,0 +1,94 @@
+"""The OpenAPI document says what the service does: every address is in it, and a driver of it finds no fault."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from .conftest import GET_ALL, LIST, LOGIN, RUN, Wire, served
+
+if TYPE_CHECKING:
+    import httpx
+
+
+@pytest.fixture
+def document(demo_wire: Wire) -> dict[str, Any]:
+    """The document, which needs no token."""
+    reply = demo_wire.request("GET", "/openapi.json", token=None)
+    assert reply.status_code == 200
+    return reply.json()
+
+
+def test_every_address_of_the_service_stands_in_it_with_its_methods(demo_wire: Wire, document: dict[str, Any]) -> None:
+    there = {(route.path, method) for route in demo_wire.app.routes for method in route.methods if method != "HEAD"}
+    assert {(path, method.upper()) for path, item in document["paths"].items() for method in item} == there
+
+
+def test_its_schemas_are_schemas_and_whatever_they_refer_to_is_there(document: dict[str, Any]) -> None:
+    for schema in document["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+    def references(value: Any) -> set[str]:
+        if isinstance(value, dict):
+            own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+            return own.union(*(references(each) for each in value.values()))
+        return set().union(*(references(each) for each in value)) if isinstance(value, list) else set()
+
+    for reference in references(document):
+        _, _, kind, name = reference.split("/")
+        assert name in document["components"][kind]
+    assert set(document["components"]["schemas"]) == {
+        reference.split("/")[-1] for reference in references(document) if "/schemas/" in reference
+    }
+
+
+def test_a_listing_has_the_fields_that_it_says_and_no_other(demo_wire: Wire, document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    for function in demo_wire.post(LIST).json():
+        assert function.keys() == schemas["Function"]["properties"].keys()
+        for param in function["params"]:
+            assert param.keys() == schemas["Param"]["properties"].keys()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "options", "status"),
+    [
+        ("POST", LIST, {"token": None}, 401),
+        ("POST", LIST, {"content": b"x" * 1_100_000}, 413),
+        ("POST", LIST, {"content": b"x"}, 415),
+        ("GET", GET_ALL, {"headers": {"Host": "evil.example"}}, 403),
+        ("POST", RUN, {"json": []}, 400),
+        ("POST", RUN, {"json": {"FunctionName": "?"}}, 404),
+        ("POST", RUN, {"json": {"FunctionName": "Get KPIs"}}, 422),
+        ("POST", LOGIN, {"json": {"email": "a", "password": "b"}}, 401),
+        ("PUT", RUN, {}, 405),
+    ],
+)
+def test_each_refusal_is_the_one_that_it_says(
+    demo_wire: Wire, document: dict[str, Any], method: str, path: str, options: dict[str, Any], status: int
+) -> None:
+    reply: httpx.Response = demo_wire.request(method, path, **options)
+    assert reply.status_code == status
+    said = next(iter(document["paths"][path].values()))["responses"][str(status)]
+    if "$ref" in said:
+        said = document["components"]["responses"][said["$ref"].split("/")[-1]]
+    assert reply.headers["content-type"].partition(";")[0] in said["content"]
+    assert all(name in reply.headers for name in said["headers"])
+
+
+@pytest.mark.parametrize("path", [LIST, GET_ALL, RUN, LOGIN, "/healthz"])
+def test_a_driver_that_reads_it_finds_no_fault(demo_wire: Wire, path: str, tmp_path: Path) -> None:
+    """schemathesis sends what the document allows and what it does not, and holds every answer to it."""
+    schemathesis = Path(sys.executable).parent / "schemathesis"
+    with served(demo_wire.app) as address:
+        command = [schemathesis, "run", f"{address}/openapi.json", "--include-path", path, "--checks", "all"]
+        command += ["--header", f"Authorization: Bearer {demo_wire.token}", "--no-color", "--seed", "1"]
+        command += ["--max-examples", "15", "--request-timeout", "20"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "1 selected" in done.stdout
