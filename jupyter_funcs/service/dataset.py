@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 UNKNOWN = "Unknown"
 """What a dimension is where a row says nothing."""
 
+# More would not fit into a decimal when they are multiplied.
+_MOST_DIGITS = 30
+
 
 @dataclass(frozen=True, slots=True)
 class Cards:
@@ -35,8 +38,8 @@ class Cards:
     panel
         The panel of every row, where no column says it.
     spend_unit
-        What spend is counted in. Units of money become cents: exactly where they are decimals of two places, else
-        each to the nearest cent, halves up.
+        What spend is counted in. Fractions of a cent are rounded in each row, halves up; whole numbers and decimals
+        without such fractions stay exact.
     has_unknown
         The dimensions' columns in which values are missing: a row without a brand counts as one of the brand that is
         named as its company's symbol, and else as `UNKNOWN`.
@@ -65,16 +68,18 @@ class Cards:
         if name == "panel" and self.panel is not None:
             return ibis.literal(self.panel)
         column = source[self.columns[name]]
-        if name == "spend_cents" and self.spend_unit == "units":
-            column = _cents(column)
+        if name == "spend_cents":
+            column = _cents(column, self.spend_unit)
         if name in self.has_unknown:
             column = column.fill_null(source[self.columns["symbol"]] if name == "merchant" else UNKNOWN)
         return column.cast(self.schema[name])
 
 
-def _cents(units: ir.NumericColumn) -> ir.NumericColumn:
-    kind = units.type()
-    if kind.is_integer() or (kind.is_decimal() and kind.scale is not None and kind.scale <= 2):
-        return units * 100
+def _cents(spend: ir.NumericColumn, unit: str) -> ir.NumericColumn:
+    kind, factor, places = spend.type(), *((100, 2) if unit == "units" else (1, 0))
+    if kind.is_integer() or (
+        kind.is_decimal() and (kind.precision or 0) <= _MOST_DIGITS and (kind.scale or 0) <= places
+    ):
+        return spend * factor if factor > 1 else spend
     # Not `round`, for engines differ in where halves go.
-    return (units.cast("float64") * 100 + 0.5).floor()
+    return (spend.cast("float64") * factor + 0.5).floor()

@@ -101,15 +101,15 @@ class Reference:
 
     @cached_property
     def _panels(self) -> dict[str, str]:
-        return _folded(panel.name for panel in self.panels)
+        return _by_spelling(panel.name for panel in self.panels)
 
     @cached_property
     def _symbols(self) -> dict[str, str]:
-        return {" ".join(each.symbol.casefold().split()): each.symbol for each in self.companies}
+        return _by_spelling(company.symbol for company in self.companies)
 
     @cached_property
     def _brands(self) -> dict[str, str]:
-        return _folded(brand.name for brand in self.brands)
+        return _by_spelling(brand.name for brand in self.brands)
 
     @cached_property
     def _owners(self) -> dict[str, str]:
@@ -125,10 +125,10 @@ class Reference:
 
     def symbol(self, text: str) -> str:
         """Give the symbol that a caller means: matched whole, else by an unambiguous ticker; raises `ValueError`."""
-        text = " ".join(text.split())
-        if whole := self._symbols.get(text.casefold()):
+        if whole := self._symbols.get(text) or self._symbols.get(_folded(text)):
             return whole
-        by_ticker = [symbol for folded, symbol in self._symbols.items() if folded.split()[0] == text.casefold()]
+        symbols = [company.symbol for company in self.companies]
+        by_ticker = [symbol for symbol in symbols if _folded(symbol.split()[0]) == _folded(text)]
         if len(by_ticker) > 1:
             raise ValueError(f"is the ticker of {listed(by_ticker)}; give one of these.")
         return by_ticker[0] if by_ticker else _match(text, self._symbols)
@@ -171,11 +171,17 @@ class Reference:
         return next(each for each in self.reports if each.id == identifier)
 
 
-def _folded(names: Iterable[str]) -> dict[str, str]:
-    return {name.casefold(): name for name in names}
+def _by_spelling(names: Iterable[str]) -> dict[str, str]:
+    """Give names by how they may be spelled; one that is spelled exactly so comes first."""
+    names = list(names)
+    return {_folded(name): name for name in names} | {name: name for name in names}
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.casefold().split())
 
 
 def _match(text: str, names: Mapping[str, str]) -> str:
-    if found := names.get(text.casefold()):
+    if found := names.get(text) or names.get(_folded(text)):
         return found
     raise ValueError(f"is not known.{did_you_mean(text, list(names.values()))}")
