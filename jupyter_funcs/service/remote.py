@@ -13,7 +13,6 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from . import tables
 from .backends import Address
 from .engine import CallCancelledError, DuckDBEngine
 from .errors import SetupError
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
 _MOST_IDLE_SECONDS = 60
 # How often a cancelled call interrupts its query: an interrupt that comes before the query is lost.
 _INTERRUPT_EVERY_SECONDS = 0.2
-# A table in memory that is larger goes the engine's own way, by a temporary table.
-_MOST_LITERAL_ROWS = 500
 
 
 class Connections:
@@ -135,7 +132,9 @@ class RemoteEngine:
 
     def table(self, name: str) -> ir.Table:
         """Give an unbound table; what it stands for is ready when this returns."""
-        return self._load_cards() if name == "cards" else _reference_table(name)
+        from .portable import reference_table
+
+        return self._load_cards() if name == "cards" else reference_table(name)
 
     def _load_cards(self) -> ir.Table:
         with self._lock:
@@ -159,18 +158,6 @@ class RemoteEngine:
         import ibis.expr.operations as ops
 
         return self._source in expression.op().find(ops.UnboundTable)
-
-    def with_literal_rows(self, expression: ir.Expr) -> ir.Table:
-        """Put reference data and small tables in memory into an expression."""
-        import ibis
-        import ibis.expr.operations as ops
-
-        named = {_reference_table(name).op(): name for name in tables.SCHEMAS}
-        used = [node for node in expression.op().find(ops.UnboundTable) if node in named]
-        data = tables.arrow_tables(self.reference) if used else {}
-        node = expression.as_table().op().replace({each: ibis.memtable(data[named[each]]).op() for each in used})
-        small = [table for table in node.find(ops.InMemoryTable) if len(_arrow(table)) <= _MOST_LITERAL_ROWS]
-        return node.replace({table: _literal_rows(table).op() for table in small}).to_expr()
 
 
 class RemoteCall:
@@ -213,11 +200,13 @@ class RemoteCall:
         return result.expression(self.table) if isinstance(result, Query) else result
 
     def _execute(self, expression: ir.Expr) -> pa.Table:
+        from .portable import portable
+
         try:
             with self._engine.connections.one() as connection:
                 self._begin(connection)
                 try:
-                    found = connection.arrow(self._engine.with_literal_rows(expression))
+                    found = connection.arrow(portable(expression, self.reference))
                 finally:
                     with self._lock:
                         self._running = None
@@ -253,29 +242,3 @@ class RemoteCall:
             with contextlib.suppress(Exception):  # the engine may be gone
                 connection.interrupt()
             time.sleep(_INTERRUPT_EVERY_SECONDS)
-
-
-def _reference_table(name: str) -> ir.Table:
-    import ibis
-
-    return ibis.table(tables.SCHEMAS[name], name=name)
-
-
-def _arrow(table: ops.InMemoryTable) -> pa.Table:
-    return table.data.to_pyarrow(table.schema)
-
-
-def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
-    """Give a table in memory as a union of literal rows: ibis makes a temporary table of it, and leaves it behind."""
-    import ibis
-    import ibis.expr.operations as ops
-
-    def row(values: dict[str, Any]) -> ir.Table:
-        cells = {
-            name: ibis.null(kind) if values[name] is None else ibis.literal(values[name], type=kind)
-            for name, kind in table.schema.items()
-        }
-        return ops.DummyTable(cells).to_expr()
-
-    rows = _arrow(table).to_pylist()
-    return ibis.union(*map(row, rows)) if rows else row(dict.fromkeys(table.schema)).filter(ibis.literal(False))  # noqa: FBT003

@@ -1,0 +1,71 @@
+"""What an expression needs to give the same on any engine, for an account that may do nothing but read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import ibis.expr.operations as ops
+
+from . import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+    from .reference import Reference
+
+# A table in memory that is larger goes the engine's own way, by a temporary table.
+_MOST_LITERAL_ROWS = 500
+
+
+def reference_table(name: str) -> ir.Table:
+    """Give a table of reference data, unbound."""
+    return ibis.table(tables.SCHEMAS[name], name=name)
+
+
+def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
+    """
+    Give an expression in a form that any engine executes alike.
+
+    Parameters
+    ----------
+    reference
+        The reference data, which go along with an expression that reads them.
+    """
+    named = {reference_table(name).op(): name for name in tables.SCHEMAS}
+    node = expression.as_table().op()
+    used = [table for table in node.find(ops.UnboundTable) if table in named]
+    data = tables.arrow_tables(reference) if used else {}
+    node = node.replace({table: ibis.memtable(data[named[table]]).op() for table in used})
+    small = [table for table in node.find(ops.InMemoryTable) if len(_arrow(table)) <= _MOST_LITERAL_ROWS]
+    node = node.replace({table: _literal_rows(table).op() for table in small})
+    return node.replace(_true_division).to_expr()
+
+
+def _arrow(table: ops.InMemoryTable) -> pa.Table:
+    return table.data.to_pyarrow(table.schema)
+
+
+def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
+    """Give a table in memory as a union of literal rows: ibis makes a temporary table of it, and leaves it behind."""
+
+    def row(values: Mapping[str, Any]) -> ir.Table:
+        cells = {
+            name: ibis.null(kind) if values[name] is None else ibis.literal(values[name], type=kind)
+            for name, kind in table.schema.items()
+        }
+        return ops.DummyTable(cells).to_expr()
+
+    rows = _arrow(table).to_pylist()
+    return ibis.union(*map(row, rows)) if rows else row(dict.fromkeys(table.schema)).filter(ibis.literal(value=False))
+
+
+def _true_division(node: ops.Node, changed: Mapping[str, Any] | None) -> ops.Node:
+    """Divide whole numbers as fractions: ibis leaves it to SQL that engines read differently, 3 / 2 as 1.5 or as 1."""
+    node = node.__recreate__(changed) if changed else node
+    if isinstance(node, ops.Divide) and node.left.dtype.is_integer():
+        return ops.Divide(ops.Cast(node.left, to="float64"), node.right)
+    return node
