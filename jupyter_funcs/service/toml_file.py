@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     Key = Sequence[str | int]
@@ -55,7 +55,8 @@ class TomlFile:
             return cls(str(path), text, tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
             found = _POSITION.search(str(error))
-            line = int(found[1]) if found and found[1] else text.rstrip().count("\n") + 1
+            # What has no end is told by where it begins.
+            line = int(found[1]) if found and found[1] else _beginning_of_last(text)
             raise SetupError(f"{path}, line {line}: {_POSITION.sub('', str(error))}.") from None
         except RecursionError:
             raise SetupError(f"{path}: lists or tables are nested too deeply.") from None
@@ -79,27 +80,34 @@ class TomlFile:
         if not key:
             return 0
         lines = self.text.split("\n")
-
-        def first_whole(counts: range) -> tuple[int, Mapping[str, Any]] | None:
-            # Up to the middle of a statement the file is no TOML, which is why tomllib can tell where statements end.
-            for count in counts:
-                try:
-                    return count, tomllib.loads("\n".join([*lines[:count], ""]))
-                except tomllib.TOMLDecodeError:
-                    continue
-            return None
-
-        # By bisection: the key is absent from the lines before `without`, and there in those before `with_`.
+        # By bisection: the key is not in the lines before `without`, and is in those before `with_`.
         without, with_ = 0, len(lines)
         while True:
             middle = (without + with_ + 1) // 2
-            found = first_whole(range(middle, with_)) or first_whole(range(middle - 1, without, -1))
+            found = _whole(lines, range(middle, with_)) or _whole(lines, range(middle - 1, without, -1))
             if found is None:
                 return without + 1
             if _has(found[1], key):
                 with_ = found[0]
             else:
                 without = found[0]
+
+
+def _whole(lines: Sequence[str], counts: Iterable[int]) -> tuple[int, Mapping[str, Any]] | None:
+    """Give the first of some counts of lines after which a statement ends, and what stands in them."""
+    for count in counts:
+        try:
+            # Up to the middle of a statement a file is no TOML, which is how tomllib tells where statements end.
+            return count, tomllib.loads("\n".join([*lines[:count], ""]))
+        except tomllib.TOMLDecodeError:
+            continue
+    return None
+
+
+def _beginning_of_last(text: str) -> int:
+    lines = text.split("\n")
+    found = _whole(lines, range(len(lines) - 1, 0, -1))
+    return found[0] + 1 if found else 1
 
 
 def _has(values: Any, key: Key) -> bool:
