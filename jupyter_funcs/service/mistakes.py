@@ -29,9 +29,9 @@ _WANTED = {
     "model_attributes_type": "a table",
 }
 _LIMITS = {
-    "greater_than_equal": "at least {ge}",
-    "greater_than": "more than {gt}",
-    "less_than_equal": "at most {le}",
+    "greater_than_equal": "at least {ge:g}",
+    "greater_than": "more than {gt:g}",
+    "less_than_equal": "at most {le:g}",
 }
 _KINDS: dict[type, str] = {
     str: "text",
@@ -71,7 +71,7 @@ def _wrong(error: ErrorDetails, options: tuple[str, ...]) -> str:
         return f"takes {_WANTED[kind]}, not {_KINDS.get(type(value), 'a date or time')}."
     if kind in _LIMITS:
         return f"must be {_LIMITS[kind].format(**context)}, not {value}."
-    return f"is not valid: {error['msg']}."
+    return "is empty." if kind == "too_short" else f"is not valid: {error['msg']}."
 
 
 def _unknown(key: Key, model: type[Section]) -> str:

@@ -1,0 +1,188 @@
+"""Where in a TOML file each key stands, held against tomllib on generated documents."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jupyter_funcs.service.errors import SetupError
+from jupyter_funcs.service.toml_file import TomlFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVERYTHING = '''# A comment with [brackets] and a = sign
+organisation = "Team"   # and another
+
+"quoted key" = 1
+dotted.key . inner = 2
+text = """
+port = 3
+[server]
+"""
+literal = \'\'\'
+port = 4
+\'\'\'
+list = [
+  1, # one
+
+  2,
+]
+inline = { a = 1, b = { c = [2] } }
+
+[server]
+port = 8765
+
+  [data.columns]  # indented
+  "the day" = 'x'
+
+[[data.reports]]
+id = "a"
+
+[[data.reports]]
+title = "b"
+[data.reports.more]
+deep = true
+'''
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ((), 0),
+        (("organisation",), 2),
+        (("quoted key",), 4),
+        (("dotted",), 5),
+        (("dotted", "key", "inner"), 5),
+        (("text",), 6),
+        (("literal",), 10),
+        (("list",), 13),
+        (("list", 1), 13),
+        (("inline", "b", "c", 0), 18),
+        (("server",), 20),
+        (("server", "port"), 21),
+        (("data",), 23),
+        (("data", "columns", "the day"), 24),
+        (("data", "reports", 0, "id"), 27),
+        (("data", "reports", 1), 29),
+        (("data", "reports", 1, "title"), 30),
+        (("data", "reports", 1, "more", "deep"), 32),
+        # What is absent is where it belongs.
+        (("nothing",), 0),
+        (("server", "host"), 20),
+        (("data", "reports", 1, "id"), 29),
+        (("data", "reports", 5), 26),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_key_stands_on_the_line_where_its_statement_begins(key: tuple[str | int, ...], line: int, end: str) -> None:
+    text = EVERYTHING.replace("\n", end)
+    file = TomlFile("x.toml", text, tomllib.loads(text))
+    assert file.line(key) == line
+    assert file.place(key) == (f"x.toml, line {line}" if line else "x.toml")
+
+
+NAMES = st.text("ab.-é ]='\"", min_size=1, max_size=4) | st.sampled_from(["port", "a"])
+BASIC = (st.text(max_size=20) | st.sampled_from(["# no", "a = 1", "[x]"])).map(lambda text: text.replace("\x7f", ""))
+SCALARS = st.one_of(
+    st.integers(-9, 9).map(str),
+    st.booleans().map(json.dumps),
+    BASIC.map(lambda text: json.dumps(text, ensure_ascii=True)).filter(lambda text: "\\ud" not in text),
+    st.lists(st.sampled_from(["a = 1", "[b]", "# c", "", "'"]), max_size=4).map(
+        lambda lines: '"""\n' + "\n".join(lines) + '"""'
+    ),
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3).map(
+        lambda items: "[\n" + "".join(f" {each}, # x\n" for each in items) + "]"
+    ),
+    max_leaves=4,
+)
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[str, dict[tuple[Any, ...], int]]:
+    """Give a document, and the line of each key that was written into it."""
+    lines: list[str] = []
+    keys: dict[tuple[Any, ...], int] = {}
+    seen: dict[str, int] = {}
+
+    def add(text: str) -> int:
+        start = sum(line.count("\n") + 1 for line in lines) + 1
+        lines.append(text)
+        return start
+
+    def fill(path: tuple[Any, ...]) -> None:
+        for name in draw(st.lists(NAMES, max_size=4, unique=True)):
+            for _ in range(draw(st.integers(0, 2))):
+                add(draw(st.sampled_from(["", "# a = 1", "  # [x]"])))
+            keys[(*path, name)] = add(
+                f"{draw(st.sampled_from(['', '  ']))}{json.dumps(name, ensure_ascii=False)} = {draw(VALUES)}"
+            )
+
+    fill(())
+    for number in range(draw(st.integers(0, 4))):
+        if draw(st.booleans()):
+            path: tuple[Any, ...] = (f"table {number}", "inner")
+            keys[path] = add(f'["table {number}" . inner] # c')
+        else:
+            name = draw(st.sampled_from(["list one", "list two"]))
+            path = (name, seen.setdefault(name, 0))
+            seen[name] += 1
+            keys[path] = add(f'[["{name}"]]')
+        fill(path)
+    return "\n".join(lines), keys
+
+
+@given(documents())
+def test_lines_of_any_document_are_those_on_which_its_keys_were_written(found: tuple[str, dict[Any, int]]) -> None:
+    text, keys = found
+    file = TomlFile("x.toml", text, tomllib.loads(text))
+    assert {key: file.line(key) for key in keys} == keys
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a = 1\nb = \n", "x.toml, line 2: Invalid value."),
+        (b"a = 1\n\na = 2\n", "x.toml, line 3: Cannot overwrite a value."),
+        (b"[server]\nport: 3\n", "x.toml, line 2: Expected '=' after a key in a key/value pair."),
+        (b'a = 1\n\nb = """\nc\n', "x.toml, line 3: "),
+        (b"a = 1\nb = [\n 1,\n", "x.toml, line 2: "),
+        (b"a = '\xff'", "x.toml is not UTF-8 text (invalid start byte at byte 5). Save it as UTF-8."),
+        (b"a = " + b"[" * 9999, "x.toml: lists or tables are nested too deeply."),
+    ],
+)
+def test_a_file_that_is_no_toml_is_refused_with_the_line(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "x.toml"
+    path.write_bytes(content)
+    with pytest.raises(SetupError) as caught:
+        TomlFile.read(path)
+    # What tomllib says of what has no end depends on Python's version.
+    assert str(caught.value).replace(f"{tmp_path}/", "").startswith(said)
+    assert str(caught.value).endswith(".")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_bytes(b"\xef\xbb\xbfa = 1\n")
+    assert TomlFile.read(path).values == {"a": 1}
+
+
+def test_a_file_that_is_not_there_or_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"nope\.toml: there is no such file\.\nGive the path"):
+        TomlFile.read(tmp_path / "nope.toml")
+    with pytest.raises(SetupError, match="cannot be read: Is a directory"):
+        TomlFile.read(tmp_path)
+
+
+def test_a_long_file_is_searched_at_once() -> None:
+    text = "".join(f'[[reports]]\nid = "{number}"\n' for number in range(2000))
+    file = TomlFile("x.toml", text, tomllib.loads(text))
+    assert file.line(("reports", 1500, "id")) == 3002
