@@ -178,13 +178,14 @@ def _typed_password() -> str:
 
 
 def _first_line() -> str:
+    line = sys.stdin.buffer.readline()
     try:
-        line = sys.stdin.readline()
+        text = line.decode(sys.stdin.encoding)
     except UnicodeDecodeError:
-        line = None
-    if line is None:  # raised out here, for the error holds what was read
-        raise SetupError("The password on the standard input is not in UTF-8; nothing has changed.")
-    return line.rstrip("\r\n")
+        text = None
+    if text is None:  # raised out here, for the error holds what was read
+        raise SetupError(f"The password on the standard input is not in {sys.stdin.encoding}; nothing has changed.")
+    return text.rstrip("\r\n")
 
 
 _NAME: tuple[str, dict[str, Any]] = ("name", {"metavar": "NAME"})

@@ -132,7 +132,7 @@ def test_a_token_lasts_as_long_as_was_said(auth: Auth) -> None:
         pytest.param(signed(kid="../../etc/passwd"), id="kid"),
         pytest.param(signed(jku="http://evil"), id="jku"),
         pytest.param(signed(jwk={"kty": "oct", "k": "a2tr"}), id="jwk"),
-        pytest.param(with_payload(json.dumps(GOOD).encode()[:-1] + b',"sub":"root"}'), id="duplicate claims"),
+        pytest.param(with_payload(json.dumps(GOOD).encode()[:-1] + b',"sub":"bob"}'), id="duplicate claims"),
         pytest.param(with_payload(b"[" * 100_000), id="depth bomb"),
         pytest.param(tampered(), id="tampered"),
         pytest.param(signed()[:-4], id="cut"),

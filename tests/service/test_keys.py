@@ -61,8 +61,10 @@ def test_a_rotation_signs_with_a_new_key_and_verifies_with_the_old_one_until_the
         ends = [key.ends for key in keys.records()]
         assert ends[0] is None
         assert ends[1] == ends[2], "a shorter overlap shortens those from before too"
+        keys.rotate(1)
+        assert [key.ends for key in keys.records()][2:] == ends[1:], "a longer one lengthens none"
         time.sleep(0.6)
-        assert keys.accepted == [third]
+        assert keys.accepted[1:] == [third]
         keys.rotate(0)
         assert keys.accepted == [keys.signing]
         assert keys.signing != third
