@@ -22,6 +22,7 @@ from . import results
 from .answers import ARROW, JSON, RequestError, failure, gone, wants_arrow
 from .auth import UnauthorizedError
 from .bodies import read_object
+from .encoding import ResultError
 from .engine import CallCancelledError, MemoryLimitError
 from .hosts import Hosts
 from .limits import Limits
@@ -201,7 +202,7 @@ class _Service:
 
 def _encoded(result: Any, call: Call, *, as_arrow: bool) -> Response:
     if as_arrow and not _is_scalar(result):
-        with contextlib.suppress(results.ResultError):  # what Arrow has no type for, JSON may have
+        with contextlib.suppress(ResultError):  # what Arrow has no type for, JSON may have
             return Response(_stream(results.arrow(result, call)), media_type=ARROW)
     return Response(msgspec.json.encode({"error": None, "body": results.body(result, call)}), media_type=JSON)
 

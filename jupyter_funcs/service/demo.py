@@ -18,14 +18,19 @@ from .limits import Limits
 from .registry import Registry
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starlette.applications import Starlette
 
-    from .engine import Engine
+    from .registry import Function
 
 # A notebook may stay open for weeks; the token ends with the process anyhow, for its key does.
 _TOKEN_HOURS = 30 * 24
 # There is one caller, who bounds what it does at once and how long it waits.
 _LIMITS = Limits(run_seconds=24 * 3600, concurrent_runs=100_000)
+
+AUTHOR = "demo"
+_NOTE = "(synthetic demo data)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +67,20 @@ def embedded() -> Embedded:
         if not _embedded:
             grants = Grants(seed=state.seed_demo)
             auth = Auth(SigningKeys.in_memory(), grants)
-            app = create_app(registry(), auth, grants, engine(), limits=_LIMITS, hosts=Hosts(names=["*"]))
+            registry = Registry(published(), author=AUTHOR)
+            engine = DuckDBEngine(companies.reference(), cards)
+            app = create_app(registry, auth, grants, engine, limits=_LIMITS, hosts=Hosts(names=["*"]))
             _embedded.append(Embedded(app, auth.issue("analyst", _TOKEN_HOURS), "demo service (synthetic data)"))
         return _embedded[0]
 
 
-def registry() -> Registry:
-    """Give the demo's catalog."""
-    built_in = functions.published(
-        companies.reference(),
-        asset=state.DEMO_PANEL_DATA,
-        reports_asset=state.DEMO_REPORTS,
-        note="(synthetic demo data)",
-    )
-    return Registry(built_in, author="demo")
+def published(asset: str = state.DEMO_PANEL_DATA, reports_asset: str | None = state.DEMO_REPORTS) -> Sequence[Function]:
+    """Give the demo's functions, as of other assets on demand."""
+    return functions.published(companies.reference(), asset=asset, reports_asset=reports_asset, note=_NOTE)
 
 
-def engine() -> Engine:
-    """Give an engine over the demo's data."""
-    return DuckDBEngine(companies.reference(), _cards)
-
-
-def _cards() -> Cards:
+def cards() -> Cards:
+    """Say where the demo's card spend lies; the first time it takes some seconds to make it."""
     from . import demo_files  # noqa: PLC0415 - loads numpy and pyarrow, which a listing does without
 
     return Cards.parquet(demo_files.folder() / demo_files.CARDS)

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import logging
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import demo, state
+from . import companies, demo, own_data, state
+from . import functions as panel_functions
 from .app import create_app
 from .auth import Auth
+from .engine import connect_engine
 from .hosts import Hosts
 from .limits import Limits
+from .registry import Registry
+from .words import listed, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from starlette.applications import Starlette
 
     from .engine import Engine
     from .grants import Grants
+    from .registry import Function
     from .settings import Server, Settings
+
+log = logging.getLogger(__name__)
+
+_DUCKDB = "duckdb://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +77,42 @@ def build(settings: Settings, *, is_demo: bool) -> Hosted:
         Whatever it is that cannot be used as it is.
     """
     folder = state.folder(settings.state, demo=is_demo)
+    if is_demo:
+        functions, engine = demo.published(), connect_engine(_DUCKDB, companies.reference(), demo.cards)
+    else:
+        functions, engine = _own(settings)
+    registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
     grants = state.open_grants(folder, demo=is_demo)
+    _name_absent(functions, grants)
     auth = Auth(state.open_keys(folder), grants)
-    registry, engine = demo.registry(), demo.engine()
     app = create_app(registry, auth, grants, engine, limits=_limits(settings.server), hosts=_hosts(settings.server))
-    return Hosted(app, "the demo, whose data are synthetic", folder, engine, grants)
+    whose = settings.organisation if settings.data else "the demo (synthetic data)"
+    return Hosted(app, f"{len(functions)} functions over the data of {whose}", folder, engine, grants)
+
+
+def _own(settings: Settings) -> tuple[Sequence[Function], Engine]:
+    """Give the functions and the engine of a configuration; what it says of the data is held against them."""
+    asset, limit = settings.functions.asset, settings.memory_limit
+    if settings.data is None:
+        built_in = demo.published(asset, None)
+        engine = connect_engine(settings.engine, companies.reference(), demo.cards, memory_limit=limit)
+    else:
+        reference, cards = own_data.load(settings)
+        built_in = panel_functions.published(reference, asset=asset)
+        engine = connect_engine(settings.engine, reference, cards, memory_limit=limit)
+    engine.open()
+    return built_in if settings.functions.builtin else (), engine
+
+
+def _name_absent(functions: Sequence[Function], grants: Grants) -> None:
+    """Tell the operator of functions that nobody can see."""
+    known = {asset.name for asset in grants.all_assets()}
+    for asset in dict.fromkeys(each.asset for each in functions if each.asset not in known):
+        names = listed(each.name for each in functions if each.asset == asset)
+        log.warning(
+            "Nobody may run %s: there is no asset %s yet. To add it: jupyter funcs admin assets add %s",
+            *(names, quoted(asset), shlex.quote(asset)),
+        )
 
 
 def _limits(server: Server) -> Limits:

@@ -112,9 +112,9 @@ def serving(registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
 
 
 @contextlib.contextmanager
-def served(app: Starlette) -> Iterator[str]:
+def served(app: Starlette, **options: Any) -> Iterator[str]:
     """Serve an application on a free port and give its address."""
-    config = uvicorn.Config(app, port=0, log_level="error", ws="none", lifespan="off")
+    config = uvicorn.Config(app, port=0, log_level="error", ws="none", lifespan="off", **options)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -152,16 +152,13 @@ def raw() -> pa.Table:
     return pq.read_table(demo_files.folder() / demo_files.CARDS)
 
 
-def _demo_cards() -> Cards:
-    return Cards.parquet(demo_files.folder() / demo_files.CARDS)
-
-
 @pytest.fixture
 def demo_wire() -> Wire:
     """The demo service with accounts of the test's own, which it may change; `analyst` calls."""
     grants = Grants(seed=state.seed_demo)
     auth = Auth(SigningKeys.in_memory(), grants)
-    wire = in_process(create_app(demo.registry(), auth, grants, demo.engine()), auth.issue("analyst", 1))
+    registry, engine = Registry(demo.published(), author=demo.AUTHOR), DuckDBEngine(companies.reference(), demo.cards)
+    wire = in_process(create_app(registry, auth, grants, engine), auth.issue("analyst", 1))
     wire.auth, wire.grants = auth, grants
     return wire
 
@@ -171,7 +168,7 @@ def publish() -> Callable[..., Wire]:
     """Serve functions of the test's own."""
 
     def serve(*own: Function, **options: Any) -> Wire:
-        return serving(Registry(own, author="t"), DuckDBEngine(companies.reference(), _demo_cards), **options)
+        return serving(Registry(own, author="t"), DuckDBEngine(companies.reference(), demo.cards), **options)
 
     return serve
 

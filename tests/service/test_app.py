@@ -712,7 +712,7 @@ def test_a_query_over_the_memory_limit_is_500_in_words_and_the_service_goes_on(p
         pairs = cards.cross_join(cards.view().limit(200))
         return pairs.mutate(x=pairs.spend_cents * pairs.cards_right).order_by("x")
 
-    engine = DuckDBEngine(companies.reference(), demo._cards, memory_limit="100MB")
+    engine = DuckDBEngine(companies.reference(), demo.cards, memory_limit="100MB")
     wire = serving(Registry([function(asset="a", name="Greedy")(greedy), published("Quick", list)], author="t"), engine)
     assert "memory" in assert_refused(wire.call("Greedy"), 500)["error"]
     assert wire.rows("Quick") == []

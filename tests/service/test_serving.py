@@ -1,0 +1,400 @@
+"""``jupyter funcs serve`` as a process: it starts, answers, refuses, is bounded, and ends in good order."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+import trustme
+
+from jupyter_funcs.service import listening
+from jupyter_funcs.service.errors import SetupError
+from jupyter_funcs.service.protocol import Connection
+
+from .conftest import GET_ALL, LIST, LOGIN, RUN, Wire, served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PANELS = {"FunctionName": "Get Panels", "Args": {}}
+
+
+class Served:
+    """A process that serves, and what it has said so far."""
+
+    def __init__(self, environment: dict[str, str], arguments: tuple[str, ...]) -> None:
+        command = [sys.executable, "-m", "jupyter_funcs.cli", "serve", "--port", "0", *arguments]
+        self.process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.address = self.says(r"export FUNCS_BASE_URL=(\S+)")[1]
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line.decode())
+
+    @property
+    def said(self) -> str:
+        return "".join(self.lines)
+
+    def says(self, pattern: str) -> re.Match[str]:
+        """Wait for what it says."""
+        ends = time.monotonic() + 30
+        while time.monotonic() < ends:
+            if found := re.search(pattern, self.said):
+                return found
+            if self.process.poll() is not None:
+                self._reader.join(5)
+                assert re.search(pattern, self.said), self.said
+            time.sleep(0.02)
+        raise AssertionError(self.said)
+
+    def end(self, how: int = signal.SIGTERM) -> int:
+        self.process.send_signal(how)
+        code = self.process.wait(30)
+        self._reader.join(5)
+        return code
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """That of the processes of a test, whose accounts are its own."""
+    return os.environ | {"FUNCS_STATE_DIR": str(tmp_path / "state")}
+
+
+@pytest.fixture
+def serve(environment: dict[str, str]) -> Iterator[Callable[..., Served]]:
+    """Start a service."""
+    with contextlib.ExitStack() as ends:
+
+        def start(*arguments: str) -> Served:
+            started = Served(environment, arguments)
+            ends.callback(started.process.stdout.close)  # type: ignore[union-attr]
+            ends.callback(started.process.stderr.close)  # type: ignore[union-attr]
+            ends.callback(started.process.wait)
+            ends.callback(started.process.kill)
+            return started
+
+        yield start
+
+
+@pytest.fixture
+def funcs(environment: dict[str, str]) -> Callable[..., str]:
+    """Run another command of `jupyter funcs` and give what it prints."""
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "jupyter_funcs.cli", *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    return run
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token.strip()}"}
+
+
+def refused(environment: dict[str, str], *arguments: str) -> str:
+    """Start a service that must not start, and give what it says."""
+    command = [sys.executable, "-m", "jupyter_funcs.cli", "serve", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1, done.stderr
+    assert not done.stdout
+    assert 1 <= len(done.stderr.strip().splitlines()) <= 3, done.stderr
+    return done.stderr
+
+
+def test_it_serves_the_demo_and_says_how_to_use_it(serve: Callable[..., Served], environment: dict[str, str]) -> None:
+    """What it prints is what a person pastes into a shell: the lines work as they are."""
+    service = serve()
+    assert "synthetic" in service.said
+    assert "7 functions" in service.said
+    exports = re.findall(r"export .*", service.said)
+    assert len(exports) == 2
+    bin_folder = str(Path(sys.executable).parent)
+    script = "\n".join([*exports, "jupyter funcs list --format csv"])
+    environment |= {"PATH": f"{bin_folder}:{environment['PATH']}"}
+    done = subprocess.run(script, shell=True, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    assert len(done.stdout.splitlines()) == 8
+    assert httpx.get(f"{service.address}/healthz").json() == {"status": "ok"}
+
+
+def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
+    serve: Callable[..., Served], funcs: Callable[..., str]
+) -> None:
+    service = serve()
+    guest = bearer(funcs("token", "--user", "guest", "--hours", "1"))
+    assert len(httpx.get(service.address + GET_ALL, headers=guest).json()) == 6
+    funcs("admin", "grants", "add", "guest", "Demo reports")
+    assert len(httpx.get(service.address + GET_ALL, headers=guest).json()) == 7
+    key = funcs("admin", "keys", "add", "guest").strip()
+    run = httpx.post(service.address + RUN, headers={"X-Api-Key": key}, json=PANELS)
+    assert len(json.loads(run.json()["body"])) == 2
+    assert httpx.post(service.address + RUN, json=PANELS).status_code == 401
+    login = httpx.post(service.address + LOGIN, json={"email": "guest", "password": "x"})
+    assert (login.status_code, login.headers["content-type"].partition(";")[0]) == (401, "text/plain")
+    funcs("admin", "users", "disable", "guest")
+    assert httpx.get(service.address + GET_ALL, headers=guest).status_code == 401
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None:
+    service = serve()
+    with httpx.Client(base_url=service.address) as client:  # a connection that is open is no reason to stay
+        assert client.get("/healthz").status_code == 200
+        began = time.monotonic()
+        assert service.end(how) == 0
+    assert time.monotonic() - began < 5
+    assert "Stopped." in service.said
+    assert "Traceback" not in service.said
+
+
+def test_accounts_outlive_a_kill(serve: Callable[..., Served], funcs: Callable[..., str]) -> None:
+    first = serve()
+    token = bearer(funcs("token", "--user", "guest"))
+    funcs("admin", "grants", "add", "guest", "Demo reports")
+    assert httpx.post(first.address + RUN, headers=token, json=PANELS).status_code == 200
+    first.end(signal.SIGKILL)
+    second = serve()
+    assert len(httpx.get(second.address + GET_ALL, headers=token).json()) == 7
+
+
+def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        said = refused(environment, "--port", port)
+    assert f"Port {port} of 127.0.0.1 is in use." in said
+    assert "--port" in said.splitlines()[1]
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "x", "1.5", ""])
+def test_what_is_no_port_is_refused(environment: dict[str, str], port: str) -> None:
+    assert "is no port" in refused(environment, f"--port={port}")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0", "10.255.255.1", "8.8.8.8"])
+def test_a_public_address_is_refused_without_tls_or_a_proxy(environment: dict[str, str], host: str) -> None:
+    said = refused(environment, "--host", host)
+    assert host in said
+    assert "--tls-certificate" in said
+    assert "--behind-proxy" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--host", "no.such.host.invalid"], "is no address"),
+        (["--host", "a b"], "is no address"),
+        (["--host", "203.0.113.7", "--behind-proxy"], "This machine has no address '203.0.113.7'"),
+        (["--tls-certificate", "x.pem"], "--tls-key"),
+        (["--tls-certificate", "no.pem", "--tls-key", "no.pem"], "cannot be read: No such file"),
+        (["--tls-certificate", __file__, "--tls-key", __file__], "are not a certificate and its key"),
+        (["--config", "/no/such/file.toml"], "/no/such/file.toml"),
+    ],
+)
+def test_what_cannot_be_served_is_said_before_anything_is(
+    environment: dict[str, str], arguments: list[str], says: str
+) -> None:
+    assert says in refused(environment, "--port", "0", *arguments)
+
+
+def test_a_key_with_a_password_or_of_another_certificate_is_refused(tmp_path: Path) -> None:
+    from cryptography.hazmat.primitives import serialization
+
+    authority = trustme.CA()
+    one, other = (authority.issue_cert("localhost") for _ in range(2))
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    one.cert_chain_pems[0].write_to_path(certificate)
+    other.private_key_pem.write_to_path(key)
+    with pytest.raises(SetupError, match="are not a certificate and its key"):
+        listening.check_certificate(certificate, key)
+    private = serialization.load_pem_private_key(one.private_key_pem.bytes(), None)
+    key.write_bytes(
+        private.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.BestAvailableEncryption(b"secret"),
+        )
+    )
+    with pytest.raises(SetupError, match="no password"):
+        listening.check_certificate(certificate, key)
+    one.private_key_pem.write_to_path(key)
+    listening.check_certificate(certificate, key)
+
+
+@pytest.mark.parametrize(
+    ("host", "public"),
+    [
+        ("127.0.0.1", False),
+        ("127.9.9.9", False),
+        ("::1", False),
+        ("localhost", False),
+        ("::ffff:127.0.0.1", False),
+        ("0.0.0.0", True),
+        ("::", True),
+        ("192.168.1.1", True),
+        ("::ffff:10.0.0.1", True),
+        ("fe80::1", True),
+    ],
+)
+def test_only_this_machines_addresses_for_itself_are_not_public(host: str, public: bool) -> None:
+    assert listening.is_public(host) is public
+
+
+def test_with_tls_it_may_be_public(serve: Callable[..., Served], tmp_path: Path, funcs: Callable[..., str]) -> None:
+    authority = trustme.CA()
+    issued = authority.issue_cert("localhost", "funcs.example")
+    issued.cert_chain_pems[0].write_to_path(tmp_path / "cert.pem")
+    issued.private_key_pem.write_to_path(tmp_path / "key.pem")
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    service = serve(
+        *("--host", "0.0.0.0", "--tls-certificate", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")),
+        *("--allowed-host", "funcs.example"),
+    )
+    address = f"https://localhost:{urlsplit(service.address).port}"
+    assert service.address.startswith("https://funcs.example:")
+    import ssl
+
+    with httpx.Client(verify=ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))) as client:
+        reply = client.get(address + GET_ALL, headers=bearer(funcs("token", "--user", "analyst")))
+        assert len(reply.json()) == 7
+        assert client.get(address + "/healthz", headers={"Host": "funcs.example"}).status_code == 200
+        assert client.get(address + "/healthz", headers={"Host": "evil.example"}).status_code == 403
+    with pytest.raises(httpx.HTTPError):
+        httpx.get(address.replace("https", "http") + "/healthz")
+
+
+def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(serve: Callable[..., Served]) -> None:
+    service = serve("--host", "0.0.0.0", "--behind-proxy", "--allowed-host", "funcs.example")
+    port = urlsplit(service.address).port
+    assert httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "funcs.example"}).status_code == 200
+    assert httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "10.0.0.1"}).status_code == 403
+
+
+@pytest.mark.parametrize("header", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
+def test_a_page_elsewhere_is_403(
+    serve: Callable[..., Served], funcs: Callable[..., str], header: dict[str, str]
+) -> None:
+    """FAULTS.md 120: even with a token."""
+    service = serve()
+    headers = bearer(funcs("token", "--user", "analyst")) | header
+    assert httpx.post(service.address + LIST, headers=headers).status_code == 403
+
+
+def test_nothing_says_what_serves(serve: Callable[..., Served]) -> None:
+    assert "server" not in httpx.get(f"{serve().address}/healthz").headers
+
+
+def talk(address: str) -> socket.socket:
+    parts = urlsplit(address)
+    connection = socket.create_connection((parts.hostname, parts.port or 0), timeout=10)
+    connection.settimeout(10)
+    return connection
+
+
+def is_closed_within(connection: socket.socket, seconds: float) -> bool:
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+class Impatient(Connection):
+    """A connection whose times a test can wait for."""
+
+    most = 20
+    head_seconds = 0.5
+    stall_seconds = 0.3
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"GET /healthz HTTP/1.1\r\n", id="a head without its end"),
+        pytest.param(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /hea", id="a second head"),
+        pytest.param(
+            b"POST /api/function/runFunction HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999\r\n\r\n",
+            id="a body that is not wanted",
+        ),
+    ],
+)
+def test_who_sends_a_byte_now_and_then_is_cut(publish: Callable[..., Wire], begin: bytes) -> None:
+    """FAULTS.md 120, slowloris: the time is that of the whole, not of a byte."""
+    with served(publish().app, http=Impatient) as address, talk(address) as connection:
+        connection.sendall(begin)
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            while time.monotonic() - began < 5:
+                connection.sendall(b"x")
+                time.sleep(0.1)
+                if is_closed_within(connection, 0.01):
+                    break
+        assert 0.3 < time.monotonic() - began < 3
+        assert httpx.get(f"{address}/healthz").status_code == 200
+
+
+def test_connections_are_bounded_and_those_too_many_told_to_come_back(publish: Callable[..., Wire]) -> None:
+    with served(publish().app, http=Impatient) as address, contextlib.ExitStack() as open_ones:
+        for _ in range(Impatient.most):
+            open_ones.enter_context(talk(address))
+        time.sleep(0.1)
+        with talk(address) as one_more:
+            said = b"".join(iter(lambda: one_more.recv(4000), b""))
+        assert said.startswith(b"HTTP/1.1 503 ")
+        assert b"Retry-After: 1\r\n" in said
+        head, _, body = said.partition(b"\r\n\r\n")
+        assert json.loads(body)["body"] is None
+        assert f"Content-Length: {len(body)}".encode() in head
+        time.sleep(Impatient.head_seconds + 0.3)
+        assert httpx.get(f"{address}/healthz").status_code == 200
+
+
+def test_who_does_not_take_an_answer_loses_the_connection(publish: Callable[..., Wire]) -> None:
+    from jupyter_funcs.service.registry import function
+
+    def much() -> list[dict[str, str]]:
+        """Give more than a socket holds."""
+        return [{"x": "y" * 1000}] * 30_000
+
+    wire = publish(function(asset="a", name="Much")(much))
+    body = json.dumps({"FunctionName": "Much"})
+    head = f"POST {RUN} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += f"Authorization: Bearer {wire.token}\r\nContent-Length: {len(body)}\r\n\r\n"
+    with served(wire.app, http=Impatient) as address, talk(address) as connection:
+        connection.sendall((head + body).encode())
+        time.sleep(3)
+        got = 0
+        with contextlib.suppress(OSError):
+            while piece := connection.recv(1 << 20):
+                got += len(piece)
+        assert got < 30_000_000
+        # Who takes it gets it whole, however long that is.
+        with talk(address) as reader:
+            reader.sendall((head.replace("HTTP/1.1\r\n", "HTTP/1.1\r\nConnection: close\r\n") + body).encode())
+            got = 0
+            while piece := reader.recv(1 << 20):
+                got += len(piece)
+                time.sleep(0.02)
+        assert got > 30_000_000
