@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import threading
 import weakref
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from .reference import Reference
     from .statements import Statement, Statements
 
-# How often a cancelled call interrupts its query: an interrupt that falls between two of its steps is lost.
-_INTERRUPT_EVERY_SECONDS = 0.05
+# How often a cancelled call interrupts its query: an interrupt that falls between two of its steps is lost. Also how
+# often a call that waits for the data looks whether it is cancelled.
+_LOOK_EVERY_SECONDS = 0.05
 # Rows that are read at once: few enough that a call stops soon after it is cancelled.
 _BATCH = 10_000
 
@@ -129,8 +131,8 @@ class DuckDBEngine:
     reference
         Known from the start: listings and the checking of arguments need nothing else.
     cards
-        Says where card spend lies. Called by the first call that needs it, in that call's thread and until it succeeds,
-        for it may have to generate the data.
+        Says where card spend lies. Called when the first call needs it and until it succeeds, in a thread of its own:
+        it may have to generate the data, and the calls that wait can be cancelled meanwhile.
     database, memory_limit, threads
         As of `sandbox.opened`.
     """
@@ -148,14 +150,14 @@ class DuckDBEngine:
         self._find_cards = cards
         self._options: dict[str, Any] = {"database": database, "memory_limit": memory_limit, "threads": threads}
         self._lock = threading.Lock()
-        self._cards_lock = threading.Lock()
-        self._cards: Cards | None = None
+        self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
         self._statements: Statements | None = None
+        self._spill: Path | None = None
 
     def open(self) -> None:
         """Make ready now what the first call would; raises `SetupError` where the data cannot be read."""
-        self._load_cards()
+        self.table("cards")
 
     def call(self) -> DuckDBCall:
         """Begin a call."""
@@ -167,31 +169,32 @@ class DuckDBEngine:
             if self._con is not None:
                 self._con.close()
                 self._con = None
+            if self._spill is not None:
+                shutil.rmtree(self._spill, ignore_errors=True)
 
-    def table(self, name: str) -> ir.Table:
-        """Give an unbound table; what it stands for is ready when this returns."""
+    def table(self, name: str, go_on: Callable[[], None] = lambda: None) -> ir.Table:
+        """Give an unbound table; what it stands for is ready when this returns, or `go_on` raises meanwhile."""
         import ibis
 
         from . import tables
 
-        if name == "cards":
-            return ibis.table(self._load_cards().schema, name=name)
-        return ibis.table(tables.SCHEMAS[name], name=name)
+        schema = self._ready(go_on).schema if name == "cards" else tables.SCHEMAS[name]
+        return ibis.table(schema, name=name)
 
-    def statement(self, result: ir.Expr | Query) -> Statement:
-        """Give the SQL of an expression or a query."""
+    def statement(self, result: ir.Expr | Query, table: Callable[[str], ir.Table]) -> Statement:
+        """Give the SQL of an expression or a query, whose tables are those that `table` gives by name."""
         with self._lock:
             if self._statements is None:
                 from .statements import Statements
 
-                self._statements = Statements(self.table)
-        return self._statements.of(result)
+                self._statements = Statements()
+        return self._statements.of(result, table)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Give a cursor for one thread: those that share one get each other's results, and no error."""
         with self._lock:
             if self._con is None:
-                self._con = self._opened(None)
+                self._con = self._opened(None, self._folder())
             return self._con.cursor()
 
     def memory_limit(self) -> str:
@@ -200,25 +203,43 @@ class DuckDBEngine:
             [(limit,)] = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
         return str(limit)
 
-    def _load_cards(self) -> Cards:
-        # A lock of its own: whoever lists panels or symbols does not wait for the data to be generated.
-        with self._cards_lock:
-            if self._cards is None:
-                cards = self._find_cards()
-                con = self._opened(cards)
-                # What is locked can take in no more data, so one that has them takes its place.
-                with self._lock:
-                    before, self._con = self._con, con
-                if before is not None:
-                    before.close()
-                self._cards = cards
-            return self._cards
+    def _ready(self, go_on: Callable[[], None]) -> Cards:
+        with self._lock:
+            if self._loading is None:
+                self._loading = Future()
+                threading.Thread(target=self._load, args=(self._loading,), name="load card spend", daemon=True).start()
+            loading = self._loading
+        while not wait([loading], _LOOK_EVERY_SECONDS).done:
+            go_on()
+        return loading.result()
 
-    def _opened(self, cards: Cards | None) -> duckdb.DuckDBPyConnection:
+    def _load(self, loading: Future[Cards]) -> None:
+        try:
+            cards = self._find_cards()
+            with self._lock:
+                spill = self._folder()
+            # What is locked can take in no more data, so one that has them takes its place.
+            con = self._opened(cards, spill)
+            with self._lock:
+                before, self._con = self._con, con
+            if before is not None:
+                before.close()
+            loading.set_result(cards)
+        except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+            with self._lock:
+                self._loading = None
+            loading.set_exception(error)
+
+    def _folder(self) -> Path:
+        """Give an empty folder that nobody else may read; it ends with the engine."""
+        if self._spill is None:
+            self._spill = Path(tempfile.mkdtemp(prefix="jupyter_funcs.spill."))
+            weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
+        return Path(tempfile.mkdtemp(dir=self._spill))
+
+    def _opened(self, cards: Cards | None, spill: Path) -> duckdb.DuckDBPyConnection:
         from . import sandbox, tables
 
-        spill = Path(tempfile.mkdtemp(prefix="jupyter_funcs.spill."))
-        weakref.finalize(self, shutil.rmtree, spill, ignore_errors=True)
         return sandbox.opened(tables.arrow_tables(self.reference), cards, spill, **self._options)
 
 
@@ -238,7 +259,7 @@ class DuckDBCall:
 
     def table(self, name: str) -> ir.Table:
         """Give a table to build an expression on."""
-        return self._engine.table(name)
+        return self._engine.table(name, self._go_on)
 
     def fetch(self, result: ir.Expr | Query) -> list[dict[str, Any]]:
         """Execute an expression or a query and give its rows."""
@@ -267,7 +288,7 @@ class DuckDBCall:
         import duckdb
 
         self._go_on()
-        statement = self._engine.statement(result)
+        statement = self._engine.statement(result, self.table)
         cursor = self._engine.cursor()
         try:
             with self._lock:
@@ -306,7 +327,7 @@ class DuckDBCall:
 
     def _interrupt(self) -> None:
         done = threading.Event()
-        while not done.wait(_INTERRUPT_EVERY_SECONDS):
+        while not done.wait(_LOOK_EVERY_SECONDS):
             with self._lock:
                 if self._cursor is None:
                     done.set()

@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "int64", float: "float64", date: "date"}
-"""The ibis types of values."""
+_TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "int64", float: "float64", date: "date"}
+
+
+def type_of(value: Any) -> str:
+    """Give the ibis type of a value; raises `TypeError` where it can be none."""
+    try:
+        return _TYPES[type(value)]
+    except KeyError:
+        raise TypeError(f"A value is text, a number, a flag or a date, not {type(value).__name__}.") from None
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class Query:
     shape
         Whatever else the expression depends on.
     values
-        The values by name: of the types of `TYPES`, or tuples of these, which stand for sets.
+        The values by name: text, numbers, flags and dates, or tuples of these that stand for sets.
     tables
         Tables of the query's own, by names that are fixed.
     """
@@ -52,7 +59,7 @@ class Query:
             return ibis.memtable(self.tables[name]) if name in self.tables else table(name)
 
         def literal(value: Any) -> ir.Value:
-            return ibis.literal(value, TYPES[type(value)])
+            return ibis.literal(value, type_of(value))
 
         literals = {
             name: [literal(each) for each in value] if isinstance(value, tuple) else literal(value)

@@ -144,11 +144,11 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) ->
     try:
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_list(files)})")
-        *schema, name = cards.table or (_FILES,)
-        place = () if files else (OWN, *(schema or ["main"]))
-        columns = con.execute(f"DESCRIBE FROM {_name(*place, name)}").fetchall()
+        place = ("main", *cards.table)[-2:] if cards.table else ("main", _FILES)
+        catalog = OWN if cards.table else "memory"
+        columns = con.execute(f"DESCRIBE FROM {_name(catalog, *place)}").fetchall()
         types = {column: compiler.type_mapper.from_string(kind) for column, kind, *_ in columns}
-        mapped = cards.mapped(ibis.table(types, name=name, database=place or None))
+        mapped = cards.mapped(ibis.table(types, name=place[1], database=place[0], catalog=catalog))
         # A view of the database's own: ibis would make a temporary one, which other cursors do not see.
         con.execute(f"CREATE VIEW cards AS {compiler.sql(mapped)}")
     except duckdb.Error as error:

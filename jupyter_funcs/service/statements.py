@@ -14,7 +14,7 @@ import ibis.expr.operations as ops
 import sqlglot.expressions as sge
 from ibis.backends.sql.compilers.duckdb import DuckDBCompiler
 
-from .prepared import TYPES, Query
+from .prepared import Query, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -53,12 +53,12 @@ class Compiler(DuckDBCompiler):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            It is not one SELECT: whatever else DuckDB takes may write, even to the files that it may read.
+            SQL in it is not one SELECT: whatever else DuckDB takes may write, even to the files that it may read.
         """
-        text: str = self.to_sqlglot(expression).sql(dialect=self.dialect)
-        if [each.type for each in duckdb.extract_statements(text)] != [duckdb.StatementType.SELECT]:
-            raise ValueError("An expression may only read.")
-        return text
+        for own in expression.op().find((ops.SQLQueryResult, ops.SQLStringView)):
+            if [each.type for each in duckdb.extract_statements(own.query)] != [duckdb.StatementType.SELECT]:
+                raise ValueError("A function's own SQL may only read. Give one SELECT.")
+        return str(self.to_sqlglot(expression).sql(dialect=self.dialect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +80,37 @@ class Statement:
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Shape:
+    build: Callable[..., ir.Table]
+    shape: tuple[Hashable, ...]
+    # The type of each value, and how many a tuple has.
+    types: tuple[tuple[str, str, int | None], ...]
+    tables: tuple[tuple[str, ibis.Schema], ...]
+    table: Callable[[str], ir.Table] = field(compare=False)
+
+
 class Statements:
-    """
-    Compiles expressions and queries; keeps the SQL of the shapes that were used last.
+    """Compiles expressions and queries over one engine's tables; keeps the SQL of the shapes that were used last."""
 
-    Parameters
-    ----------
-    table
-        Gives an unbound table of the engine's by its name.
-    """
-
-    def __init__(self, table: Callable[[str], ir.Table]) -> None:
-        self._table = table
+    def __init__(self) -> None:
         self._compiler = Compiler()
         self._of_shape = functools.lru_cache(maxsize=_MOST_KEPT)(self._compiled)
 
-    def of(self, result: ir.Expr | Query) -> Statement:
-        """Give the statement of an expression or a query; raises `ValueError` where it would do more than read."""
+    def of(self, result: ir.Expr | Query, table: Callable[[str], ir.Table]) -> Statement:
+        """
+        Give the statement of an expression or a query.
+
+        Parameters
+        ----------
+        table
+            Gives an unbound table of the engine's by its name.
+
+        Raises
+        ------
+        ValueError
+            It would do more than read.
+        """
         if not isinstance(result, Query):
             expression = result.as_table()
             memory = {each.name: each.data.to_pyarrow(each.schema) for each in expression.op().find(ops.InMemoryTable)}
@@ -107,31 +121,25 @@ class Statements:
             if isinstance(value, tuple):
                 each = _padded(value)
                 values.update({f"{name}_{at}": item for at, item in enumerate(each)})
-                types.append((name, TYPES[type(each[0])], len(each)))
+                types.append((name, type_of(each[0]) if each else "string", len(each)))
             else:
                 values[name] = value
-                types.append((name, TYPES[type(value)], None))
-        tables = tuple((name, ibis.Schema.from_pyarrow(table.schema)) for name, table in result.tables.items())
-        sql, schema = self._of_shape(result.build, result.shape, tuple(types), tables)
+                types.append((name, type_of(value), None))
+        tables = tuple((name, ibis.Schema.from_pyarrow(own.schema)) for name, own in result.tables.items())
+        sql, schema = self._of_shape(_Shape(result.build, result.shape, tuple(types), tables, table))
         return Statement(sql, schema, values, result.tables)
 
-    def _compiled(
-        self,
-        build: Callable[..., ir.Table],
-        shape: tuple[Hashable, ...],
-        types: tuple[tuple[str, str, int | None], ...],
-        tables: tuple[tuple[str, ibis.Schema], ...],
-    ) -> tuple[str, pa.Schema]:
-        own = {name: ibis.table(schema, name=name) for name, schema in tables}
+    def _compiled(self, of: _Shape) -> tuple[str, pa.Schema]:
+        own = {name: ibis.table(schema, name=name) for name, schema in of.tables}
 
         def bound(name: str, kind: str) -> ir.Value:
             return Bound(name, dt.dtype(kind)).to_expr()
 
         values = {
             name: bound(name, kind) if count is None else [bound(f"{name}_{at}", kind) for at in range(count)]
-            for name, kind, count in types
+            for name, kind, count in of.types
         }
-        expression = build(lambda name: own[name] if name in own else self._table(name), values, *shape)
+        expression = of.build(lambda name: own[name] if name in own else of.table(name), values, *of.shape)
         return self._compiler.sql(expression), _arrow(expression)
 
 
@@ -140,5 +148,5 @@ def _arrow(expression: ir.Table) -> pa.Schema:
 
 
 def _padded(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    # A set of up to 60 brands has seven shapes so, and not sixty.
+    # A set of up to 64 brands has one of seven shapes so, and not of 64.
     return values + values[-1:] * ((1 << (len(values) - 1).bit_length()) - len(values))

@@ -1,0 +1,219 @@
+"""Prepared queries: compiled once a shape, with values that are bound and never become SQL."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import pyarrow as pa
+import pytest
+
+from jupyter_funcs.service import companies, demo_files, queries
+from jupyter_funcs.service.dataset import Cards
+from jupyter_funcs.service.engine import DuckDBEngine
+from jupyter_funcs.service.prepared import Query
+from jupyter_funcs.service.statements import Statements
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import ibis.expr.types as ir
+
+    from jupyter_funcs.service.engine import DuckDBCall
+
+P, NVRA, MCHQ = "Demo Card Panel", "NVRA US EQUITY", "MCHQ US EQUITY"
+NASTY = [
+    "",
+    "'",
+    '"',
+    "''; DROP TABLE panels; --",
+    "$text",
+    "?",
+    ":text",
+    "{0}",
+    "%s",
+    "\\",
+    "\\'",
+    "\n",
+    "/*",
+    "NULL",
+    "é😀\u202e",
+    "x" * 100_000,
+]
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DuckDBEngine]:
+    engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(demo_files.folder() / demo_files.CARDS))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def call(engine: DuckDBEngine) -> DuckDBCall:
+    return engine.call()
+
+
+def echo(table: Callable[[str], ir.Table], values: dict[str, Any], *shape: Any) -> ir.Table:
+    """Give each of the values once a panel."""
+    return table("panels").select(**values)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_text_is_bound_as_it_is_whatever_it_looks_like(call: DuckDBCall, text: str) -> None:
+    assert call.fetch(Query(echo, values={"text": text})) == [{"text": text}] * 2
+
+
+@pytest.mark.parametrize("value", [True, False, 0, -1, 2**62, 0.1, 1e300, date(2024, 2, 29), date(1, 1, 1)])
+def test_values_of_every_type_keep_value_and_type(call: DuckDBCall, value: Any) -> None:
+    [found, _] = call.fetch(Query(echo, values={"value": value}))
+    assert found["value"] == value
+    assert type(found["value"]) is type(value)
+
+
+@pytest.mark.parametrize("value", [None, [1], {"a": 1}, b"a", 1j])
+def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> None:
+    query = Query(echo, values={"value": value})
+    for use in (call.fetch, lambda each: each.expression(call.table)):
+        with pytest.raises(TypeError, match="A value is text, a number, a flag or a date, not "):
+            use(query)
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_no_value_becomes_a_part_of_the_sql(call: DuckDBCall, text: str) -> None:
+    text += "unmistakable"
+    selection = queries.Selection(text, text, [text, text + "2"])
+    query = queries.panel_daily(call, selection, ["Region"], 1)
+    statement = Statements().of(query, call.table)
+    assert "unmistakable" not in statement.sql
+    assert sorted(set(statement.values.values())) == [text, text + "2"]
+    assert call.fetch(query) == []
+
+
+QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
+    "panels": queries.panels,
+    "universe": queries.universe,
+    "kpis": lambda call: queries.kpis(call, NVRA, None, primary_only=False),
+    "kpis of a panel": lambda call: queries.kpis(call, NVRA, P, primary_only=True),
+    "dimensions": lambda call: queries.panel_dimensions(call, P, ["Region", "Age Group"]),
+    "daily": lambda call: queries.panel_daily(call, queries.Selection(P, NVRA, []), [], None),
+    "daily growth": lambda call: queries.panel_daily(call, queries.Selection(P, NVRA, []), ["Brand", "Region"], 2),
+    "daily brands": lambda call: queries.panel_daily(
+        call, queries.Selection(P, None, ["Mochandrel", "Cluckmoor", "Fennloft"]), ["Brand"], 1
+    ),
+    "quarters": lambda call: queries.panel_fq(
+        call, queries.Selection(P, MCHQ, []), ["Region"], None, to_date=False, reported=True
+    ),
+    "quarters' growth": lambda call: queries.panel_fq(
+        call, queries.Selection(P, MCHQ, ["Steepandra"]), [], 1, to_date=True, reported=False
+    ),
+    "report": lambda call: queries.report(
+        call, companies.REPORTS[0], "month", after=date(2024, 1, 31), generation="Gen Z", brands=["Mochandrel"]
+    ),
+    "whole report": lambda call: queries.report(
+        call, companies.REPORTS[1], "quarter", after=None, generation=None, brands=[]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_query_gives_the_rows_of_its_expression(call: DuckDBCall, name: str) -> None:
+    query = QUERIES[name](call)
+    rows = call.fetch(query)
+    assert rows
+    assert rows == call.fetch(query.expression(call.table))
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_arrow_and_records_are_the_same_rows_of_the_declared_types(call: DuckDBCall, name: str) -> None:
+    query = QUERIES[name](call)
+    table = call.arrow(query)
+    assert table.to_pylist() == call.fetch(query)
+    assert table.schema == query.expression(call.table).schema().to_pyarrow()
+
+
+class Counting:
+    """A builder that counts how often it is asked to build."""
+
+    def __init__(self) -> None:
+        self.built = 0
+
+    def __call__(self, table: Callable[[str], ir.Table], values: dict[str, Any], *_shape: Any) -> ir.Table:
+        self.built += 1
+        companies = table("companies")
+        chosen = [companies[name].isin(value) for name, value in values.items() if isinstance(value, list)]
+        return companies.filter(*chosen, True, companies.Symbol >= values["after"])
+
+
+def test_a_shape_is_built_once_whatever_the_values(call: DuckDBCall) -> None:
+    build = Counting()
+    counts = [len(call.fetch(Query(build, (1,), {"after": text}))) for text in ("A", "M", "Z", "[")]
+    assert build.built == 1
+    assert len(set(counts)) == 4
+
+
+def test_another_shape_or_type_is_built_anew(call: DuckDBCall) -> None:
+    build = Counting()
+    for query in (
+        Query(build, (1,), {"after": "A"}),
+        Query(build, (2,), {"after": "A"}),
+        Query(build, (1,), {"after": "A", "Sector": ("Industrials",)}),
+        Query(build, (1,), {"after": "A", "Industry": ("Industrials",)}),
+    ):
+        call.fetch(query)
+    assert build.built == 4
+
+
+def test_sets_of_any_size_share_a_few_shapes(call: DuckDBCall) -> None:
+    build = Counting()
+    symbols = tuple(profile.symbol for profile in companies.PROFILES)
+    for count in range(1, 25):
+        found = call.fetch(Query(build, values={"after": "", "Symbol": symbols[:count]}))
+        assert [row["Symbol"] for row in found] == list(symbols[:count])
+    assert build.built == 6
+    assert call.fetch(Query(build, values={"after": "", "Symbol": ()})) == []
+
+
+def test_no_more_than_some_shapes_are_kept(call: DuckDBCall) -> None:
+    build = Counting()
+    for number in range(300):
+        call.fetch(Query(build, (number,), {"after": "Z"}))
+    call.fetch(Query(build, (299,), {"after": "Z"}))
+    assert build.built == 300
+    call.fetch(Query(build, (0,), {"after": "Z"}))
+    assert build.built == 301
+
+
+def own_table(table: Callable[[str], ir.Table], values: dict[str, Any]) -> ir.Table:
+    own = table("own")
+    return own.filter(own.n >= values["least"]) if "n" in own.columns else own
+
+
+def test_a_table_of_the_querys_own_is_the_calls_alone(call: DuckDBCall) -> None:
+    for numbers in ([1, 2, 3], [4], []):
+        table = pa.table({"n": pa.array(numbers, pa.int64())})
+        expected = [{"n": number} for number in numbers if number >= 2]
+        assert call.fetch(Query(own_table, values={"least": 2}, tables={"own": table})) == expected
+    # Of other columns, under the same name: not the SQL of the first.
+    assert call.fetch(Query(own_table, tables={"own": pa.table({"m": ["x"]})})) == [{"m": "x"}]
+
+
+def test_a_builder_that_fails_fails_the_run_and_is_asked_again(call: DuckDBCall) -> None:
+    answers: list[Exception | None] = [RuntimeError("no"), None]
+
+    def build(table: Callable[[str], ir.Table], _values: dict[str, Any]) -> ir.Table:
+        if error := answers.pop(0):
+            raise error
+        return table("panels")
+
+    with pytest.raises(RuntimeError, match="no"):
+        call.fetch(Query(build))
+    assert len(call.fetch(Query(build))) == 2
+
+
+def test_a_number_or_a_column_is_a_table_of_one_column(call: DuckDBCall) -> None:
+    panels = call.table("panels")
+    assert call.fetch(panels.count().name("n")) == [{"n": 2}]
+    assert call.arrow(panels.PanelName.upper().name("name")).num_rows == 2
+    assert call.fetch(ibis.literal(1).name("one")) == [{"one": 1}]

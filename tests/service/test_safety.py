@@ -1,0 +1,446 @@
+"""What SQL cannot do to the service: reach other files, write, run for ever or take all memory (FAULTS 112-119)."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import ibis
+import pytest
+
+from jupyter_funcs.service import companies, demo_files, functions, queries
+from jupyter_funcs.service.dataset import Cards
+from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine, MemoryLimitError, connect_engine
+from jupyter_funcs.service.errors import SetupError
+from jupyter_funcs.service.prepared import Query
+from jupyter_funcs.service.tables import CARDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    import ibis.expr.types as ir
+
+    from .conftest import Wire
+
+P, NVRA = "Demo Card Panel", "NVRA US EQUITY"
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of card spend of the tests' own, which a mistake may destroy."""
+    return shutil.copy(demo_files.folder() / demo_files.CARDS, tmp_path_factory.mktemp("data") / "cards.parquet")
+
+
+@pytest.fixture(scope="module")
+def engine(stored: Path) -> Iterator[DuckDBEngine]:
+    engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(stored), memory_limit="400MB")
+    engine.open()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture(scope="module")
+def before_the_data() -> Iterator[DuckDBEngine]:
+    """An engine whose card spend nobody has asked for yet."""
+
+    def never() -> Cards:
+        raise AssertionError("asked for the card data")
+
+    engine = DuckDBEngine(companies.reference(), never)
+    yield engine
+    engine.close()
+
+
+def own_sql(text: str, **columns: str) -> ir.Table:
+    """Give an expression as a function makes it that brings SQL of its own."""
+    return ibis.duckdb.connect().sql(text, schema=ibis.schema(columns or {"n": "int64"}))
+
+
+# FAULTS 112: arguments
+
+TEXTS = [
+    "' OR 1=1 --",
+    "'; DROP TABLE panels; --",
+    '"; DROP VIEW cards; --',
+    "1); DELETE FROM companies; --",
+    "' UNION SELECT content FROM read_text('/etc/passwd') --",
+    "$panel",
+    "?",
+    "\\'; SELECT 1; --",
+    "\x00",
+    "read_csv('/etc/passwd')",
+]
+VALID = {
+    "PanelName": P,
+    "Symbol": NVRA,
+    "Dimensions": ["Region"],
+    "report_id": "RPT-101",
+}
+FUNCTIONS = functions.published(companies.reference(), asset="tests")
+PARAMETERS = [(each.name, parameter.name) for each in FUNCTIONS for parameter in each.parameters]
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+def test_sql_in_any_argument_is_a_value_and_harms_no_table(service: Wire, name: str, parameter: str) -> None:
+    [published] = [each for each in FUNCTIONS if each.name == name]
+    takes = {each.name: each for each in published.parameters}
+    valid = {key: value for key, value in VALID.items() if key in takes}
+    for text in TEXTS:
+        for value in (text, [text]) if takes[parameter].many else (text,):
+            assert parameter in service.errors(name, **valid | {parameter: value})
+    assert len(service.rows("Get Panels")) == 2
+    assert len(service.rows("Get Universe")) == 24
+    assert len(service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)) > 1000
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_sql_that_passes_for_a_name_finds_nothing(engine: DuckDBEngine, text: str) -> None:
+    call = engine.call()
+    # Whatever of it were text of the SQL, or a name that is looked up, would fail or find rows.
+    assert call.fetch(queries.kpis(call, text, text, primary_only=False)) == []
+    assert call.fetch(queries.panel_dimensions(call, text, ["Brand"])) == []
+    selection = queries.Selection(text, text, [text])
+    assert call.fetch(queries.panel_daily(call, selection, ["Region"], 1)) == []
+    assert queries.panel_fq(call, selection, [], 1, to_date=True, reported=True) == []
+
+
+# FAULTS 113: files, extensions, settings
+
+READING = [
+    "SELECT * FROM read_csv('/etc/passwd')",
+    "SELECT * FROM read_text('/etc/passwd')",
+    "SELECT * FROM read_blob('/proc/self/environ')",
+    "SELECT * FROM read_json('/etc/passwd')",
+    "SELECT * FROM read_parquet('{folder}/other.parquet')",
+    "SELECT * FROM read_parquet('{folder}/./x/../other.parquet')",
+    "SELECT * FROM read_parquet('{folder}/*.parquet')",
+    "SELECT * FROM parquet_metadata('{folder}/other.parquet')",
+    "SELECT * FROM read_duckdb('{folder}/x.duckdb')",
+    "SELECT * FROM sniff_csv('/etc/passwd')",
+    "SELECT * FROM glob('/etc/*')",
+    "FROM '/etc/passwd'",
+    "FROM '{folder}/other.parquet'",
+    "FROM 'https://example.com/x.parquet'",
+    "SELECT * FROM query('SELECT * FROM read_text(''/etc/passwd'')')",
+    "SELECT getenv('HOME')",
+    # A name that is no table is not looked for among the variables of Python.
+    "SELECT * FROM READING",
+]
+CHANGING = [
+    "COPY panels TO '{folder}/x.csv'",
+    "COPY (SELECT 1) TO '{file}' (USE_TMP_FILE false)",
+    "EXPORT DATABASE '{folder}/export'",
+    "IMPORT DATABASE '{folder}/export'",
+    "ATTACH '{folder}/x.duckdb'",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "LOAD '{folder}/x.duckdb_extension'",
+    "SET memory_limit = '100GB'",
+    "SET GLOBAL threads = 64",
+    "RESET memory_limit",
+    "PRAGMA memory_limit = '100GB'",
+    "SET enable_external_access = true",
+    "SET allowed_paths = ['/etc/passwd']",
+    "SET allowed_directories = ['/']",
+    "SET lock_configuration = false",
+    "SET python_enable_replacements = true",
+    "PRAGMA profiling_output = '{folder}/profile.json'",
+    "CREATE SECRET s (TYPE s3)",
+]
+STACKED = [
+    "DROP TABLE panels",
+    "DELETE FROM panels",
+    "UPDATE panels SET PanelName = 'x'",
+    "INSERT INTO panels VALUES ('x', 'y')",
+    "CREATE OR REPLACE VIEW cards AS SELECT 1",
+    "ATTACH ':memory:' AS x",
+    "SELECT 1 AS n; DROP TABLE panels",
+    "CALL enable_logging()",
+    "BEGIN",
+    "CHECKPOINT",
+    "PREPARE p AS SELECT 1",
+]
+
+
+def told(text: str, stored: Path) -> str:
+    return text.replace("{folder}", str(stored.parent)).replace("{file}", str(stored))
+
+
+def unharmed(engine: DuckDBEngine, stored: Path, before: str) -> bool:
+    call = engine.call()
+    assert len(call.fetch(queries.panels(call))) == 2
+    assert len(call.fetch(queries.panel_daily(call, queries.Selection(P, NVRA, []), [], 1))) > 1000
+    return checksum(stored) == before and {path.name for path in stored.parent.iterdir()} <= {
+        "cards.parquet",
+        "other.parquet",
+    }
+
+
+def checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("text", [*READING, *CHANGING, *STACKED])
+def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(engine: DuckDBEngine, stored: Path, text: str) -> None:
+    (stored.parent / "other.parquet").write_bytes(stored.read_bytes()[:1000])
+    before = checksum(stored)
+    with pytest.raises((duckdb.Error, ValueError)) as caught:
+        engine.call().fetch(own_sql(told(text, stored)))
+    assert not isinstance(caught.value, duckdb.ConversionException)
+    assert unharmed(engine, stored, before)
+
+
+@pytest.mark.parametrize("text", [each for each in (*READING, *CHANGING) if "{file}" not in each])
+def test_the_engines_cursor_itself_refuses_it(engine: DuckDBEngine, stored: Path, text: str) -> None:
+    with pytest.raises(duckdb.Error), engine.cursor() as cursor:
+        cursor.execute(told(text, stored)).fetchall()
+
+
+@pytest.mark.parametrize("text", [each for each in (*READING, *CHANGING) if "{file}" not in each])
+def test_it_is_refused_before_the_data_are_there_too(before_the_data: DuckDBEngine, stored: Path, text: str) -> None:
+    with pytest.raises(duckdb.Error), before_the_data.cursor() as cursor:
+        cursor.execute(told(text, stored)).fetchall()
+
+
+def test_a_functions_own_select_runs(engine: DuckDBEngine) -> None:
+    assert engine.call().fetch(own_sql("SELECT count(*) AS n FROM panels WHERE PanelName <> ';'")) == [{"n": 2}]
+
+
+# FAULTS 114: runaway queries
+
+RUNAWAY = {
+    "a cross join": "SELECT sum(a.i * b.i % 7)::BIGINT AS n FROM range(10000000) a(i), range(10000000) b(i)",
+    "a recursion": "SELECT n FROM (WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 1e15)"
+    " SELECT max(n) AS n FROM r) t",
+    "a huge series": "SELECT sum(sin(i)) AS n FROM generate_series(1, 100000000000) t(i)",
+    "a sort that spills": "SELECT h AS n FROM"
+    " (SELECT hash(i) AS h, repeat(i::VARCHAR, 9) AS s FROM range(60000000) t(i)) ORDER BY s || h",
+    "a regular expression": "SELECT count(*) AS n FROM range(1000000000) t(i)"
+    " WHERE regexp_matches(repeat(i::VARCHAR, 500), '(1|2|3)*4(5|6)*7')",
+    "the planning of many joins": "SELECT count(*) AS n FROM "
+    + ", ".join(f"cards c{at}" for at in range(18))
+    + " WHERE "
+    + " AND ".join(f"c{at}.spend_cents % 3 = c{at + 1}.cards % 3" for at in range(17)),
+    "a large result": "SELECT i AS n FROM range(100000000000) t(i)",
+}
+
+
+@pytest.mark.parametrize("how", ["fetch", "arrow"])
+@pytest.mark.parametrize("kind", RUNAWAY)
+def test_a_runaway_query_ends_within_a_second_of_cancelling(engine: DuckDBEngine, kind: str, how: str) -> None:
+    call = engine.call()
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(getattr(call, how), own_sql(RUNAWAY[kind]))
+        time.sleep(0.7)
+        assert not running.done(), running.exception()
+        call.cancel()
+        assert isinstance(running.exception(1), CallCancelledError)
+    assert engine.call().fetch(own_sql("SELECT 1 AS n")) == [{"n": 1}]
+
+
+def test_a_call_cancelled_while_its_sql_is_made_runs_none_of_it(engine: DuckDBEngine) -> None:
+    call = engine.call()
+
+    def build(table: Callable[[str], ir.Table], _values: Any) -> ir.Table:
+        call.cancel()
+        return table("panels")
+
+    for query in (Query(build), Query(queries._panels)):
+        with pytest.raises(CallCancelledError):
+            call.fetch(query)
+
+
+def test_a_call_cancelled_while_the_data_are_made_does_not_wait_for_them(stored: Path) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def make() -> Cards:
+        asked.set()
+        assert go_on.wait(20)
+        return Cards.parquet(stored)
+
+    engine = DuckDBEngine(companies.reference(), make)
+    first, second = engine.call(), engine.call()
+    with ThreadPoolExecutor(2) as threads:
+        waiting = [
+            threads.submit(each.fetch, queries.panel_daily(each, queries.Selection(P, NVRA, []), [], None))
+            for each in (first, second)
+        ]
+        assert asked.wait(10)
+        first.cancel()
+        assert isinstance(waiting[0].exception(1), CallCancelledError)
+        assert not waiting[1].done()
+        # Who still waits gets the data that the first call asked for.
+        go_on.set()
+        assert len(waiting[1].result(10)) > 1000
+    engine.close()
+
+
+def test_cancelling_twice_or_after_the_end_does_nothing(engine: DuckDBEngine) -> None:
+    call = engine.call()
+    assert call.fetch(own_sql("SELECT 1 AS n")) == [{"n": 1}]
+    call.cancel()
+    call.cancel()
+    assert call.cancelled
+    with pytest.raises(CallCancelledError):
+        call.arrow(own_sql("SELECT 1 AS n"))
+
+
+# FAULTS 116: memory
+
+GREEDY = {
+    "a list": "SELECT len(list(i)) AS n FROM range(200000000) t(i)",
+    "many groups": "SELECT sum(len(l)) AS n FROM (SELECT list(i) AS l FROM range(30000000) t(i) GROUP BY hash(i)) t",
+    "a sort that does not fit on the disk": "SELECT max(h) AS n FROM"
+    " (SELECT hash(i) AS h, repeat(hash(i)::VARCHAR, 9) AS s FROM range(30000000) t(i) ORDER BY s LIMIT 29999999)",
+}
+
+
+@pytest.mark.parametrize("kind", GREEDY)
+def test_a_query_over_the_memory_limit_says_so_and_the_engine_goes_on(engine: DuckDBEngine, kind: str) -> None:
+    with pytest.raises(MemoryLimitError, match=r"more memory than the 381\.4 MiB that .* Ask for less"):
+        engine.call().fetch(own_sql(GREEDY[kind]))
+    call = engine.call()
+    assert len(call.fetch(queries.panel_daily(call, queries.Selection(P, NVRA, []), ["Region"], 1))) > 1000
+
+
+def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_engine(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB")
+    sort = "SELECT sum(r) AS n FROM (SELECT row_number() OVER (ORDER BY hash(i)) % 2 AS r FROM range(3000000) t(i)) t"
+    spilt = []
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(engine.call().fetch, own_sql(sort))
+        while not running.done():
+            with contextlib.suppress(FileNotFoundError):  # that was given back meanwhile
+                spilt.append(sum(path.stat().st_size for path in tmp_path.rglob("*.tmp")))
+            time.sleep(0.01)
+    assert running.result() == [{"n": 1_500_000}]
+    assert max(spilt) > 1_000_000
+    [folder] = tmp_path.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    engine.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_default_limit_is_half_of_the_memory(engine: DuckDBEngine, before_the_data: DuckDBEngine) -> None:
+    def bytes_of(text: str) -> float:
+        number, unit = text.split()
+        return float(number) * 1024 ** {"MiB": 2, "GiB": 3, "TiB": 4}[unit]
+
+    assert engine.memory_limit() == "381.4 MiB"
+    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
+    # Less where a control group has less.
+    assert 0 < bytes_of(before_the_data.memory_limit()) < half * 1.05
+
+
+# FAULTS 119: what cannot be opened
+
+
+@pytest.fixture
+def database(tmp_path: Path, stored: Path) -> Path:
+    path = tmp_path / "team.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.execute(f"CREATE SCHEMA panel; CREATE TABLE panel.spend AS FROM read_parquet('{stored}') LIMIT 300000")
+        con.execute("CREATE TABLE other AS SELECT 1 AS n")
+    return path
+
+
+TABLE = Cards(schema=CARDS, columns={name: name for name in CARDS}, table=("panel", "spend"))
+
+
+def test_a_database_is_read_and_never_written(database: Path) -> None:
+    engine = connect_engine(f"duckdb://{database}", companies.reference(), lambda: TABLE)
+    engine.open()
+    before = checksum(database)
+    call = engine.call()
+    assert call.fetch(call.table("cards").count().name("n")) == [{"n": 300_000}]
+    for text in ("DROP TABLE own.other", "INSERT INTO own.other VALUES (2)", "DETACH own"):
+        with pytest.raises(ValueError, match="may only read"):
+            call.fetch(own_sql(text))
+    for text in ("DROP TABLE own.other", "INSERT INTO own.other VALUES (2)"):
+        with pytest.raises(duckdb.Error, match="read-only"), engine.cursor() as cursor:  # type: ignore[attr-defined]
+            cursor.execute(text)
+    engine.close()
+    assert checksum(database) == before
+
+
+def test_a_database_in_use_is_refused_with_the_process_that_uses_it(database: Path) -> None:
+    code = f"import duckdb; con = duckdb.connect({str(database)!r}); print('open', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout
+        assert other.stdout.readline() == b"open\n"
+        engine = DuckDBEngine(companies.reference(), lambda: TABLE, database=database)
+        with pytest.raises(SetupError, match=f"team.duckdb is in use by PID {other.pid}"):
+            engine.open()
+        other.communicate(b"\n")
+    engine.open()
+    engine.close()
+
+
+def test_what_only_reads_may_share_a_database(database: Path) -> None:
+    engines = [DuckDBEngine(companies.reference(), lambda: TABLE, database=database) for _ in range(2)]
+    for engine in engines:
+        engine.open()
+    with duckdb.connect(str(database), read_only=True) as con:
+        assert con.execute("SELECT n FROM other").fetchall() == [(1,)]
+    for engine in engines:
+        engine.close()
+
+
+def a_text_file(folder: Path) -> Path:
+    (folder / "x.duckdb").write_text("no database")
+    return folder / "x.duckdb"
+
+
+@pytest.mark.parametrize(
+    ("options", "cards", "said"),
+    [
+        (lambda folder: {"database": folder / "none.duckdb"}, TABLE, r"The database .*none.duckdb cannot be opened: "),
+        (lambda folder: {"database": folder}, TABLE, "cannot be opened: "),
+        (lambda folder: {"database": a_text_file(folder)}, TABLE, "cannot be opened: "),
+        (lambda _folder: {"memory_limit": "lots"}, TABLE, "memory_limit 'lots'"),
+        (lambda _folder: {"memory_limit": "50%"}, TABLE, "memory_limit '50%'"),
+        (lambda _folder: {"threads": 0}, TABLE, "threads 0"),
+        (lambda _folder: {}, Cards(CARDS, {}, files=("/none/*.parquet",)), r"no file /none/\*.parquet"),
+        (lambda _folder: {}, Cards(CARDS, {}, files=("/etc/passwd",)), "cannot be read from /etc/passwd: "),
+        (lambda _folder: {}, Cards(CARDS, {}, table=("none",)), "cannot be read from none: "),
+    ],
+)
+def test_what_cannot_be_opened_is_refused_in_words(
+    tmp_path: Path, options: Callable[[Path], dict[str, Any]], cards: Cards, said: str
+) -> None:
+    engine = DuckDBEngine(companies.reference(), lambda: cards, **options(tmp_path))
+    with pytest.raises(SetupError, match=said) as caught:
+        engine.open()
+    assert str(caught.value).count("\n") <= 2
+    engine.close()
+
+
+def test_files_are_found_by_a_pattern_and_mapped(tmp_path: Path) -> None:
+    for month in (1, 2):
+        (tmp_path / f"month={month}").mkdir()
+        duckdb.execute(
+            "COPY (SELECT 'x y' AS \"Shop 'A'\", DATE '2024-01-01' + i::INTEGER AS day, 1.5::DECIMAL(9, 2) AS paid,"
+            f" 2 AS n FROM range(10) t(i)) TO '{tmp_path}/month={month}/it''s.parquet'"
+        )
+    columns = {"symbol": "Shop 'A'", "merchant": "Shop 'A'", "region": "Shop 'A'", "generation": "Shop 'A'"}
+    columns |= {"date": "day", "spend_cents": "paid", "transactions": "n", "cards": "n"}
+    cards = Cards(CARDS, columns, files=(f"{tmp_path}/*/it's.parquet",), panel="P", spend_unit="units")
+    engine = DuckDBEngine(companies.reference(), lambda: cards)
+    call = engine.call()
+    rows = call.fetch(queries.panel_daily(call, queries.Selection("P", "x y", []), [], None))
+    assert [row["Spend"] for row in rows] == [3.0] * 10
+    engine.close()
