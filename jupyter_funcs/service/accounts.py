@@ -185,12 +185,9 @@ def drop_empty_organisations(sql: sqlite3.Connection) -> None:
 def refuse_taken(sql: sqlite3.Connection, login: str) -> None:
     """Refuse a name or email that is another user's name or email: one could log in as the other."""
     row = sql.execute(
-        "SELECT name, folded = ?1 FROM users WHERE folded = ?1 OR folded_email = ?1", (folded(login),)
+        "SELECT name, folded FROM users WHERE folded = ? OR folded_email = ?", (folded(login), folded(login))
     ).fetchone()
     if row is not None:
-        what = (
-            f"There is a user {quoted(row[0])} already"
-            if row[1]
-            else f"{quoted(login)} is the email of {quoted(row[0])}"
-        )
+        name, is_name = quoted(row[0]), row[1] == folded(login)
+        what = f"There is a user {name} already" if is_name else f"{quoted(login)} is the email of {name}"
         raise SetupError(f"{what}. Choose another name or email.")

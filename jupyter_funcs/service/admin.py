@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import sys
+from argparse import SUPPRESS
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 def add_admin(commands: _SubParsersAction[Any]) -> None:
     """Add ``admin`` to the commands of a parser; what is parsed has a `command`, called with it."""
     admin = commands.add_parser("admin", help="the service's users, assets, grants and keys")
+    _add_config(admin, None)
     groups = admin.add_subparsers(required=True, metavar="WHAT")
     for name, (about, actions) in ACTIONS.items():
         verbs = groups.add_parser(name, help=about).add_subparsers(required=True, metavar="ACTION")
@@ -34,7 +36,7 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
                 parser.add_argument(argument, **options)
             if action.verb == "list":
                 parser.add_argument("--json", action="store_true", help="as JSON, times in ISO 8601")
-            _add_config(parser)
+            _add_config(parser, SUPPRESS)  # what stands before the action counts too
             parser.set_defaults(command=functools.partial(_act, name, action))
 
 
@@ -43,14 +45,13 @@ def add_token(commands: _SubParsersAction[Any]) -> None:
     parser = commands.add_parser("token", help="a token for a user of the service, and nothing else, on the output")
     parser.add_argument("--user", required=True, metavar="NAME")
     parser.add_argument("--hours", type=float, default=8, metavar="N", help="how long it lasts (8)")
-    _add_config(parser)
+    _add_config(parser, None)
     parser.set_defaults(command=_token)
 
 
-def _add_config(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="the service's configuration (without it: the demo)"
-    )
+def _add_config(parser: ArgumentParser, absent: str | None) -> None:
+    text = "the service's configuration (without it: the demo)"
+    parser.add_argument("--config", type=Path, metavar="FILE", default=absent, help=text)
 
 
 def _token(given: Namespace) -> None:

@@ -100,7 +100,8 @@ class Grants:
         """Give the user of an email or name and a password; slow on purpose, and as slow where there is no user."""
         rows = self._database.read(
             """SELECT password, id, name, email, at FROM users_at
-            WHERE (folded_email = ?1 OR folded = ?1) AND NOT is_disabled""",
+            WHERE (folded = ? OR folded_email = ?) AND NOT is_disabled""",
+            folded(login),
             folded(login),
         )
         stored, *user = rows[0] if rows else (None,)
@@ -113,7 +114,7 @@ class Grants:
         """Give the assets whose functions a user may run, granted or shared in their organisation, by id."""
         rows = self._database.read(
             """SELECT a.id, a.name, a.at, a.is_shared FROM users u JOIN assets_at a ON a.organisation = u.organisation
-            WHERE u.id = ?1 AND (a.is_shared OR EXISTS (SELECT 1 FROM grants WHERE user = ?1 AND asset = a.id))
+            WHERE u.id = ? AND (a.is_shared OR EXISTS (SELECT 1 FROM grants WHERE user = u.id AND asset = a.id))
             ORDER BY a.id""",
             user.id,
         )

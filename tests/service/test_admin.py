@@ -222,6 +222,8 @@ def test_a_configuration_names_the_state_folder_and_the_organisation(
     command(["admin", "users", "add", "ann", *team])
     assert capsys.readouterr().out.startswith("'Acme' is a new organisation. 'ann' may run nothing yet")
     assert stat.S_IMODE((tmp_path / "accounts").stat().st_mode) == 0o700
+    command(["admin", *team, "users", "list", "--json"])
+    assert [user["name"] for user in json.loads(capsys.readouterr().out)] == ["ann"]
     command(["token", "--user", "ann", *team])
     assert who(tmp_path / "accounts", capsys.readouterr().out.strip()).organisation == "Acme"
 

@@ -315,6 +315,24 @@ def test_a_hash_of_older_parameters_is_renewed_by_the_next_login_and_ends_no_tok
     assert acme.user("ann", issued)
 
 
+def test_a_login_succeeds_while_its_hash_cannot_be_renewed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "accounts.sqlite"
+    grants = Grants(path, seed=state.seed_demo)
+    with monkeypatch.context() as patch:
+        patch.setattr(passwords, "_hasher", lambda: PasswordHasher(time_cost=1, memory_cost=1024))
+        grants.set_password("guest", PASSWORD)
+    grants._database._writer.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert grants.user_of_password("guest", PASSWORD)
+    assert "not renewed" in caplog.text
+    assert "argon2" not in caplog.text
+    other.close()
+    grants.close()
+
+
 # API keys.
 
 
