@@ -38,8 +38,8 @@ class Cards:
     panel
         The panel of every row, where no column says it.
     spend_unit
-        What spend is counted in. Fractions of a cent are rounded in each row, halves up; whole numbers and decimals
-        without such fractions stay exact.
+        What spend is counted in. Whole numbers and decimals of two places are exact; anything else is rounded to a
+        whole cent in each row, halves up.
     has_unknown
         The dimensions' columns in which values are missing: a row without a brand counts as one of the brand that is
         named as its company's symbol, and else as `UNKNOWN`.
@@ -77,9 +77,8 @@ class Cards:
 
 def _cents(spend: ir.NumericColumn, unit: str) -> ir.NumericColumn:
     kind, factor, places = spend.type(), *((100, 2) if unit == "units" else (1, 0))
-    if kind.is_integer() or (
-        kind.is_decimal() and (kind.precision or 0) <= _MOST_DIGITS and (kind.scale or 0) <= places
-    ):
+    is_money = kind.is_decimal() and (kind.precision or 0) <= _MOST_DIGITS and (kind.scale or 0) <= places
+    if kind.is_integer() or is_money:
         return spend * factor if factor > 1 else spend
     # Not `round`, for engines differ in where halves go.
     return (spend.cast("float64") * factor + 0.5).floor()

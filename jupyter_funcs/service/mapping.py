@@ -1,4 +1,27 @@
-"""The section ``[data]`` of a configuration: where a team's tables lie and what their columns mean."""
+"""
+The section ``[data]`` of a configuration: where a team's tables lie and what their columns mean.
+
+The least that serves a team's own data, here in Parquet files with a row a company, brand, state and day::
+
+    organisation = "Acme"
+
+    [data]
+    parquet = "cards/*.parquet"
+
+    [data.columns]
+    date = "day"
+    symbol = "ticker"
+    spend = "spend_usd"
+    transactions = "transactions"
+    cards = "active_cards"
+
+    [data.dimensions]
+    Brand = "brand_name"
+    Region = "state"
+
+    [data.calendar]
+    rule = "December"
+"""
 
 from __future__ import annotations
 
