@@ -140,7 +140,9 @@ def _rotate(service: Service, given: Namespace) -> Done:
 def _organisation(service: Service, given: Namespace) -> tuple[str, str]:
     """Give the organisation that is meant, and what to say when it is a new one."""
     known = service.grants.organisations()
-    name = given.organisation or (known[0] if len(known) == 1 else service.organisation)
+    name = given.organisation
+    if name is None:
+        name = known[0] if len(known) == 1 else service.organisation
     if name is None:
         which = f"There are several organisations: {listed(known)}." if known else "There is no organisation yet."
         raise SetupError(f"{which}\nSay whose it is with --organisation NAME.")

@@ -196,6 +196,7 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
     [
         ("admin users remove gest", "No user 'gest'. Did you mean 'guest'"),
         ("admin users add Guest", "There is a user 'guest' already"),
+        ("admin users add zoe --organisation=", "'' cannot be the name of an organisation"),
         ("admin grants add guest Demo", "No asset 'Demo'"),
         ("admin assets share Demo-reports", "Did you mean 'Demo reports'"),
         ("admin keys add gest", "Did you mean 'guest'"),
