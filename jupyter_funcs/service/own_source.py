@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from . import sandbox
 from .backends import Address
-from .words import did_you_mean
+from .words import did_you_mean, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,12 +83,14 @@ class Source:
         try:
             return Opened(backend.table(table, database=place), arrow)
         except Exception as error:  # noqa: BLE001 - each driver has errors of its own
-            known: list[str] = []
+            known: list[str] | None = None
             with contextlib.suppress(Exception):  # to say what is there, where the engine can say it
                 known = backend.list_tables(database=place)
-            near = did_you_mean(table, known)
             # From None: a driver's error may hold the URL, and so a password.
-            raise SourceError(f"cannot be read: {self.reason(error)}.{near}") from None
+            if known is not None and table not in known:
+                near = did_you_mean(table, known)
+                raise SourceError(f"names no table of the engine: there is no {quoted(name)}.{near}") from None
+            raise SourceError(f"cannot be read: {self.reason(error)}.") from None
 
     def reason(self, error: Exception) -> str:
         """Give in a line what an error of the files' or the engine's reading says."""

@@ -129,5 +129,5 @@ def read(settings: Settings, key: Key, place: Place, required: Collection[str], 
 def lacks(column: str, names: Collection[str]) -> str:
     """Say that a column is absent, and which there are."""
     near = did_you_mean(column, list(names))
-    some = listed(list(names)[:_MOST_COLUMNS]) + (", …" if len(names) > _MOST_COLUMNS else "")
+    some = listed(list(names)[:_MOST_COLUMNS]) + (", …" if len(names) > _MOST_COLUMNS else "") or "none"
     return f"has no column {quoted(column)}.{near} It has {some}."

@@ -48,6 +48,8 @@ COLUMNS = {
     "transactions": "tx",
     "cards": "accounts",
 }
+# The example of the module and of the README.
+LEAST = textwrap.dedent(str(mapping.__doc__).partition("::\n\n")[2])
 CONFIGURATION = """
 organisation = "Acme"
 {engine}
@@ -335,12 +337,6 @@ def test_any_connection_of_ibis_gives_the_same_reference(tmp_path: Path, stored:
 # The least, and what is not there
 
 
-@pytest.fixture
-def least() -> str:
-    """The example of the module and of the README."""
-    return textwrap.dedent(str(mapping.__doc__).partition("::\n")[2])
-
-
 def few() -> pd.DataFrame:
     """Give rows that the example maps."""
     days = pd.date_range("2024-01-01", "2024-12-20").date
@@ -354,9 +350,9 @@ def put(folder: Path, frame: pd.DataFrame) -> None:
     frame.to_parquet(folder / "cards" / "2024.parquet", index=False)
 
 
-def test_the_least_example_works_as_it_stands(tmp_path: Path, least: str) -> None:
+def test_the_least_example_works_as_it_stands(tmp_path: Path) -> None:
     put(tmp_path, few())
-    wire = served(tmp_path, least)
+    wire = served(tmp_path, LEAST)
     assert wire.rows("Get Panels") == [{"PanelName": "Card Panel", "ProviderName": "Acme"}]
     listed = {each["name"]: each for each in wire.request("GET", "/api/function/getAll").json()}
     assert list(listed) == ["Get Panels", "Get Universe", "Get Panel Dimensions", "Get Panel Daily", "Get Panel FQ"]
@@ -370,16 +366,16 @@ def test_the_least_example_works_as_it_stands(tmp_path: Path, least: str) -> Non
     assert {row["PeriodLabel"] for row in found if row["IsCurrentQuarter"]} == {"FQ4 2024"}
 
 
-def test_the_readme_has_the_example_that_works(least: str) -> None:
+def test_the_readme_has_the_example_that_works() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
     blocks = [block.partition("```")[0] for block in readme.split("```toml\n")[1:]]
     for block in blocks:
-        assert "[data]" not in block or block.strip() == least.strip()
+        assert "[data]" not in block or block.strip() == LEAST.strip()
 
 
-def test_without_a_brand_a_company_is_its_own(tmp_path: Path, least: str) -> None:
+def test_without_a_brand_a_company_is_its_own(tmp_path: Path) -> None:
     put(tmp_path, few())
-    wire = served(tmp_path, least.replace('Brand = "brand_name"\n', ""))
+    wire = served(tmp_path, LEAST.replace('Brand = "brand_name"\n', ""))
     by_brand = wire.rows("Get Panel Daily", PanelName="card panel", Brand="a us equity", Dimensions=["Brand"])
     assert {row["Brand"] for row in by_brand} == {"A US EQUITY"}
     assert wire.rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"]) == [
@@ -388,11 +384,11 @@ def test_without_a_brand_a_company_is_its_own(tmp_path: Path, least: str) -> Non
     ]
 
 
-def test_rows_without_a_brand_are_the_companys_own(tmp_path: Path, least: str) -> None:
+def test_rows_without_a_brand_are_the_companys_own(tmp_path: Path) -> None:
     frame = few()
     frame.loc[frame.state == "CA", "brand_name"] = None
     put(tmp_path, frame)
-    rows = served(tmp_path, least).rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"])
+    rows = served(tmp_path, LEAST).rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Brand"])
     assert [row["Merchant"] for row in rows] == ["A US EQUITY", "Alpha", "B US EQUITY", "Beta"]
 
 
@@ -409,36 +405,36 @@ def test_rows_without_a_brand_are_the_companys_own(tmp_path: Path, least: str) -
         ([14.5, 7, -3.2, 0, 1], "cents", [15, 7, -3, 0, 1]),
     ],
 )  # fmt: skip
-def test_spend_becomes_whole_cents(tmp_path: Path, least: str, spend: list[Any], unit: str, cents: list[int]) -> None:
+def test_spend_becomes_whole_cents(tmp_path: Path, spend: list[Any], unit: str, cents: list[int]) -> None:
     frame = few().head(5)
     frame["spend_usd"] = spend
     put(tmp_path, frame)
-    wire = served(tmp_path, least.replace("[data]\n", f'[data]\nspend_unit = "{unit}"\n'))
+    wire = served(tmp_path, LEAST.replace("[data]\n", f'[data]\nspend_unit = "{unit}"\n'))
     found = wire.rows("Get Panel Daily", PanelName="card panel", Symbol="a")
     assert [round(row["Spend"] * 100) for row in found] == cents
 
 
-def test_weighted_transactions_and_cards_keep_their_fractions(tmp_path: Path, least: str) -> None:
+def test_weighted_transactions_and_cards_keep_their_fractions(tmp_path: Path) -> None:
     put(tmp_path, few().assign(transactions=1.25, active_cards=Decimal("0.5")))
-    [first, *_] = served(tmp_path, least).rows("Get Panel Daily", PanelName="card panel", Symbol="a")
+    [first, *_] = served(tmp_path, LEAST).rows("Get Panel Daily", PanelName="card panel", Symbol="a")
     assert (first["Transaction Count"], first["Cardholder Count"], first["Transactions per Card"]) == (2.5, 1.0, 2.5)
 
 
-def test_folders_may_say_what_a_column_would(tmp_path: Path, least: str) -> None:
+def test_folders_may_say_what_a_column_would(tmp_path: Path) -> None:
     for state, rows in few().groupby("state"):
         folder = tmp_path / "cards" / f"state={state}"
         folder.mkdir(parents=True)
         rows.drop(columns="state").to_parquet(folder / "x.parquet", index=False)
-    wire = served(tmp_path, least.replace("cards/*.parquet", "cards/*/*.parquet"))
+    wire = served(tmp_path, LEAST.replace("cards/*.parquet", "cards/*/*.parquet"))
     rows = wire.rows("Get Panel Dimensions", PanelName="card panel", Dimensions=["Region"])
     assert [row["Region"] for row in rows] == ["CA", "NY"]
 
 
-def test_data_that_are_not_sorted_are_said_to_be(tmp_path: Path, least: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_data_that_are_not_sorted_are_said_to_be(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     put(tmp_path, few())
     for order, said in [("sorted", []), ("shuffled", ["2024.parquet"])]:
         frame = few() if order == "sorted" else few().sample(frac=1, random_state=1)
         pq.write_table(pa.Table.from_pandas(frame), tmp_path / "cards" / "2024.parquet", row_group_size=100)
         caplog.clear()
-        loaded(tmp_path, least)
+        loaded(tmp_path, LEAST)
         assert ["is not sorted by ticker" in each for each in caplog.messages] == [True] * len(said)
