@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import companies, demo, own_data, state
+from . import companies, demo, publish, state
 from . import functions as panel_functions
 from .app import create_app
 from .auth import Auth
@@ -86,8 +86,9 @@ def build(settings: Settings, *, is_demo: bool) -> Hosted:
     _name_absent(functions, grants)
     auth = Auth(state.open_keys(folder), grants)
     app = create_app(registry, auth, grants, engine, limits=_limits(settings.server), hosts=_hosts(settings.server))
-    whose = settings.organisation if settings.data else "the demo (synthetic data)"
-    return Hosted(app, f"{len(functions)} functions over the data of {whose}", folder, engine, grants)
+    count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
+    whose = settings.organisation if settings.data else "the demo, which are synthetic,"
+    return Hosted(app, f"{count} over the data of {whose}", folder, engine, grants)
 
 
 def _own(settings: Settings) -> tuple[Sequence[Function], Engine]:
@@ -97,11 +98,16 @@ def _own(settings: Settings) -> tuple[Sequence[Function], Engine]:
         built_in = demo.published(asset, None)
         engine = connect_engine(settings.engine, companies.reference(), demo.cards, memory_limit=limit)
     else:
+        from . import own_data  # noqa: PLC0415 - loads ibis, which the demo does without until its first run
+
         reference, cards = own_data.load(settings)
         built_in = panel_functions.published(reference, asset=asset)
         engine = connect_engine(settings.engine, reference, cards, memory_limit=limit)
+    published = publish.load(
+        settings.functions.folders, entry_points=settings.functions.entry_points, default_asset=asset
+    )
     engine.open()
-    return built_in if settings.functions.builtin else (), engine
+    return [*(built_in if settings.functions.builtin else ()), *published], engine
 
 
 def _name_absent(functions: Sequence[Function], grants: Grants) -> None:

@@ -49,7 +49,7 @@ def _port(text: str) -> int:
 
 def _serve(given: argparse.Namespace) -> None:
     # Only this command needs them.
-    from . import hosted, listening, logs, settings  # noqa: PLC0415
+    from . import listening, settings  # noqa: PLC0415
 
     chosen = _with_options(settings.load(given.config), given)
     server = chosen.server
@@ -57,6 +57,8 @@ def _serve(given: argparse.Namespace) -> None:
     # Before the data and functions are loaded, which may take a while.
     sockets = listening.bound(server.host, server.port)
     try:
+        from . import hosted, logs  # noqa: PLC0415 - slow to load, and not for who is refused
+
         logs.configure(server.log)
         service = hosted.build(chosen, is_demo=given.config is None)
         try:

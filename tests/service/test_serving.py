@@ -6,12 +6,14 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -398,3 +400,195 @@ def test_who_does_not_take_an_answer_loses_the_connection(publish: Callable[...,
                 got += len(piece)
                 time.sleep(0.02)
         assert got > 30_000_000
+
+
+PUBLISHED = '''
+"""Functions that take their time."""
+
+import sys
+import time
+
+from jupyter_funcs.service import function
+
+
+@function(asset="Team data")
+def nap(call, seconds: float = 1.0):
+    """Wait, and heed cancelling."""
+    print("napping", file=sys.stderr, flush=True)
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends and not call.cancelled:
+        time.sleep(0.01)
+    print("woken" if call.cancelled else "rested", file=sys.stderr, flush=True)
+    return [{"rested": not call.cancelled}]
+
+
+@function(asset="Team data")
+def sleep(seconds: float = 1.0):
+    """Wait, and heed nothing."""
+    print("sleeping", file=sys.stderr, flush=True)
+    time.sleep(seconds)
+    return []
+
+
+@function(asset="Team data")
+def fail(text: str):
+    """Say what it got."""
+    raise ValueError(f"cannot use {text!r}")
+
+
+@function(asset="Other data")
+def unseen():
+    """Belong to what nobody has."""
+    return []
+'''
+
+
+@pytest.fixture
+def config(tmp_path: Path, funcs: Callable[..., str]) -> str:
+    """A configuration with functions of a team's own, and the user 'ann' who has one of its two assets."""
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published" / "team.py").write_text(PUBLISHED)
+    path = tmp_path / "service.toml"
+    own = '[functions]\nbuiltin = false\nfolders = ["published"]\n'
+    path.write_text('organisation = "Team"\n[server]\nlog = "json"\n' + own)
+    funcs("admin", "assets", "add", "Team data", "--shared", "--organisation", "Team", "--config", str(path))
+    funcs("admin", "users", "add", "ann", "--config", str(path))
+    return str(path)
+
+
+@pytest.fixture
+def ann(config: str, funcs: Callable[..., str]) -> dict[str, str]:
+    return bearer(funcs("token", "--user", "ann", "--config", config))
+
+
+def run_in_background(address: str, headers: dict[str, str], name: str, **args: str) -> Future[httpx.Response]:
+    """Send a run from a thread."""
+    reply: Future[httpx.Response] = Future()
+
+    def send() -> None:
+        try:
+            body = {"FunctionName": name, "Args": args}
+            reply.set_result(httpx.post(address + RUN, headers=headers, json=body, timeout=60))
+        except httpx.HTTPError as error:
+            reply.set_exception(error)
+
+    threading.Thread(target=send, daemon=True).start()
+    return reply
+
+
+def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
+    serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
+) -> None:
+    service = serve("--config", config)
+    assert "4 functions" in service.said
+    assert f"--config {config} --user NAME" in service.said
+    listed = httpx.get(service.address + GET_ALL, headers=ann).json()
+    assert [each["name"] for each in listed] == ["Nap", "Sleep", "Fail"]
+    assert {each["orgName"] for each in listed} == {"Team"}
+    warning = next(json.loads(line) for line in service.lines if "Other data" in line)
+    command = re.search(r"jupyter funcs (admin assets add .*)$", warning["event"])
+    assert command
+    funcs(*shlex.split(command[1]), "--shared", "--config", config)
+    assert len(httpx.get(service.address + GET_ALL, headers=ann).json()) == 4
+
+
+def test_a_run_that_is_under_way_gets_its_answer_when_the_service_is_stopped(
+    serve: Callable[..., Served], config: str, ann: dict[str, str]
+) -> None:
+    service = serve("--config", config)
+    reply = run_in_background(service.address, ann, "Nap", seconds="1.5")
+    service.says("napping")
+    assert service.end() == 0
+    assert json.loads(reply.result(5).json()["body"]) == [{"rested": True}]
+    assert "1 run gets up to 10 s" in service.said
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(service.address)
+
+
+@pytest.mark.parametrize("name", ["Nap", "Sleep"])
+def test_a_second_signal_does_not_wait_and_the_caller_is_told(
+    serve: Callable[..., Served], config: str, ann: dict[str, str], name: str
+) -> None:
+    service = serve("--config", config)
+    reply = run_in_background(service.address, ann, name, seconds="50")
+    service.says("napping|sleeping")
+    service.process.send_signal(signal.SIGTERM)
+    service.says("1 run gets up to 10 s")
+    began = time.monotonic()
+    assert service.end(signal.SIGINT) == 0
+    assert time.monotonic() - began < 5
+    assert reply.result(5).status_code == 503
+    assert "stopping" in reply.result().json()["error"]
+    assert reply.result().headers["retry-after"]
+    assert "woken" in service.said or "do not heed cancelling end with the process" in service.said
+
+
+@pytest.mark.slow
+def test_runs_have_ten_seconds_to_end(serve: Callable[..., Served], config: str, ann: dict[str, str]) -> None:
+    service = serve("--config", config)
+    reply = run_in_background(service.address, ann, "Nap", seconds="50")
+    service.says("napping")
+    began = time.monotonic()
+    assert service.end() == 0
+    assert 9 < time.monotonic() - began < 14
+    assert reply.result(5).status_code == 503
+
+
+def test_hanging_up_cancels_the_run(serve: Callable[..., Served], config: str, ann: dict[str, str]) -> None:
+    """FAULTS.md 120."""
+    service = serve("--config", config)
+    body = json.dumps({"FunctionName": "Nap", "Args": {"seconds": "50"}})
+    with talk(service.address) as connection:
+        head = f"POST {RUN} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        head += f"Authorization: {ann['Authorization']}\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall((head + body).encode())
+        service.says("napping")
+    began = time.monotonic()
+    service.says("woken")
+    assert time.monotonic() - began < 2
+    assert json.loads(service.says(r'\{.*"status": 499.*\}')[0])["function"] == "Nap"
+
+
+def test_a_kill_in_the_middle_of_a_run_loses_no_account(
+    serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
+) -> None:
+    """FAULTS.md 118."""
+    service = serve("--config", config)
+    run_in_background(service.address, ann, "Nap", seconds="50")
+    service.says("napping")
+    funcs("admin", "users", "add", "bob", "--config", config)
+    service.end(signal.SIGKILL)
+    again = serve("--config", config)
+    for user in ("ann", "bob"):
+        token = bearer(funcs("token", "--user", user, "--config", config))
+        assert httpx.get(again.address + GET_ALL, headers=token).status_code == 200
+    assert httpx.get(again.address + GET_ALL, headers=ann).status_code == 200
+
+
+def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
+    serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
+) -> None:
+    service = serve("--config", config)
+    canary, key = "Canary-5f3a9b71c2", funcs("admin", "keys", "add", "ann", "--config", config).strip()
+    failed = httpx.post(
+        service.address + RUN,
+        headers=ann | {"X-Request-Id": "fails"},
+        json={"FunctionName": "Fail", "Args": {"text": canary}},
+    )
+    assert canary in failed.json()["error"]  # the caller's own words are for the caller
+    httpx.get(f"{service.address}/{canary}?{canary}={canary}", headers={"X-Api-Key": key, "User-Agent": canary})
+    httpx.post(service.address + LOGIN, json={"email": canary, "password": canary})
+    with talk(service.address) as connection:
+        connection.sendall(f"{canary} {canary}\r\n\r\n".encode())
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+    service.says("Invalid HTTP request")
+    assert service.end() == 0
+    begins = service.said.index('"$(jupyter')
+    records = [json.loads(line) for line in service.said[begins:].splitlines()[1:]]
+    assert {record["path"] for record in records if "path" in record} == {RUN, "?", LOGIN}
+    traces = [record["event"] for record in records if record["level"] == "error"]
+    assert len(traces) == 1
+    assert "ValueError: cannot use '[…]'" in traces[0]
+    assert {record["request_id"] for record in records if "Fail" in record["event"]} == {"fails"}
+    for secret in (canary, key, ann["Authorization"].split()[1], ann["Authorization"].split(".")[2]):
+        assert secret not in service.said
