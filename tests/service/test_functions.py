@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
+import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_funcs.service import companies
-from jupyter_funcs.service.reference import Company, Reference
+from jupyter_funcs.service import companies, functions
+from jupyter_funcs.service.calendar import Period
+from jupyter_funcs.service.reference import Brand, Company, Reference
+from jupyter_funcs.service.registry import ArgumentsError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -458,3 +463,75 @@ def test_a_date_that_does_not_exist_is_refused(service: Wire, text: str) -> None
 def test_sql_in_an_argument_is_a_value_like_any_other(service: Wire, name: str, text: str) -> None:
     args = {"PanelName": P, "Symbol": NVRA} | {name: text}
     assert name in service.errors("Get Panel Daily", **args)
+
+
+# Over other data than the demo's
+
+
+def known(**changes: Any) -> Reference:
+    return dataclasses.replace(companies.reference(), **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "absent"),
+    [
+        ({}, set()),
+        ({"kpis": []}, {"Get KPIs"}),
+        ({"reports": []}, {"Get Report"}),
+        ({"kpis": [], "reports": []}, {"Get KPIs", "Get Report"}),
+    ],
+)
+def test_functions_are_published_that_the_data_can_answer(changes: dict[str, Any], absent: set[str]) -> None:
+    names = {each.name for each in functions.published(companies.reference(), asset="a")}
+    assert names - {each.name for each in functions.published(known(**changes), asset="a")} == absent
+
+
+def test_what_is_published_says_what_the_data_have_and_nothing_of_the_demo() -> None:
+    reference = known(dimensions={"Channel": "channel", "Brand": "merchant"}, generations=())
+    found = {each.name: each for each in functions.published(reference, asset="a")}
+    text = json.dumps(
+        [
+            [each.description, *(p.description(each.rules, reference) for p in each.parameters)]
+            for each in found.values()
+        ]
+    )
+    assert not re.search("demo|synthetic|Age Group|Region", text)
+    assert found["Get Panel Dimensions"].description.endswith("take: Merchant, Channel.")
+    assert [each.name for each in found["Get Report"].parameters if "generation" in each.name] == []
+    daily = found["Get Panel Daily"]
+    with pytest.raises(ArgumentsError, match=r"has no option 'Region'\. Options are 'Channel', 'Brand'"):
+        daily.read({"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region"]}, reference)
+
+
+def test_assets_and_a_note_are_those_of_who_publishes() -> None:
+    found = functions.published(companies.reference(), asset="one", reports_asset="two", note="(mine)")
+    assert {each.asset for each in found[:-1]} == {"one"}
+    assert found[-1].asset == "two"
+    assert all(each.description.endswith(" (mine).") for each in found)
+
+
+def quarters(*rows: tuple[int, int, bool]) -> tuple[Period, ...]:
+    """Give some of the quarters of years of months, and whether each has been reported."""
+    ends = {1: (3, 31), 2: (6, 30), 3: (9, 30), 4: (12, 31)}
+    return tuple(
+        Period(year, quarter, date(year, 3 * quarter - 2, 1), date(year, *ends[quarter]), reported, "previous")
+        for year, quarter, reported in rows
+    )
+
+
+def test_companies_share_the_quarters_that_both_have_and_both_reported() -> None:
+    both = {
+        "A": quarters((2023, 4, True), (2024, 1, True), (2024, 2, False)),
+        "B": quarters((2024, 1, False), (2024, 2, False), (2024, 3, False)),
+    }
+    found = known(calendars=both).calendar(["A", "B"])
+    assert [(each.period_name, each.is_historical) for each in found] == [("FQ1 2024", False), ("FQ2 2024", False)]
+    assert known(calendars=both).calendar(["A"]) == list(both["A"])
+    shifted = both | {"B": [dataclasses.replace(each, end=each.end - timedelta(days=1)) for each in both["B"]]}
+    with pytest.raises(ValueError, match="different fiscal calendars"):
+        known(calendars=shifted).calendar(["A", "B"])
+
+
+def test_a_name_that_is_spelled_exactly_comes_before_another_spelling() -> None:
+    reference = known(brands=[Brand("Zara", NVRA), Brand("ZARA", NVRA)])
+    assert [reference.brand(text) for text in ("Zara", "ZARA")] == ["Zara", "ZARA"]
