@@ -166,9 +166,11 @@ def _retail_year_end(year: int) -> date:
     return late - timedelta(days=(late.weekday() - _SATURDAY) % 7)
 
 
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 FISCAL_YEAR_ENDS: dict[str, Callable[[int], Iterator[tuple[date, date]]]] = {
-    "December": _by_months(12),
+    **{name: _by_months(month) for month, name in enumerate(_MONTHS, 1)},
     "Saturday nearest 31 January": _retail,
-    "September": _by_months(9),
-    "June": _by_months(6),
 }

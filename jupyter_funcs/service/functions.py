@@ -73,7 +73,7 @@ Dimensions = Annotated[
 ]
 Growth = Annotated[YesNo, Help("Whether to add a growth column after each measure, as a fraction.")]
 
-_SYMBOL_OR_BRAND = AtLeastOne(("Symbol", "Brand"))
+_SYMBOL_OR_BRAND = AtLeastOne("Symbol", "Brand")
 
 
 def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:

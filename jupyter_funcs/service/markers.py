@@ -59,15 +59,19 @@ class ListedBy:
 @dataclass(frozen=True, slots=True)
 class Options:
     """
-    The values that are taken, where `Literal` cannot say them.
+    The values that are taken, where `Literal` cannot say them: ``Options("a", "b")``.
 
     Attributes
     ----------
     values
-        The values, or what gives them from the engine's reference data.
+        The values, or what gives them from the engine's reference data: ``Options(stores)``.
     """
 
     values: tuple[str, ...] | Callable[[Any], tuple[str, ...]]
+
+    def __init__(self, *values: str | Callable[[Any], tuple[str, ...]]) -> None:
+        found = values[0] if len(values) == 1 and callable(values[0]) else values
+        object.__setattr__(self, "values", found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,12 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class AtLeastOne:
-    """A rule over parameters: at least one of `names` is needed."""
+    """A rule over parameters: at least one of some is needed, as in ``AtLeastOne("Symbol", "Brand")``."""
 
     names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)
 
     def __call__(self, _values: Mapping[str, Any], given: frozenset[str], _reference: Any) -> dict[str, list[str]]:
         """Give the errors of a call, of which `given` names all the arguments that were sent."""

@@ -68,12 +68,12 @@ def test_an_annotation_that_is_not_understood_is_refused_when_published(annotati
         ),
         (
             parameter(Annotated[str, SYMBOL], None, name="Symbol"),
-            (AtLeastOne(("Symbol", "Brand")),),
+            (AtLeastOne("Symbol", "Brand"),),
             f"[Optional] {SYMBOL.sentence} Required if Brand is not specified.",
         ),
         (
             parameter(Literal["Yes", "No"], "No", name="PoPGrowth"),
-            (AtLeastOne(("Symbol", "Brand")),),
+            (AtLeastOne("Symbol", "Brand"),),
             "[Optional] Options are 'Yes', 'No'. If none, PoPGrowth defaults to 'No'.",
         ),
         (
@@ -95,7 +95,7 @@ def test_an_annotation_that_is_not_understood_is_refused_when_published(annotati
             "[Required] Use function 'Get Store Regions' to get list of available store regions.",
         ),
         (parameter(date, None), (), "[Optional] Format is YYYY-MM-DD."),
-        (parameter(Annotated[list[str], Options(("a", "b"))], None), (), "[Optional] Options are 'a', 'b'."),
+        (parameter(Annotated[list[str], Options("a", "b")], None), (), "[Optional] Options are 'a', 'b'."),
     ],
 )
 def test_the_description_is_in_the_services_own_wording(found: Parameter, rules: Any, text: str) -> None:

@@ -128,7 +128,7 @@ def test_descriptions_are_worded_as_the_services(
 
 
 def example() -> Function:
-    @function(asset="Own", name="My Function", group=None, rules=(AtLeastOne(("First", "Second")),))
+    @function(asset="Own", name="My Function", group=None, rules=(AtLeastOne("First", "Second"),))
     def my_function(
         call: object,
         First: Annotated[str, Help("The first.")] | None = None,  # noqa: N803

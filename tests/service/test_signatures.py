@@ -97,14 +97,14 @@ def test_the_call_is_given_to_whom_asks_for_it(python: Callable[..., Any], takes
     assert [each.name for each in published.parameters] == ["store"]
 
 
-Place = Annotated[str, AtLeastOne(("near", "far"))]
+Place = Annotated[str, AtLeastOne("near", "far")]
 
 
 def test_at_least_one_may_stand_in_an_annotation() -> None:
     @function(asset="a")
     def find(near: Place | None = None, far: Place | None = None) -> None: ...
 
-    assert find.rules == (AtLeastOne(("near", "far")),)
+    assert find.rules == (AtLeastOne("near", "far"),)
     assert find.parameters[0].description(find.rules) == "[Optional] Required if far is not specified."
 
 
@@ -146,7 +146,7 @@ def wrong_default(store: int = "x") -> None: ...  # type: ignore[assignment]
 def no_option(store: Literal["a", "b"] = "c") -> None: ...  # type: ignore[assignment]
 def odd_default(store={}) -> None: ...  # noqa: ANN001, B006
 async def waits(store: str) -> None: ...
-def no_such(store: Annotated[str | None, AtLeastOne(("store", "stroe"))] = None) -> None: ...
+def no_such(store: Annotated[str | None, AtLeastOne("store", "stroe")] = None) -> None: ...
 
 
 @pytest.mark.parametrize(
