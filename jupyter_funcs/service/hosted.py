@@ -60,7 +60,7 @@ class Hosted:
         self.grants.close()
 
 
-def build(settings: Settings, *, is_demo: bool) -> Hosted:
+def build(settings: Settings, config: Path | None) -> Hosted:
     """
     Put a service together.
 
@@ -68,14 +68,15 @@ def build(settings: Settings, *, is_demo: bool) -> Hosted:
     ----------
     settings
         Of the configuration, and of the command's options.
-    is_demo
-        Whether there is no configuration: the demo's functions, data and accounts are served.
+    config
+        The configuration's file; without one, the demo's functions, data and accounts are served.
 
     Raises
     ------
     SetupError
         Whatever it is that cannot be used as it is.
     """
+    is_demo = config is None
     folder = state.folder(settings.state, demo=is_demo)
     if is_demo:
         functions, engine = demo.published(), connect_engine(_DUCKDB, companies.reference(), demo.cards)
@@ -83,7 +84,7 @@ def build(settings: Settings, *, is_demo: bool) -> Hosted:
         functions, engine = _own(settings)
     registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
     grants = state.open_grants(folder, demo=is_demo)
-    _name_absent(functions, grants)
+    _name_absent(functions, grants, config)
     auth = Auth(state.open_keys(folder), grants)
     app = create_app(registry, auth, grants, engine, limits=_limits(settings.server), hosts=_hosts(settings.server))
     count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
@@ -106,18 +107,19 @@ def _own(settings: Settings) -> tuple[Sequence[Function], Engine]:
     published = publish.load(
         settings.functions.folders, entry_points=settings.functions.entry_points, default_asset=asset
     )
-    engine.open()
+    if settings.data is not None or settings.engine != _DUCKDB:
+        engine.open()
     return [*(built_in if settings.functions.builtin else ()), *published], engine
 
 
-def _name_absent(functions: Sequence[Function], grants: Grants) -> None:
+def _name_absent(functions: Sequence[Function], grants: Grants, config: Path | None) -> None:
     """Tell the operator of functions that nobody can see."""
     known = {asset.name for asset in grants.all_assets()}
     for asset in dict.fromkeys(each.asset for each in functions if each.asset not in known):
         names = listed(each.name for each in functions if each.asset == asset)
+        command = ["jupyter", "funcs", "admin", "assets", "add", asset, *(["--config", str(config)] if config else [])]
         log.warning(
-            "Nobody may run %s: there is no asset %s yet. To add it: jupyter funcs admin assets add %s",
-            *(names, quoted(asset), shlex.quote(asset)),
+            "Nobody may run %s: there is no asset %s yet. To add it: %s", names, quoted(asset), shlex.join(command)
         )
 
 

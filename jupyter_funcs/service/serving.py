@@ -60,7 +60,7 @@ def _serve(given: argparse.Namespace) -> None:
         from . import hosted, logs  # noqa: PLC0415 - slow to load, and not for who is refused
 
         logs.configure(server.log)
-        service = hosted.build(chosen, is_demo=given.config is None)
+        service = hosted.build(chosen, given.config)
         try:
             _run(service, server, sockets, given.config)
         finally:

@@ -43,7 +43,7 @@ class Served:
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.address = self.says(r"export FUNCS_BASE_URL=(\S+)")[1]
+        self.address = ""
 
     def _read(self) -> None:
         assert self.process.stderr is not None
@@ -90,6 +90,8 @@ def serve(environment: dict[str, str]) -> Iterator[Callable[..., Served]]:
             ends.callback(started.process.stderr.close)  # type: ignore[union-attr]
             ends.callback(started.process.wait)
             ends.callback(started.process.kill)
+            started.address = started.says(r"export FUNCS_BASE_URL=(\S+)")[1]
+            started.says("FUNCS_TOKEN")
             return started
 
         yield start
@@ -488,7 +490,8 @@ def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
     warning = next(json.loads(line) for line in service.lines if "Other data" in line)
     command = re.search(r"jupyter funcs (admin assets add .*)$", warning["event"])
     assert command
-    funcs(*shlex.split(command[1]), "--shared", "--config", config)
+    assert command[1].endswith(f"--config {config}")
+    funcs(*shlex.split(command[1]), "--shared")
     assert len(httpx.get(service.address + GET_ALL, headers=ann).json()) == 4
 
 
