@@ -25,7 +25,7 @@ from jupyter_funcs.service.engine import DuckDBEngine
 from jupyter_funcs.service.grants import Grants
 from jupyter_funcs.service.keys import SigningKeys
 from jupyter_funcs.service.reference import Brand, Company, Panel, Reference
-from jupyter_funcs.service.registry import Function, Registry
+from jupyter_funcs.service.registry import Function, Registry, function
 from jupyter_funcs.service.tables import CARDS
 
 if TYPE_CHECKING:
@@ -34,8 +34,12 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
+# Notebooks that are published, and not run for themselves.
+collect_ignore_glob = ["published/*"]
+
 LIST, RUN, GET_ALL = "/api/function/ListUserFunctions", "/api/function/runFunction", "/api/function/getAll"
 LOGIN = "/api/account/login"
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -93,6 +97,24 @@ class Wire:
         assert document["error"]
         assert "\n" not in document["error"]
         return document["arguments"]
+
+
+def assert_refused(reply: httpx.Response, status: int) -> dict[str, Any]:
+    """Hold an error reply to its shape and give its document."""
+    assert reply.status_code == status, reply.text
+    document = reply.json()
+    assert document["body"] is None
+    assert document["error"]
+    assert "\n" not in document["error"]
+    return document
+
+
+def published(name: str, run: Callable[[], Any]) -> Function:
+    def python() -> Any:
+        """Do what the test wants."""
+        return run()
+
+    return function(asset="a", name=name)(python)
 
 
 def in_process(app: Starlette, token: str) -> Wire:

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -20,27 +20,15 @@ import pytest
 from jupyter_funcs.service import companies, demo
 from jupyter_funcs.service.answers import ARROW
 from jupyter_funcs.service.engine import DuckDBEngine
-from jupyter_funcs.service.hosts import Hosts
 from jupyter_funcs.service.limits import BODY_LIMIT, Limits
 from jupyter_funcs.service.registry import Function, Registry, function
 
-from .conftest import GET_ALL, LIST, LOGIN, RUN, Wire, served, serving
+from .conftest import GET_ALL, JSON, LIST, LOGIN, RUN, Wire, assert_refused, published, served, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-JSON = {"Content-Type": "application/json"}
 PANELS = {"FunctionName": "Get Panels", "Args": {}}
-
-
-def assert_refused(reply: httpx.Response, status: int) -> dict[str, Any]:
-    """Hold an error reply to its shape and give its document."""
-    assert reply.status_code == status, reply.text
-    document = reply.json()
-    assert document["body"] is None
-    assert document["error"]
-    assert "\n" not in document["error"]
-    return document
 
 
 def test_the_listing_is_a_bare_array(wire: Wire) -> None:
@@ -232,14 +220,6 @@ def test_a_hundred_thousand_wrong_values_are_refused_at_once(service: Wire) -> N
     assert time.monotonic() - began < 5
 
 
-def published(name: str, run: Callable[[], Any]) -> Function:
-    def python() -> Any:
-        """Do what the test wants."""
-        return run()
-
-    return function(asset="a", name=name)(python)
-
-
 def test_a_function_that_fails_answers_200_with_its_error_and_leaves_its_trace_in_the_log(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -427,64 +407,6 @@ def test_an_api_key_takes_the_place_of_a_token(demo_wire: Wire) -> None:
     assert_refused(demo_wire.post(LIST, headers={"X-Api-Key": key}), 401)
 
 
-def test_a_login_gives_a_token_that_is_accepted_and_when_it_ends(demo_wire: Wire) -> None:
-    demo_wire.grants.set_password("guest", "correct horse battery")
-    reply = demo_wire.post(LOGIN, token=None, json={"email": "guest", "password": "correct horse battery"})
-    assert reply.status_code == 200
-    assert reply.headers["cache-control"] == "no-store"
-    document = reply.json()
-    assert len(demo_wire.post(LIST, token=document["token"]).json()) == 6
-    hours = (datetime.fromisoformat(document["expires"]) - datetime.now(UTC)).total_seconds() / 3600
-    assert 7.9 < hours <= 8.1
-
-
-@pytest.mark.parametrize("email", ["guest", "analyst", "nobody", "", "x" * 5000, "a\0b"])
-def test_a_wrong_login_is_401_in_text_whoever_it_is(demo_wire: Wire, email: str) -> None:
-    """SERVICE.md 2: guest has another password, analyst has none, nobody is not there."""
-    demo_wire.grants.set_password("guest", "correct horse battery")
-    reply = demo_wire.post(LOGIN, token=None, json={"email": email, "password": "wrong"})
-    assert reply.status_code == 401
-    assert reply.headers["content-type"].startswith("text/plain")
-    assert reply.text == "The email or the password is wrong."
-
-
-@pytest.mark.parametrize("body", [{}, {"email": "a"}, {"email": 1, "password": "b"}, {"email": "a", "password": None}])
-def test_a_login_without_both_texts_is_400(demo_wire: Wire, body: dict[str, Any]) -> None:
-    assert_refused(demo_wire.post(LOGIN, token=None, json=body), 400)
-
-
-def test_a_login_is_bounded_in_size(demo_wire: Wire) -> None:
-    assert_refused(demo_wire.post(LOGIN, token=None, json={"email": "a", "password": "x" * BODY_LIMIT}), 413)
-
-
-@pytest.mark.parametrize(
-    ("limits", "said"),
-    [
-        pytest.param(Limits(wrong_logins_a_name=2), [401, 401, 429, 401], id="one name"),
-        pytest.param(Limits(wrong_logins_an_address=2), [401, 401, 429, 429], id="one address"),
-    ],
-)
-def test_who_guesses_passwords_has_to_wait(publish: Callable[..., Wire], limits: Limits, said: list[int]) -> None:
-    wire = publish(limits=limits)
-    wire.grants.set_password("t", "correct horse battery")
-    tries = [("t", "a"), ("T", "b"), ("t", "correct horse battery"), ("u", "d")]
-    replies = [wire.post(LOGIN, token=None, json={"email": name, "password": given}) for name, given in tries]
-    assert [reply.status_code for reply in replies] == said
-    assert_refused(replies[2], 429)
-    assert 1 <= int(replies[2].headers["retry-after"]) <= 60
-
-
-@pytest.mark.parametrize(("hosts", "said"), [(Hosts(), 429), (Hosts(behind_proxy=True), 401)])
-def test_only_a_proxy_is_believed_whom_a_login_comes_from(
-    publish: Callable[..., Wire], hosts: Hosts, said: int
-) -> None:
-    wire = publish(limits=Limits(wrong_logins_an_address=1), hosts=hosts)
-    for address, status in (("9.9.9.9, 1.1.1.1", 401), ("9.9.9.9, 2.2.2.2", said), ("8.8.8.8, 1.1.1.1", 429)):
-        headers = {"X-Forwarded-For": address}
-        reply = wire.post(LOGIN, token=None, json={"email": address, "password": "x"}, headers=headers)
-        assert reply.status_code == status
-
-
 @pytest.mark.parametrize(
     ("accept", "is_arrow"),
     [
@@ -530,167 +452,6 @@ def test_a_failure_stays_json_for_who_asks_for_arrow(service: Wire) -> None:
     headers = {"Accept": ARROW}
     assert_refused(service.post(RUN, json={"FunctionName": "Get KPIs"}, headers=headers), 422)
     assert_refused(service.post(RUN, json={"FunctionName": "?"}, headers=headers), 404)
-
-
-@pytest.mark.parametrize(
-    ("host", "origin", "status"),
-    [
-        ("localhost", None, 200),
-        ("LOCALHOST.:8765", None, 200),
-        ("127.0.0.1:1", None, 200),
-        ("127.8.9.10", None, 200),
-        ("[::1]:8765", None, 200),
-        ("funcs.example", None, 200),
-        ("Funcs.Example:443", None, 200),
-        ("10.1.2.3", None, 200),
-        ("evil.example", None, 403),
-        ("localhost.evil.example", None, 403),
-        ("funcs.example.evil.example", None, 403),
-        ("127.0.0.1.evil.example", None, 403),
-        ("funcs.example@evil.example", None, 403),
-        ("localhost:8765/x", None, 403),
-        ("localhost:port", None, 403),
-        ("", None, 403),
-        ("[::1", None, 403),
-        ("::1", None, 403),
-        ("192.168.0.1", None, 403),
-        ("localhost", "http://localhost:3000", 200),
-        ("localhost", "https://funcs.example", 200),
-        ("localhost", "https://app.example", 200),
-        ("localhost", "https://app.example:8443", 403),
-        ("localhost", "http://app.example", 403),
-        ("localhost", "https://evil.example", 403),
-        ("localhost", "null", 403),
-        ("localhost", "https://localhost.evil.example", 403),
-        ("localhost", "https://localhost@evil.example", 403),
-        ("localhost", "chrome-extension://localhost", 403),
-        ("localhost", "", 403),
-    ],
-)
-def test_a_name_that_is_not_the_services_and_a_page_of_another_are_403(
-    publish: Callable[..., Wire], host: str, origin: str | None, status: int
-) -> None:
-    """FAULTS.md 120: such as a page elsewhere sends whose name was made to resolve to this machine."""
-    wire = publish(hosts=Hosts(names=["funcs.example", "10.1.2.3"], origins=["https://app.example"]))
-    headers = {"Host": host} | ({} if origin is None else {"Origin": origin})
-    reply = wire.request("GET", "/healthz", token=None, headers=headers)
-    if status == 403:
-        assert_refused(reply, 403)
-    else:
-        assert reply.status_code == status
-
-
-def test_pages_elsewhere_may_read_answers_only_where_the_operator_says_so(publish: Callable[..., Wire]) -> None:
-    asks = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
-    asks["Access-Control-Request-Headers"] = "authorization,content-type"
-    allowed = "access-control-allow-origin"
-    with_origin = publish(hosts=Hosts(origins=["https://app.example"]))
-    reply = with_origin.request("OPTIONS", RUN, token=None, headers=asks)
-    assert (reply.status_code, reply.headers[allowed]) == (200, "https://app.example")
-    assert allowed in with_origin.post(LIST, headers={"Origin": "https://app.example"}).headers
-    assert allowed not in publish().post(LIST, headers={"Origin": "http://localhost:3000"}).headers
-
-
-@pytest.mark.parametrize("sane", ["abc-123", "a.b:c_d", "x" * 64])
-def test_a_sane_request_id_is_kept(wire: Wire, sane: str) -> None:
-    assert wire.request("GET", "/healthz", headers={"X-Request-Id": sane}).headers["x-request-id"] == sane
-
-
-@pytest.mark.parametrize("odd", ["", "x" * 65, "a b", "a;b", '"'])
-def test_another_request_id_is_replaced(wire: Wire, odd: str) -> None:
-    replies = [wire.request("GET", "/healthz", headers={"X-Request-Id": odd}) for _ in range(2)]
-    ids = {reply.headers["x-request-id"] for reply in replies}
-    assert len(ids) == 2
-    assert odd not in ids
-
-
-def test_a_request_is_one_log_line_that_an_operator_can_use(
-    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
-) -> None:
-    wire = publish(published("Quick", list))
-    with caplog.at_level(logging.INFO, "jupyter_funcs.service"):
-        reply = wire.post(RUN, json={"FunctionName": "Quick"}, headers={"X-Request-Id": "mine"})
-    [record] = caplog.records
-    said = {name: getattr(record, name) for name in ("method", "path", "status", "user", "function", "request_id")}
-    assert said == {
-        "method": "POST",
-        "path": RUN,
-        "status": 200,
-        "user": "t",
-        "function": "Quick",
-        "request_id": "mine",
-    }
-    assert record.bytes == len(reply.content)
-    assert record.milliseconds > 0
-
-
-CANARY = "CanaryValue-7a91c2e4"
-
-
-@pytest.mark.parametrize("where", ["argument", "list", "cut", "upper", "chained", "number", "note"])
-def test_no_argument_reaches_the_log_when_a_function_fails(
-    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, where: str
-) -> None:
-    def fails(text: str, many: list[str], number: int) -> None:
-        """Fail with the arguments in the error's own words."""
-        if where == "chained":
-            try:
-                raise KeyError(text)  # noqa: TRY301
-            except KeyError as error:
-                raise ValueError("worse") from error
-        if where == "note":
-            group = ExceptionGroup("several", [ValueError(many[0]), OSError(2, "no file", text)])
-            raise group
-        texts = {"argument": repr(text), "list": str(many), "cut": text[:12], "upper": text.upper()}
-        raise ValueError(f"a bad value: {texts.get(where, number)!s}, said the function")
-
-    wire = publish(function(asset="a", name="Fails")(fails))
-    args = {"text": CANARY, "many": ["x" + CANARY, "y"], "number": "48151623"}
-    with caplog.at_level(logging.DEBUG):
-        reply = wire.call("Fails", args)
-    assert reply.json()["error"].startswith("Fails failed: ")
-    said = "\n".join(caplog.messages).casefold()
-    assert "in fails" in said
-    assert "48151623" not in said
-    for at in range(len(CANARY) - 8):
-        assert CANARY[at : at + 8].casefold() not in said
-
-
-def test_neither_tokens_nor_what_a_caller_types_reach_the_log(
-    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
-) -> None:
-    wire = publish(published("Quick", list))
-    key = wire.grants.add_key("t")
-    wire.grants.set_password("t", CANARY + "-password")
-    with caplog.at_level(logging.DEBUG):
-        wire.call("Quick", {CANARY: CANARY})
-        wire.call("Quick")
-        wire.call(CANARY, {"a": CANARY})
-        wire.post(f"{RUN}?q={CANARY}", json={"FunctionName": "Quick"})
-        wire.request("GET", f"/{CANARY}")
-        wire.request(CANARY.replace("-", ""), "/healthz")
-        wire.post(RUN, content=CANARY, headers=JSON | {"X-Request-Id": CANARY + " "})
-        wire.post(LIST, token=CANARY)
-        wire.post(LIST, token=None, headers={"X-Api-Key": key, "Cookie": CANARY, "User-Agent": CANARY})
-        wire.post(LIST, headers={"Host": CANARY, "Origin": CANARY})
-        for given in ("password", "wrong"):
-            wire.post(LOGIN, token=None, json={"email": "t", "password": f"{CANARY}-{given}"})
-    said = "\n".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records if record.name[:2] != "ht")
-    assert len(said) > 1000
-    for secret in (CANARY, CANARY.replace("-", ""), wire.token, wire.token.split(".")[2], key):
-        assert secret not in said
-
-
-def test_what_nobody_thought_of_is_500_without_details_and_with_a_trace_in_the_log(
-    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
-) -> None:
-    wire = publish(published("Quick", list))
-    wire.grants.close()  # such as accounts on a disk that went away
-    with caplog.at_level(logging.ERROR):
-        document = assert_refused(wire.call("Quick"), 500)
-    assert caplog.records[0].levelname == "ERROR"
-    assert document["error"].startswith("The service failed. Tell its operator the request id ")
-    assert wire.request("GET", "/healthz").status_code == 200
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), MemoryError(), RecursionError("deep")])

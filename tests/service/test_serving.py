@@ -14,11 +14,14 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import trustme
 
@@ -595,3 +598,68 @@ def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
     assert {record["request_id"] for record in records if "Fail" in record["event"]} == {"fails"}
     for secret in (canary, key, ann["Authorization"].split()[1], ann["Authorization"].split(".")[2]):
         assert secret not in service.said
+
+
+OWN_DATA = """
+organisation = "Acme"
+[data]
+parquet = "cards/*.parquet"
+[data.columns]
+date = "day"
+symbol = "ticker"
+spend = "spend"
+transactions = "transactions"
+cards = "active"
+[data.dimensions]
+Brand = "brand"
+[data.calendar]
+rule = "December"
+"""
+
+
+@pytest.fixture
+def own_data(tmp_path: Path) -> Path:
+    """A configuration with a team's own card spend."""
+    (tmp_path / "cards").mkdir()
+    days = [date(2024, 1, 1) + timedelta(days=at) for at in range(400)]
+    columns = {"day": days, "ticker": ["AB US EQUITY"] * 400, "brand": ["Ab"] * 400, "spend": [1.5] * 400}
+    table = pa.table(columns | {"transactions": [3] * 400, "active": [2] * 400})
+    pq.write_table(table, tmp_path / "cards" / "part.parquet")
+    path = tmp_path / "own.toml"
+    path.write_text(OWN_DATA)
+    return path
+
+
+def test_a_teams_own_data_are_served(serve: Callable[..., Served], funcs: Callable[..., str], own_data: Path) -> None:
+    funcs("admin", "assets", "add", "Panel data", "--shared", "--config", str(own_data))
+    funcs("admin", "users", "add", "ann", "--config", str(own_data))
+    service = serve("--config", str(own_data))
+    assert "5 functions over the data of Acme at http" in service.said
+    assert "synthetic" not in service.said
+    headers = bearer(funcs("token", "--user", "ann", "--config", str(own_data)))
+    listing = httpx.get(service.address + GET_ALL, headers=headers).json()
+    assert {each["orgName"] for each in listing} == {"Acme"}
+    args = {"PanelName": "Card Panel", "Symbol": "ab"}
+    reply = httpx.post(service.address + RUN, headers=headers, json={"FunctionName": "Get Panel Daily", "Args": args})
+    rows = json.loads(reply.json()["body"])
+    assert len(rows) == 400
+    assert {row["Spend"] for row in rows} == {1.5}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (('date = "day"', 'date = "dya"'), "line 6"),
+        (('transactions = "transactions"', 'transactions = "trx"'), "line 9"),
+        (('cards = "active"', 'carts = "active"'), "line 10"),
+        (('parquet = "cards/*.parquet"', 'parquet = "none/*.parquet"'), "line 4"),
+        (("[data.calendar]", "[server]\nprot = 1\n[data.calendar]"), "line 14"),
+        (("[data.calendar]", "[functions]\nfolders = ['nowhere']\n[data.calendar]"), "nowhere"),
+    ],
+)
+def test_what_does_not_fit_the_data_is_refused_at_start_with_its_place(
+    environment: dict[str, str], own_data: Path, wrong: tuple[str, str], says: str
+) -> None:
+    own_data.write_text(OWN_DATA.replace(*wrong))
+    said = refused(environment, "--port", "0", "--config", str(own_data))
+    assert says in said

@@ -1,0 +1,116 @@
+"""What every request passes: an id, a log line without what the caller typed, and an answer whatever fails."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_funcs.service.registry import function
+
+from .conftest import JSON, LIST, LOGIN, RUN, Wire, assert_refused, published
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CANARY = "CanaryValue-7a91c2e4"
+
+
+@pytest.mark.parametrize("sane", ["abc-123", "a.b:c_d", "x" * 64])
+def test_a_sane_request_id_is_kept(wire: Wire, sane: str) -> None:
+    assert wire.request("GET", "/healthz", headers={"X-Request-Id": sane}).headers["x-request-id"] == sane
+
+
+@pytest.mark.parametrize("odd", ["", "x" * 65, "a b", "a;b", '"'])
+def test_another_request_id_is_replaced(wire: Wire, odd: str) -> None:
+    replies = [wire.request("GET", "/healthz", headers={"X-Request-Id": odd}) for _ in range(2)]
+    ids = {reply.headers["x-request-id"] for reply in replies}
+    assert len(ids) == 2
+    assert odd not in ids
+
+
+def test_a_request_is_one_log_line_that_an_operator_can_use(
+    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
+) -> None:
+    wire = publish(published("Quick", list))
+    with caplog.at_level(logging.INFO, "jupyter_funcs.service"):
+        reply = wire.post(RUN, json={"FunctionName": "Quick"}, headers={"X-Request-Id": "mine"})
+    [record] = caplog.records
+    said = {name: getattr(record, name) for name in ("method", "path", "status", "user", "function", "request_id")}
+    assert said == {
+        "method": "POST",
+        "path": RUN,
+        "status": 200,
+        "user": "t",
+        "function": "Quick",
+        "request_id": "mine",
+    }
+    assert record.bytes == len(reply.content)
+    assert record.milliseconds > 0
+
+
+@pytest.mark.parametrize("where", ["argument", "list", "cut", "upper", "chained", "number", "note"])
+def test_no_argument_reaches_the_log_when_a_function_fails(
+    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, where: str
+) -> None:
+    def fails(text: str, many: list[str], number: int) -> None:
+        """Fail with the arguments in the error's own words."""
+        if where == "chained":
+            try:
+                raise KeyError(text)  # noqa: TRY301
+            except KeyError as error:
+                raise ValueError("worse") from error
+        if where == "note":
+            group = ExceptionGroup("several", [ValueError(many[0]), OSError(2, "no file", text)])
+            raise group
+        texts = {"argument": repr(text), "list": str(many), "cut": text[:12], "upper": text.upper()}
+        raise ValueError(f"a bad value: {texts.get(where, number)!s}, said the function")
+
+    wire = publish(function(asset="a", name="Fails")(fails))
+    args = {"text": CANARY, "many": ["x" + CANARY, "y"], "number": "48151623"}
+    with caplog.at_level(logging.DEBUG):
+        reply = wire.call("Fails", args)
+    assert reply.json()["error"].startswith("Fails failed: ")
+    said = "\n".join(caplog.messages).casefold()
+    assert "in fails" in said
+    assert "48151623" not in said
+    for at in range(len(CANARY) - 8):
+        assert CANARY[at : at + 8].casefold() not in said
+
+
+def test_neither_tokens_nor_what_a_caller_types_reach_the_log(
+    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
+) -> None:
+    wire = publish(published("Quick", list))
+    key = wire.grants.add_key("t")
+    wire.grants.set_password("t", CANARY + "-password")
+    with caplog.at_level(logging.DEBUG):
+        wire.call("Quick", {CANARY: CANARY})
+        wire.call("Quick")
+        wire.call(CANARY, {"a": CANARY})
+        wire.post(f"{RUN}?q={CANARY}", json={"FunctionName": "Quick"})
+        wire.request("GET", f"/{CANARY}")
+        wire.request(CANARY.replace("-", ""), "/healthz")
+        wire.post(RUN, content=CANARY, headers=JSON | {"X-Request-Id": CANARY + " "})
+        wire.post(LIST, token=CANARY)
+        wire.post(LIST, token=None, headers={"X-Api-Key": key, "Cookie": CANARY, "User-Agent": CANARY})
+        wire.post(LIST, headers={"Host": CANARY, "Origin": CANARY})
+        for given in ("password", "wrong"):
+            wire.post(LOGIN, token=None, json={"email": "t", "password": f"{CANARY}-{given}"})
+    said = "\n".join(f"{record.getMessage()} {vars(record)}" for record in caplog.records if record.name[:2] != "ht")
+    assert len(said) > 1000
+    for secret in (CANARY, CANARY.replace("-", ""), wire.token, wire.token.split(".")[2], key):
+        assert secret not in said
+
+
+def test_what_nobody_thought_of_is_500_without_details_and_with_a_trace_in_the_log(
+    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
+) -> None:
+    wire = publish(published("Quick", list))
+    wire.grants.close()  # such as accounts on a disk that went away
+    with caplog.at_level(logging.ERROR):
+        document = assert_refused(wire.call("Quick"), 500)
+    assert caplog.records[0].levelname == "ERROR"
+    assert document["error"].startswith("The service failed. Tell its operator the request id ")
+    assert wire.request("GET", "/healthz").status_code == 200
