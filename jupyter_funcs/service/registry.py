@@ -101,7 +101,7 @@ class Function:
     @property
     def notebook_id(self) -> str:
         """The same for every function of one module or notebook, and from one start to the next."""
-        return _identifier(self.notebook_name)
+        return _identifier(self.entry_point.partition(":")[0])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Python function as it was written."""
@@ -156,7 +156,8 @@ def function(
     A first parameter that is named `call`, or annotated `Call`, receives the call; each further one becomes a parameter
     of the catalog, by its annotation (`str`, `int`, `float`, `bool`, `date`, `Literal`, `list` of these, ``… | None``,
     `Annotated` with `markers`) and its default. The docstring is the description; its section Parameters (numpy style)
-    gives the help texts of those that have no `Help`. What is published can still be called as it was written.
+    gives the help texts of those that have no `Help`. The module's ``__author__`` is the author. What is published can
+    still be called as it was written.
 
     Parameters
     ----------
@@ -189,6 +190,7 @@ def function(
             entry_point=f"{python.__module__}:{python.__qualname__}",
             notebook_name=python.__module__,
             place=signature.place,
+            author=getattr(python, "__globals__", {}).get("__author__"),
         )
 
     return publish
@@ -293,7 +295,7 @@ class Registry:
             "authorUserName": author,
             "isShared": asset.is_shared,
             "entryPoint": each.entry_point,
-            "uniqueId": _identifier(each.notebook_name, each.entry_point),
+            "uniqueId": _identifier(each.entry_point),
             "notebookId": each.notebook_id,
             "notebookName": each.notebook_name,
             "orgName": asset.organisation,
@@ -315,6 +317,6 @@ def _numbered(names: Iterable[str | None]) -> dict[str | None, int]:
     return {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)), 1)}
 
 
-def _identifier(*names: str) -> str:
+def _identifier(name: str) -> str:
     """Give an identifier that stays the same from one start to the next."""
-    return str(uuid.uuid5(uuid.NAMESPACE_OID, ".".join(names)))
+    return str(uuid.uuid5(uuid.NAMESPACE_OID, name))

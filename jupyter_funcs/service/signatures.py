@@ -18,6 +18,7 @@ from .words import did_you_mean, listed, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+_ENDS = (".", "!", "?", ":", ";")
 _SECTION = re.compile(r"^\s*-{3,}\s*$", re.MULTILINE)
 # Words that title case leaves small within a title, and those that it spells in their own way.
 _SMALL = frozenset(
@@ -126,7 +127,7 @@ def parameter(place: str, name: str, default: Any, annotation: Any, help_: str) 
         )
     except TypeError as error:
         raise SetupError(f"{place} cannot be published.\n{error}") from None
-    return found if found.help else replace(found, help=help_)
+    return found if found.help or not help_ else replace(found, help=help_ if help_.endswith(_ENDS) else f"{help_}.")
 
 
 def all_rules(place: str, annotations: Mapping[str, Any], rules: Sequence[Any] = ()) -> tuple[Any, ...]:

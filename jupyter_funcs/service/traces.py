@@ -20,8 +20,8 @@ def redacted_trace(error: BaseException, arguments: Mapping[str, Any] | None) ->
     """
     Give the stack trace of an error and of those behind it, without the values of a run's arguments.
 
-    Frames show source lines and no values. What an error says of itself may hold arguments, as they came or as a
-    function read them: every piece of them is left out of it.
+    Frames show source lines and no values. What an error says of itself, also in its notes, may hold arguments, as they
+    came or as a function read them: every piece of them is left out of it.
 
     Parameters
     ----------
@@ -46,6 +46,9 @@ def _lines(error: BaseException, values: list[str] | None, seen: set[int]) -> It
     yield from (line.rstrip() for line in traceback.format_tb(error.__traceback__))
     said = "" if values is None else _redacted(str(error), values)
     yield f"{type(error).__qualname__}: {said}" if said else type(error).__qualname__
+    for line in "\n".join(getattr(error, "__notes__", ())).splitlines() if values is not None else ():
+        text = line.lstrip()
+        yield line[: len(line) - len(text)] + _redacted(text, values or [])
     if isinstance(error, BaseExceptionGroup):
         for each in error.exceptions:
             yield "of which one is:"

@@ -59,8 +59,12 @@ REPORTS = Asset(2, "Demo reports", "Demo (synthetic)", is_shared=False)
 OWN = Asset(7, "Own", "Team", is_shared=True)
 
 
+def demo_registry() -> Registry:
+    return Registry(demo.published(), author=demo.AUTHOR)
+
+
 def of_demo(*assets: Asset) -> list[dict[str, Any]]:
-    return demo.registry().listing(assets, companies.reference())
+    return demo_registry().listing(assets, companies.reference())
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +170,7 @@ def test_a_user_sees_the_functions_of_their_assets_with_the_ids_that_everybody_s
 
 
 def test_another_users_function_is_as_unknown_as_one_that_is_not_there() -> None:
-    registry = demo.registry()
+    registry = demo_registry()
     assert registry.find("Get Report", [PANEL_DATA, REPORTS]).name == "Get Report"
     said = []
     for name in ("Get Report", "Get Rxport"):

@@ -1,0 +1,54 @@
+"""Functions of the shop team: stores and their sales."""
+
+from datetime import date
+from typing import Annotated, Literal
+
+import pandas as pd
+
+from jupyter_funcs.service import AtLeastOne, Help, ListedBy, function
+
+from ._sales import sales
+
+__author__ = "shop team"
+
+Region = Literal["North", "South"]
+Place = AtLeastOne("store", "region")
+
+
+@function(asset="Shops", group="Stores")
+def get_stores(
+    region: Annotated[Region | None, Help("Only the stores of this region.")] = None,
+) -> list[dict[str, str]]:
+    """List the stores."""
+    stores = sales()[["store", "region"]].drop_duplicates()
+    if region:
+        stores = stores[stores["region"] == region]
+    return stores.to_dict("records")
+
+
+@function(asset="Shops", group="Stores")
+def get_sales_by_store(
+    store: Annotated[list[str] | None, ListedBy("Get Stores"), Place] = None,
+    region: Annotated[Region | None, Place] = None,
+    since: date | None = None,
+) -> pd.DataFrame:
+    """
+    Give the pieces sold and the revenue by store.
+
+    Parameters
+    ----------
+    store
+        The stores to add up; several are given one by one.
+    region
+        All stores of a region.
+    since
+        The first day to count.
+    """
+    found = sales()
+    if store:
+        found = found[found["store"].isin(store)]
+    if region:
+        found = found[found["region"] == region]
+    if since:
+        found = found[found["day"] >= pd.Timestamp(since)]
+    return found.groupby("store")[["pieces", "revenue"]].sum()

@@ -1,0 +1,263 @@
+"""Finding what is published: folders of files, and the entry points of packages."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jupyter_funcs.service import publish
+from jupyter_funcs.service.errors import SetupError
+from jupyter_funcs.service.registry import Registry
+
+from .conftest import LIST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_funcs.service.registry import Function
+
+    from .conftest import Wire
+
+EXAMPLES = Path(__file__).with_name("published")
+
+ONE = """from jupyter_funcs.service import function
+
+@function(asset='a'{more})
+def {name}():
+    return {value}
+"""
+
+
+def source(name: str, value: object = 1, more: str = "") -> str:
+    return ONE.format(name=name, value=value, more=more)
+
+
+def write(folder: Path, **files: str) -> Path:
+    """Write Python files, by their paths without the ending, and give their folder."""
+    for name, text in files.items():
+        path = folder / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return folder
+
+
+def load(*folders: Path, **options: Any) -> list[Function]:
+    return publish.load(folders, **({"entry_points": False, "default_asset": None} | options))
+
+
+def values(functions: list[Function]) -> dict[str, Any]:
+    return {each.name: each() for each in functions}
+
+
+def refused(*folders: Path, **options: Any) -> str:
+    with pytest.raises(SetupError) as caught:
+        load(*folders, **options)
+    text = str(caught.value)
+    assert text.count("\n") <= 2
+    return text
+
+
+def test_files_are_read_by_name_and_each_in_its_order(tmp_path: Path) -> None:
+    two = source("b", 1) + source("a", 2)
+    write(tmp_path, zebra=source("z", 3), ant=two, _left=source("x"), **{"within/deep": source("y")})
+    (tmp_path / ".hidden.py").write_text(source("x"))
+    (tmp_path / "notes.txt").write_text("no Python")
+    (tmp_path / "folder.py").mkdir()
+    assert list(values(load(tmp_path)).items()) == [("B", 1), ("A", 2), ("Z", 3)]
+
+
+def test_what_is_published_says_where_it_is_from(tmp_path: Path) -> None:
+    folder = write(tmp_path / "team functions", stores="__author__ = 'ann'\n" + source("get_stores"))
+    [found] = load(folder)
+    assert found.entry_point == "published_team_functions.stores:get_stores"
+    assert found.notebook_name == "published_team_functions.stores"
+    assert (found.author, found.place) == ("ann", f"{folder / 'stores.py'}, line 4")
+    assert [each.notebook_id for each in load(folder)] == [found.notebook_id]
+
+
+def test_neighbours_import_each_other_by_name_or_relatively_and_are_run_once(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        _data="print('read')\nNUMBERS = [1, 2]",
+        b_numbers=source("get_numbers", "NUMBERS").replace("@", "from _data import NUMBERS\n@"),
+        c_sum=source("get_sum", "sum(data.NUMBERS)").replace("@", "from . import _data as data\n@"),
+        d_late=source("get_late", "__import__('late_one').VALUE"),
+        late_one="VALUE = 9",
+        **{"lib/__init__": "from .part import PART", "lib/part": "PART = 5"},
+        e_lib=source("get_part", "PART").replace("@", "from lib import PART\nfrom b_numbers import get_numbers\n@"),
+    )
+    with contextlib.redirect_stdout(Said()) as said:
+        found = load(tmp_path)
+        assert values(found) == {"Get Numbers": [1, 2], "Get Sum": 3, "Get Late": 9, "Get Part": 5}
+    assert said.texts == ["read"]
+
+
+class Said:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def write(self, text: str) -> None:
+        self.texts += [text] if text.strip() else []
+
+
+def test_what_is_installed_is_not_hidden_by_a_file_of_its_name(tmp_path: Path) -> None:
+    write(tmp_path, calendar=source("own"), uses="import calendar\n" + source("used", "calendar.TUESDAY"))
+    assert values(load(tmp_path))["Used"] == 1
+    assert sys.modules["calendar"].__name__ == "calendar"
+
+
+def test_folders_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    first = write(tmp_path / "1" / "f", stores=source("one"), helper="X = 1")
+    second = write(tmp_path / "2" / "f", stores=source("two", 2), uses="from .helper import X", helper="X = 2")
+    assert [each.entry_point for each in load(first, second)] == ["published_f.stores:one", "published_f_2.stores:two"]
+    (second / "uses.py").write_text("import helper")
+    assert f"helper is in {first} and {second}; write 'from . import helper'" in refused(first, second)
+
+
+def test_loading_again_reads_the_files_again(tmp_path: Path) -> None:
+    write(tmp_path, helper="X = 1", uses="import helper\n" + source("get_x", "helper.X"))
+    assert values(load(tmp_path)) == {"Get X": 1}
+    write(tmp_path, helper="X = 1000", uses="import helper\n" + source("get_y", "helper.X"))
+    assert values(load(tmp_path)) == {"Get Y": 1000}
+
+
+def test_two_functions_of_one_name_are_refused_with_both_places(tmp_path: Path) -> None:
+    write(tmp_path, a=source("one", more=", name='Same'"), b=source("two", more=", name='Same'"))
+    with pytest.raises(SetupError) as caught:
+        Registry(load(tmp_path), author="t")
+    assert str(caught.value).startswith("Two functions are named 'Same':\n")
+    assert f"{tmp_path / 'a.py'}, line 3, and {tmp_path / 'b.py'}, line 3." in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "\n\nimport no_such_module",
+            "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nMend it",
+        ),
+        ("def f(:\n", "{path}, line 1: SyntaxError: "),
+        ("def f():\n    return 1 / 0\n\nf()", "{path}, line 2: ZeroDivisionError: division by zero.\n"),
+        ("raise ValueError('first\\nsecond')", "{path}, line 1: ValueError: first.\n"),
+        ("raise ValueError", "{path}, line 1: ValueError.\n"),
+        ("import sys\nsys.exit('bye')", "{path}, line 2: SystemExit: bye.\n"),
+        ("import json\njson.loads('{{')", "{path}, line 2: JSONDecodeError: "),
+        ("x = '\x00'", "{path}"),
+        (source("f").replace("f()", "f(x: dict)"), "{path}, line 3: f cannot be published.\nParameter x is annotated"),
+        (source("f").replace("f()", "f(*x)"), "{path}, line 3: f has the variadic positional parameter x"),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_named_with_its_line_and_its_trace_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, says: str
+) -> None:
+    write(tmp_path, good=source("good"), bad=text)
+    with caplog.at_level(logging.ERROR, "jupyter_funcs.service"):
+        assert says.format(path=tmp_path / "bad.py") in refused(tmp_path)
+    assert "Parameter" in says or "variadic" in says or caplog.records[0].exc_info
+
+
+def test_a_mistake_in_a_neighbour_is_told_where_it_is_imported(tmp_path: Path) -> None:
+    write(tmp_path, a="import _helper", _helper="\n1 / 0")
+    assert refused(tmp_path).startswith(f"{tmp_path / 'a.py'}, line 1: ZeroDivisionError")
+
+
+@pytest.mark.parametrize("kind", ["absent", "file"])
+def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / kind
+    if kind == "file":
+        path.write_text("")
+    assert refused(path).startswith(f"The folder {path} of published functions cannot be read: ")
+
+
+def test_an_empty_folder_publishes_nothing(tmp_path: Path) -> None:
+    assert load(tmp_path) == []
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Install a package with entry points, as pip lays it out."""
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+
+    def install(text: str, *entry_points: str) -> None:
+        (tmp_path / "funcs_pkg.py").write_text(text, "utf-8")
+        info = tmp_path / "funcs_pkg-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: funcs-pkg\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("\n".join(["[jupyter_funcs.functions]", *entry_points]))
+
+    yield install
+    for name in set(sys.modules) - before:
+        if name.startswith("funcs_pkg"):
+            del sys.modules[name]
+
+
+TWO = source("one", 1) + source("two", 2) + "LIST = [two, one]\nNUMBER = 7\n"
+
+
+@pytest.mark.parametrize(
+    ("entry_points", "found"),
+    [
+        (["all = funcs_pkg"], {"One": 1, "Two": 2}),
+        (["some = funcs_pkg:LIST"], {"Two": 2, "One": 1}),
+        (["b = funcs_pkg:one", "a = funcs_pkg:two"], {"Two": 2, "One": 1}),
+        (["all = funcs_pkg", "again = funcs_pkg:one"], {"One": 1, "Two": 2}),
+        ([], {}),
+    ],
+)
+def test_packages_publish_by_entry_points(
+    install: Callable[..., None], entry_points: list[str], found: dict[str, int]
+) -> None:
+    install(TWO, *entry_points)
+    functions = load(entry_points=True)
+    assert list(values(functions).items()) == list(found.items())
+    assert all(each.entry_point.startswith("funcs_pkg:") for each in functions)
+    assert load() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "entry_point", "says"),
+    [
+        ("", "x = no_such_pkg", "The entry point x = 'no_such_pkg' cannot be imported.\n"),
+        ("1 / 0", "x = funcs_pkg", "funcs_pkg.py, line 1: ZeroDivisionError"),
+        ("", "x = funcs_pkg:absent", "AttributeError"),
+        (TWO, "x = funcs_pkg:NUMBER", "The entry point x = 'funcs_pkg:NUMBER' of jupyter_funcs.functions is '7'."),
+    ],
+)
+def test_an_entry_point_that_publishes_nothing_is_refused(
+    install: Callable[..., None], text: str, entry_point: str, says: str
+) -> None:
+    install(text, entry_point)
+    assert says in refused(entry_points=True)
+
+
+def test_the_examples_are_listed_in_the_services_words_and_run(publish: Callable[..., Wire]) -> None:
+    examples = load(EXAMPLES)
+    assert {each.asset for each in examples} == {"Shops"}
+    wire = publish(*(replace(each, asset="a") for each in examples))
+    listed = wire.post(LIST).json()
+    assert [(each["name"], each["authorUserName"], each["notebookName"]) for each in listed] == [
+        ("Get Best Days", "t", "best_days.ipynb"),
+        ("Get Stores", "shop team", "published_published.stores"),
+        ("Get Sales by Store", "shop team", "published_published.stores"),
+    ]
+    assert {each["name"]: each["description"] for each in listed[2]["params"]} == {
+        "store": (
+            "[Optional] The stores to add up; several are given one by one. "
+            "Use function 'Get Stores' to get list of available stores. Required if region is not specified."
+        ),
+        "region": "[Optional] All stores of a region. Options are 'North', 'South'. "
+        "Required if store is not specified.",
+        "since": "[Optional] The first day to count. Format is YYYY-MM-DD.",
+    }
+    assert wire.rows("Get Stores", region="south") == [{"store": "Hill", "region": "South"}]
+    assert wire.rows("Get Sales by Store", store="Market", since="2024-03-02") == [
+        {"store": "Market", "pieces": 9, "revenue": 70.2}
+    ]
+    assert wire.errors("Get Sales by Store") == {"": ["store or region is required: give at least one of them."]}
