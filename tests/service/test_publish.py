@@ -237,6 +237,60 @@ def test_an_entry_point_that_publishes_nothing_is_refused(
     assert says in refused(entry_points=True)
 
 
+FAILING = """
+import sys
+from jupyter_funcs.service import function
+
+@function(asset="a")
+def raises(store: str):
+    raise LookupError(f"no {store}\\nin the second line")
+
+@function(asset="a")
+def silent(store: str):
+    assert not store
+
+@function(asset="a")
+def leaves(store: str):
+    sys.exit(f"no {store}")
+
+@function(asset="a")
+def yields(store: str):
+    yield {"n": 1}
+    raise KeyError(store)
+
+@function(asset="a")
+def odd(store: str):
+    return {"n": [object()]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("Raises", "Raises failed: no Hidden Market"),
+        ("Silent", "Silent failed: AssertionError"),
+        ("Leaves", "Leaves failed: It ended with sys.exit('no Hidden Market')."),
+        ("Yields", "Yields failed: 'Hidden Market'"),
+        ("Odd", "Odd failed: Column 'n' holds object in row 1, which JSON cannot carry."),
+    ],
+)
+def test_a_function_that_fails_answers_200_with_one_line_and_logs_its_trace_without_arguments(
+    tmp_path: Path, publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, name: str, error: str
+) -> None:
+    wire = publish(*load(write(tmp_path, failing=FAILING)))
+    with caplog.at_level(logging.ERROR, "jupyter_funcs.service"):
+        reply = wire.call(name, {"store": "Hidden Market"})
+    assert (reply.status_code, reply.json()) == (200, {"error": error, "body": None})
+    [record] = caplog.records
+    assert str(tmp_path / "failing.py") in record.getMessage() or name == "Odd"
+    assert "Hidden Market" not in record.getMessage()
+
+
+def test_an_iterator_leaves_as_a_list_of_records(tmp_path: Path, publish: Callable[..., Wire]) -> None:
+    wire = publish(*load(write(tmp_path, one=source("count", "({'n': n} for n in range(3))"))))
+    assert wire.rows("Count") == [{"n": 0}, {"n": 1}, {"n": 2}]
+
+
 def test_the_examples_are_listed_in_the_services_words_and_run(publish: Callable[..., Wire]) -> None:
     examples = load(EXAMPLES)
     assert {each.asset for each in examples} == {"Shops"}
