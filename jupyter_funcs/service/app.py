@@ -185,8 +185,10 @@ class _Service:
         except LookupError as error:
             return failure(404, str(error.args[0]))
         note(scope, function=function.name)
+        values: dict[str, Any] = {}
         try:
-            result = function.result(call, function.read(asked.args, self.engine.reference))
+            values = function.read(asked.args, self.engine.reference)
+            result = function.result(call, values)
             return _encoded(result, call, as_arrow=asked.as_arrow)
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)
@@ -195,7 +197,8 @@ class _Service:
         except MemoryLimitError:
             return failure(500, f"{function.name} needed more memory than the service may take. Ask for less.")
         except BaseException as error:  # noqa: BLE001 - a function of the team's may raise anything, also SystemExit
-            log.error("%s failed.\n%s", function.name, redacted_trace(error, asked.args))  # noqa: TRY400 - see traces
+            trace = redacted_trace(error, [*asked.args.values(), *values.values()])
+            log.error("%s failed.\n%s", function.name, trace)  # noqa: TRY400 - the trace is in the text
             reason = str(error).strip().partition("\n")[0] or type(error).__name__
             return failure(200, f"{function.name} failed: {reason}")
 

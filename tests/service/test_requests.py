@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import date  # noqa: TC003 - read when a function is published
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,31 +51,34 @@ def test_a_request_is_one_log_line_that_an_operator_can_use(
     assert record.milliseconds > 0
 
 
-@pytest.mark.parametrize("where", ["argument", "list", "cut", "upper", "chained", "number", "note"])
+@pytest.mark.parametrize("where", ["argument", "list", "cut", "upper", "chained", "number", "several", "day"])
 def test_no_argument_reaches_the_log_when_a_function_fails(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, where: str
 ) -> None:
-    def fails(text: str, many: list[str], number: int) -> None:
+    def fails(text: str, many: list[str], number: int, day: date) -> None:
         """Fail with the arguments in the error's own words."""
         if where == "chained":
             try:
                 raise KeyError(text)  # noqa: TRY301
             except KeyError as error:
                 raise ValueError("worse") from error
-        if where == "note":
+        if where == "several":
             group = ExceptionGroup("several", [ValueError(many[0]), OSError(2, "no file", text)])
             raise group
-        texts = {"argument": repr(text), "list": str(many), "cut": text[:12], "upper": text.upper()}
-        raise ValueError(f"a bad value: {texts.get(where, number)!s}, said the function")
+        texts = {"argument": text, "list": many, "cut": text[:12], "upper": text.upper(), "number": number, "day": day}
+        error = ValueError(f"a bad value: {texts.get(where)!r}, said the function")
+        error.add_note(f"a note: {text}")
+        raise error
 
     wire = publish(function(asset="a", name="Fails")(fails))
-    args = {"text": CANARY, "many": ["x" + CANARY, "y"], "number": "48151623"}
+    args = {"text": CANARY, "many": ["x" + CANARY, "y"], "number": "48151623", "day": "1987-11-23"}
     with caplog.at_level(logging.DEBUG):
         reply = wire.call("Fails", args)
     assert reply.json()["error"].startswith("Fails failed: ")
     said = "\n".join(caplog.messages).casefold()
     assert "in fails" in said
     assert "48151623" not in said
+    assert "1987" not in said
     for at in range(len(CANARY) - 8):
         assert CANARY[at : at + 8].casefold() not in said
 
