@@ -243,11 +243,18 @@ def test_a_run_has_no_secrets_works_beside_the_notebook_and_leaves_nothing(
     for name in ("FUNCS_SIGNING_KEY", "FUNCS_TOKEN", "FUNCS_API_KEY", "FUNCS_ANYTHING"):
         monkeypatch.setenv(name, "secret-of-the-tests")
     function = notebook(
-        "import os, sys, tempfile, pathlib\nopen(os.path.join(tempfile.mkdtemp(), 'left'), 'w').close()",
-        "parent = pathlib.Path(f'/proc/{os.getppid()}/environ').read_bytes().decode()\nown = repr(dict(os.environ))",
-        "['FUNCS' in own.replace('JUPYTER_FUNCS', ''), 'secret-of-the' in parent + own, os.getcwd(), sys.executable]",
+        "import os, psutil, sys, tempfile\nopen(os.path.join(tempfile.mkdtemp(), 'left'), 'w').close()",
+        "parent = repr(psutil.Process(os.getppid()).environ())\nown = repr(dict(os.environ))",
+        "['FUNCS' in own.replace('JUPYTER_FUNCS', ''), 'secret-of-the' in parent + own]\\\n"
+        " + [os.getcwd(), sys.executable, os.path.dirname(tempfile.gettempdir())]",
     )
-    assert [each["Result"] for each in value(function)] == [False, False, str(tmp_path / "shop"), sys.executable]
+    assert [each["Result"] for each in value(function)] == [
+        False,
+        False,
+        str(tmp_path / "shop"),
+        sys.executable,
+        str(temporary),
+    ]
     assert [each.name for each in (tmp_path / "shop").iterdir()] == ["note_book.ipynb"]
     assert list(temporary.iterdir()) == []
 
