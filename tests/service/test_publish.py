@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
+import re
 import sys
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_funcs.service import publish
+from jupyter_funcs.service import parameters_cell, publish, results
 from jupyter_funcs.service.errors import SetupError
 from jupyter_funcs.service.registry import Registry
 
@@ -235,6 +238,20 @@ def test_an_entry_point_that_publishes_nothing_is_refused(
 ) -> None:
     install(text, entry_point)
     assert says in refused(entry_points=True)
+
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.mark.parametrize("code", re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), re.DOTALL))
+def test_the_readmes_examples_are_published_and_run(tmp_path: Path, code: str) -> None:
+    if "@function" not in code:
+        assert [each.name for each in parameters_cell.read(code, "README.md")[0]] == ["store", "days"]
+        return
+    (tmp_path / "sales.csv").write_bytes((EXAMPLES / "sales.csv").read_bytes())
+    stores, sales = load(write(tmp_path, stores=code))
+    assert stores() == ["Harbour", "Hill", "Market"]
+    assert json.loads(results.body(sales("Hill", since=date(2024, 3, 3))))[0]["day"] == "2024-03-03"
 
 
 FAILING = """
