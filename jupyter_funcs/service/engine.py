@@ -164,7 +164,7 @@ class DuckDBEngine:
         return DuckDBCall(self)
 
     def close(self) -> None:
-        """Let go of the database; calls that still run end first."""
+        """Let go of the database; it ends with the last call that still runs."""
         with self._lock:
             if self._con is not None:
                 self._con.close()

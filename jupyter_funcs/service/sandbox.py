@@ -34,8 +34,6 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
-    # Else a name that is no table is looked for among the variables of Python.
-    "python_enable_replacements": False,
 }
 
 
@@ -62,7 +60,8 @@ def opened(  # noqa: PLR0913 - each has a default but what there is to load
     database
         A DuckDB file that `cards` may be a table of; only read.
     memory_limit
-        Such as ``4GB``; by default half of the machine's memory, or of its control group's.
+        Such as ``4GB``; by default half of the machine's memory, or of its control group's. DuckDB counts what tables,
+        sorts and groups take, not a single giant value.
     threads
         How many it computes on; by default one a core.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import ibis
 import pytest
@@ -12,6 +13,11 @@ import pytest
 from jupyter_funcs.service import companies, demo_files, queries
 from jupyter_funcs.service.dataset import Cards
 from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_funcs.service.engine import DuckDBCall
 
 
 def demo_cards() -> Cards:
@@ -23,18 +29,45 @@ def engine() -> DuckDBEngine:
     return DuckDBEngine(companies.reference(), demo_cards)
 
 
-def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine) -> None:
-    symbols = [profile.symbol for profile in companies.PROFILES]
+KINDS: dict[str, Callable[[DuckDBCall, queries.Selection], Any]] = {
+    "daily": lambda call, selection: queries.panel_daily(call, selection, [], 1),
+    # Each call brings a table of its own under one name.
+    "quarters": lambda call, selection: queries.panel_fq(call, selection, [], 1, to_date=True, reported=True),
+    "an expression": lambda call, selection: queries.panel_daily(call, selection, ["Region"], None).expression(
+        call.table
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine, kind: str) -> None:
+    symbols = [profile.symbol for profile in companies.PROFILES[:8]]
 
     def run(symbol: str) -> object:
         call = engine.call()
-        selection = queries.Selection(companies.PANELS[0].name, symbol, [])
-        return call.fetch(queries.panel_daily(call, selection, [], 1))
+        return call.fetch(KINDS[kind](call, queries.Selection(companies.PANELS[0].name, symbol, [])))
 
-    alone = {symbol: run(symbol) for symbol in symbols[:6]}
-    with ThreadPoolExecutor(16) as threads:
-        together = list(threads.map(run, symbols[:6] * 8))
-    assert together == [alone[symbol] for symbol in symbols[:6] * 8]
+    alone = {symbol: run(symbol) for symbol in symbols}
+    assert len({str(rows) for rows in alone.values()}) == len(symbols)
+    with ThreadPoolExecutor(64) as threads:
+        together = list(threads.map(run, symbols * 8))
+    assert together == [alone[symbol] for symbol in symbols * 8]
+
+
+def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
+    engine = DuckDBEngine(companies.reference(), demo_cards)
+    kinds = [*KINDS.values(), lambda call, _selection: queries.universe(call)] * 8
+    go = threading.Barrier(len(kinds))
+
+    def run(kind: Callable[[DuckDBCall, queries.Selection], Any]) -> object:
+        go.wait(10)
+        call = engine.call()
+        return call.fetch(kind(call, queries.Selection(companies.PANELS[0].name, companies.PROFILES[0].symbol, [])))
+
+    with ThreadPoolExecutor(len(kinds)) as threads:
+        found = list(threads.map(run, kinds))
+    assert found == found[:4] * 8
+    engine.close()
 
 
 def test_data_are_made_once_whoever_comes_first() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import ibis
+import pyarrow as pa
 import pytest
 
 from jupyter_funcs.service import companies, demo_files, functions, queries
@@ -134,8 +135,6 @@ READING = [
     "FROM 'https://example.com/x.parquet'",
     "SELECT * FROM query('SELECT * FROM read_text(''/etc/passwd'')')",
     "SELECT getenv('HOME')",
-    # A name that is no table is not looked for among the variables of Python.
-    "SELECT * FROM READING",
 ]
 CHANGING = [
     "COPY panels TO '{folder}/x.csv'",
@@ -211,6 +210,14 @@ def test_the_engines_cursor_itself_refuses_it(engine: DuckDBEngine, stored: Path
 def test_it_is_refused_before_the_data_are_there_too(before_the_data: DuckDBEngine, stored: Path, text: str) -> None:
     with pytest.raises(duckdb.Error), before_the_data.cursor() as cursor:
         cursor.execute(told(text, stored)).fetchall()
+
+
+def test_a_name_that_is_no_table_is_not_looked_for_in_python(engine: DuckDBEngine) -> None:
+    in_python = pa.table({"secret": [1]})
+    assert duckdb.sql("FROM in_python").fetchall() == [(1,)]
+    with pytest.raises(duckdb.CatalogException, match="in_python does not exist"), engine.cursor() as cursor:
+        cursor.execute("FROM in_python")
+    assert in_python
 
 
 def test_a_functions_own_select_runs(engine: DuckDBEngine) -> None:
@@ -299,18 +306,26 @@ def test_cancelling_twice_or_after_the_end_does_nothing(engine: DuckDBEngine) ->
 # FAULTS 116: memory
 
 GREEDY = {
-    "a list": "SELECT len(list(i)) AS n FROM range(200000000) t(i)",
-    "many groups": "SELECT sum(len(l)) AS n FROM (SELECT list(i) AS l FROM range(30000000) t(i) GROUP BY hash(i)) t",
+    "a list": "SELECT len(list(i)) AS n FROM range(50000000) t(i)",
+    "many groups": "SELECT sum(len(l)) AS n FROM (SELECT list(i) AS l FROM range(6000000) t(i) GROUP BY hash(i)) t",
     "a sort that does not fit on the disk": "SELECT max(h) AS n FROM"
-    " (SELECT hash(i) AS h, repeat(hash(i)::VARCHAR, 9) AS s FROM range(30000000) t(i) ORDER BY s LIMIT 29999999)",
+    " (SELECT hash(i) AS h, repeat(hash(i)::VARCHAR, 9) AS s FROM range(6000000) t(i) ORDER BY s LIMIT 5999999)",
 }
 
 
+@pytest.fixture(scope="module")
+def small(stored: Path) -> Iterator[DuckDBEngine]:
+    """An engine that may take little memory."""
+    engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB")
+    yield engine
+    engine.close()
+
+
 @pytest.mark.parametrize("kind", GREEDY)
-def test_a_query_over_the_memory_limit_says_so_and_the_engine_goes_on(engine: DuckDBEngine, kind: str) -> None:
-    with pytest.raises(MemoryLimitError, match=r"more memory than the 381\.4 MiB that .* Ask for less"):
-        engine.call().fetch(own_sql(GREEDY[kind]))
-    call = engine.call()
+def test_a_query_over_the_memory_limit_says_so_and_the_engine_goes_on(small: DuckDBEngine, kind: str) -> None:
+    with pytest.raises(MemoryLimitError, match=r"more memory than the 95\.3 MiB that .* Ask for less"):
+        small.call().fetch(own_sql(GREEDY[kind]))
+    call = small.call()
     assert len(call.fetch(queries.panel_daily(call, queries.Selection(P, NVRA, []), ["Region"], 1))) > 1000
 
 

@@ -1,0 +1,332 @@
+"""
+The service's queries, its listing and its wire against what a person would write instead.
+
+    python -m tests.benchmarks.service            # all parts, about five minutes
+    python -m tests.benchmarks.service daily fq   # some of them: daily, fq, cold, rows, listing, http
+
+Each part runs in a process of its own, both sides in turn, and prints medians, their ratio, the ratio that
+PERFORMANCE.md aims at, and the most memory that the process held. What is generated is deleted. No test runs this.
+"""
+# ruff: noqa: T201 - it prints a table
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import multiprocessing
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import duckdb
+import msgspec
+import pyarrow.parquet as pq
+
+from jupyter_funcs.service import companies, demo, demo_files, functions, queries, synthesis
+from jupyter_funcs.service.accounts import Asset
+from jupyter_funcs.service.dataset import Cards
+from jupyter_funcs.service.engine import DuckDBEngine
+from jupyter_funcs.service.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pyarrow as pa
+
+    Rows = list[dict[str, Any]]
+
+PANEL, SYMBOL = "Demo Card Panel", "BKQU US EQUITY"
+
+GROUPS = (122_880, demo_files._ROWS_A_GROUP)
+"""Rows a group of a Parquet file: DuckDB's default, and the demo's."""
+
+DAILY = """
+WITH days AS (
+    SELECT date, sum(spend_cents){kind} / 100 AS spend, sum(transactions){kind} AS transactions,
+        sum(cards){kind} AS cards
+    FROM cards WHERE panel = $panel AND symbol = $symbol GROUP BY date
+)
+SELECT
+    a.date AS "Date",
+    a.spend AS "Spend", a.spend / nullif(b.spend, 0) - 1 AS "Spend Growth",
+    a.transactions AS "Transaction Count", a.transactions / nullif(b.transactions, 0) - 1 AS "Transaction Count Growth",
+    a.transactions / nullif(a.cards, 0) AS "Transactions per Card",
+    (a.transactions / nullif(a.cards, 0)) / nullif(b.transactions / nullif(b.cards, 0), 0) - 1
+        AS "Transactions per Card Growth",
+    a.cards AS "Cardholder Count", a.cards / nullif(b.cards, 0) - 1 AS "Cardholder Count Growth",
+    a.spend / nullif(a.transactions, 0) AS "Spend per Transaction",
+    (a.spend / nullif(a.transactions, 0)) / nullif(b.spend / nullif(b.transactions, 0), 0) - 1
+        AS "Spend per Transaction Growth",
+    a.spend / nullif(a.cards, 0) AS "Spend per Card",
+    (a.spend / nullif(a.cards, 0)) / nullif(b.spend / nullif(b.cards, 0), 0) - 1 AS "Spend per Card Growth"
+FROM days a LEFT JOIN days b ON b.date = a.date - 364 ORDER BY a.date
+"""
+"""Get Panel Daily with growth, as a person would write it for DuckDB."""
+
+# Who writes this knows the quarters already: the service finds them from the first and the last day with data.
+QUARTERS = """
+WITH days AS (
+    SELECT date, sum(spend_cents)::BIGINT AS cents, sum(transactions)::BIGINT AS transactions,
+        sum(transactions) / nullif(sum(cards), 0) AS per_card
+    FROM cards WHERE panel = $panel AND symbol = $symbol GROUP BY date
+), sums AS (
+    SELECT PeriodLabel, PeriodToDate, PeriodStartDate, PeriodEndDate, IsCurrentQuarter, compared,
+        sum(cents)::BIGINT / 100 AS spend, sum(transactions)::BIGINT AS transactions, avg(per_card) AS per_card,
+        sum(transactions)::BIGINT / nullif(avg(per_card), 0) AS cardholders
+    FROM days JOIN periods ON date BETWEEN PeriodStartDate AND PeriodEndDate GROUP BY ALL
+)
+SELECT a.PeriodLabel, a.PeriodToDate, a.PeriodStartDate, a.PeriodEndDate, a.IsCurrentQuarter,
+    a.spend AS "Spend", a.spend / nullif(b.spend, 0) - 1 AS "Spend Growth",
+    a.transactions AS "Transaction Count", a.transactions / nullif(b.transactions, 0) - 1 AS "Transaction Count Growth",
+    a.per_card AS "Transactions per Card", a.per_card / nullif(b.per_card, 0) - 1 AS "Transactions per Card Growth",
+    a.cardholders AS "Cardholder Count", a.cardholders / nullif(b.cardholders, 0) - 1 AS "Cardholder Count Growth",
+    a.spend / nullif(a.transactions, 0) AS "Spend per Transaction",
+    (a.spend / nullif(a.transactions, 0)) / nullif(b.spend / nullif(b.transactions, 0), 0) - 1
+        AS "Spend per Transaction Growth",
+    a.spend / nullif(a.cardholders, 0) AS "Spend per Card",
+    (a.spend / nullif(a.cardholders, 0)) / nullif(b.spend / nullif(b.cardholders, 0), 0) - 1 AS "Spend per Card Growth"
+FROM sums a LEFT JOIN sums b ON a.compared = b.PeriodLabel AND a.PeriodToDate = b.PeriodToDate
+ORDER BY a.PeriodToDate, a.PeriodStartDate
+"""
+
+
+class Measured(NamedTuple):
+    """Two sides of a comparison, in milliseconds."""
+
+    what: str
+    ours: float
+    peer: str = ""
+    theirs: float | None = None
+    target: float | None = None
+
+
+def medians(times: int, *sides: Callable[[], object]) -> list[float]:
+    """Run all sides in turn and give the median of each, in milliseconds; the first round does not count."""
+    taken: list[list[float]] = [[] for _ in sides]
+    for _ in range(times + 1):
+        for side, each in zip(sides, taken, strict=True):
+            began = time.perf_counter()
+            side()
+            each.append((time.perf_counter() - began) * 1000)
+    return [statistics.median(each[1:]) for each in taken]
+
+
+def demo_engine() -> DuckDBEngine:
+    return DuckDBEngine(companies.reference(), demo.cards)
+
+
+def fetched(engine: DuckDBEngine, symbol: str = SYMBOL) -> Rows:
+    """Run Get Panel Daily with growth as the service does, from the arguments to the records."""
+    call = engine.call()
+    return call.fetch(queries.panel_daily(call, queries.Selection(PANEL, symbol, []), [], 1))
+
+
+def quarters(engine: DuckDBEngine) -> Any:
+    call = engine.call()
+    return queries.panel_fq(call, queries.Selection(PANEL, SYMBOL, []), [], 1, to_date=True, reported=True)
+
+
+class Raw:
+    """DuckDB with nothing around it: a connection kept open, a cursor a query, records as dictionaries."""
+
+    def __init__(self, path: Path) -> None:
+        self._con = duckdb.connect()
+        self._con.execute(f"CREATE VIEW cards AS FROM read_parquet('{path}')")
+
+    def __call__(self, sql: str, **tables: pa.Table) -> Rows:
+        with self._con.cursor() as cursor:
+            for name, table in tables.items():
+                cursor.register(name, table)
+            cursor.execute(sql, {"panel": PANEL, "symbol": SYMBOL})
+            names = [column[0] for column in cursor.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def daily() -> list[Measured]:
+    """Compare the daily query with growth, warm."""
+    engine, raw = demo_engine(), Raw(demo_files.folder() / demo_files.CARDS)
+    plain, typed = DAILY.format(kind=""), DAILY.format(kind="::BIGINT")
+    assert fetched(engine) == raw(plain) == raw(typed)
+    call = engine.call()
+    query = queries.panel_daily(call, queries.Selection(PANEL, SYMBOL, []), [], 1)
+    ours, arrow, theirs, best = medians(
+        60, lambda: fetched(engine), lambda: engine.call().arrow(query), lambda: raw(plain), lambda: raw(typed)
+    )
+    what = "daily, one symbol, growth"
+    return [
+        Measured(what, ours, "raw DuckDB SQL", theirs, 1.3),
+        Measured(what, ours, "the same, sums cast to BIGINT", best, 1.3),
+        Measured(f"{what}, as Arrow", arrow, "raw, to records", best),
+    ]
+
+
+def fq() -> list[Measured]:
+    """Compare the query by fiscal quarter with growth and rows to date, warm."""
+    engine, raw = demo_engine(), Raw(demo_files.folder() / demo_files.CARDS)
+    query = quarters(engine)
+    periods = query.tables["periods"]
+    ours, theirs = engine.call().fetch(query), raw(QUARTERS, periods=periods)
+    assert [list(row) for row in ours] == [list(row) for row in theirs]
+    assert [row["Spend"] for row in ours] == [row["Spend"] for row in theirs]
+    whole, part, peer = medians(
+        40,
+        lambda: engine.call().fetch(quarters(engine)),
+        lambda: engine.call().fetch(query),
+        lambda: raw(QUARTERS, periods=periods),
+    )
+    return [
+        Measured("quarters, to date, growth", whole, "raw DuckDB SQL, given the quarters", peer),
+        Measured("the same without finding the quarters", part, "raw DuckDB SQL, given the quarters", peer),
+    ]
+
+
+def cold() -> list[Measured]:
+    """Compare a process that starts, asks once and ends."""
+    path = demo_files.folder() / demo_files.CARDS
+    ours = """
+from jupyter_funcs.service import companies, demo, queries
+call = demo.DuckDBEngine(companies.reference(), demo.cards).call()
+selection = queries.Selection("Demo Card Panel", "BKQU US EQUITY", [])
+assert len(call.fetch(queries.panel_daily(call, selection, [], 1))) == 1826
+"""
+    theirs = f"""
+import duckdb
+con = duckdb.connect()
+con.execute("CREATE VIEW cards AS FROM read_parquet('{path}')")
+con.execute({DAILY.format(kind="")!r}, {{"panel": "Demo Card Panel", "symbol": "BKQU US EQUITY"}})
+assert len(con.fetchall()) == 1826
+"""
+    listing = "from jupyter_funcs.service import embedded; embedded()"
+
+    def run(code: str) -> Callable[[], object]:
+        return lambda: subprocess.run([sys.executable, "-c", code], check=True)
+
+    first, peer, shown = medians(7, run(ours), run(theirs), run(listing))
+    return [
+        Measured("a process: start, ask, end", first, "raw DuckDB SQL", peer),
+        Measured("a process: start, list, end", shown),
+    ]
+
+
+def rows() -> list[Measured]:
+    """Compare fifty million rows with five million of the same shape, in groups of two sizes."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
+        counts = {copies: generate(Path(folder), copies) for copies in (1, 10)}
+        for size in GROUPS:
+            engines = [engine_over(Path(folder) / f"{copies}-{size}.parquet") for copies in counts]
+            small, large = engines
+            symbol = f"{SYMBOL} 0"
+            assert fetched(small, symbol) == fetched(large, symbol) != []
+            fewer, more = (f"{count / 1e6:.1f} million rows" for count in counts.values())
+            ours, theirs = medians(80, lambda: fetched(large, symbol), lambda: fetched(small, symbol))  # noqa: B023 - called at once
+            found.append(Measured(f"daily, of {more}, {size:,} a group", ours, fewer, theirs, 1.5))
+            for engine in engines:
+                engine.close()
+    return found
+
+
+def engine_over(path: Path) -> DuckDBEngine:
+    return DuckDBEngine(companies.reference(), lambda: Cards.parquet(path))
+
+
+def generate(folder: Path, copies: int) -> int:
+    """Write the card spend of 19 companies as many times over, sorted as the demo's; give the number of rows."""
+    profiles = [profile for profile in companies.PROFILES if profile.symbol == SYMBOL]
+    profiles += [profile for profile in companies.PROFILES if profile.symbol != SYMBOL][:18]
+    symbols = sorted((f"{profile.symbol} {copy}", copy, profile) for profile in profiles for copy in range(copies))
+    count = 0
+    with contextlib.ExitStack() as stack:
+        writers = {
+            size: stack.enter_context(
+                pq.ParquetWriter(folder / f"{copies}-{size}.parquet", demo_files._CARDS, compression="snappy")
+            )
+            for size in GROUPS
+        }
+        for panel, name in enumerate(companies.PANELS):
+            spend = {profile.symbol: synthesis.card_spend(panel, profile) for profile in profiles}
+            for symbol, copy, profile in symbols:
+                own = dict(spend[profile.symbol])
+                own["spend_cents"] = own["spend_cents"] + copy
+                table = demo_files._cards_table(name.name, dataclasses.replace(profile, symbol=symbol), own)
+                for size, writer in writers.items():
+                    writer.write_table(table, row_group_size=size)
+                count += len(table)
+    return count
+
+
+def listing() -> list[Measured]:
+    """Measure the listing of ten thousand functions: made and encoded, and once more."""
+    reference = companies.reference()
+    built_in = functions.published(reference, asset="a")
+    published = [
+        dataclasses.replace(each, name=f"{each.name} {number}") for number in range(1429) for each in built_in
+    ][:10_000]
+    registry = Registry(published, author="t")
+    assets = [Asset(1, "a", "t", is_shared=True)]
+
+    def encoded() -> bytes:
+        return msgspec.json.encode(registry.listing(assets, reference))
+
+    from tests.service.conftest import LIST, serving
+
+    wire = serving(registry, demo_engine())
+
+    def asked() -> int:
+        return len(wire.post(LIST, json={}).content)
+
+    size = asked()
+    first, again = medians(10, encoded, asked)
+    return [
+        Measured(f"listing of {len(published)} functions, made ({size / 1e6:.1f} MB)", first),
+        Measured("the same, asked for again", again),
+    ]
+
+
+PARTS: dict[str, Callable[[], list[Measured]]] = {
+    "daily": daily,
+    "fq": fq,
+    "cold": cold,
+    "rows": rows,
+    "listing": listing,
+}
+
+
+def measured(part: str) -> tuple[list[Measured], float]:
+    """Run a part, and give what it found and the most memory that its process held, in MB."""
+    found = PARTS[part]()
+    whose = resource.RUSAGE_CHILDREN if part == "cold" else resource.RUSAGE_SELF
+    return found, resource.getrusage(whose).ru_maxrss / 1024
+
+
+def main(asked: list[str]) -> int:
+    """Run some parts, or all, and print the table; gives the status of the process."""
+    print(f"{'':52}{'median':>10}{'peer':>10}{'ratio':>7}{'target':>8}{'peak':>9}")
+    context = multiprocessing.get_context("spawn")
+    for part in asked or PARTS:
+        if part not in PARTS:
+            continue
+        with ProcessPoolExecutor(1, mp_context=context) as process:
+            found, peak = process.submit(measured, part).result()
+        for each in found:
+            line = f"{each.what:52}{each.ours:7.1f} ms"
+            if each.theirs is not None:
+                target = f"{each.target:.1f}" if each.target else ""
+                line += f"{each.theirs:7.1f} ms{each.ours / each.theirs:7.2f}{target:>8}"
+            print(f"{line:87}{peak:6.0f} MB  {each.peer and 'against ' + each.peer}", flush=True)
+    if asked and "http" not in asked:
+        return 0
+    print()
+    lost: int = importlib.import_module("tests.benchmarks.http").main(5)
+    return int(lost > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
