@@ -37,7 +37,7 @@ _SECRET = re.compile(r"pass|pwd|token|secret|key|cred|auth", re.IGNORECASE)
 _LONGEST_REASON = 200
 
 # The client's own are made to wait ten minutes for a server, in which nobody is told anything.
-_SPARK_RETRIES = 4
+_SPARK_RETRIES = 3
 _SPARK_SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # An overflow or a bad cast fails, as it does on DuckDB, and is not null.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import ibis
@@ -42,7 +43,7 @@ def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
     node = node.replace({table: ibis.memtable(data[named[table]]).op() for table in used})
     small = [table for table in node.find(ops.InMemoryTable) if len(_arrow(table)) <= _MOST_LITERAL_ROWS]
     node = node.replace({table: _literal_rows(table).op() for table in small})
-    return node.replace(_true_division).to_expr()
+    return node.replace(as_written).to_expr()
 
 
 def _arrow(table: ops.InMemoryTable) -> pa.Table:
@@ -54,7 +55,7 @@ def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
 
     def row(values: Mapping[str, Any]) -> ir.Table:
         cells = {
-            name: ibis.null(kind) if values[name] is None else ibis.literal(values[name], type=kind)
+            name: ibis.null(kind) if values[name] is None else _double(ibis.literal(values[name], type=kind).op())
             for name, kind in table.schema.items()
         }
         return ops.DummyTable(cells).to_expr()
@@ -63,9 +64,24 @@ def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
     return ibis.union(*map(row, rows)) if rows else row(dict.fromkeys(table.schema)).filter(ibis.literal(value=False))
 
 
-def _true_division(node: ops.Node, changed: Mapping[str, Any] | None) -> ops.Node:
-    """Divide whole numbers as fractions: ibis leaves it to SQL that engines read differently, 3 / 2 as 1.5 or as 1."""
+def as_written(node: ops.Node, changed: Mapping[str, Any] | None) -> ops.Node:
+    """
+    Compute in doubles what ibis says is one; for `Node.replace`.
+
+    It leaves it to SQL that engines read differently: 3 / 2 is 1.5 or 1, 0.1 a double or a decimal.
+    """
     node = node.__recreate__(changed) if changed else node
-    if isinstance(node, ops.Divide) and node.left.dtype.is_integer():
-        return ops.Divide(ops.Cast(node.left, to="float64"), node.right)
+    if isinstance(node, ops.NumericBinary):
+        left, right = _double(node.left), _double(node.right)
+        if isinstance(node, ops.Divide) and left.dtype.is_integer():
+            left = ops.Cast(left, to="float64")
+        return node if (left, right) == node.args else type(node)(left, right)
+    if isinstance(node, ops.Mean | ops.StandardDev | ops.Variance) and node.arg.dtype.is_integer():
+        return node.copy(arg=ops.Cast(node.arg, to="float64"))
     return node
+
+
+def _double(value: ops.Value) -> ops.Value:
+    if isinstance(value, ops.Literal) and value.dtype.is_floating() and math.isfinite(value.value):
+        return ops.Cast(ops.Literal(repr(float(value.value)), dtype="string"), to=value.dtype)
+    return value
