@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 import textwrap
@@ -22,10 +23,11 @@ from jupyter_funcs.service.engine import connect_engine
 from jupyter_funcs.service.registry import Registry
 
 from .conftest import serving
+from .test_engines import postgres, sail
 from .test_functions import MEASURES, WITH_GROWTH, assert_same, by_day, by_window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from jupyter_funcs.service.dataset import Cards
     from jupyter_funcs.service.reference import Reference
@@ -156,12 +158,13 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
     """Write the team's tables in one of the ways that there are, and give the configuration."""
     own = tables(stored)
     cards = own["cards"]
-    if kind == "parquet":
+    if "parquet" in kind:
         # Decimals, dates with a time of day, dictionaries, in two files.
         usd = [Decimal(cents) / 100 for cents in cards.usd.tolist()]
         table = pa.Table.from_pandas(cards.assign(day=pd.to_datetime(cards.day) + pd.Timedelta(hours=13)))
         table = table.set_column(table.column_names.index("usd"), "usd", pa.array(usd, pa.decimal128(12, 2)))
-        table = table.set_column(table.column_names.index("chan"), "chan", table["chan"].dictionary_encode())
+        if kind == "parquet":  # which Sail cannot read
+            table = table.set_column(table.column_names.index("chan"), "chan", table["chan"].dictionary_encode())
         (folder / "cards").mkdir()
         pq.write_table(table[: len(table) // 2], folder / "cards" / "a.parquet", row_group_size=4000)
         pq.write_table(table[len(table) // 2 :], folder / "cards" / "b.parquet", row_group_size=4000)
@@ -221,10 +224,32 @@ def served(folder: Path, configuration: str) -> Wire:
     return serving(Registry(functions.published(reference, asset="a"), author="t"), engine)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module", params=["parquet", "duckdb"])
-def team(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stored: pd.DataFrame) -> Wire:
-    folder = tmp_path_factory.mktemp(request.param)
-    return served(folder, written(request.param, folder, stored))
+def written_to_postgres(url: str, folder: Path, stored: pd.DataFrame) -> str:
+    """Give the configuration for card spend in PostgreSQL, with all else in files."""
+    text = written("parquet", folder, stored).replace('parquet = "cards/*.parquet"', 'table = "spend.cards"')
+    text = text.replace('spend_unit = "units"', 'spend_unit = "cents"')
+    for use, column in COLUMNS.items():
+        text = text.replace(f'= "{column}"', f'= "{"generation" if use == "channel" else use}"')
+    return f'engine = "{url}"\n{text}'
+
+
+@pytest.fixture(scope="module", params=["parquet", "duckdb", "parquet on Spark Connect", "PostgreSQL"])
+def team(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stored: pd.DataFrame
+) -> Iterator[Wire]:
+    folder = tmp_path_factory.mktemp("team")
+    with contextlib.ExitStack() as stack:
+        if request.param == "PostgreSQL":
+            path = folder / "stored.parquet"
+            tables(stored)["cards"][list(COLUMNS.values())].to_parquet(path)
+            wire = served(folder, written_to_postgres(stack.enter_context(postgres(path)), folder, stored))
+        elif request.param == "parquet on Spark Connect":
+            url = stack.enter_context(sail())
+            wire = served(folder, f'engine = "{url}"\n{written(request.param, folder, stored)}')
+        else:
+            wire = served(folder, written(request.param, folder, stored))
+        stack.callback(wire.engine.close)
+        yield wire
 
 
 def chosen(stored: pd.DataFrame, panel: str, symbol: str) -> pd.DataFrame:
@@ -371,6 +396,14 @@ def test_the_readme_has_the_example_that_works() -> None:
     blocks = [block.partition("```")[0] for block in readme.split("```toml\n")[1:]]
     for block in blocks:
         assert "[data]" not in block or block.strip() == LEAST.strip()
+
+
+def test_a_calendar_spans_all_that_a_company_has(tmp_path: Path) -> None:
+    early = few().assign(brand_name="Zeta", day=lambda rows: [day - timedelta(days=365) for day in rows.day])
+    put(tmp_path, pd.concat([few(), early[early.ticker == "A US EQUITY"]]))
+    _, reference, _ = loaded(tmp_path, LEAST)
+    spans = [(own[0].period_name, own[-1].period_name) for own in reference.calendars.values()]
+    assert spans == [("FQ1 2023", "FQ1 2025"), ("FQ1 2024", "FQ1 2025")]
 
 
 def test_without_a_brand_a_company_is_its_own(tmp_path: Path) -> None:

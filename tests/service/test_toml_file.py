@@ -7,7 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_funcs.service.errors import SetupError
@@ -140,6 +140,7 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[tuple[Any, ...], int]]:
     return "\n".join(lines), keys
 
 
+@settings(deadline=None)
 @given(documents())
 def test_lines_of_any_document_are_those_on_which_its_keys_were_written(found: tuple[str, dict[Any, int]]) -> None:
     text, keys = found
