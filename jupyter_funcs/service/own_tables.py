@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,8 @@ class Row:
     def text(self, use: str) -> str:
         """Give a text, trimmed; empty where there is none."""
         value = self.values.get(use)
+        if isinstance(value, float):  # where pandas had whole numbers, or text, and gaps
+            value = None if math.isnan(value) else int(value) if value.is_integer() else value
         return "" if value is None else str(value).strip()
 
     def required(self, use: str) -> str:

@@ -114,6 +114,15 @@ def test_a_file_that_lacks_what_the_others_have_is_named(tmp_path: Path) -> None
     )
 
 
+def test_files_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    put(tmp_path, few())
+    few().assign(spend_usd="much").to_parquet(tmp_path / "cards" / "2025.parquet", index=False)
+    said = refused(tmp_path, LEAST)
+    assert said.startswith("service.toml, line 4: *.parquet cannot be read: ")
+    assert "2025.parquet" in said
+    assert "spend_usd" in said
+
+
 def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
     put(tmp_path, few())
     (tmp_path / "cards" / "2025.parquet").write_text("day,ticker\n")
@@ -251,3 +260,14 @@ def test_kpis_that_cannot_be_read_are_refused(tmp_path: Path, csv: str, said: st
     (tmp_path / "kpis.csv").write_text(csv)
     text = refused(tmp_path, edited("[data.calendar]", '[data.kpis]\ncsv = "kpis.csv"\n[data.calendar]'))
     assert text == f"service.toml, line 17: {said}"
+
+
+def test_gaps_that_pandas_leaves_are_nothing(tmp_path: Path) -> None:
+    put(tmp_path, few())
+    rows = [("A US EQUITY", "Sales", 7.0, float("nan"), None), ("B US EQUITY", "Units", float("nan"), 1.5, False)]
+    table = pa.table(dict(zip(("symbol", "name", "id", "unit", "is_primary"), zip(*rows, strict=True), strict=True)))
+    pq.write_table(table, tmp_path / "kpis.parquet")
+    _, reference, _ = loaded(
+        tmp_path, edited("[data.calendar]", '[data.kpis]\nparquet = "kpis.parquet"\n[data.calendar]')
+    )
+    assert [(kpi.id, kpi.unit, kpi.is_primary) for kpi in reference.kpis] == [(7, "", True), (2, "1.5", False)]
