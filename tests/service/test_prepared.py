@@ -133,6 +133,21 @@ def test_arrow_and_records_are_the_same_rows_of_the_declared_types(call: DuckDBC
     assert table.schema == query.expression(call.table).schema().to_pyarrow()
 
 
+def test_sums_leave_the_engine_in_the_declared_type(engine: DuckDBEngine, call: DuckDBCall) -> None:
+    # DuckDB's own are of 128 bits, which take twice as long to read.
+    statement = Statements().of(QUERIES["daily growth"](call), call.table)
+    with engine.cursor() as cursor:
+        cursor.execute(statement.sql, statement.values)
+        kinds = {str(column[1]) for column in cursor.description}
+    assert kinds == {"DATE", "VARCHAR", "DOUBLE", "BIGINT"}
+
+
+def test_a_functions_own_sql_gives_the_types_that_it_declares(call: DuckDBCall) -> None:
+    own = ibis.duckdb.connect().sql("SELECT sum(i) AS n FROM range(5) t(i)", schema=ibis.schema({"n": "int64"}))
+    assert call.arrow(own) == pa.table({"n": [10]})
+    assert call.fetch(own) == [{"n": 10}]
+
+
 class Counting:
     """A builder that counts how often it is asked to build."""
 
