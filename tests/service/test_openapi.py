@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from jupyter_funcs.service.limits import Limits
+from jupyter_funcs.service.registry import function
+
 from .conftest import GET_ALL, LIST, LOGIN, RUN, Wire, served
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import httpx
 
 
@@ -49,9 +55,9 @@ def test_its_schemas_are_schemas_and_whatever_they_refer_to_is_there(document: d
 
 def test_a_listing_has_the_fields_that_it_says_and_no_other(demo_wire: Wire, document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
-    for function in demo_wire.post(LIST).json():
-        assert function.keys() == schemas["Function"]["properties"].keys()
-        for param in function["params"]:
+    for each in demo_wire.post(LIST).json():
+        assert each.keys() == schemas["Function"]["properties"].keys()
+        for param in each["params"]:
             assert param.keys() == schemas["Param"]["properties"].keys()
 
 
@@ -72,13 +78,44 @@ def test_a_listing_has_the_fields_that_it_says_and_no_other(demo_wire: Wire, doc
 def test_each_refusal_is_the_one_that_it_says(
     demo_wire: Wire, document: dict[str, Any], method: str, path: str, options: dict[str, Any], status: int
 ) -> None:
-    reply: httpx.Response = demo_wire.request(method, path, **options)
+    reply = demo_wire.request(method, path, **options)
     assert reply.status_code == status
-    said = next(iter(document["paths"][path].values()))["responses"][str(status)]
+    assert_documented(document, path, reply)
+
+
+def test_so_are_those_of_a_service_that_is_busy(publish: Callable[..., Wire], document: dict[str, Any]) -> None:
+    def python() -> list[Any]:
+        """Wait."""
+        time.sleep(0.5)
+        return []
+
+    slow = function(asset="a", name="Slow")(python)
+    run = {"json": {"FunctionName": "Slow"}}
+    login = {"json": {"email": "t", "password": "?"}, "token": None}
+    for limits, path, options, statuses in (
+        (Limits(run_seconds=0.1), RUN, run, [504]),
+        (Limits(concurrent_runs=0), RUN, run, [503]),
+        (Limits(runs_a_user=0), RUN, run, [429]),
+        (Limits(wrong_logins_a_name=1), LOGIN, login, [401, 429]),
+    ):
+        wire = publish(slow, limits=limits)
+        for status in statuses:
+            reply = wire.post(path, **options)
+            assert reply.status_code == status
+            assert_documented(document, path, reply)
+
+
+def assert_documented(document: dict[str, Any], path: str, reply: httpx.Response) -> None:
+    """Hold a reply to what the document says of its address and status."""
+    said = next(iter(document["paths"][path].values()))["responses"][str(reply.status_code)]
     if "$ref" in said:
         said = document["components"]["responses"][said["$ref"].split("/")[-1]]
-    assert reply.headers["content-type"].partition(";")[0] in said["content"]
     assert all(name in reply.headers for name in said["headers"])
+    schema = said["content"][reply.headers["content-type"].partition(";")[0]]["schema"]
+    is_json = reply.headers["content-type"] == "application/json"
+    Draft202012Validator({**schema, "components": document["components"]}).validate(
+        reply.json() if is_json else reply.text
+    )
 
 
 @pytest.mark.parametrize("path", [LIST, GET_ALL, RUN, LOGIN, "/healthz"])
