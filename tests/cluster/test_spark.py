@@ -1,0 +1,98 @@
+"""
+A real Spark gives DuckDB's answers, byte for byte: a standalone cluster of two workers, reached through Spark Connect.
+
+`tests/cluster/run` makes an environment, starts the cluster, runs this against it, shows what each worker did, and ends
+it all. It reads the demo's data as they are: one Parquet file, which both workers scan.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import ibis
+import pyarrow as pa
+import pytest
+
+from jupyter_funcs.service import companies, demo_files
+from jupyter_funcs.service.dataset import Cards
+from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine
+from jupyter_funcs.service.remote import RemoteEngine
+from tests.service.test_engines import CASES, ODD, serve
+
+from .workers import workers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.cluster
+
+
+def cards() -> Cards:
+    return Cards.parquet(demo_files.folder() / demo_files.CARDS)
+
+
+@pytest.fixture(scope="module")
+def duckdb() -> DuckDBEngine:
+    return DuckDBEngine(companies.reference(), cards)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[RemoteEngine]:
+    if "FUNCS_CLUSTER_URL" not in os.environ:
+        pytest.skip("there is no cluster: tests/cluster/run starts one")
+    engine = RemoteEngine(os.environ["FUNCS_CLUSTER_URL"], companies.reference(), cards)
+    engine.open()
+    yield engine
+    engine.close()
+
+
+@pytest.mark.parametrize(("name", "args"), [(name, args) for name, args in CASES if ODD not in args.get("Brand", "")])
+def test_a_function_answers_the_same_as_on_duckdb(
+    spark: RemoteEngine, duckdb: DuckDBEngine, name: str, args: dict[str, Any]
+) -> None:
+    expected = serve(duckdb, companies.reference()).call(name, args)
+    assert expected.json()["error"] is None
+    assert serve(spark, companies.reference()).call(name, args).content == expected.content
+
+
+def test_both_workers_did_it(spark: RemoteEngine) -> None:
+    call = spark.call()
+    cards = call.table("cards")
+    before = {each.name: each for each in workers()}
+    assert len(before) == 2
+    call.fetch(cards.group_by("symbol", "date").agg(cents=cards.spend_cents.sum()).agg(cents=ibis._.cents.max()))
+    for after in workers():
+        assert after.completed > before[after.name].completed
+        assert after.read_bytes > before[after.name].read_bytes
+
+
+def test_text_that_is_code_to_spark_is_a_value(spark: RemoteEngine) -> None:
+    call = spark.call()
+    cards = call.table("cards")
+    text = ibis.literal(ODD)
+    found = cards.filter(cards.merchant != text).limit(1).select(text=text)
+    assert call.arrow(found).equals(pa.table({"text": [ODD]}))
+
+
+def test_a_cancelled_query_ends_and_leaves_the_cluster_idle(spark: RemoteEngine) -> None:
+    call = spark.call()
+    cards = call.table("cards")
+    pairs = cards.cross_join(cards.view().select(other="cards").limit(100_000))
+    query = pairs.agg(n=(pairs.spend_cents % (pairs.other + 7)).sum())
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(call.fetch, query)
+        until(lambda: sum(each.running for each in workers()) > 0)
+        assert not running.done()
+        call.cancel()
+        assert isinstance(running.exception(30), CallCancelledError)
+    until(lambda: sum(each.running for each in workers()) == 0)
+
+
+def until(is_so: Any) -> None:
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.1)

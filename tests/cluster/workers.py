@@ -1,0 +1,49 @@
+"""What the workers of a standalone cluster have done so far, from the web interfaces of its master and its driver."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker with the executor that runs on it."""
+
+    name: str
+    executor: str
+    running: int
+    completed: int
+    read_bytes: int
+
+
+def workers() -> list[Worker]:
+    """Give the living workers; each has one executor, for the driver is the cluster's one application."""
+    driver = os.environ["FUNCS_CLUSTER_DRIVER"]
+    [application] = _json(f"{driver}/api/v1/applications")
+    found = _json(f"{driver}/api/v1/applications/{application['id']}/allexecutors")
+    executors = {each["id"]: each for each in found}
+    known = _json(os.environ["FUNCS_CLUSTER_MASTER"] + "/json/")["workers"]
+    living = [each for each in known if each["state"] == "ALIVE"]
+    return [_worker(each["id"], _json(each["webuiaddress"] + "/json/")["executors"], executors) for each in living]
+
+
+def _worker(name: str, running: list[dict[str, Any]], executors: dict[str, dict[str, Any]]) -> Worker:
+    [number] = [str(each["id"]) for each in running]
+    did = executors[number]
+    return Worker(name, number, did["activeTasks"], did["completedTasks"], did["totalInputBytes"])
+
+
+def _json(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=10) as reply:
+        return json.load(reply)
+
+
+if __name__ == "__main__":
+    for each in workers():
+        did = f"{each.completed} tasks, {each.read_bytes / 2**20:.0f} MiB of card spend read"
+        sys.stdout.write(f"{each.name}, executor {each.executor}: {did}\n")
