@@ -24,6 +24,8 @@ GRACE_SECONDS = 10
 # After which uvicorn drops what is left, such as a request whose body does not come.
 LAST_SECONDS = 2
 KEEP_ALIVE_SECONDS = 5
+# Longer than proxies keep their own: else one sends a request down a connection that is just being closed.
+PROXY_KEEP_ALIVE_SECONDS = 75
 
 
 class Process(uvicorn.Server):

@@ -76,7 +76,11 @@ class Connection(H11Protocol):
     def _watch(self) -> None:
         """Run the clock from when the other side owes something until it has sent it, however slowly it comes."""
         answered = self.cycle is not None and self.cycle.response_complete
-        owes = self.conn.their_state is h11.IDLE or (answered and self.conn.their_state is h11.SEND_BODY)
+        # Between two requests nothing is owed: for how long, keep-alive says.
+        between = answered and not self.conn.trailing_data[0]
+        owes = (self.conn.their_state is h11.IDLE and not between) or (
+            self.conn.their_state is h11.SEND_BODY and answered
+        )
         if owes and self._deadline is None:
             self._deadline = self.loop.call_later(self.head_seconds, self._end)
         elif not owes and self._deadline is not None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_EVERY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 - to know them, not to listen there
+
 
 def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     """Add ``serve`` to the commands of a parser; what is parsed has a `command`, called with it."""
@@ -61,6 +63,7 @@ def _serve(given: argparse.Namespace) -> None:
 
         logs.configure(server.log)
         service = hosted.build(chosen, given.config)
+        _warn_of_names(server)
         try:
             _run(service, server, sockets, given.config)
         finally:
@@ -91,6 +94,15 @@ def _refuse_open_door(server: Server) -> None:
         )
 
 
+def _warn_of_names(server: Server) -> None:
+    """Tell the operator when callers elsewhere would be refused, whatever they call the service."""
+    if not server.allowed_hosts and (server.behind_proxy or server.host in _EVERY_ADDRESS):
+        log.warning(
+            "Only callers on this machine are answered: no other name of the service is known. "
+            "Name it with --allowed-host NAME, or allowed_hosts in the configuration."
+        )
+
+
 def _run(service: Hosted, server: Server, sockets: list[socket.socket], config: Path | None) -> None:
     import uvicorn  # noqa: PLC0415 - as above
 
@@ -109,7 +121,7 @@ def _run(service: Hosted, server: Server, sockets: list[socket.socket], config: 
         proxy_headers=False,
         ssl_certfile=server.tls_certificate,
         ssl_keyfile=server.tls_key,
-        timeout_keep_alive=process.KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=process.PROXY_KEEP_ALIVE_SECONDS if server.behind_proxy else process.KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=process.GRACE_SECONDS + process.LAST_SECONDS,
     )
     address = _address(server, sockets[0].getsockname()[1])
@@ -126,7 +138,7 @@ def _address(server: Server, port: int) -> str:
     """Give the address by which a person on this machine reaches the service."""
     scheme = "http" if server.tls_certificate is None else "https"
     name = server.allowed_hosts[0] if server.allowed_hosts and scheme == "https" else server.host
-    if name in {"0.0.0.0", "::", "*"}:  # noqa: S104 - not to listen there, but to name what one can connect to
+    if name in _EVERY_ADDRESS or name == "*":
         name = "localhost"
     return f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}"
 

@@ -294,6 +294,12 @@ def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(serve: Callab
     assert httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "10.0.0.1"}).status_code == 403
 
 
+def test_without_a_name_for_callers_elsewhere_the_operator_is_told(serve: Callable[..., Served]) -> None:
+    assert "--allowed-host" in serve("--behind-proxy").said
+    assert "--allowed-host" not in serve("--behind-proxy", "--allowed-host", "funcs.example").said
+    assert "--allowed-host" not in serve().said
+
+
 @pytest.mark.parametrize("header", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
 def test_a_page_elsewhere_is_403(
     serve: Callable[..., Served], funcs: Callable[..., str], header: dict[str, str]
@@ -360,6 +366,16 @@ def test_who_sends_a_byte_now_and_then_is_cut(publish: Callable[..., Wire], begi
                     break
         assert 0.3 < time.monotonic() - began < 3
         assert httpx.get(f"{address}/healthz").status_code == 200
+
+
+def test_between_two_requests_a_connection_may_rest(publish: Callable[..., Wire]) -> None:
+    with served(publish().app, http=Impatient, timeout_keep_alive=3) as address, talk(address) as connection:
+        for _ in range(3):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(4000).startswith(b"HTTP/1.1 200 ")
+            time.sleep(Impatient.head_seconds * 1.6)
+        connection.sendall(b"G")
+        assert is_closed_within(connection, 2)
 
 
 def test_connections_are_bounded_and_those_too_many_told_to_come_back(publish: Callable[..., Wire]) -> None:
