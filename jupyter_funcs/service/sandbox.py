@@ -73,8 +73,8 @@ def opened(  # noqa: PLR0913 - each has a default but what there is to load
     con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(spill)})
     try:
         _limit(con, memory_limit, threads)
-        # Else the groups of a file's rows are read again by each query.
-        con.execute("SET parquet_metadata_cache = true")
+        # Else what a file says of its groups of rows is read again by each query; for all cursors, and not this one.
+        con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, table in tables.items():
             con.register("loaded", table)
             con.execute(f"CREATE TABLE {_name(name)} AS FROM loaded")

@@ -160,3 +160,9 @@ def test_a_cursor_sees_only_its_own_registered_tables(engine: DuckDBEngine) -> N
     names = cursor.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
     cursor.close()
     assert {name for (name,) in names} == {"card_files", "cards"}
+
+
+def test_every_cursor_keeps_what_parquet_files_say_of_themselves(engine: DuckDBEngine) -> None:
+    # It is a session's own setting unless it is set for all: each query then reads every group's statistics again.
+    with engine.cursor() as cursor:
+        assert cursor.execute("SELECT current_setting('parquet_metadata_cache')").fetchall() == [(True,)]
