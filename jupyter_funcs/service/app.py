@@ -195,6 +195,7 @@ class _Service:
         except CallCancelledError:
             return gone()
         except MemoryLimitError:
+            log.warning("%s needed more memory than the engine may take.", function.name)
             return failure(500, f"{function.name} needed more memory than the service may take. Ask for less.")
         except BaseException as error:  # noqa: BLE001 - a function of the team's may raise anything, also SystemExit
             trace = redacted_trace(error, [*asked.args.values(), *values.values()])

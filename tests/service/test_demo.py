@@ -12,7 +12,7 @@ import pytest
 import jupyter_funcs.service
 from jupyter_funcs.service import demo
 
-HEAVY = ("ibis", "duckdb", "pandas", "pyarrow", "numpy", "sqlglot")
+HEAVY = ("ibis", "duckdb", "pandas", "pyarrow", "numpy", "sqlglot", "structlog", "limits", "uvicorn", "papermill")
 
 
 def python(code: str) -> str:

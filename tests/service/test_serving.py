@@ -548,6 +548,26 @@ def test_a_second_signal_does_not_wait_and_the_caller_is_told(
     assert "woken" in service.said or "do not heed cancelling end with the process" in service.said
 
 
+def test_the_bounds_are_those_of_the_configuration(
+    serve: Callable[..., Served], config: str, ann: dict[str, str]
+) -> None:
+    server = 'run_seconds = 1.5\nconcurrent_runs = 2\nruns_a_user = 1\nallowed_hosts = ["funcs.example"]\n'
+    server += 'allowed_origins = ["https://app.example"]\nlog = "text"\n'
+    Path(config).write_text(Path(config).read_text().replace('log = "json"\n', server))
+    service = serve("--config", config)
+    reply = run_in_background(service.address, ann, "Sleep", seconds="4")
+    service.says("sleeping")
+    nap = {"FunctionName": "Nap"}
+    assert httpx.post(service.address + RUN, headers=ann, json=nap).status_code == 429
+    assert reply.result(5).status_code == 504
+    assert "1.5 seconds" in reply.result().json()["error"]
+    service.says(r"A stopped run goes on.*function=Sleep")
+    headers = ann | {"Host": "funcs.example", "Origin": "https://app.example"}
+    listing = httpx.get(service.address + GET_ALL, headers=headers)
+    assert listing.headers["access-control-allow-origin"] == "https://app.example"
+    service.says("A stopped run has ended")
+
+
 @pytest.mark.slow
 def test_runs_have_ten_seconds_to_end(serve: Callable[..., Served], config: str, ann: dict[str, str]) -> None:
     service = serve("--config", config)
