@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import re
 import urllib.parse
+import warnings
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ _PLAIN = re.compile(
 )
 _OPTION = re.compile(r"[?;&]([^=?;&#]+)=([^?;&#]*)")
 _SECRET = re.compile(r"pass|pwd|token|secret|key|cred|auth", re.IGNORECASE)
+# In an error of gRPC, which begins with the name of its class.
+_DETAILS = re.compile(r'\bdetails = "([^"\n]+)"')
 _LONGEST_REASON = 200
 
 # The client's own are made to wait ten minutes for a server, in which nobody is told anything.
@@ -45,6 +48,8 @@ _SPARK_SETTINGS = {
     # A text such as '${env:HOME}' is an argument like any other.
     "spark.sql.variable.substitute": "false",
 }
+# Of every import, which an operator can do nothing about, and beside an error that says the same.
+_SAID_ELSEWHERE = ("PySpark does not yet fully support pandas", r"\[RETRIES_EXCEEDED\]")
 _SPARK_VIEW = "jupyter_funcs_card_spend"
 
 
@@ -67,8 +72,9 @@ class Address:
 
     def reason(self, error: Exception) -> str:
         """Give the first line of what an error says, without anything of the URL that might be secret."""
-        details = getattr(error, "details", None)  # of gRPC, whose errors begin with the name of their class
-        line = str(details() if callable(details) else error).strip().partition("\n")[0]
+        text = str(error).strip()
+        details = _DETAILS.search(text)
+        line = details[1] if details else text.partition("\n")[0]
         account = self.url.partition("://")[2].rpartition("@")[0]
         options = [value for name, value in _OPTION.findall(self.url) if _SECRET.search(name)]
         for secret in (self.url, account, account.partition(":")[2], *options):
@@ -178,7 +184,7 @@ class IbisConnection(Connection):
         return self.backend.to_pyarrow(expression)
 
     def interrupt(self) -> None:
-        """Ask the engine to stop what runs, where its driver can: those of PostgreSQL and Oracle."""
+        """Ask the engine to stop what runs, where its driver knows how to, as that of PostgreSQL does."""
         cancel = getattr(getattr(self.backend, "con", None), "cancel", None)
         if cancel is not None:
             cancel()
@@ -193,6 +199,9 @@ class SparkConnection(Connection):
     """A session of Spark Connect."""
 
     def __init__(self, url: str) -> None:
+        for said in _SAID_ELSEWHERE:
+            warnings.filterwarnings("ignore", said)
+
         import ibis
         from pyspark.logger import PySparkLogger
         from pyspark.sql import SparkSession

@@ -53,7 +53,7 @@ ABSENT = "{} is absent: it is of the extra 'engines'"
 ODD = """Q"u'o`t\\'e ${env:HOME} {x:String} %s $1 :n -- /* \N{GRINNING FACE}"""
 GROWTH, ALL = {"PoPGrowth": "Yes"}, ["Age Group", "Region", "Brand"]
 
-CASES = [
+CASES: list[tuple[str, dict[str, Any]]] = [
     ("Get Panels", {}),
     ("Get Universe", {}),
     ("Get KPIs", {"Symbol": NVRA, "PrimaryOnly": "No"}),
@@ -149,7 +149,7 @@ def postgres(stored: Path) -> Iterator[str]:
         owner = {"user": "postgres", "cwd": "/"}
 
     def run(program: str, *arguments: str) -> None:
-        command = [programs[-1] / program, "-D", folder / "data", *arguments]
+        command: list[Any] = [programs[-1] / program, "-D", folder / "data", *arguments]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, **owner)
 
     run("initdb", "-U", "team", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
@@ -377,7 +377,7 @@ def closed_port() -> int:
         ("clickhose://u:s3cret@host", "Did you mean 'clickhouse'?"),
         ("host:15002", "of no kind that is known"),
         ("", "of no kind that is known"),
-        ("sc://127.0.0.1:{port}", "'sc://127.0.0.1:{port}' cannot be reached"),
+        ("sc://127.0.0.1:{port}", "'sc://127.0.0.1:{port}' cannot be reached: failed to connect"),
         ("sc://127.0.0.1:{port}/;token=s3cret;user_id=me", "cannot be reached"),
         ("sc://127.0.0.1:{port}/?token=s3cret", "cannot be reached"),
         ("clickhouse://team:s3cret@127.0.0.1:{port}/db", "'clickhouse://127.0.0.1:{port}/db' cannot be reached"),
