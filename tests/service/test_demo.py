@@ -41,7 +41,8 @@ from jupyter_funcs.service import embedded
 e = embedded()
 async def listing():
     headers = {{"Authorization": "Bearer " + e.token}}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(e.app), base_url="http://localhost", headers=headers) as client:
+    transport = httpx.ASGITransport(e.app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
         return (await client.post("/api/function/ListUserFunctions", json={{}})).json()
 print(len(asyncio.run(listing())), [name for name in {HEAVY!r} if name in sys.modules])
 """
