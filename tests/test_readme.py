@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import magic
+from jupyter_funcs import cli, magic
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -21,6 +22,22 @@ def test_every_command_and_option_is_documented() -> None:
     for words in spellings:
         for text in (README, magic.USAGE):
             assert any(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) for word in words), words
+
+
+def words_of(parser: argparse.ArgumentParser) -> set[str]:
+    """Give the commands and the long options of a parser, and of all those within it."""
+    found = {word for action in parser._actions for word in action.option_strings if word.startswith("--")}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command, inner in action.choices.items():
+                found |= {command} | words_of(inner)
+    return found
+
+
+@pytest.mark.parametrize("word", sorted(words_of(cli._parser()) - {"--help"}))
+def test_every_command_and_option_of_the_shell_is_documented(word: str) -> None:
+    """What `jupyter funcs` takes stands in the README."""
+    assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", README)
 
 
 @pytest.mark.parametrize("code", [block for block in BLOCKS if not block.startswith("%")], ids=lambda code: code[:20])
