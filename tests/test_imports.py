@@ -41,6 +41,22 @@ ROOMS = [
     "cli",
     "__init__",
 ]
+# The service's, by what they are about; the order is one of imports too.
+SERVICE_ROOMS = {
+    "words for people": ["words", "errors"],
+    "accounts and who asks": ["database", "accounts", "passwords", "grants", "keys", "auth", "state"],
+    "what is computed": ["calendar", "reference", "tables", "dataset", "prepared", "queries"],
+    "where it runs": ["statements", "sandbox", "engine", "portable", "backends", "remote", "engines"],
+    "what is published": ["markers", "parameters", "signatures", "registry", "functions"],
+    "what leaves": ["encoding", "results"],
+    "notebooks": ["parameters_cell", "last_cell", "process_tree", "notebook_run", "notebook_call", "notebooks"],
+    "published by a team": ["publish"],
+    "the wire": ["limits", "answers", "bodies", "hosts", "traces", "runs", "requests", "logins", "openapi", "app"],
+    "the demo": ["cache", "companies", "seasons", "synthesis", "demo_files", "demo"],
+    "a configuration": ["sections", "toml_file", "mistakes", "mapping", "settings"],
+    "a team's data": ["own_source", "own_tables", "own_calendar", "own_cards", "own_data"],
+    "its commands": ["actions", "admin", "listening", "protocol", "process", "logs", "hosted", "serving"],
+}
 # The calls that go up, each inside a function.
 UPWARDS = {("session", "panel"), ("callables", "panel"), ("magic", "__init__"), ("cli", "__init__")}
 # Each foreign library lives in as few rooms as possible.
@@ -114,6 +130,29 @@ def test_the_service_imports_nothing_of_the_client() -> None:
                 assert node.level <= 1, path
                 names = [node.module or ""] if not node.level else []
             assert not any(name.split(".")[0] == "jupyter_funcs" for name in names), path
+
+
+def test_every_room_of_the_service_is_in_its_table() -> None:
+    """The table names every module of the service once, and no other."""
+    rooms = [room for group in SERVICE_ROOMS.values() for room in group]
+    assert sorted(path.stem for path in (PACKAGE / "service").glob("*.py") if path.stem != "__init__") == sorted(rooms)
+
+
+@pytest.mark.parametrize("room", [room for group in SERVICE_ROOMS.values() for room in group])
+def test_imports_of_the_service_run_downwards(room: str) -> None:
+    """A room of the service imports only rooms that stand before it in the table."""
+    rooms = [each for group in SERVICE_ROOMS.values() for each in group]
+    tree = ast.parse((PACKAGE / "service" / f"{room}.py").read_text("utf-8"))
+    typing_only = {
+        each
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for each in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level and node not in typing_only:
+            for name in [node.module] if node.module else [alias.name for alias in node.names]:
+                assert name in rooms[: rooms.index(room)], f"{room} imports {name}"
 
 
 @pytest.mark.parametrize("library", HOMES)

@@ -3,7 +3,7 @@ The local service: a function catalog and its execution behind an ASGI applicati
 
 It imports nothing from the client and is met only over its wire. `embedded` gives the demo service, which computes over
 synthetic data; `create_app` serves functions of one's own, which `function` and the markers beside it publish. All are
-imported on first use.
+imported on first use. The rooms, grouped by what they are about, stand in the table of ``tests/test_imports.py``.
 """
 
 from __future__ import annotations

@@ -94,34 +94,6 @@ class Engine(Protocol):
         """Let go of the connection; no call is to begin after."""
 
 
-def connect_engine(
-    url: str,
-    reference: Reference,
-    cards: Callable[[], Cards],
-    *,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-) -> Engine:
-    """
-    Give the engine that a URL names.
-
-    Parameters
-    ----------
-    url
-        ``duckdb://`` for one in memory, ``duckdb:///folder/file.db`` for a file, which is only read, or the URL of
-        another engine that ibis connects to.
-    reference, cards, memory_limit, threads
-        As of `DuckDBEngine`; limits of another engine are its own.
-    """
-    scheme, _, path = url.partition("://")
-    if scheme != "duckdb":
-        from .remote import RemoteEngine
-
-        return RemoteEngine(url, reference, cards)
-    database = Path(path) if path else None
-    return DuckDBEngine(reference, cards, database=database, memory_limit=memory_limit, threads=threads)
-
-
 class DuckDBEngine:
     """
     Executes expressions and queries on a DuckDB of the process's own, locked before the first of them.

@@ -11,7 +11,7 @@ from . import companies, demo, publish, state
 from . import functions as panel_functions
 from .app import create_app
 from .auth import Auth
-from .engine import connect_engine
+from .engines import connect_engine
 from .hosts import Hosts
 from .limits import Limits
 from .registry import Registry

@@ -48,7 +48,7 @@ class Source:
     Parameters
     ----------
     url
-        The engine's, as of `engine.connect_engine`; connected to when a table of it is first asked for.
+        The engine's, as of `engines.connect_engine`; connected to when a table of it is first asked for.
     """
 
     def __init__(self, url: str) -> None:

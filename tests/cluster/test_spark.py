@@ -77,6 +77,16 @@ def test_text_that_is_code_to_spark_is_a_value(spark: RemoteEngine) -> None:
     assert call.arrow(found).equals(pa.table({"text": [ODD]}))
 
 
+def test_a_query_that_spark_refuses_is_written_nowhere(spark: RemoteEngine, capfd: pytest.CaptureFixture[str]) -> None:
+    call = spark.call()
+    cards = call.table("cards")
+    # A name twice, for Spark.
+    ambiguous = cards.filter(cards.merchant == "an argument").select(Region=cards.region).distinct().order_by("Region")
+    with pytest.raises(Exception, match="AMBIGUOUS_REFERENCE"):
+        call.fetch(ambiguous)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_cancelled_query_ends_and_leaves_the_cluster_idle(spark: RemoteEngine) -> None:
     call = spark.call()
     cards = call.table("cards")

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from jupyter_funcs.service import functions, mapping, own_data, settings
-from jupyter_funcs.service.engine import connect_engine
+from jupyter_funcs.service.engines import connect_engine
 from jupyter_funcs.service.registry import Registry
 
 from .conftest import serving

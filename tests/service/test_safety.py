@@ -21,7 +21,8 @@ import pytest
 
 from jupyter_funcs.service import companies, demo_files, functions, queries
 from jupyter_funcs.service.dataset import Cards
-from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine, MemoryLimitError, connect_engine
+from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine, MemoryLimitError
+from jupyter_funcs.service.engines import connect_engine
 from jupyter_funcs.service.errors import SetupError
 from jupyter_funcs.service.prepared import Query
 from jupyter_funcs.service.tables import CARDS
