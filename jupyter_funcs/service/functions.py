@@ -20,9 +20,8 @@ from .registry import Function, function
 from .words import listed, quoted
 
 if TYPE_CHECKING:
-    import ibis.expr.types as ir
-
     from .engine import Call
+    from .prepared import Query
 
 # The asset of a function is named when it is published.
 _PANEL_DATA, _REPORTS = "Panel data", "Reports"
@@ -114,7 +113,7 @@ def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], referenc
 
 
 @function(asset=_PANEL_DATA, group="Reference", name="Get Panels")
-def get_panels(call: Call) -> ir.Table:
+def get_panels(call: Call) -> Query:
     """List the panel data sets that the other functions read."""
     from . import queries
 
@@ -122,7 +121,7 @@ def get_panels(call: Call) -> ir.Table:
 
 
 @function(asset=_PANEL_DATA, group="Reference", name="Get Universe")
-def get_universe(call: Call) -> ir.Table:
+def get_universe(call: Call) -> Query:
     """List the companies by symbol, with sector, industry and fiscal year end."""
     from . import queries
 
@@ -136,7 +135,7 @@ def get_panel_dimensions(
     Dimensions: Annotated[
         list[str], Options(_dimensions), Help("The dimensions to list; several give their combinations.")
     ],
-) -> ir.Table:
+) -> Query:
     """List the values that the dimensions of a panel take: {headings}."""
     from . import queries
 
@@ -152,7 +151,7 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
     PoPGrowth: Growth = "No",
     PoPLookback: Annotated[int, Help("How many years back growth compares; a year is 364 days."), Between(1, 50)] = 1,
     Dimensions: Dimensions | None = None,
-) -> ir.Table:
+) -> Query:
     """Give the card spend of a company or of brands by day."""
     from . import queries
 
@@ -182,7 +181,7 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
         YesNo,
         Help("Whether to add a row to date for each quarter: over as many days as the running quarter has so far."),
     ] = "No",
-) -> ir.Table | list[Any]:
+) -> Query | list[Any]:
     """Give the card spend of a company or of brands by fiscal quarter."""
     from . import queries
 
@@ -202,7 +201,7 @@ def get_kpis(
     Symbol: Symbol,
     PanelName: Panel | None = None,
     PrimaryOnly: Annotated[YesNo, Help("Whether to list only the main KPI of the company in each panel.")] = "Yes",
-) -> ir.Table:
+) -> Query:
     """List the figures that a company reports and that a panel follows."""
     from . import queries
 
@@ -217,7 +216,7 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     report_time_after: Annotated[date | None, Help("The first day to include.")] = None,
     shopper_generation: Annotated[str | None, Options(_generations), Help("Only the spend of this age group.")] = None,
     brands: Annotated[list[str] | None, Options(_report_brands), Help("Only these brands of the report.")] = None,
-) -> ir.Table:
+) -> Query:
     """Give the spend series of a saved report."""
     from . import queries
 

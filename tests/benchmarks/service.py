@@ -11,7 +11,6 @@ PERFORMANCE.md aims at, and the most memory that the process held. What is gener
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import importlib
 import multiprocessing
@@ -43,9 +42,6 @@ if TYPE_CHECKING:
     Rows = list[dict[str, Any]]
 
 PANEL, SYMBOL = "Demo Card Panel", "BKQU US EQUITY"
-
-GROUPS = (122_880, demo_files._ROWS_A_GROUP)
-"""Rows a group of a Parquet file: DuckDB's default, and the demo's."""
 
 DAILY = """
 WITH days AS (
@@ -219,48 +215,37 @@ assert len(con.fetchall()) == 1826
 
 
 def rows() -> list[Measured]:
-    """Compare fifty million rows with five million of the same shape, in groups of two sizes."""
-    found = []
+    """Compare fifty million rows with five million of the same shape."""
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
-        counts = {copies: generate(Path(folder), copies) for copies in (1, 10)}
-        for size in GROUPS:
-            engines = [engine_over(Path(folder) / f"{copies}-{size}.parquet") for copies in counts]
-            small, large = engines
-            symbol = f"{SYMBOL} 0"
-            assert fetched(small, symbol) == fetched(large, symbol) != []
-            fewer, more = (f"{count / 1e6:.1f} million rows" for count in counts.values())
-            ours, theirs = medians(80, lambda: fetched(large, symbol), lambda: fetched(small, symbol))  # noqa: B023 - called at once
-            found.append(Measured(f"daily, of {more}, {size:,} a group", ours, fewer, theirs, 1.5))
-            for engine in engines:
-                engine.close()
-    return found
+        files = {copies: Path(folder) / f"{copies}.parquet" for copies in (1, 10)}
+        fewer, more = (f"{generate(path, copies) / 1e6:.1f} million rows" for copies, path in files.items())
+        small, large = (engine_over(path) for path in files.values())
+        symbol = f"{SYMBOL} 0"
+        assert fetched(small, symbol) == fetched(large, symbol) != []
+        ours, theirs = medians(80, lambda: fetched(large, symbol), lambda: fetched(small, symbol))
+        for engine in (small, large):
+            engine.close()
+    return [Measured(f"daily, of {more}", ours, fewer, theirs, 1.5)]
 
 
 def engine_over(path: Path) -> DuckDBEngine:
     return DuckDBEngine(companies.reference(), lambda: Cards.parquet(path))
 
 
-def generate(folder: Path, copies: int) -> int:
+def generate(path: Path, copies: int) -> int:
     """Write the card spend of 19 companies as many times over, sorted as the demo's; give the number of rows."""
     profiles = [profile for profile in companies.PROFILES if profile.symbol == SYMBOL]
     profiles += [profile for profile in companies.PROFILES if profile.symbol != SYMBOL][:18]
     symbols = sorted((f"{profile.symbol} {copy}", copy, profile) for profile in profiles for copy in range(copies))
     count = 0
-    with contextlib.ExitStack() as stack:
-        writers = {
-            size: stack.enter_context(
-                pq.ParquetWriter(folder / f"{copies}-{size}.parquet", demo_files._CARDS, compression="snappy")
-            )
-            for size in GROUPS
-        }
+    with pq.ParquetWriter(path, demo_files._CARDS, compression="snappy") as writer:
         for panel, name in enumerate(companies.PANELS):
             spend = {profile.symbol: synthesis.card_spend(panel, profile) for profile in profiles}
             for symbol, copy, profile in symbols:
                 own = dict(spend[profile.symbol])
                 own["spend_cents"] = own["spend_cents"] + copy
                 table = demo_files._cards_table(name.name, dataclasses.replace(profile, symbol=symbol), own)
-                for size, writer in writers.items():
-                    writer.write_table(table, row_group_size=size)
+                writer.write_table(table, row_group_size=demo_files._ROWS_A_GROUP)
                 count += len(table)
     return count
 
