@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jwt
 
 from .errors import SetupError
+from .keys import LONGEST_HOURS
 
 if TYPE_CHECKING:
     from .accounts import User
@@ -23,8 +24,6 @@ _ALGORITHM = "HS256"
 _AUDIENCE = "jupyter_funcs"
 _ISSUER = "jupyter_funcs.service"
 _HEADER = {"alg": _ALGORITHM, "typ": "JWT"}
-# A token of unbounded life is a password that cannot be changed.
-_LONGEST_HOURS = 366 * 24
 
 
 class UnauthorizedError(Exception):
@@ -49,8 +48,8 @@ class Auth:
 
     def issue(self, user: str, hours: float) -> str:
         """Give a token for a user that ends in `hours`; raises `SetupError` for more than a year's."""
-        if not 0 < hours <= _LONGEST_HOURS:
-            raise SetupError(f"A token lasts more than 0 and at most {_LONGEST_HOURS} hours, not {hours:g}.")
+        if not 0 < hours <= LONGEST_HOURS:
+            raise SetupError(f"A token lasts more than 0 and at most {LONGEST_HOURS} hours, not {hours:g}.")
         # With its fraction: a token of the very second in which a user's tokens were ended is known as older or newer.
         now = time.time()
         end = math.ceil(now + hours * 3600)
@@ -114,7 +113,7 @@ def _checked(token: str, key: bytes) -> dict[str, Any]:
     names = [name for name, _ in json.loads(payload, object_pairs_hook=list)]
     if len(set(names)) != len(names):
         raise ValueError("claims")
-    if not 0 < claims["exp"] - claims["iat"] <= _LONGEST_HOURS * 3600 + 1:
+    if not 0 < claims["exp"] - claims["iat"] <= LONGEST_HOURS * 3600 + 1:
         raise ValueError("lifetime")
     if not isinstance(claims["sub"], str):
         raise TypeError("sub")

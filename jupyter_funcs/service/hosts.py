@@ -63,7 +63,7 @@ class Hosts:
         return None
 
     def _is_own(self, host: str) -> bool:
-        return host == "localhost" or _is_loopback(host) or host in map(_plain, self.names)
+        return host == "localhost" or is_loopback(host) or host in map(_plain, self.names)
 
     def _may_call(self, origin: str, host: str) -> bool:
         if origin.casefold() in {each.casefold().rstrip("/") for each in self.origins}:
@@ -88,8 +88,11 @@ def _plain(host: str) -> str:
         return host
 
 
-def _is_loopback(name: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Say whether an address, which may name its interface, is one of this machine for itself; no name is."""
     try:
-        return ipaddress.ip_address(name).is_loopback
+        address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return False
+    # Only newer Pythons look into it by themselves.
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -27,9 +27,10 @@ log = logging.getLogger(__name__)
 VARIABLE = "FUNCS_SIGNING_KEY"
 """The environment's variable for keys in base64, separated by commas: the first signs, the others verify."""
 
+LONGEST_HOURS = 366 * 24
+"""How long a token may last, and so a key be of use that signs no more: of unbounded life, it could not be changed."""
+
 _KEY_BYTES = 32
-# No token lasts longer, so that a longer overlap would keep a key for nothing.
-_LONGEST_OVERLAP = 366 * 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,8 @@ class SigningKeys:
         SetupError
             The overlap is out of range, the file cannot be written, or the keys come from the environment.
         """
-        if not 0 <= overlap_hours <= _LONGEST_OVERLAP:
-            raise SetupError(f"An overlap lasts from 0 to {_LONGEST_OVERLAP} hours, not {overlap_hours:g}.")
+        if not 0 <= overlap_hours <= LONGEST_HOURS:
+            raise SetupError(f"An overlap lasts from 0 to {LONGEST_HOURS} hours, not {overlap_hours:g}.")
         if self._are_given:
             raise SetupError(
                 f"The signing keys come from {VARIABLE}: put a new one in front of them there, and a comma between.\n"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import ipaddress
 import os
 import socket
 import ssl
 from typing import TYPE_CHECKING
 
 from .errors import SetupError
+from .hosts import is_loopback
 from .words import quoted
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def is_public(host: str) -> bool:
     """Say whether other machines reach what listens at a host; raises `SetupError` for what is no host."""
-    return not all(_is_loopback(address[4][0]) for address in _addresses(host, 0))
+    return not all(is_loopback(address[4][0]) for address in _addresses(host, 0))
 
 
 def bound(host: str, port: int) -> list[socket.socket]:
@@ -100,8 +100,3 @@ def _why_not(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EACCES:
         return f"You may not listen on port {port} of {host}.\nChoose one above 1023 with --port."
     return f"Port {port} of {host} cannot be listened on: {error.strerror}.\nChoose another with --host and --port."
-
-
-def _is_loopback(address: str) -> bool:
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback
