@@ -18,6 +18,8 @@ _DAY = timedelta(days=1)
 _QUARTER = timedelta(weeks=13)
 _SATURDAY = 5
 
+Relation = Literal["previous", "current", "next"]
+
 
 @dataclass(frozen=True, slots=True)
 class Period:
@@ -39,7 +41,7 @@ class Period:
     start: date
     end: date
     is_historical: bool
-    relation: Literal["previous", "current", "next"]
+    relation: Relation
 
     @property
     def period_name(self) -> str:
@@ -77,6 +79,11 @@ def period_name(year: int, quarter: int) -> str:
     return f"FQ{quarter} {year}"
 
 
+def relation(start: date, end: date, last: date) -> Relation:
+    """Say where the quarter from `start` to `end` lies to the last day with data."""
+    return "previous" if end < last else "next" if start > last else "current"
+
+
 def periods(fiscal_year_end: str, first: date, last: date, is_reported: Callable[[date], bool]) -> tuple[Period, ...]:
     """
     Give the quarters that meet the days from `first` to `last`, and the one after.
@@ -95,10 +102,7 @@ def periods(fiscal_year_end: str, first: date, last: date, is_reported: Callable
     for year in range(first.year - 1, last.year + 3):
         for number, (start, end) in enumerate(quarters(year), 1):
             if end >= first and start <= last + _QUARTER:
-                relation: Literal["previous", "current", "next"] = (
-                    "previous" if end < last else "next" if start > last else "current"
-                )
-                found.append(Period(year, number, start, end, is_reported(end), relation))
+                found.append(Period(year, number, start, end, is_reported(end), relation(start, end, last)))
     return tuple(found)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from . import own_tables
-from .calendar import FISCAL_YEAR_ENDS, Period
+from .calendar import FISCAL_YEAR_ENDS, Period, relation
 from .calendar import periods as quarters
 from .own_source import SourceError
 from .words import did_you_mean, listed, quoted
@@ -110,10 +110,7 @@ def _period(row: Row, place: Calendar, last: date, today: date) -> Period:
     reported = row.flag("is_historical")
     if reported is None:
         reported = end + timedelta(days=place.reported_after_days) <= today
-    relation: Literal["previous", "current", "next"] = (
-        "previous" if end < last else "next" if start > last else "current"
-    )
-    return Period(int(found[2]), int(found[1]), start, end, reported, relation)
+    return Period(int(found[2]), int(found[1]), start, end, reported, relation(start, end, last))
 
 
 def _in_order(symbol: str, periods: list[Period]) -> tuple[Period, ...]:
