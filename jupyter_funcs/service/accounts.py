@@ -165,12 +165,9 @@ def organisation_id(sql: sqlite3.Connection, name: str) -> int:
     """Give the id of an organisation, which is made when it is not there yet."""
     check_name("an organisation", name)
     row = sql.execute("SELECT id FROM organisations WHERE folded = ?", (folded(name),)).fetchone()
-    row = (
-        row
-        or sql.execute(
-            "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id", (name, folded(name))
-        ).fetchone()
-    )
+    if row is None:
+        made = "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id"
+        row = sql.execute(made, (name, folded(name))).fetchone()
     return int(row[0])
 
 

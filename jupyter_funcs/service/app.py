@@ -133,8 +133,11 @@ class _Service:
     def __post_init__(self) -> None:
         self.runs = Runs(self.limits)
         self._listings: dict[tuple[Asset, ...], bytes] = {}
+
+    @functools.cached_property
+    def _logins(self) -> Logins:
         # Only services whose users have passwords need it.
-        self._logins = functools.cache(lambda: Logins(self.auth, self.limits))
+        return Logins(self.auth, self.limits)
 
     async def list_functions(self, request: Request) -> Response:
         assets = self.grants.assets(self._user(request))
@@ -164,7 +167,7 @@ class _Service:
             raise RequestError(400, "email or password is not a text. Send both.")
         address = self.hosts.caller(request.headers.getlist("x-forwarded-for"), request.client)
         try:
-            answer = await self._logins().login(email, password, address)
+            answer = await self._logins.login(email, password, address)
         except UnauthorizedError:
             return PlainTextResponse("The email or the password is wrong.", 401)
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})

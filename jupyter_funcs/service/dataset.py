@@ -76,7 +76,8 @@ class Cards:
 
 
 def _cents(spend: ir.NumericColumn, unit: str) -> ir.NumericColumn:
-    kind, factor, places = spend.type(), *((100, 2) if unit == "units" else (1, 0))
+    kind = spend.type()
+    factor, places = (100, 2) if unit == "units" else (1, 0)
     is_money = kind.is_decimal() and (kind.precision or 0) <= _MOST_DIGITS and (kind.scale or 0) <= places
     if kind.is_integer() or is_money:
         return spend * factor if factor > 1 else spend

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["Account", "ApiKey", "Asset", "Grant", "Grants", "User"]
-
 log = logging.getLogger(__name__)
 
 _DAY = 86_400

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from .errors import SetupError
 from .words import quoted
@@ -50,13 +51,10 @@ def kept(source: str, place: str) -> str:
         case ast.Call(func=ast.Name(id=name), args=[*values]) if name in _SHOWING:
             what = ast.unparse(values[0]) if values else "the result"
             raise SetupError(f"{place} ends in {name}(…), which shows a value and gives none.\n{_advice(what)}")
-    lines = python.encode().split(b"\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
+    whole = python.encode()  # the tree counts columns in bytes
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in whole.split(b"\n"))]
     begin = starts[last.lineno - 1] + last.col_offset
     end = starts[(last.end_lineno or 0) - 1] + (last.end_col_offset or 0)
-    whole = python.encode()
     return b"".join([whole[:begin], f"{NAME} = (".encode(), whole[begin:end], b")", whole[end:]]).decode()
 
 

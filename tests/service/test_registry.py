@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pytest
 
 from jupyter_funcs.service import companies, demo
+from jupyter_funcs.service.accounts import Asset
 from jupyter_funcs.service.engine import CallCancelledError
 from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.grants import Asset
 from jupyter_funcs.service.markers import AtLeastOne, Help
 from jupyter_funcs.service.registry import ArgumentsError, Function, Registry, function
 
