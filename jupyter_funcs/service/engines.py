@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .reference import Reference
 
 
+IN_MEMORY = "duckdb://"
+"""The URL of a DuckDB of the service's own, without a file."""
+
+
 def connect_engine(
     url: str, reference: Reference, cards: Callable[[], Cards], *, memory_limit: str | None = None
 ) -> Engine:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import companies, demo, publish, state
-from . import functions as panel_functions
+from . import functions as built_in_functions
 from .app import create_app
 from .auth import Auth
-from .engines import connect_engine
+from .engines import IN_MEMORY, connect_engine
 from .hosts import Hosts
 from .limits import Limits
 from .registry import Registry
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .settings import Server, Settings
 
 log = logging.getLogger(__name__)
-
-_DUCKDB = "duckdb://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
     is_demo = config is None
     folder = state.folder(settings.state, demo=is_demo)
     if is_demo:
-        functions, engine = demo.published(), connect_engine(_DUCKDB, companies.reference(), demo.cards)
+        functions, engine = demo.published(), connect_engine(settings.engine, companies.reference(), demo.cards)
     else:
         functions, engine = _own(settings)
     registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
@@ -102,12 +100,12 @@ def _own(settings: Settings) -> tuple[Sequence[Function], Engine]:
         from . import own_data  # noqa: PLC0415 - loads ibis, which the demo does without until its first run
 
         reference, cards = own_data.load(settings)
-        built_in = panel_functions.published(reference, asset=asset)
+        built_in = built_in_functions.published(reference, asset=asset)
         engine = connect_engine(settings.engine, reference, cards, memory_limit=limit)
     published = publish.load(
         settings.functions.folders, entry_points=settings.functions.entry_points, default_asset=asset
     )
-    if settings.data is not None or settings.engine != _DUCKDB:
+    if settings.data is not None or settings.engine != IN_MEMORY:
         engine.open()
     return [*(built_in if settings.functions.builtin else ()), *published], engine
 

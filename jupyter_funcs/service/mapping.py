@@ -80,8 +80,8 @@ def _year_end(name: str) -> str:
     return name
 
 
-class Source(Section):
-    """A small table of reference data: a file, or a table of the engine."""
+class Place(Section):
+    """Where a small table of reference data lies: in a file, or in the engine."""
 
     parquet: FilePath | None = None
     csv: FilePath | None = None
@@ -93,8 +93,8 @@ class Source(Section):
         return sum(each is not None for each in (self.parquet, self.csv, self.table))
 
 
-class Listed(Source):
-    """A table that is there or not, but not made by a rule."""
+class OnePlace(Place):
+    """Where a small table lies that nothing else can stand for."""
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -138,19 +138,19 @@ class CalendarColumns(Section):
     is_historical: Name = "is_historical"
 
 
-class Companies(Listed):
+class Companies(OnePlace):
     """The companies: ``[data.companies]``."""
 
     columns: CompanyColumns = CompanyColumns()
 
 
-class Kpis(Listed):
+class Kpis(OnePlace):
     """What companies report: ``[data.kpis]``."""
 
     columns: KpiColumns = KpiColumns()
 
 
-class Calendar(Source):
+class Calendar(Place):
     """
     The fiscal calendar: ``[data.calendar]``, a row a quarter, or a rule for the companies that name none.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .settings import Settings
     from .toml_file import Key
 
-    Place = Companies | Calendar | Kpis
+    AnyPlace = Companies | Calendar | Kpis
 
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _MOST_COLUMNS = 20
@@ -89,7 +89,7 @@ class Row:
         return SourceError(f"{self.where}: {quoted(self.columns[use])} {text}.")
 
 
-def read(settings: Settings, key: Key, place: Place, required: Collection[str], source: Source) -> list[Row]:
+def read(settings: Settings, key: Key, place: AnyPlace, required: Collection[str], source: Source) -> list[Row]:
     """
     Give the rows of a small table.
 

@@ -18,7 +18,9 @@ from pydantic import (
 )
 
 from . import mistakes
+from .engines import IN_MEMORY
 from .errors import SetupError
+from .limits import Limits
 from .mapping import Data  # noqa: TC001 - pydantic reads the annotation
 from .sections import FilePath, FilePaths, Name, Names, Section
 from .toml_file import TomlFile
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 _VARIABLE = re.compile(r"\$\{(\w*)\}")
 _MEMORY = re.compile(r"[0-9]+(\.[0-9]+)? ?[KMGT]i?B", re.IGNORECASE)
-_DUCKDB = "duckdb://"
+_LIMITS = Limits()
 
 
 def _with_variables(url: Any) -> Any:
@@ -47,7 +49,7 @@ def _engine(url: str, info: ValidationInfo) -> str:
     if not scheme or not separator:
         raise ValueError("is not a connection URL, such as 'duckdb://' or 'sc://host:15002'.")
     is_relative_file = scheme == "duckdb" and rest and not rest.startswith(("/", ":"))
-    return f"{_DUCKDB}{(info.context or Path()) / rest}" if is_relative_file else url
+    return f"duckdb://{(info.context or Path()) / rest}" if is_relative_file else url
 
 
 def _memory(text: str) -> str:
@@ -73,8 +75,8 @@ class Server(Section):
     behind_proxy: bool = False
     allowed_hosts: Names = ()
     allowed_origins: Names = ()
-    run_seconds: float = Field(default=300, gt=0, le=86400)
-    concurrent_runs: int = Field(default=128, ge=1)
+    run_seconds: float = Field(default=_LIMITS.run_seconds, gt=0, le=86400)
+    concurrent_runs: int = Field(default=_LIMITS.concurrent_runs, ge=1)
     runs_a_user: int | None = Field(default=None, ge=1)
     log: Literal["text", "json"] = "text"
 
@@ -116,7 +118,7 @@ class Settings(Section):
     organisation: Name = "Team"
     state: FilePath | None = None
     engine: Annotated[str, BeforeValidator(_with_variables), AfterValidator(_engine)] = Field(
-        default=_DUCKDB, repr=False
+        default=IN_MEMORY, repr=False
     )
     memory_limit: Annotated[str, AfterValidator(_memory)] | None = None
     server: Server = Server()
