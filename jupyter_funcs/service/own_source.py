@@ -115,10 +115,10 @@ class Source:
 def files(pattern: Path) -> dict[str, pq.FileMetaData]:
     """Give the Parquet files that a path with wildcards names, with what they say of themselves."""
     with duckdb.connect() as con:
-        found = con.execute("SELECT file FROM glob(?) ORDER BY file", [str(pattern)]).fetchall()
+        found = sandbox.matching(con, str(pattern))
     if not found:
         raise SourceError(f"names no file: there is no {pattern}.")
-    return {file: metadata(file) for (file,) in found}
+    return {file: metadata(file) for file in found}
 
 
 def bounds(found: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:

@@ -128,13 +128,18 @@ def attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
         ) from error
 
 
+def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
+    """Give the files that a path with wildcards names, in order, as a query over it would find them."""
+    return [file for (file,) in con.execute("SELECT file FROM glob(?) ORDER BY file", [pattern]).fetchall()]
+
+
 def _files(con: duckdb.DuckDBPyConnection, patterns: Sequence[str]) -> list[str]:
     files: list[str] = []
     for pattern in patterns:
-        found = con.execute("SELECT file FROM glob(?) ORDER BY file", [pattern]).fetchall()
+        found = matching(con, pattern)
         if not found:
             raise SetupError(f"There is no file {pattern}.\nGive the paths of the Parquet files with card spend.")
-        files += [file for (file,) in found]
+        files += found
     return files
 
 
