@@ -7,6 +7,7 @@ says beforehand what will be taken, so that the two cannot disagree.
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from .markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
 from .words import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
-    import inspect
     from collections.abc import Callable, Sequence
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
@@ -61,9 +61,9 @@ class Parameter:
     bounds: Between | None = None
 
     @classmethod
-    def from_signature(cls, parameter: inspect.Parameter, annotation: Any) -> Parameter:
+    def annotated(cls, name: str, annotation: Any, default: Any) -> Parameter:
         """
-        Read a parameter from a Python function's signature.
+        Read a parameter from its annotation and its default, which is `inspect.Parameter.empty` where there is none.
 
         Raises
         ------
@@ -84,15 +84,15 @@ class Parameter:
             options = ("Yes", "No")
         if item not in _NAMES:
             wanted = "str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these"
-            raise TypeError(f"Parameter {parameter.name} is annotated {annotation!r}; write {wanted}.")
-        required = parameter.default is parameter.empty
+            raise TypeError(f"Parameter {name} is annotated {annotation!r}; write {wanted}.")
+        required = default is inspect.Parameter.empty
         code = TypeCode.LIST if many else TypeCode.INTEGER if item is int else TypeCode.TEXT
         found = cls(
-            name=parameter.name,
+            name=name,
             type=item,
             code=by_type.get(TypeCode, code),
             required=required,
-            default=None if required else parameter.default,
+            default=None if required else default,
             help=by_type[Help].text if Help in by_type else "",
             many=many,
             options=options,

@@ -122,9 +122,7 @@ def parameter(place: str, name: str, default: Any, annotation: Any, help_: str) 
     if annotation is inspect.Parameter.empty:
         annotation = _type_of(default)
     try:
-        found = Parameter.from_signature(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default), annotation
-        )
+        found = Parameter.annotated(name, annotation, default)
     except TypeError as error:
         raise SetupError(f"{place} cannot be published.\n{error}") from None
     return found if found.help or not help_ else replace(found, help=help_ if help_.endswith(_ENDS) else f"{help_}.")

@@ -20,8 +20,7 @@ SYMBOL = ListedBy("Get Universe", Reference.symbol, "symbols")
 
 
 def parameter(annotation: Any, default: Any = inspect.Parameter.empty, name: str = "P") -> Parameter:
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return Parameter.from_signature(inspect.Parameter(name, kind, default=default), annotation)
+    return Parameter.annotated(name, annotation, default)
 
 
 @pytest.mark.parametrize(
