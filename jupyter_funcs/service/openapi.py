@@ -27,7 +27,7 @@ def _answer(description: str, schema: dict[str, Any], *, example: Any = None, me
     body = {"schema": schema} if example is None else {"schema": schema, "example": example}
     return {
         "description": description,
-        "headers": {"X-Request-Id": _header("RequestId")},
+        "headers": {"X-Request-Id": _header("X-Request-Id")},
         "content": {media_type: body},
     }
 
@@ -38,9 +38,7 @@ def _header(name: str) -> dict[str, str]:
 
 def _refusal(description: str, text: str, *headers: str) -> dict[str, Any]:
     answer = _answer(description, _ref("Failure"), example={"error": text, "body": None})
-    answer["headers"] |= {
-        {"RetryAfter": "Retry-After", "Authenticate": "WWW-Authenticate"}.get(h, h): _header(h) for h in headers
-    }
+    answer["headers"] |= {name: _header(name) for name in headers}
     return answer
 
 
@@ -165,7 +163,7 @@ _REFUSALS = {
     "401": _refusal(
         "There is no valid token or API key; always the same body.",
         "The token is absent, expired or not valid. Get a new one and send it as 'Authorization: Bearer …'.",
-        "Authenticate",
+        "WWW-Authenticate",
     ),
     "403": _refusal(
         "Host or Origin is not one of the service's.",
@@ -177,9 +175,9 @@ _REFUSALS = {
     "413": _refusal("The body is larger than 1 MiB.", "The request body is larger than 1048576 bytes. …"),
     "415": _refusal("The body is not sent as JSON.", "The content type is 'text/plain'. Send 'application/json'."),
     "422": _answer("Arguments are wrong; every one is named.", _ref("ArgumentsFailure")),
-    "429": _refusal("The user, name or address has taken all it may.", "Too many wrong passwords. …", "RetryAfter"),
+    "429": _refusal("The user, name or address has taken all it may.", "Too many wrong passwords. …", "Retry-After"),
     "500": _refusal("The service failed, or its memory did not suffice.", "The service failed. …"),
-    "503": _refusal("The service is busy or stopping.", "The service is busy. Try again in 1 s.", "RetryAfter"),
+    "503": _refusal("The service is busy or stopping.", "The service is busy. Try again in 1 s.", "Retry-After"),
     "504": _refusal("The run took longer than the service's limit.", "The run was stopped, for it took longer …"),
 }
 
@@ -265,10 +263,10 @@ DOCUMENT: dict[str, Any] = {
             "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
         },
         "headers": {
-            "RequestId": {"schema": _TEXT, "description": "the caller's own where it is sane, else a new one"},
-            "RetryAfter": {"schema": {"type": "integer", "minimum": 1}, "description": "seconds", "required": True},
+            "X-Request-Id": {"schema": _TEXT, "description": "the caller's own where it is sane, else a new one"},
+            "Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "seconds", "required": True},
             "Allow": {"schema": _TEXT, "description": "the methods that it takes", "required": True},
-            "Authenticate": {"schema": _TEXT, "description": "how to say who asks", "required": True},
+            "WWW-Authenticate": {"schema": _TEXT, "description": "how to say who asks", "required": True},
         },
         "responses": {_REFUSAL_NAMES[status]: answer for status, answer in _REFUSALS.items()},
         "schemas": _SCHEMAS,
