@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
 
 # The built-in functions have some dozens of shapes, most of them rare.
 _MOST_KEPT = 256
+# What a SELECT may call and yet change the engine with, or end its process; the last two run SQL that stands in a text.
+_ACTING = {
+    *("checkpoint", "force_checkpoint", "enable_profiling", "disable_profiling"),
+    *("enable_logging", "disable_logging", "truncate_duckdb_logs"),
+    *("query", "json_execute_serialized_sql"),
+}
 
 
 class Bound(ops.Value):  # type: ignore[misc] # ibis ships no types
@@ -53,11 +61,14 @@ class Compiler(DuckDBCompiler):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            SQL in it is not one SELECT: whatever else DuckDB takes may write, even to the files that it may read.
+            SQL in it is not one SELECT: whatever else DuckDB takes may write, even to the files that it may read; or
+            it calls what changes the engine.
         """
         for own in expression.op().find((ops.SQLQueryResult, ops.SQLStringView)):
             if [each.type for each in duckdb.extract_statements(own.query)] != [duckdb.StatementType.SELECT]:
                 raise ValueError("A function's own SQL may only read. Give one SELECT.")
+            if acting := sorted(_called(own.query) & _ACTING):
+                raise ValueError(f"A function's own SQL may only read. Do without {acting[0]}().")
         return str(self.to_sqlglot(expression).sql(dialect=self.dialect))
 
 
@@ -141,6 +152,16 @@ class Statements:
         }
         expression = of.build(lambda name: own[name] if name in own else of.table(name), values, *of.shape)
         return self._compiler.sql(expression), _arrow(expression)
+
+
+def _called(query: str) -> set[str]:
+    """Give the functions that a text of SQL calls, and perhaps words more."""
+    text = query.encode()
+    starts = [at for at, _ in duckdb.tokenize(query)]
+    tokens = [text[at:end].lower() for at, end in itertools.pairwise([*starts, len(text)])]
+    # What precedes the bracket has its quotes, blanks and comments about it still.
+    before = (one for one, other in itertools.pairwise(tokens) if other.startswith(b"("))
+    return {word.decode() for one in before for word in re.findall(rb"\w+", one)}
 
 
 def _arrow(expression: ir.Table) -> pa.Schema:

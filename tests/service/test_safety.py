@@ -172,6 +172,21 @@ STACKED = [
     "PREPARE p AS SELECT 1",
 ]
 
+# Functions that a SELECT may call; the first writes a file, is refused that by DuckDB and ends the process.
+ACTING = [
+    "SELECT 1 AS n FROM enable_logging('QueryLog', storage := 'file', storage_config := {'path': '{folder}/log'})",
+    "SELECT 1 AS n FROM enable_logging()",
+    'SELECT 1 AS n FROM system.main."Enable_Logging" /* now */ ()',
+    "SELECT 'é' AS n FROM\u00a0enable_logging\u00a0()",
+    "SELECT 1 AS n FROM query('SELECT 1 AS n FROM enable' || '_logging()')",
+    "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT 1 AS n FROM enable' || '_logging()'))",
+    "SELECT 1 AS n FROM disable_logging()",
+    "SELECT 1 AS n FROM truncate_duckdb_logs()",
+    "SELECT 1 AS n FROM enable_profiling(format := 'json', save_location := '{folder}/profile.json')",
+    "SELECT 1 AS n FROM disable_profiling()",
+    "SELECT 1 AS n FROM force_checkpoint()",
+]
+
 
 def told(text: str, stored: Path) -> str:
     return text.replace("{folder}", str(stored.parent)).replace("{file}", str(stored))
@@ -191,7 +206,7 @@ def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("text", [*READING, *CHANGING, *STACKED])
+@pytest.mark.parametrize("text", [*READING, *CHANGING, *STACKED, *ACTING])
 def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(engine: DuckDBEngine, stored: Path, text: str) -> None:
     (stored.parent / "other.parquet").write_bytes(stored.read_bytes()[:1000])
     before = checksum(stored)
@@ -223,6 +238,9 @@ def test_a_name_that_is_no_table_is_not_looked_for_in_python(engine: DuckDBEngin
 
 def test_a_functions_own_select_runs(engine: DuckDBEngine) -> None:
     assert engine.call().fetch(own_sql("SELECT count(*) AS n FROM panels WHERE PanelName <> ';'")) == [{"n": 2}]
+    # A word is no call.
+    column = "SELECT max(query) AS n FROM (SELECT count(*) AS query, 'enable_logging()' AS \"checkpoint\" FROM panels)"
+    assert engine.call().fetch(own_sql(column)) == [{"n": 2}]
 
 
 # FAULTS 114: runaway queries
