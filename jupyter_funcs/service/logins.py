@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import jwt
 
+from .accounts import folded
 from .answers import RequestError
 from .auth import UnauthorizedError
 
@@ -78,7 +79,8 @@ class Logins:
         return {"token": token, "expires": datetime.fromtimestamp(ends, UTC).isoformat().replace("+00:00", "Z")}
 
     def _checked(self, name: str, password: str, address: str) -> str:
-        wrong = ((self._a_name, name.casefold()), (self._an_address, address))
+        # By what accounts are compared by: one name has thousands of spellings. What can be no name counts as one.
+        wrong = ((self._a_name, folded(name) or ""), (self._an_address, address))
         for window, of_whom in wrong:
             if not self._windows.test(window, of_whom):
                 reset = self._windows.get_window_stats(window, of_whom).reset_time

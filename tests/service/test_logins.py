@@ -63,6 +63,19 @@ def test_who_guesses_passwords_has_to_wait(publish: Callable[..., Wire], limits:
     assert 1 <= int(replies[2].headers["retry-after"]) <= 60
 
 
+@pytest.mark.parametrize(
+    ("limit", "names"),
+    [
+        pytest.param(2, ["ann", "ANN", "\uff41nn", "a\uff4en"], id="spellings of one"),
+        pytest.param(2, ["x" * 201, "a\0", "b\n", "x" * 900_000], id="what can be no name"),
+    ],
+)
+def test_a_name_is_the_same_however_it_is_spelt(publish: Callable[..., Wire], limit: int, names: list[str]) -> None:
+    wire = publish(limits=Limits(wrong_logins_a_name=limit))
+    replies = [wire.post(LOGIN, token=None, json={"email": name, "password": "wrong"}) for name in names]
+    assert [reply.status_code for reply in replies] == [401] * limit + [429] * (len(names) - limit)
+
+
 @pytest.mark.parametrize(("hosts", "said"), [(Hosts(), 429), (Hosts(behind_proxy=True), 401)])
 def test_only_a_proxy_is_believed_whom_a_login_comes_from(
     publish: Callable[..., Wire], hosts: Hosts, said: int
