@@ -31,7 +31,7 @@ from .openapi import DOCUMENT
 from .registry import ArgumentsError
 from .requests import Requests, note
 from .runs import Runs
-from .traces import redacted_trace
+from .traces import redacted_trace, said
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +49,8 @@ log = logging.getLogger(__name__)
 
 # Listings that are kept encoded: one a set of assets.
 _MOST_LISTINGS = 64
+# In characters: a function may raise an error that quotes its data.
+_LONGEST_REASON = 2000
 
 
 def create_app(  # noqa: PLR0913 - each is a room of its own
@@ -173,7 +175,7 @@ class _Service:
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
     def _user(self, request: Request) -> User:
-        user = self.auth.user(request.headers.get("authorization"), request.headers.get("x-api-key"))
+        user = self.auth.user(_only(request, "authorization"), _only(request, "x-api-key"))
         note(request.scope, user_id=user.id, user=user.name)
         return user
 
@@ -203,8 +205,16 @@ class _Service:
         except BaseException as error:  # noqa: BLE001 - a function of the team's may raise anything, also SystemExit
             trace = redacted_trace(error, [*asked.args.values(), *values.values()])
             log.error("%s failed.\n%s", function.name, trace)  # noqa: TRY400 - the trace is in the text
-            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            reason = said(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
             return failure(200, f"{function.name} failed: {reason}")
+
+
+def _only(request: Request, name: str) -> str | None:
+    """Give a header; of two, a proxy in front may have looked at the other one."""
+    values = request.headers.getlist(name)
+    if len(values) > 1:
+        raise UnauthorizedError
+    return values[0] if values else None
 
 
 def _encoded(result: Any, call: Call, *, as_arrow: bool) -> Response:

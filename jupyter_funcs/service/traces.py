@@ -34,6 +34,14 @@ def redacted_trace(error: BaseException, arguments: Iterable[Any] | None) -> str
     return "\n".join(_lines(error, None if arguments is None else _pieces(arguments), set()))
 
 
+def said(error: BaseException) -> str:
+    """Give what an error says of itself, as text that can be written; nothing where it cannot say it."""
+    try:
+        return str(error).encode("utf-8", "replace").decode()
+    except Exception:  # noqa: BLE001 - a team's own error may fail at this in any way
+        return ""
+
+
 def _lines(error: BaseException, hidden: _Pieces | None, seen: set[int]) -> Iterator[str]:
     if id(error) in seen:
         return
@@ -43,8 +51,8 @@ def _lines(error: BaseException, hidden: _Pieces | None, seen: set[int]) -> Iter
         yield from _lines(behind, hidden, seen)
         yield "which led to:"
     yield from (line.rstrip() for line in traceback.format_tb(error.__traceback__))
-    said = _redacted(str(error), hidden) if hidden is not None else ""
-    yield f"{type(error).__qualname__}: {said}" if said else type(error).__qualname__
+    message = _redacted(said(error), hidden) if hidden is not None else ""
+    yield f"{type(error).__qualname__}: {message}" if message else type(error).__qualname__
     if hidden is not None:
         for line in "\n".join(getattr(error, "__notes__", ())).splitlines():
             text = line.lstrip()

@@ -10,7 +10,7 @@ import pytest
 
 from jupyter_funcs.service.registry import function
 
-from .conftest import JSON, LIST, LOGIN, RUN, Wire, assert_refused, published
+from .conftest import GET_ALL, JSON, LIST, LOGIN, RUN, Wire, assert_refused, published
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,6 +81,42 @@ def test_no_argument_reaches_the_log_when_a_function_fails(
     assert "1987" not in said
     for at in range(len(CANARY) - 8):
         assert CANARY[at : at + 8].casefold() not in said
+
+
+class _MuteError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("lost for words")
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        pytest.param(_MuteError(), "_MuteError", id="no words"),
+        pytest.param(OSError("no file caf\udce9.csv"), "no file caf?.csv", id="half a surrogate pair"),
+        pytest.param(ValueError("x" * 50_000), "x" * 2000, id="too many words"),
+    ],
+)
+def test_a_function_that_fails_in_an_odd_way_answers_200_with_its_error_too(
+    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, error: Exception, says: str
+) -> None:
+    def fail() -> None:
+        raise error
+
+    with caplog.at_level(logging.ERROR, "jupyter_funcs.service"):
+        reply = publish(published("Fails", fail)).call("Fails")
+    assert reply.status_code == 200
+    assert reply.json() == {"error": f"Fails failed: {says}", "body": None}
+    [trace] = caplog.messages
+    assert "in fail\n" in trace
+
+
+@pytest.mark.parametrize("name", ["Authorization", "X-Api-Key"])
+def test_a_token_or_key_that_is_sent_twice_is_none(publish: Callable[..., Wire], name: str) -> None:
+    wire = publish(published("Quick", list))
+    good = f"Bearer {wire.token}" if name == "Authorization" else wire.grants.add_key("t")
+    for values, status in (([good], 200), ([good, good], 401), ([good, "x"], 401), (["x", good], 401)):
+        reply = wire.request("GET", GET_ALL, token=None, headers=[(name, value) for value in values])
+        assert reply.status_code == status, values
 
 
 def test_neither_tokens_nor_what_a_caller_types_reach_the_log(
