@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shlex
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -133,7 +134,8 @@ def _remove_key(service: Service, given: Namespace) -> Done:
 def _rotate(service: Service, given: Namespace) -> Done:
     keys = state.open_keys(service.folder)
     keys.rotate(given.overlap)
-    until = f"are accepted for {given.overlap:g} more hours" if given.overlap else "have ended"
+    hours = "1 more hour" if given.overlap == 1 else f"{given.overlap:g} more hours"
+    until = f"are accepted for {hours}" if given.overlap else "have ended"
     return Done(f"Tokens are signed with key {keys.records()[0].id} from now on; those from before {until}.")
 
 
@@ -153,7 +155,8 @@ def _organisation(service: Service, given: Namespace) -> tuple[str, str]:
 
 def _runs(service: Service, user: User, what: str) -> str:
     assets = [asset.name for asset in service.grants.assets(user)]
-    of = f"the functions of {listed(assets)}." if assets else "nothing yet: jupyter funcs admin grants add USER ASSET"
+    to_grant = f"jupyter funcs admin grants add {shlex.quote(user.name)} ASSET"
+    of = f"the functions of {listed(assets)}." if assets else f"nothing yet: {to_grant}"
     return f"{quoted(user.name)} {what} {of}"
 
 
@@ -163,7 +166,8 @@ def _run_by(service: Service, asset: Asset) -> str:
     users = [grant.user for grant in service.grants.grants() if grant.asset == asset.name]
     if users:
         return f"The functions of {quoted(asset.name)} may be run by {listed(users)} alone."
-    return f"Nobody may run the functions of {quoted(asset.name)} yet: jupyter funcs admin grants add USER ASSET"
+    to_grant = f"jupyter funcs admin grants add USER {shlex.quote(asset.name)}"
+    return f"Nobody may run the functions of {quoted(asset.name)} yet: {to_grant}"
 
 
 def _typed_password() -> str:

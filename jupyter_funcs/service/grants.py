@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import shlex
 import time
 from typing import TYPE_CHECKING
 
@@ -132,9 +133,9 @@ class Grants:
         """Give a user who is not disabled."""
         user = self.user(name, math.inf)
         if user is None:
-            raise SetupError(
-                f"{quoted(self.spelling(name))} is disabled.\nTo change that: jupyter funcs admin users enable NAME"
-            )
+            spelling = self.spelling(name)
+            command = f"jupyter funcs admin users enable {shlex.quote(spelling)}"
+            raise SetupError(f"{quoted(spelling)} is disabled.\nTo change that: {command}")
         return user
 
     def spelling(self, name: str) -> str:

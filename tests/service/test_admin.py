@@ -118,7 +118,7 @@ def test_no_token_is_given_to_who_is_not_there_or_for_ever(
 
 def test_no_token_is_given_to_a_disabled_user(run: Run) -> None:
     run("admin users disable guest")
-    with pytest.raises(SetupError, match="'guest' is disabled"):
+    with pytest.raises(SetupError, match=r"'guest' is disabled.\n.* admin users enable guest$"):
         run("token --user Guest")
 
 
@@ -131,12 +131,12 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
     steps: list[tuple[list[str], str, dict[str, list[str]]]] = [
         (
             ["users", "add", "ann lee", "--email", "ann@x.example"],
-            "'ann lee' may run nothing yet: jupyter funcs admin grants add USER ASSET",
+            "'ann lee' may run nothing yet: jupyter funcs admin grants add 'ann lee' ASSET",
             {"ann lee": []},
         ),
         (
             ["assets", "add", "Own"],
-            "Nobody may run the functions of 'Own' yet: jupyter funcs admin grants add USER ASSET",
+            "Nobody may run the functions of 'Own' yet: jupyter funcs admin grants add USER Own",
             {"ann lee": []},
         ),
         (["grants", "add", "Ann Lee", "own"], "'ann lee' may now run the functions of 'Own'.", {"ann lee": ["Own"]}),
@@ -312,6 +312,7 @@ def test_a_rotation_says_for_how_long_earlier_tokens_are_accepted_and_no_list_sh
     for stored in json.loads((folder / "signing-keys.json").read_text())["keys"]:
         assert stored["id"] in table
         assert stored["key"] not in table
+    assert "accepted for 1 more hour.\n" in run("admin signing-key rotate --overlap 1")
     assert "those from before have ended" in run("admin signing-key rotate --overlap 0")
     with pytest.raises(UnauthorizedError):
         who(folder, token)
