@@ -25,14 +25,14 @@ def configure(style: Literal["text", "json"]) -> None:
         # As text, for the renderer's own shows the values of variables.
         structlog.processors.format_exc_info,
     ]
+    processors: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
     renderer: Processor = structlog.processors.JSONRenderer()
     if style == "text":
+        processors.append(_for_people)
         renderer = structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), sort_keys=False, exception_formatter=structlog.dev.plain_traceback
         )
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
-    )
+    formatter = structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processors=[*processors, renderer])
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
@@ -44,3 +44,12 @@ def _add_request_id(_logger: WrappedLogger, _name: str, event: EventDict) -> Eve
     if identifier := request_id.get():
         event.setdefault("request_id", identifier)
     return event
+
+
+def _for_people(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
+    """Leave out what the text of a request's line says already, and of the service's own lines where they come from."""
+    repeated = {"logger"} if str(event.get("logger", "")).startswith(f"{__package__}.") else set()
+    if "milliseconds" in event:
+        repeated |= {"method", "path", "status", "user_id"}
+    last = {"request_id": event["request_id"]} if "request_id" in event else {}
+    return {key: value for key, value in event.items() if key not in repeated | {"request_id"}} | last
