@@ -119,7 +119,10 @@ def _body(document: Any, *, strict: bool) -> Any:
         return document
     error = document.get("error")
     if error is not None:
-        raise FunctionError(f"The function failed: {_reason(error)}", "Its arguments are where to look first.")
+        reason = _reason(error)
+        # Services that name the function say themselves that it failed.
+        told = reason if " failed: " in reason else f"The function failed: {reason}"
+        raise FunctionError(told, "Its arguments are where to look first.")
     body = document.get("body")
     if isinstance(body, str) and _SCALAR.fullmatch(body):
         return decode(body, what="body of the reply", strict=strict)

@@ -73,6 +73,14 @@ def test_an_error_that_is_not_null_is_a_function_error_even_beside_a_body(error:
     assert words in caught.value.what
 
 
+def test_a_failure_is_told_once() -> None:
+    for error in ("Get Sales failed: no such store", "no such store"):
+        with pytest.raises(FunctionError) as caught:
+            to_frame(reply(None, error))
+        assert caught.value.what.count("failed") == 1
+        assert caught.value.what.endswith("failed: no such store")
+
+
 def test_an_error_needs_no_body_to_be_one() -> None:
     for text in ('{"error": "gone"}', '{"error": "gone", "code": 3}', '{"error": {"message": "gone"}}'):
         with pytest.raises(FunctionError, match="gone"):
