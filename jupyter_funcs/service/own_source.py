@@ -117,6 +117,8 @@ def files(pattern: Path) -> dict[str, pq.FileMetaData]:
     with duckdb.connect() as con:
         found = sandbox.matching(con, str(pattern))
     if not found:
+        if pattern.is_dir():
+            raise SourceError(f"names a folder. Name the files in it: {pattern / '*.parquet'}.")
         raise SourceError(f"names no file: there is no {pattern}.")
     return {file: metadata(file) for file in found}
 

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 # What tomllib appends to its messages.
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 
+# For the mistakes that are made most.
+_ADVICE = {
+    "Invalid value": " Text stands in quotes; true and false are written small.",
+    "Cannot overwrite a value": " A key stands there twice.",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
@@ -57,7 +63,8 @@ class TomlFile:
             found = _POSITION.search(str(error))
             # What has no end is told by where it begins.
             line = int(found[1]) if found and found[1] else _beginning_of_last(text)
-            raise SetupError(f"{path}, line {line}: {_POSITION.sub('', str(error))}.") from None
+            what = _POSITION.sub("", str(error))
+            raise SetupError(f"{path}, line {line}: {what}.{_ADVICE.get(what, '')}") from None
         except RecursionError:
             raise SetupError(f"{path}: lists or tables are nested too deeply.") from None
 

@@ -45,6 +45,7 @@ MAPPINGS = [
     ('"state"', '"day"', "line 15: 'day' of 2024.parquet holds values of the type date. Store text."),
     ('"state"', '"spend_usd"', "line 15: 'spend_usd' of 2024.parquet holds numbers. Store text."),
     ("cards/*.parquet", "card/*.parquet", "line 4: 'parquet' names no file: there is no card/*.parquet."),
+    ("cards/*.parquet", "cards", "line 4: 'parquet' names a folder. Name the files in it: cards/*.parquet."),
     ('parquet = "cards/*.parquet"', 'table = "cards"', "line 4: 'table' is in no engine: 'duckdb://' is empty. Name the file of a database in 'engine'."),
     ('rule = "December"', 'csv = "fiscal.csv"', "line 18: 'csv' cannot be read: fiscal.csv: No such file or directory."),
     ("[data.calendar]", '[data.panels]\nEast = "X"\n[data.calendar]', "line 18: the data have no panel 'East'. Panels are 'Card Panel'."),

@@ -151,8 +151,8 @@ def test_lines_of_any_document_are_those_on_which_its_keys_were_written(found: t
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a = 1\nb = \n", "x.toml, line 2: Invalid value."),
-        (b"a = 1\n\na = 2\n", "x.toml, line 3: Cannot overwrite a value."),
+        (b"a = 1\nb = \n", "x.toml, line 2: Invalid value. Text stands in quotes"),
+        (b"a = 1\n\na = 2\n", "x.toml, line 3: Cannot overwrite a value. A key stands there twice."),
         (b"[server]\nport: 3\n", "x.toml, line 2: Expected '=' after a key in a key/value pair."),
         (b'a = 1\n\nb = """\nc\n', "x.toml, line 3: "),
         (b"a = 1\nb = [\n 1,\n", "x.toml, line 2: "),
