@@ -543,9 +543,9 @@ def test_a_second_signal_does_not_wait_and_the_caller_is_told(
     assert service.end(signal.SIGINT) == 0
     assert time.monotonic() - began < 5
     assert reply.result(5).status_code == 503
-    service.says(rf"POST {RUN} 429 +user=ann function=Nap milliseconds=\S+ bytes=\d+ request_id=\w+$")
     assert "stopping" in reply.result().json()["error"]
     assert reply.result().headers["retry-after"]
+    service.says(rf"POST {RUN} 504 user=ann function=Sleep milliseconds=\S+ bytes=\d+ request_id=\w+$")
     assert "woken" in service.said or "do not heed cancelling end with the process" in service.said
 
 
