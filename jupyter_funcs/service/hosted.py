@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from . import companies, demo, publish, state
 from . import functions as built_in_functions
+from .accounts import folded
 from .app import create_app
 from .auth import Auth
 from .engines import IN_MEMORY, connect_engine
 from .hosts import Hosts
 from .limits import Limits
 from .registry import Registry
-from .words import listed, quoted
+from .words import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,7 @@ def build(settings: Settings, config: Path | None) -> Hosted:
     registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
     grants = state.open_grants(folder, demo=is_demo)
     _name_absent(functions, grants, config)
+    _name_absent_lists(functions)
     auth = Auth(state.open_keys(folder), grants)
     app = create_app(registry, auth, grants, engine, limits=_limits(settings.server), hosts=_hosts(settings.server))
     count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
@@ -112,13 +114,28 @@ def _own(settings: Settings) -> tuple[Sequence[Function], Engine]:
 
 def _name_absent(functions: Sequence[Function], grants: Grants, config: Path | None) -> None:
     """Tell the operator of functions that nobody can see."""
-    known = {asset.name for asset in grants.all_assets()}
-    for asset in dict.fromkeys(each.asset for each in functions if each.asset not in known):
+    known = {folded(asset.name) for asset in grants.all_assets()}
+    for asset in dict.fromkeys(each.asset for each in functions if folded(each.asset) not in known):
         names = listed(each.name for each in functions if each.asset == asset)
         command = ["jupyter", "funcs", "admin", "assets", "add", asset, *(["--config", str(config)] if config else [])]
         log.warning(
             "Nobody may run %s: there is no asset %s yet. To add it: %s", names, quoted(asset), shlex.join(command)
         )
+
+
+def _name_absent_lists(functions: Sequence[Function]) -> None:
+    """Tell the operator of parameters whose values a function lists that is not published."""
+    known = {each.name.casefold(): each.name for each in functions}
+    for function in functions:
+        for parameter in function.parameters:
+            if parameter.source and parameter.source.function.casefold() not in known:
+                log.warning(
+                    "The values of %s of %s are listed by no function: %s is not published.%s",
+                    parameter.name,
+                    quoted(function.name),
+                    quoted(parameter.source.function),
+                    did_you_mean(parameter.source.function, list(known.values())),
+                )
 
 
 def _limits(server: Server) -> Limits:

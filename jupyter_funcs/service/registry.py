@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import signatures
+from .accounts import folded
 from .engine import CallCancelledError
 from .errors import SetupError
 from .parameters import is_absent
@@ -227,11 +228,11 @@ class Registry:
         self._author = author
         self._authors = _numbered([author, *(each.author for each in functions)])
         self._groups = _numbered(each.group for each in functions)
-        # By asset: place in the listing, identifier of the first parameter, and the function.
-        self._by_asset: dict[str, list[tuple[int, int, Function]]] = {}
+        # By asset, as accounts compare them: place in the listing, identifier of the first parameter, and function.
+        self._by_asset: dict[str | None, list[tuple[int, int, Function]]] = {}
         first = 1
         for number, each in enumerate(functions, 1):
-            self._by_asset.setdefault(each.asset, []).append((number, first, each))
+            self._by_asset.setdefault(folded(each.asset), []).append((number, first, each))
             first += len(each.parameters)
 
     def find(self, name: str, assets: Sequence[Asset]) -> Function:
@@ -244,7 +245,7 @@ class Registry:
             In the same words whether there is none or it is another user's; names the nearest of these assets.
         """
         found = self._by_name.get(name)
-        if found is not None and any(each.name == found.asset for each in assets):
+        if found is not None and folded(found.asset) in {folded(each.name) for each in assets}:
             return found
         near = did_you_mean(name, [each.name for _, _, each, _ in self._of(assets)])
         raise LookupError(f"No function {quoted(name)}.{near} The listing (ListUserFunctions) has all of yours.")
@@ -264,7 +265,7 @@ class Registry:
 
     def _of(self, assets: Sequence[Asset]) -> Iterator[tuple[int, int, Function, Asset]]:
         """Give the functions of some assets, with their numbers, in the order of the listing."""
-        of_each = ([(*entry, asset) for entry in self._by_asset.get(asset.name, ())] for asset in assets)
+        of_each = ([(*entry, asset) for entry in self._by_asset.get(folded(asset.name), ())] for asset in assets)
         return iter(sorted(itertools.chain.from_iterable(of_each), key=lambda entry: entry[0]))
 
     def _entry(self, number: int, first: int, each: Function, asset: Asset, reference: Any) -> dict[str, Any]:

@@ -169,6 +169,18 @@ def test_a_user_sees_the_functions_of_their_assets_with_the_ids_that_everybody_s
     assert of_demo(REPORTS, PANEL_DATA) == whole
 
 
+@pytest.mark.parametrize("spelled", ["OWN", "own", "\uff2f\uff57n"])
+def test_an_asset_is_the_same_as_accounts_compare_names(spelled: str) -> None:
+    def one() -> None:
+        """Do something."""
+
+    registry = Registry([function(asset=spelled)(one)], author="ann")
+    [listed] = registry.listing([OWN], None)
+    assert (listed["name"], listed["assetName"]) == ("One", "Own")
+    assert registry.find("One", [OWN]).name == "One"
+    assert registry.listing([PANEL_DATA], None) == []
+
+
 def test_another_users_function_is_as_unknown_as_one_that_is_not_there() -> None:
     registry = demo_registry()
     assert registry.find("Get Report", [PANEL_DATA, REPORTS]).name == "Get Report"
