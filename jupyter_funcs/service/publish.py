@@ -79,7 +79,14 @@ def _in_folder(folder: Path, default_asset: str | None) -> list[Function]:
     found: list[Function] = []
     for path in files:
         if path.suffix == ".py":
-            found += _functions(_imported(f"{package}.{path.stem}", str(path)))
+            functions = _functions(_imported(f"{package}.{path.stem}", str(path)))
+            if not functions:
+                log.warning(
+                    "%s publishes nothing: no function in it has @function. "
+                    "If others import it, begin its name with '_'.",
+                    path,
+                )
+            found += functions
         elif path.suffix == ".ipynb":
             from . import notebooks  # noqa: PLC0415 - loads nbformat, which a service without notebooks does without
 
@@ -134,7 +141,6 @@ def _imported(name: str, path: str) -> types.ModuleType:
 
 
 def _failure(source: str, error: BaseException) -> SetupError:
-    log.error("%s cannot be imported.", source, exc_info=error)
     if isinstance(error, SyntaxError):
         place, reason = f"{error.filename}, line {error.lineno}", error.msg
     else:
@@ -142,11 +148,22 @@ def _failure(source: str, error: BaseException) -> SetupError:
         own = [each for each in frames if each.filename == source] or frames[-1:]
         place = f"{own[-1].filename}, line {own[-1].lineno}"
         reason = str(error).strip().partition("\n")[0]
+        if own[-1] is not frames[-1] or error.__cause__ is not None:  # else the line says it all
+            log.error("%s cannot be imported.", source, exc_info=(type(error), error, _from_the_file_on(error)))
     told = "" if place.startswith(source) else f"{source} cannot be imported.\n"
     return SetupError(
         f"{told}{place}: {type(error).__name__}{f': {reason}' if reason else ''}.\n"
         "Mend it, or begin the file's name with '_' to leave it out."
     )
+
+
+def _from_the_file_on(error: BaseException) -> types.TracebackType | None:
+    """Give the trace of an error without the steps of importing that led to the file."""
+    importing = {__file__, importlib.__file__, importlib.metadata.__file__}
+    rest = error.__traceback__
+    while rest and (rest.tb_frame.f_code.co_filename in importing or "<frozen" in rest.tb_frame.f_code.co_filename):
+        rest = rest.tb_next
+    return rest or error.__traceback__
 
 
 def _forget() -> None:

@@ -156,18 +156,28 @@ def test_two_functions_of_one_name_are_refused_with_both_places(tmp_path: Path) 
         (source("f").replace("f()", "f(*x)"), "{path}, line 3: f has the variadic positional parameter x"),
     ],
 )
-def test_a_file_that_cannot_be_imported_is_named_with_its_line_and_its_trace_is_logged(
+def test_a_file_that_cannot_be_imported_is_named_with_its_line_and_a_trace_is_logged_where_it_leads_further(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, says: str
 ) -> None:
     write(tmp_path, good=source("good"), bad=text)
     with caplog.at_level(logging.ERROR, "jupyter_funcs.service"):
         assert says.format(path=tmp_path / "bad.py") in refused(tmp_path)
-    assert "Parameter" in says or "variadic" in says or caplog.records[0].exc_info
+    assert len(caplog.records) == ("JSONDecodeError" in says)
 
 
-def test_a_mistake_in_a_neighbour_is_told_where_it_is_imported(tmp_path: Path) -> None:
+def test_a_mistake_in_a_neighbour_is_told_where_it_is_imported_and_the_log_leads_to_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write(tmp_path, a="import _helper", _helper="\n1 / 0")
     assert refused(tmp_path).startswith(f"{tmp_path / 'a.py'}, line 1: ZeroDivisionError")
+    trace = caplog.text.partition("Traceback")[2]
+    assert trace.index("a.py") < trace.index("_helper.py")
+    assert f'File "{tmp_path / "a.py"}"' in trace.splitlines()[1]
+
+
+def test_a_file_without_a_published_function_is_remarked_upon(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    load(write(tmp_path, good=source("good"), forgotten="def f(): ...", _helper=""))
+    assert [record.args for record in caplog.records] == [(tmp_path / "forgotten.py",)]
 
 
 @pytest.mark.parametrize("kind", ["absent", "file"])

@@ -464,6 +464,23 @@ def fail(text: str):
 def unseen():
     """Belong to what nobody has."""
     return []
+def test_a_list_of_values_that_no_function_gives_is_remarked_upon_at_the_start(
+    serve: Callable[..., Served], config: str
+) -> None:
+    text = """
+from typing import Annotated
+from jupyter_funcs.service import ListedBy, function
+
+@function(asset="Team data")
+def pick(store: Annotated[str, ListedBy("Get Nap")], other: Annotated[str, ListedBy("pick")]) -> str:
+    return store
+"""
+    (Path(config).parent / "published" / "pick.py").write_text(text)
+    service = serve("--config", config)
+    assert "The values of store of 'Pick' are listed by no function: 'Get Nap' is not published." in service.said
+    assert "The values of other" not in service.said
+
+
 '''
 
 
