@@ -6,10 +6,14 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import httpx
 import pyarrow as pa
@@ -40,6 +44,7 @@ collect_ignore_glob = ["published/*"]
 LIST, RUN, GET_ALL = "/api/function/ListUserFunctions", "/api/function/runFunction", "/api/function/getAll"
 LOGIN = "/api/account/login"
 JSON = {"Content-Type": "application/json"}
+PANELS = {"FunctionName": "Get Panels", "Args": {}}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -63,14 +68,17 @@ class Wire:
         """The application behind an in-process wire."""
         return self.transport().app  # type: ignore[attr-defined]
 
-    def request(self, method: str, path: str, *, token: str | None = "", **options: Any) -> httpx.Response:
-        """Send a request with the fixture's token, with another one, or (`None`) with none."""
+    def client(self, token: str | None = "") -> httpx.AsyncClient:
+        """Give a client with the fixture's token, with another one, or (`None`) with none."""
         headers = {"Authorization": f"Bearer {token or self.token}"} if token is not None else {}
-        headers |= options.pop("headers", {})
+        return httpx.AsyncClient(transport=self.transport(), base_url=self.base_url, headers=headers, timeout=60)
+
+    def request(self, method: str, path: str, *, token: str | None = "", **options: Any) -> httpx.Response:
+        """Send a request with a token as of `client`."""
 
         async def send() -> httpx.Response:
-            async with httpx.AsyncClient(transport=self.transport(), base_url=self.base_url, timeout=60) as client:
-                return await client.request(method, path, headers=headers, **options)
+            async with self.client(token) as client:
+                return await client.request(method, path, **options)
 
         return asyncio.run(send())
 
@@ -149,6 +157,48 @@ def served(app: Starlette, **options: Any) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+def talk(address: str) -> socket.socket:
+    """Connect to a service, for what no client would send."""
+    parts = urlsplit(address)
+    return socket.create_connection((parts.hostname, parts.port or 0), timeout=10)
+
+
+def raw_run(token: str, body: str, *headers: str, length: int | None = None) -> bytes:
+    """Give a run as it goes through a socket; `length` says of its body what is not so."""
+    head = [f"POST {RUN} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers]
+    head += [f"Authorization: Bearer {token}", f"Content-Length: {len(body) if length is None else length}"]
+    return "\r\n".join([*head, "", body]).encode()
+
+
+def free_port() -> int:
+    """Give a port on which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
+def becomes(true: Callable[[], bool], seconds: float = 10) -> bool:
+    """Tell whether something gets true, within a bound that a busy machine keeps."""
+    ends = time.monotonic() + seconds
+    while not true() and time.monotonic() < ends:
+        time.sleep(0.02)
+    return true()
+
+
+def python(code: str, *arguments: str) -> str:
+    """Run code in a fresh interpreter and give what it prints."""
+    command = [sys.executable, "-W", "error", "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.strip()
+
+
+def at_once(code: str, path: Path, *arguments: str) -> list[str]:
+    """Run code in four interpreters, which are told the moment at which to begin; give what each prints."""
+    command = [sys.executable, "-W", "error", "-c", code, str(path), str(time.time() + 1), *arguments]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    return [process.communicate(timeout=60)[0].strip() for process in processes]
 
 
 @pytest.fixture(scope="session")

@@ -442,7 +442,7 @@ def test_no_command_takes_a_secret_on_its_line() -> None:
 def test_the_state_folder_is_the_owners_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: bool) -> None:
     monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "a" / "b"))
     path = state.folder(tmp_path / "configured", demo=demo)
-    assert path == tmp_path / "a" / "b" / "demo" if demo else tmp_path / "a" / "b"
+    assert path == (tmp_path / "a" / "b" / "demo" if demo else tmp_path / "a" / "b")
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
     monkeypatch.delenv("FUNCS_STATE_DIR")
     assert state.folder(tmp_path / "configured", demo=False) == tmp_path / "configured"

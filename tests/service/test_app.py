@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import socket
 import threading
 import time
 from collections import Counter
 from datetime import date
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import httpx
 import pyarrow as pa
@@ -23,12 +21,24 @@ from jupyter_funcs.service.engine import DuckDBEngine
 from jupyter_funcs.service.limits import BODY_LIMIT, Limits
 from jupyter_funcs.service.registry import Function, Registry, function
 
-from .conftest import GET_ALL, JSON, LIST, LOGIN, RUN, Wire, assert_refused, published, served, serving
+from .conftest import (
+    GET_ALL,
+    JSON,
+    LIST,
+    LOGIN,
+    PANELS,
+    RUN,
+    Wire,
+    assert_refused,
+    published,
+    raw_run,
+    served,
+    serving,
+    talk,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-PANELS = {"FunctionName": "Get Panels", "Args": {}}
 
 
 def test_the_listing_is_a_bare_array(wire: Wire) -> None:
@@ -235,12 +245,10 @@ def test_a_function_that_fails_answers_200_with_its_error_and_leaves_its_trace_i
     assert said.endswith("ZeroDivisionError: no data in the second line")
 
 
-@pytest.mark.parametrize(
-    ("result", "body"),
-    [([{"when": date(2025, 1, 2), "n": 2**70, "x": float("nan")}], [{"when": "2025-01-02", "n": 2**70, "x": None}])],
-)
-def test_a_function_may_return_records(publish: Callable[..., Wire], result: Any, body: Any) -> None:
-    assert publish(published("Records", lambda: result)).rows("Records") == body
+def test_a_function_may_return_records(publish: Callable[..., Wire]) -> None:
+    records = [{"when": date(2025, 1, 2), "n": 2**70, "x": float("nan")}]
+    found = publish(published("Records", lambda: records)).rows("Records")
+    assert found == [{"when": "2025-01-02", "n": 2**70, "x": None}]
 
 
 def test_a_result_that_is_no_json_is_the_functions_failure(publish: Callable[..., Wire]) -> None:
@@ -253,12 +261,11 @@ def test_a_slow_function_does_not_block_the_others(publish: Callable[..., Wire])
     wire = publish(published("Slow", lambda: wait.wait(10)), published("Quick", list))
 
     async def both() -> list[str]:
-        async with httpx.AsyncClient(transport=wire.transport(), base_url="http://localhost") as client:
+        async with wire.client() as client:
             order: list[str] = []
 
             async def call(name: str) -> None:
-                headers = {"Authorization": f"Bearer {wire.token}"}
-                await client.post(RUN, json={"FunctionName": name}, headers=headers)
+                await client.post(RUN, json={"FunctionName": name})
                 order.append(name)
 
             slow = asyncio.create_task(call("Slow"))
@@ -301,9 +308,8 @@ def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callabl
     wire = publish(endless.publish(), published("Quick", list))
 
     async def cancel() -> float:
-        async with httpx.AsyncClient(transport=wire.transport(), base_url="http://localhost", timeout=60) as client:
-            headers = {"Authorization": f"Bearer {wire.token}"}
-            task = asyncio.create_task(client.post(RUN, json={"FunctionName": "Endless"}, headers=headers))
+        async with wire.client() as client:
+            task = asyncio.create_task(client.post(RUN, json={"FunctionName": "Endless"}))
             assert await asyncio.to_thread(endless.runs)
             began = time.monotonic()
             task.cancel()
@@ -319,14 +325,9 @@ def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callabl
 def test_a_caller_that_hangs_up_interrupts_its_query(publish: Callable[..., Wire]) -> None:
     endless = Endless()
     wire = publish(endless.publish())
-    with served(wire.transport().app) as address:  # type: ignore[attr-defined]
-        body = json.dumps({"FunctionName": "Endless"})
-        head = (
-            f"POST {RUN} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {wire.token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        with socket.create_connection((urlsplit(address).hostname, urlsplit(address).port or 0)) as connection:
-            connection.sendall((head + body).encode())
+    with served(wire.app) as address:
+        with talk(address) as connection:
+            connection.sendall(raw_run(wire.token, json.dumps({"FunctionName": "Endless"})))
             assert endless.runs()
         assert endless.ended.wait(2)
 
@@ -482,15 +483,9 @@ def test_a_query_over_the_memory_limit_is_500_in_words_and_the_service_goes_on(p
 def test_a_body_that_does_not_arrive_is_408(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 120: and the connection is not kept for the rest of it."""
     wire = publish(limits=Limits(body_seconds=0.3))
-    with served(wire.app) as address:
-        head = (
-            f"POST {RUN} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {wire.token}\r\n"
-            "Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
-        )
-        with socket.create_connection((urlsplit(address).hostname, urlsplit(address).port or 0)) as connection:
-            connection.sendall(head.encode())
-            connection.settimeout(5)
-            said = b"".join(iter(lambda: connection.recv(4000), b"")).decode()
+    with served(wire.app) as address, talk(address) as connection:
+        connection.sendall(raw_run(wire.token, "{", length=1000))
+        said = b"".join(iter(lambda: connection.recv(4000), b"")).decode()
     assert said.startswith("HTTP/1.1 408 ")
     assert "0.3 seconds" in said
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import jupyter_funcs.service
 from jupyter_funcs.service import demo
 
+from .conftest import python
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 HEAVY = ("ibis", "duckdb", "pandas", "pyarrow", "numpy", "sqlglot", "structlog", "limits", "uvicorn", "papermill")
-
-
-def python(code: str) -> str:
-    """Run code in a fresh interpreter and give what it prints."""
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_there_is_one_a_process_whichever_thread_asks() -> None:
@@ -66,12 +64,3 @@ def test_what_the_package_exports_is_there(name: str) -> None:
 def test_an_unknown_attribute_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nope'"):
         _ = jupyter_funcs.service.nope
-
-
-def test_the_service_imports_nothing_from_the_client() -> None:
-    folder = Path(jupyter_funcs.service.__file__).parent
-    for path in folder.glob("*.py"):
-        text = path.read_text()
-        assert "import jupyter_funcs" not in text, path
-        assert "from jupyter_funcs" not in text, path
-        assert "from .." not in text, path

@@ -10,23 +10,19 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import pytest
 
-from jupyter_funcs.service import companies, demo_files, queries
-from jupyter_funcs.service.dataset import Cards
+from jupyter_funcs.service import companies, demo, queries
 from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jupyter_funcs.service.dataset import Cards
     from jupyter_funcs.service.engine import DuckDBCall
-
-
-def demo_cards() -> Cards:
-    return Cards.parquet(demo_files.folder() / demo_files.CARDS)
 
 
 @pytest.fixture(scope="module")
 def engine() -> DuckDBEngine:
-    return DuckDBEngine(companies.reference(), demo_cards)
+    return DuckDBEngine(companies.reference(), demo.cards)
 
 
 KINDS: dict[str, Callable[[DuckDBCall, queries.Selection], Any]] = {
@@ -55,7 +51,7 @@ def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine,
 
 
 def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
-    engine = DuckDBEngine(companies.reference(), demo_cards)
+    engine = DuckDBEngine(companies.reference(), demo.cards)
     kinds = [*KINDS.values(), lambda call, _selection: queries.universe(call)] * 8
     go = threading.Barrier(len(kinds))
 
@@ -76,7 +72,7 @@ def test_data_are_made_once_whoever_comes_first() -> None:
     def make() -> Cards:
         made.append(threading.get_ident())
         time.sleep(0.05)
-        return demo_cards()
+        return demo.cards()
 
     engine = DuckDBEngine(companies.reference(), make)
     with ThreadPoolExecutor(8) as threads:
@@ -95,7 +91,7 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
 
     def make() -> Cards:
         assert go_on.wait(20)
-        return demo_cards()
+        return demo.cards()
 
     engine = DuckDBEngine(companies.reference(), make)
     with ThreadPoolExecutor(2) as threads:
@@ -109,7 +105,7 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
 
 
 def test_data_that_cannot_be_made_fail_the_run_and_are_tried_again(engine: DuckDBEngine) -> None:
-    answers = [OSError("disk full"), demo_cards()]
+    answers = [OSError("disk full"), demo.cards()]
 
     def make() -> Cards:
         answer = answers.pop(0)

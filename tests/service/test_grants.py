@@ -27,6 +27,8 @@ from jupyter_funcs.service.database import Database
 from jupyter_funcs.service.errors import SetupError
 from jupyter_funcs.service.grants import Grants
 
+from .conftest import at_once, python
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -57,12 +59,6 @@ def assets_of(grants: Grants, name: str) -> list[str]:
     user = grants.user(name, math.inf)
     assert user is not None
     return [asset.name for asset in grants.assets(user)]
-
-
-def run(code: str, *arguments: str) -> str:
-    """Run code in a fresh interpreter and give what it prints."""
-    command = [sys.executable, "-W", "error", "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.strip()
 
 
 # Who may run what.
@@ -497,9 +493,9 @@ def test_what_one_process_changes_the_next_question_of_another_sees(tmp_path: Pa
     path = tmp_path / "accounts.sqlite"
     grants = Grants(path, seed=state.seed_demo)
     code = "import sys; from pathlib import Path; from jupyter_funcs.service.grants import Grants\n"
-    run(code + "Grants(Path(sys.argv[1])).withdraw('analyst', 'Demo reports')", str(path))
+    python(code + "Grants(Path(sys.argv[1])).withdraw('analyst', 'Demo reports')", str(path))
     assert assets_of(grants, "analyst") == ["Demo panel data"]
-    run(code + "Grants(Path(sys.argv[1])).disable_user('analyst')", str(path))
+    python(code + "Grants(Path(sys.argv[1])).disable_user('analyst')", str(path))
     assert grants.user("analyst", math.inf) is None
     grants.close()
 
@@ -538,11 +534,7 @@ def test_processes_that_make_the_file_at_the_same_moment_agree_on_one(tmp_path: 
     for attempt in range(3):
         folder = tmp_path / str(attempt)
         folder.mkdir()
-        start = str(time.time() + 1)
-        command = [sys.executable, "-W", "error", "-c", MAKE_DEMO, str(folder), start]
-        processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-        said = [process.communicate(timeout=60)[0].strip() for process in processes]
-        assert said == ["['analyst', 'guest'] 3"] * 4
+        assert at_once(MAKE_DEMO, folder) == ["['analyst', 'guest'] 3"] * 4
 
 
 # FAULTS.md 117 and 118.
@@ -613,7 +605,7 @@ print(json.dumps(fates))
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file size limits are POSIX's")
 def test_a_full_disk_at_any_write_leaves_the_old_accounts_intact(tmp_path: Path) -> None:
-    fates = json.loads(run(FULL_DISK, str(tmp_path)))
+    fates = json.loads(python(FULL_DISK, str(tmp_path)))
     assert set(fates) == {"old", "new"}, "the sizes tried must cross the one that the change needs"
 
 

@@ -11,16 +11,20 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from jupyter_funcs.service.limits import Limits
 from jupyter_funcs.service.registry import Function, function
 
-from .conftest import LIST, RUN, Wire
+from .conftest import LIST, RUN, Wire, becomes, published
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+    import httpx
+
+
+QUICK = published("Quick", list)
 
 
 class Held:
@@ -52,14 +56,6 @@ class Held:
             assert await asyncio.to_thread(self.begun.acquire, timeout=10)
 
 
-def quick() -> Function:
-    def python() -> list[Any]:
-        """Give nothing."""
-        return []
-
-    return function(asset="a", name="Quick")(python)
-
-
 def endless() -> Function:
     def python(call: Any) -> Any:
         """Join every row with every other."""
@@ -73,11 +69,11 @@ def endless() -> Function:
 @asynccontextmanager
 async def calling(wire: Wire) -> AsyncIterator[Callable[..., asyncio.Task[httpx.Response]]]:
     """Give what begins a run; whatever still runs at the end is cancelled."""
-    async with httpx.AsyncClient(transport=wire.transport(), base_url="http://localhost", timeout=60) as client:
+    async with wire.client() as client:
         tasks = []
 
         def call(name: str, token: str = "") -> asyncio.Task[httpx.Response]:
-            headers = {"Authorization": f"Bearer {token or wire.token}"}
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
             tasks.append(asyncio.create_task(client.post(RUN, json={"FunctionName": name}, headers=headers)))
             return tasks[-1]
 
@@ -95,7 +91,7 @@ def assert_busy(reply: httpx.Response, status: int) -> None:
 
 def test_a_query_over_its_time_is_stopped_within_a_second_and_told_so(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 114: 504 names the limit; the thread is free again."""
-    wire = publish(endless(), quick(), limits=Limits(run_seconds=0.5, threads=1))
+    wire = publish(endless(), QUICK, limits=Limits(run_seconds=0.5, threads=1))
     wire.rows("Quick")
     assert wire.call("Endless").status_code == 504  # loads what the first query needs
     began = time.monotonic()
@@ -103,10 +99,7 @@ def test_a_query_over_its_time_is_stopped_within_a_second_and_told_so(publish: C
     assert reply.status_code == 504
     assert time.monotonic() - began < 3
     assert "0.5 seconds" in reply.json()["error"]
-    ends = time.monotonic() + 3
-    while wire.app.state.runs.busy_threads and time.monotonic() < ends:
-        time.sleep(0.01)
-    assert wire.app.state.runs.busy_threads == 0
+    assert becomes(lambda: wire.app.state.runs.busy_threads == 0)
     assert wire.rows("Quick") == []
 
 
@@ -114,7 +107,7 @@ def test_what_does_not_heed_cancelling_keeps_its_thread_and_the_log_says_so(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
 ) -> None:
     held = Held()
-    wire = publish(held.published(), quick(), limits=Limits(run_seconds=0.2, threads=1))
+    wire = publish(held.published(), QUICK, limits=Limits(run_seconds=0.2, threads=1))
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -162,9 +155,8 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(p
             refused = await asyncio.gather(*(call("Held") for _ in range(20)))
             for reply in refused:
                 assert_busy(reply, 503)
-            async with httpx.AsyncClient(transport=wire.transport(), base_url="http://localhost") as client:
-                headers = {"Authorization": f"Bearer {wire.token}"}
-                listing = await asyncio.wait_for(client.post(LIST, headers=headers), 5)
+            async with wire.client() as client:
+                listing = await asyncio.wait_for(client.post(LIST), 5)
                 assert [each["name"] for each in listing.json()] == ["Held"]
                 assert (await asyncio.wait_for(client.get("/healthz"), 5)).status_code == 200
             held.go.set()
@@ -177,7 +169,7 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(p
 
 def test_a_user_over_their_share_is_429_and_others_go_on(publish: Callable[..., Wire]) -> None:
     held = Held()
-    wire = publish(held.published(), quick(), limits=Limits(threads=4, runs_a_user=2))
+    wire = publish(held.published(), QUICK, limits=Limits(threads=4, runs_a_user=2))
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -258,7 +250,7 @@ def test_stopping_ends_every_run_with_words_and_admits_no_more(publish: Callable
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_runs_go_on_in_a_forked_process(publish: Callable[..., Wire]) -> None:
     """The threads stay behind in the parent: the child has its own."""
-    wire = publish(quick(), limits=Limits(threads=1))
+    wire = publish(QUICK, limits=Limits(threads=1))
     assert wire.rows("Quick") == []
     child = os.fork()
     if not child:
@@ -273,15 +265,14 @@ def test_runs_go_on_in_a_forked_process(publish: Callable[..., Wire]) -> None:
 
 @pytest.mark.parametrize("field", ["FunctionName", "Args"])
 def test_thousands_of_refusals_leave_nothing_behind(publish: Callable[..., Wire], field: str) -> None:
-    wire = publish(quick(), limits=Limits(threads=2))
+    wire = publish(QUICK, limits=Limits(threads=2))
     before = threading.active_count()
     body: dict[str, Any] = {"FunctionName": "Quick", "Args": {}} | {field: {"x": json.dumps([1])}}
 
     async def check() -> None:
-        async with httpx.AsyncClient(transport=wire.transport(), base_url="http://localhost") as client:
-            headers = {"Authorization": f"Bearer {wire.token}"}
+        async with wire.client() as client:
             for _ in range(1000):
-                reply = await client.post(RUN, json=body, headers=headers)
+                reply = await client.post(RUN, json=body)
                 assert reply.status_code in {400, 422}
 
     asyncio.run(check())

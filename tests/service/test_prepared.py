@@ -9,8 +9,7 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service import companies, demo_files, queries
-from jupyter_funcs.service.dataset import Cards
+from jupyter_funcs.service import companies, demo, queries
 from jupyter_funcs.service.engine import DuckDBEngine
 from jupyter_funcs.service.prepared import Query
 from jupyter_funcs.service.statements import Statements
@@ -45,7 +44,7 @@ NASTY = [
 
 @pytest.fixture(scope="module")
 def engine() -> Iterator[DuckDBEngine]:
-    engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(demo_files.folder() / demo_files.CARDS))
+    engine = DuckDBEngine(companies.reference(), demo.cards)
     yield engine
     engine.close()
 
