@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given, rest = _parser().parse_known_args(arguments)
         if rest and given.command is not demo:
-            _parser().error(f"there is no option {' '.join(rest)}")
+            option = next((word.partition("=")[0] for word in rest if word.startswith("-")), None)
+            _parser().error(f"there is no option {option}" if option else f"'{rest[0]}' is one word too many")
         given.rest = rest
         given.command(given)
     except FuncsError as error:

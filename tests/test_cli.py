@@ -64,6 +64,8 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
         (["call", "get_panels", "a=1", "a=2"], "a is given twice"),
         (["call", "get_panels", "a=$HOME"], "no parameter 'a'"),
         (["call", "get_panels", "--nope"], "no option --nope"),
+        (["serve", "--prot", "3"], "no option --prot."),
+        (["admin", "users", "add", "ann", "lee"], "'lee' is one word too many"),
         (["call", "get_panels", "--format", "xlsx"], "invalid choice"),
         (["call", "get_panels", "--timeout", "0"], "positive"),
         (["call", "get_panels", "-o", "/no/such/folder/x.csv"], "/no/such/folder"),

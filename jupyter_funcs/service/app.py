@@ -257,7 +257,7 @@ async def _refused(_request: Request, error: RequestError) -> Response:
 
 
 async def _unauthorized(_request: Request, _error: UnauthorizedError) -> Response:
-    text = "The token is absent, expired or not valid. Get a new one and send it as 'Authorization: Bearer …'."
+    text = "The token or API key is absent, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'."
     return failure(401, text, {"WWW-Authenticate": "Bearer"})
 
 

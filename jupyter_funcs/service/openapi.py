@@ -162,7 +162,7 @@ _REFUSALS = {
     "400": _refusal("The body is not JSON, or not the object that is asked for.", "The request body is not JSON: …"),
     "401": _refusal(
         "There is no valid token or API key; always the same body.",
-        "The token is absent, expired or not valid. Get a new one and send it as 'Authorization: Bearer …'.",
+        "The token or API key is absent, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'.",
         "WWW-Authenticate",
     ),
     "403": _refusal(
