@@ -84,7 +84,7 @@ class Parameter:
             options = ("Yes", "No")
         if item not in _NAMES:
             wanted = "str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these"
-            raise TypeError(f"Parameter {name} is annotated {annotation!r}; write {wanted}.")
+            raise TypeError(f"Parameter {name} is annotated {inspect.formatannotation(annotation)}; write {wanted}.")
         required = default is inspect.Parameter.empty
         code = TypeCode.LIST if many else TypeCode.INTEGER if item is int else TypeCode.TEXT
         found = cls(

@@ -99,7 +99,7 @@ def test_a_notebook_may_have_no_parameters(source: str) -> None:
         ("a = 1  # type: Foo", "a is annotated 'Foo', which is not understood"),
         ("a: dict = {}", "a is annotated 'dict', which is not understood"),
         ("a: __import__('os').system('touch pwned') = 1", "which is not understood"),
-        ("a = {}", "Parameter a is annotated <class 'dict'>"),
+        ("a = {}", "Parameter a is annotated dict; write"),
         ("a: int = 'x'", "Parameter a has the default 'x'"),
         ("a: Literal['x', 1] = 'x'", "Parameter a is annotated"),
         ("a: Annotated[str, AtLeastOne('a', 'b')] = 'x'", "has no parameter 'b'"),

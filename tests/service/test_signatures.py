@@ -160,7 +160,7 @@ def no_such(store: Annotated[str | None, AtLeastOne("store", "stroe")] = None) -
         (mixed, "Parameter store is annotated"),
         (wrong_default, "Parameter store has the default 'x'"),
         (no_option, "Parameter store has the default 'c'"),
-        (odd_default, "Parameter store is annotated <class 'dict'>"),
+        (odd_default, "Parameter store is annotated dict; write"),
         (waits, "is async"),
         (no_such, "no parameter 'stroe'. Did you mean 'store'?"),
     ],
