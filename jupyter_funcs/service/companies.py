@@ -34,7 +34,7 @@ class Profile:
     brands
         The names of its brands.
     season
-        A key of `seasons.YEARLY` and `seasons.WEEKLY`.
+        One of `seasons.SEASONS`.
     daily_cards
         Cards seen a day over all its brands in the larger panel, about.
     ticket_cents

@@ -105,7 +105,7 @@ class DuckDBEngine:
     cards
         Says where card spend lies. Called when the first call needs it and until it succeeds, in a thread of its own:
         it may have to generate the data, and the calls that wait can be cancelled meanwhile.
-    database, memory_limit, threads
+    database, memory_limit
         As of `sandbox.opened`.
     """
 
@@ -116,11 +116,10 @@ class DuckDBEngine:
         *,
         database: Path | None = None,
         memory_limit: str | None = None,
-        threads: int | None = None,
     ) -> None:
         self.reference = reference
         self._find_cards = cards
-        self._options: dict[str, Any] = {"database": database, "memory_limit": memory_limit, "threads": threads}
+        self._options: dict[str, Any] = {"database": database, "memory_limit": memory_limit}
         self._lock = threading.Lock()
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None

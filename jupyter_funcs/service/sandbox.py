@@ -37,14 +37,13 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def opened(  # noqa: PLR0913 - each has a default but what there is to load
+def opened(
     tables: Mapping[str, pa.Table],
     cards: Cards | None,
     spill: Path,
     *,
     database: Path | None = None,
     memory_limit: str | None = None,
-    threads: int | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """
     Open a database in memory, load it, and lock it.
@@ -62,8 +61,6 @@ def opened(  # noqa: PLR0913 - each has a default but what there is to load
     memory_limit
         Such as ``4GB``; by default half of the machine's memory, or of its control group's. DuckDB counts what tables,
         sorts and groups take, not a single giant value.
-    threads
-        How many it computes on; by default one a core.
 
     Raises
     ------
@@ -72,7 +69,7 @@ def opened(  # noqa: PLR0913 - each has a default but what there is to load
     """
     con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(spill)})
     try:
-        _limit(con, memory_limit, threads)
+        _limit(con, memory_limit)
         # Else what a file says of its groups of rows is read again by each query; for all cursors, and not this one.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, table in tables.items():
@@ -93,7 +90,7 @@ def opened(  # noqa: PLR0913 - each has a default but what there is to load
     return con
 
 
-def _limit(con: duckdb.DuckDBPyConnection, memory_limit: str | None, threads: int | None) -> None:
+def _limit(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> None:
     [(own,)] = con.execute("SELECT current_setting('memory_limit')").fetchall()
     # DuckDB's own limit is 80 % of what there is.
     number, unit = own.split()
@@ -101,12 +98,9 @@ def _limit(con: duckdb.DuckDBPyConnection, memory_limit: str | None, threads: in
     try:
         for name in ("memory_limit", "max_temp_directory_size"):
             con.execute(f"SET {name} = {_text(limit)}")
-        if threads is not None:
-            con.execute(f"SET threads = {int(threads)}")
     except duckdb.Error as error:
         raise SetupError(
-            f"The engine cannot be limited to memory_limit {limit!r} and threads {threads}: {first_line(error)}.\n"
-            "Give a size such as '4GB' and a number of threads such as 4."
+            f"The engine cannot be limited to memory_limit {limit!r}: {first_line(error)}.\nGive a size such as '4GB'."
         ) from error
 
 

@@ -10,14 +10,16 @@ if TYPE_CHECKING:
 
 # Comparing two long strings takes quadratic time, and a caller may send a megabyte.
 _LONGEST_COMPARED = 100
+_LONGEST_QUOTED = 60
 
 
-def quoted(value: object, length: int = 60) -> str:
-    """Give a value in single quotes, with control characters escaped and at most `length` characters of it."""
-    text = "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(value)[:length]
+def quoted(value: object) -> str:
+    """Give a value in single quotes, with control characters escaped, and of a long one the beginning."""
+    text = str(value)
+    shown = "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:_LONGEST_QUOTED]
     )
-    return f"'{text}…'" if len(str(value)) > length else f"'{text}'"
+    return f"'{shown}…'" if len(text) > _LONGEST_QUOTED else f"'{shown}'"
 
 
 def listed(values: Iterable[object]) -> str:

@@ -449,7 +449,6 @@ def a_text_file(folder: Path) -> Path:
         (lambda folder: {"database": a_text_file(folder)}, TABLE, "cannot be opened: "),
         (lambda _folder: {"memory_limit": "lots"}, TABLE, "memory_limit 'lots'"),
         (lambda _folder: {"memory_limit": "50%"}, TABLE, "memory_limit '50%'"),
-        (lambda _folder: {"threads": 0}, TABLE, "threads 0"),
         (lambda _folder: {}, Cards(CARDS, {}, files=("/none/*.parquet",)), r"no file /none/\*.parquet"),
         (lambda _folder: {}, Cards(CARDS, {}, files=("/etc/passwd",)), "cannot be read from /etc/passwd: "),
         (lambda _folder: {}, Cards(CARDS, {}, table=("none",)), "cannot be read from none: "),
