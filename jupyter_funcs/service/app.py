@@ -172,7 +172,7 @@ class _Service:
             answer = await self._logins.login(email, password, address)
         except UnauthorizedError:
             return PlainTextResponse("The email or the password is wrong.", 401)
-        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
+        return JSONResponse(answer)
 
     def _user(self, request: Request) -> User:
         user = self.auth.user(_only(request, "authorization"), _only(request, "x-api-key"))

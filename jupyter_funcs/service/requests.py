@@ -78,7 +78,8 @@ class Requests:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["X-Request-Id"] = identifier
+                # A cache in front knows nothing of X-Api-Key, and would give one user's listing to another.
+                MutableHeaders(scope=message).update({"X-Request-Id": identifier, "Cache-Control": "no-store"})
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
             await send(message)

@@ -83,6 +83,15 @@ def test_no_argument_reaches_the_log_when_a_function_fails(
         assert CANARY[at : at + 8].casefold() not in said
 
 
+def test_no_answer_may_be_kept_by_a_cache(publish: Callable[..., Wire]) -> None:
+    wire = publish(published("Quick", list))
+    key = {"X-Api-Key": wire.grants.add_key("t")}
+    replies = [wire.request("GET", path, token=None, headers=key) for path in (GET_ALL, "/healthz", "/nowhere", RUN)]
+    replies += [wire.call("Quick"), wire.call("Slow"), wire.request("GET", GET_ALL, headers={"Host": "elsewhere"})]
+    assert [reply.status_code for reply in replies] == [200, 200, 404, 405, 200, 404, 403]
+    assert {reply.headers["cache-control"] for reply in replies} == {"no-store"}
+
+
 class _MuteError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("lost for words")
