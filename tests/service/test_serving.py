@@ -448,6 +448,22 @@ def fail(text: str):
 def unseen():
     """Belong to what nobody has."""
     return []
+'''
+
+
+@pytest.fixture
+def config(tmp_path: Path, funcs: Callable[..., str]) -> str:
+    """A configuration with functions of a team's own, and the user 'ann' who has one of its two assets."""
+    (tmp_path / "published").mkdir()
+    (tmp_path / "published" / "team.py").write_text(PUBLISHED)
+    path = tmp_path / "service.toml"
+    own = '[functions]\nbuiltin = false\nfolders = ["published"]\n'
+    path.write_text('organisation = "Team"\n[server]\nlog = "json"\n' + own)
+    funcs("admin", "assets", "add", "Team data", "--shared", "--organisation", "Team", "--config", str(path))
+    funcs("admin", "users", "add", "ann", "--config", str(path))
+    return str(path)
+
+
 def test_a_list_of_values_that_no_function_gives_is_remarked_upon_at_the_start(
     serve: Callable[..., Served], config: str
 ) -> None:
@@ -463,22 +479,6 @@ def pick(store: Annotated[str, ListedBy("Get Nap")], other: Annotated[str, Liste
     service = serve("--config", config)
     assert "The values of store of 'Pick' are listed by no function: 'Get Nap' is not published." in service.said
     assert "The values of other" not in service.said
-
-
-'''
-
-
-@pytest.fixture
-def config(tmp_path: Path, funcs: Callable[..., str]) -> str:
-    """A configuration with functions of a team's own, and the user 'ann' who has one of its two assets."""
-    (tmp_path / "published").mkdir()
-    (tmp_path / "published" / "team.py").write_text(PUBLISHED)
-    path = tmp_path / "service.toml"
-    own = '[functions]\nbuiltin = false\nfolders = ["published"]\n'
-    path.write_text('organisation = "Team"\n[server]\nlog = "json"\n' + own)
-    funcs("admin", "assets", "add", "Team data", "--shared", "--organisation", "Team", "--config", str(path))
-    funcs("admin", "users", "add", "ann", "--config", str(path))
-    return str(path)
 
 
 @pytest.fixture
@@ -546,7 +546,6 @@ def test_a_second_signal_does_not_wait_and_the_caller_is_told(
     assert reply.result(5).status_code == 503
     assert "stopping" in reply.result().json()["error"]
     assert reply.result().headers["retry-after"]
-    service.says(rf"POST {RUN} 504 user=ann function=Sleep milliseconds=\S+ bytes=\d+ request_id=\w+$")
     assert "woken" in service.said or "do not heed cancelling end with the process" in service.said
 
 
@@ -563,6 +562,7 @@ def test_the_bounds_are_those_of_the_configuration(
     assert httpx.post(service.address + RUN, headers=ann, json=nap).status_code == 429
     assert reply.result(5).status_code == 504
     assert "1.5 seconds" in reply.result().json()["error"]
+    service.says(rf"POST {RUN} 504 user=ann function=Sleep milliseconds=\S+ bytes=\d+ request_id=\w+$")
     service.says(r"A stopped run goes on.*function=Sleep")
     headers = ann | {"Host": "funcs.example", "Origin": "https://app.example"}
     listing = httpx.get(service.address + GET_ALL, headers=headers)
