@@ -1,13 +1,24 @@
-"""What the service answers when it refuses, and in which form a caller wants what it does not."""
+"""What the service answers, in words where it refuses, and in the form that a caller wants where it does not."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import contextlib
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.responses import JSONResponse, Response
+
+from . import results
+from .encoding import ResultError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
+
+    from .engine import Call
 
 ARROW = "application/vnd.apache.arrow.stream"
 JSON = "application/json"
@@ -48,6 +59,21 @@ def failure(
     return JSONResponse({"error": text, "body": None, **more}, status, headers)
 
 
+def success(result: Any, call: Call, *, as_arrow: bool) -> Response:
+    """
+    Give the answer that carries what a function returned; takes and raises what `results.body` does.
+
+    Parameters
+    ----------
+    as_arrow
+        Whether a table is to be an Arrow stream, where it can be one.
+    """
+    if as_arrow and not _is_scalar(result):
+        with contextlib.suppress(ResultError):  # what Arrow has no type for, JSON may have
+            return Response(_stream(results.arrow(result, call)), media_type=ARROW)
+    return Response(msgspec.json.encode({"error": None, "body": results.body(result, call)}), media_type=JSON)
+
+
 def gone() -> Response:
     """Give the answer to a caller who has left."""
     return Response(status_code=CLIENT_CLOSED_REQUEST)
@@ -56,6 +82,21 @@ def gone() -> Response:
 def wants_arrow(accept: str) -> bool:
     """Say whether an ``Accept`` header prefers an Arrow stream; where it likes JSON as well, JSON it is."""
     return _liking(accept, ARROW) > _liking(accept, JSON)
+
+
+def _is_scalar(result: Any) -> bool:
+    if isinstance(result, results.Document):
+        return not result.lstrip().startswith(b"[")
+    return result is None or isinstance(result, str | bytes | int | float | date | time | timedelta | Decimal)
+
+
+def _stream(table: pa.Table) -> bytes:
+    import pyarrow as pa  # noqa: PLC0415 - a listing does without
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def _liking(accept: str, media_type: str) -> tuple[float, int]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import logging
 from dataclasses import dataclass
-from datetime import date, time, timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -18,11 +15,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from . import results
-from .answers import ARROW, JSON, RequestError, failure, gone, wants_arrow
+from .answers import JSON, RequestError, failure, gone, success, wants_arrow
 from .auth import UnauthorizedError
 from .bodies import read_object
-from .encoding import ResultError
 from .engine import CallCancelledError, MemoryLimitError
 from .hosts import Hosts
 from .limits import Limits
@@ -34,7 +29,6 @@ from .runs import Runs
 from .traces import redacted_trace, said
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
     from starlette.types import Scope
@@ -194,7 +188,7 @@ class _Service:
         try:
             values = function.read(asked.args, self.engine.reference)
             result = function.result(call, values)
-            return _encoded(result, call, as_arrow=asked.as_arrow)
+            return success(result, call, as_arrow=asked.as_arrow)
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)
         except CallCancelledError:
@@ -215,28 +209,6 @@ def _only(request: Request, name: str) -> str | None:
     if len(values) > 1:
         raise UnauthorizedError
     return values[0] if values else None
-
-
-def _encoded(result: Any, call: Call, *, as_arrow: bool) -> Response:
-    if as_arrow and not _is_scalar(result):
-        with contextlib.suppress(ResultError):  # what Arrow has no type for, JSON may have
-            return Response(_stream(results.arrow(result, call)), media_type=ARROW)
-    return Response(msgspec.json.encode({"error": None, "body": results.body(result, call)}), media_type=JSON)
-
-
-def _is_scalar(result: Any) -> bool:
-    if isinstance(result, results.Document):
-        return not result.lstrip().startswith(b"[")
-    return result is None or isinstance(result, str | bytes | int | float | date | time | timedelta | Decimal)
-
-
-def _stream(table: pa.Table) -> bytes:
-    import pyarrow as pa  # noqa: PLC0415 - a listing does without
-
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return bytes(sink.getvalue())
 
 
 async def _until_left(request: Request) -> None:
