@@ -285,7 +285,7 @@ class Endless:
         self.begun = threading.Event()
         self.ended = threading.Event()
 
-    def publish(self) -> Function:
+    def published(self) -> Function:
         def python(call: Any) -> Any:
             """Join every row with some thousands."""
             cards = call.table("cards")
@@ -305,7 +305,7 @@ class Endless:
 
 def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callable[..., Wire]) -> None:
     endless = Endless()
-    wire = publish(endless.publish(), published("Quick", list))
+    wire = publish(endless.published(), published("Quick", list))
 
     async def cancel() -> float:
         async with wire.client() as client:
@@ -324,7 +324,7 @@ def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callabl
 
 def test_a_caller_that_hangs_up_interrupts_its_query(publish: Callable[..., Wire]) -> None:
     endless = Endless()
-    wire = publish(endless.publish())
+    wire = publish(endless.published())
     with served(wire.app) as address:
         with talk(address) as connection:
             connection.sendall(raw_run(wire.token, json.dumps({"FunctionName": "Endless"})))

@@ -16,7 +16,6 @@ import pytest
 
 from jupyter_funcs.service import parameters_cell, publish, results
 from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.registry import Registry
 
 from .conftest import LIST
 
@@ -128,14 +127,6 @@ def test_loading_again_reads_the_files_again(tmp_path: Path) -> None:
     assert values(load(tmp_path)) == {"Get X": 1}
     write(tmp_path, helper="X = 1000", uses="import helper\n" + source("get_y", "helper.X"))
     assert values(load(tmp_path)) == {"Get Y": 1000}
-
-
-def test_two_functions_of_one_name_are_refused_with_both_places(tmp_path: Path) -> None:
-    write(tmp_path, a=source("one", more=", name='Same'"), b=source("two", more=", name='Same'"))
-    with pytest.raises(SetupError) as caught:
-        Registry(load(tmp_path), author="t")
-    assert str(caught.value).startswith("Two functions are named 'Same':\n")
-    assert f"{tmp_path / 'a.py'}, line 3, and {tmp_path / 'b.py'}, line 3." in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -689,9 +689,6 @@ def test_a_teams_own_data_are_served(serve: Callable[..., Served], funcs: Callab
     ("wrong", "says"),
     [
         (('date = "day"', 'date = "dya"'), "line 6"),
-        (('transactions = "transactions"', 'transactions = "trx"'), "line 9"),
-        (('cards = "active"', 'carts = "active"'), "line 10"),
-        (('parquet = "cards/*.parquet"', 'parquet = "none/*.parquet"'), "line 4"),
         (("[data.calendar]", "[server]\nprot = 1\n[data.calendar]"), "line 14"),
         (("[data.calendar]", "[functions]\nfolders = ['nowhere']\n[data.calendar]"), "nowhere"),
     ],
