@@ -1,4 +1,5 @@
 """``jupyter funcs serve``: the service on a port of this machine, until it is told to stop."""
+# ruff: noqa: PLC0415 - slow to load, and only who serves needs it
 
 from __future__ import annotations
 
@@ -50,8 +51,7 @@ def _port(text: str) -> int:
 
 
 def _serve(given: argparse.Namespace) -> None:
-    # Only this command needs them.
-    from . import listening, settings  # noqa: PLC0415
+    from . import listening, settings
 
     chosen = _with_options(settings.load(given.config), given)
     server = chosen.server
@@ -59,7 +59,7 @@ def _serve(given: argparse.Namespace) -> None:
     # Before the data and functions are loaded, which may take a while.
     sockets = listening.bound(server.host, server.port)
     try:
-        from . import hosted, logs  # noqa: PLC0415 - slow to load, and not for who is refused
+        from . import hosted, logs
 
         logs.configure(server.log)
         service = hosted.build(chosen, given.config)
@@ -81,7 +81,7 @@ def _with_options(settings: Settings, given: argparse.Namespace) -> Settings:
 
 
 def _refuse_open_door(server: Server) -> None:
-    from . import listening  # noqa: PLC0415 - as above
+    from . import listening
 
     if (server.tls_certificate is None) != (server.tls_key is None):
         raise SetupError("TLS takes a certificate and its key.\nGive --tls-certificate FILE and --tls-key FILE.")
@@ -104,10 +104,10 @@ def _warn_of_names(server: Server) -> None:
 
 
 def _run(service: Hosted, server: Server, sockets: list[socket.socket], config: Path | None) -> None:
-    import uvicorn  # noqa: PLC0415 - as above
+    import uvicorn
 
-    from . import process  # noqa: PLC0415 - as above
-    from .protocol import Connection  # noqa: PLC0415 - as above
+    from . import process
+    from .protocol import Connection
 
     options = uvicorn.Config(
         service.app,
