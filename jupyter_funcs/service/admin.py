@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import shlex
 import sys
 from argparse import SUPPRESS
 from dataclasses import fields
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import state
 from .actions import ACTIONS, Done, Service
 from .auth import Auth
+from .errors import SetupError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace, _SubParsersAction
@@ -67,13 +69,13 @@ def _act(about: str, action: Action, given: Namespace) -> None:
         if result.secret:
             _say(result.secret)
         # A secret stands alone on the output, where a script reads it.
-        _say(result.text, sys.stderr if result.secret else sys.stdout)
+        _say(_of_config(result.text, given.config), sys.stderr if result.secret else sys.stdout)
     elif given.json:
         _say(json.dumps([dict(_shown(each)) for each in result], indent=2))
     elif result:
         _say(_table(result))
     else:
-        _say(f"There are none yet. To add one: jupyter funcs admin {about} add --help")
+        _say(_of_config(f"There are none yet. To add one: jupyter funcs admin {about} add --help", given.config))
 
 
 @contextlib.contextmanager
@@ -87,8 +89,16 @@ def _service(config: Path | None) -> Iterator[Service]:
     grants = state.open_grants(folder, demo=settings is None)
     try:
         yield Service(folder, grants, settings.organisation if settings else None)
+    except SetupError as error:
+        raise SetupError(_of_config(str(error), config)) from None
     finally:
         grants.close()
+
+
+def _of_config(text: str, config: Path | None) -> str:
+    """Have the commands that a text names work on the same service as the one that was run."""
+    named = "" if config is None else f" --config {shlex.quote(str(config))}"
+    return text.replace("jupyter funcs admin", f"jupyter funcs admin{named}")
 
 
 def _shown(record: Any) -> Iterator[tuple[str, Any]]:

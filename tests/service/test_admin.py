@@ -217,6 +217,20 @@ def test_of_several_organisations_one_must_be_named(run: Run) -> None:
         run("admin users add yves")
 
 
+def test_commands_that_a_text_names_work_on_the_same_service(
+    team: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = " ".join(["jupyter funcs admin", *team])
+    command(["admin", "users", "list", *team])
+    assert f"{named} users add --help" in capsys.readouterr().out
+    command(["admin", "users", "add", "ann", *team])
+    assert f"{named} grants add ann ASSET" in capsys.readouterr().out
+    with pytest.raises(SetupError, match=re.escape(f"'{named} users list'")):
+        command(["token", "--user", "bob", *team])
+    with pytest.raises(SetupError, match="'jupyter funcs admin users list'"):
+        command("token --user bob")
+
+
 def test_a_configuration_names_the_state_folder_and_the_organisation(
     team: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
