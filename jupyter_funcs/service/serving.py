@@ -130,6 +130,7 @@ def _run(service: Hosted, server: Server, sockets: list[socket.socket], config: 
     if runs.busy_threads:
         # The interpreter would wait for them for ever.
         log.warning("%s function(s) that do not heed cancelling end with the process.", runs.busy_threads)
+        service.close()
         logging.shutdown()
         os._exit(0)
 

@@ -549,6 +549,43 @@ def test_a_second_signal_does_not_wait_and_the_caller_is_told(
     assert "woken" in service.said or "do not heed cancelling end with the process" in service.said
 
 
+DOZE = '''
+"""A function that reads, and heeds nothing."""
+
+import sys
+import time
+
+from jupyter_funcs.service import function
+
+
+@function(asset="Team data")
+def doze(call):
+    """Take a while."""
+    call.table("cards")
+    print("dozing", file=sys.stderr, flush=True)
+    time.sleep(50)
+    return []
+'''
+
+
+def test_what_does_not_heed_the_stop_leaves_no_folder_behind(
+    serve: Callable[..., Served], config: str, ann: dict[str, str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "published" / "doze.py").write_text(DOZE)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment["TMPDIR"] = str(temporary)
+    service = serve("--config", config)
+    run_in_background(service.address, ann, "Doze")
+    service.says("dozing")
+    assert list(temporary.iterdir())
+    service.process.send_signal(signal.SIGTERM)
+    service.says("1 run gets up to 10 s")
+    assert service.end(signal.SIGINT) == 0
+    assert "do not heed cancelling end with the process" in service.said
+    assert list(temporary.iterdir()) == []
+
+
 def test_the_bounds_are_those_of_the_configuration(
     serve: Callable[..., Served], config: str, ann: dict[str, str]
 ) -> None:
