@@ -36,12 +36,24 @@ _LOOK_EVERY_SECONDS = 0.05
 _BATCH = 10_000
 
 
+# Of a result: as Python objects they take a gigabyte or two, for which DuckDB's own limit does not stand.
+_MOST_VALUES = 20_000_000
+# What a row costs beside its values, in values.
+_ROW = 4
+
+
 class CallCancelledError(Exception):
     """Nobody waits for the call any more."""
 
 
 class MemoryLimitError(Exception):
-    """A query needed more memory than the engine may take; the engine goes on serving."""
+    """A query or its result needs more memory than it may take; the engine goes on serving."""
+
+
+def bound(rows: int, columns: int) -> None:
+    """Raise `MemoryLimitError` where a result is more than the service can hold."""
+    if rows * (columns + _ROW) > _MOST_VALUES:
+        raise MemoryLimitError(f"The result has more than {rows:,} rows of {columns} columns. Ask for less.")
 
 
 class Call(Protocol):
@@ -239,6 +251,7 @@ class DuckDBCall:
             names = schema.names
             while batch := cursor.fetchmany(_BATCH):
                 rows += [dict(zip(names, row, strict=True)) for row in batch]
+                bound(len(rows), len(names))
                 self._go_on()
         return rows
 
@@ -251,6 +264,7 @@ class DuckDBCall:
             reader = cursor.to_arrow_reader(_BATCH)
             for batch in reader:
                 batches.append(batch)
+                bound(sum(map(len, batches)), len(schema))
                 self._go_on()
             return pa.Table.from_batches(batches, reader.schema).cast(schema)
 

@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from .backends import Address
-from .engine import CallCancelledError, DuckDBEngine
+from .engine import CallCancelledError, DuckDBEngine, bound
 from .errors import SetupError
 from .prepared import Query
 
@@ -212,6 +212,7 @@ class RemoteCall:
                         self._running = None
                 # An interrupt may still be on its way, and would stop the next call's query.
                 self._go_on()
+                bound(found.num_rows, found.num_columns)
                 return found
         except Exception as error:
             if self.cancelled:

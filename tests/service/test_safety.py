@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 
 from jupyter_funcs.service import companies, demo_files, functions, queries
+from jupyter_funcs.service import engine as engine_room
 from jupyter_funcs.service.dataset import Cards
 from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine, MemoryLimitError
 from jupyter_funcs.service.engines import connect_engine
@@ -348,6 +349,16 @@ def test_a_query_over_the_memory_limit_says_so_and_the_engine_goes_on(small: Duc
         small.call().fetch(own_sql(GREEDY[kind]))
     call = small.call()
     assert len(call.fetch(queries.panel_daily(call, queries.Selection(P, NVRA, []), ["Region"], 1))) > 1000
+
+
+@pytest.mark.parametrize("read", ["fetch", "arrow"])
+def test_a_result_without_an_end_is_refused_before_it_fills_the_memory(
+    small: DuckDBEngine, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    monkeypatch.setattr(engine_room, "_MOST_VALUES", 100_000)
+    with pytest.raises(MemoryLimitError, match=r"more than \d+,\d+ rows of 1 columns. Ask for less"):
+        getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(30000000000) t(i)"))
+    assert len(getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(20000) t(i)"))) == 20_000
 
 
 def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_engine(
