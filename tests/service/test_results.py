@@ -65,7 +65,7 @@ SCALARS = [
     (np.bool_(True), True),
     (np.str_("x"), "x"),
     (np.datetime64("2024-02-29"), "2024-02-29"),
-    (np.datetime64("NaT"), None),
+    (np.datetime64("NaT", "D"), None),
     (np.array(7), 7),
     (pd.Timestamp(NOON), "2024-02-29T12:30:00"),
     (pd.NaT, None),
