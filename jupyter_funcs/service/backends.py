@@ -7,6 +7,7 @@ A connection is for one call at a time. What is said of a URL never has a passwo
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import re
 import urllib.parse
@@ -136,7 +137,7 @@ class Address:
             ) from None
 
 
-class Connection:
+class Connection(abc.ABC):
     """A connection to an engine, for one call at a time."""
 
     def __init__(self, backend: Any) -> None:
@@ -147,17 +148,17 @@ class Connection:
         *database, name = cards.table
         return self.backend.table(name, database=tuple(database) or None).unbind()
 
+    @abc.abstractmethod
     def arrow(self, expression: ir.Table) -> pa.Table:
         """Execute an expression."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def interrupt(self) -> None:
         """Ask the engine to stop what runs; to be called from another thread."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def close(self) -> None:
         """Let go of it."""
-        raise NotImplementedError
 
 
 class IbisConnection(Connection):

@@ -259,12 +259,13 @@ class DuckDBCall:
         """Execute an expression or a query and give its rows as an Arrow table."""
         import pyarrow as pa
 
-        batches = []
+        batches, rows = [], 0
         with self._executed(result) as (cursor, schema):
             reader = cursor.to_arrow_reader(_BATCH)
             for batch in reader:
                 batches.append(batch)
-                bound(sum(map(len, batches)), len(schema))
+                rows += len(batch)
+                bound(rows, len(schema))
                 self._go_on()
             return pa.Table.from_batches(batches, reader.schema).cast(schema)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - with the annotations below, read when a function is published
 from dataclasses import replace
-from datetime import date  # noqa: TC003
+from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from .markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode

@@ -40,7 +40,7 @@ def kept(source: str, place: str) -> str:
         magic = source.split(maxsplit=1)[0]
         raise SetupError(f"{place} begins with {quoted(magic)}, which keeps its value.\n{_advice('the result')}")
     # Magics and ! become Python on the same line.
-    python = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call]
+    python = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call] # IPython's is untyped
     try:
         last = ast.parse(python).body[-1]
     except SyntaxError as error:

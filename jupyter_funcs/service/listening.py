@@ -83,7 +83,7 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.
             f"{quoted(host)} is no address, and no name of one.\n"
             "Give another with --host; 127.0.0.1 is this machine alone."
         ) from None
-    return list(dict.fromkeys(found))  # type: ignore[arg-type]
+    return list(dict.fromkeys(found))  # type: ignore[arg-type] # an address of other families is longer
 
 
 def _bind(each: socket.socket, address: tuple[object, ...]) -> None:

@@ -38,9 +38,9 @@ class Logins:
 
     def __init__(self, auth: Auth, limits: Limits) -> None:
         # It is needed by few services, and loads slowly.
-        from limits import RateLimitItemPerMinute  # noqa: PLC0415
-        from limits.storage import MemoryStorage  # noqa: PLC0415
-        from limits.strategies import MovingWindowRateLimiter  # noqa: PLC0415
+        from limits import RateLimitItemPerMinute  # noqa: PLC0415 - see above
+        from limits.storage import MemoryStorage  # noqa: PLC0415 - see above
+        from limits.strategies import MovingWindowRateLimiter  # noqa: PLC0415 - see above
 
         self._auth = auth
         self._windows = MovingWindowRateLimiter(MemoryStorage())

@@ -75,7 +75,7 @@ def _opened(path: Path) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what it mends in older notebooks
-            notebook = nbformat.v4.upgrade(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
+            notebook = nbformat.v4.upgrade(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call] # nbformat's is untyped
             nbformat.validate(notebook)
     except Exception as error:  # noqa: BLE001 - whatever may be in a file of this name
         reason = str(error).strip().partition("\n")[0]
@@ -150,5 +150,5 @@ def _prepared(notebook: Any, parameters_at: int, path: Path) -> str:
     last = cells[full[-1]]
     last.source = last_cell.kept(last.source, f"{path}, cell {full[-1] + 1}")
     emit = notebook_run.EMIT.format(name=last_cell.NAME)
-    cells.append(nbformat.v4.new_code_cell(emit))  # type: ignore[no-untyped-call]
-    return str(nbformat.writes(notebook))  # type: ignore[no-untyped-call]
+    cells.append(nbformat.v4.new_code_cell(emit))  # type: ignore[no-untyped-call] # nbformat's is untyped
+    return str(nbformat.writes(notebook))  # type: ignore[no-untyped-call] # nbformat's is untyped

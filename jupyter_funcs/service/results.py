@@ -162,7 +162,7 @@ def _needs_engine(result: Any) -> bool:
     if isinstance(result, Query):
         return True
     # Its public get_backend gives one of its own to an expression that has none.
-    return _is_expression(result) and not result._find_backends()[0]  # noqa: SLF001
+    return _is_expression(result) and not result._find_backends()[0]  # noqa: SLF001 - see above
 
 
 def _is_expression(result: Any) -> bool:

@@ -175,7 +175,7 @@ def _type_of(default: Any) -> Any:
     if default is inspect.Parameter.empty or default is None:
         return str
     if isinstance(default, list):
-        return list[type(default[0]) if default else str]  # type: ignore[misc]
+        return list[type(default[0]) if default else str]  # type: ignore[misc] # a type that is made as it runs
     return type(default)
 
 

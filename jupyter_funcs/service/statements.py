@@ -42,7 +42,7 @@ class Bound(ops.Value):  # type: ignore[misc] # ibis ships no types
     shape = ds.scalar
 
 
-class Compiler(DuckDBCompiler):  # type: ignore[misc]
+class Compiler(DuckDBCompiler):  # type: ignore[misc] # as above
     """Compiles expressions as ibis does for DuckDB, and bound values to placeholders."""
 
     @staticmethod
@@ -50,7 +50,7 @@ class Compiler(DuckDBCompiler):  # type: ignore[misc]
         """Compile a bound value."""
         return sge.Placeholder(this=name)
 
-    def visit_Sum(self, op: ops.Sum, *, arg: Any, where: Any) -> Any:  # noqa: N802
+    def visit_Sum(self, op: ops.Sum, *, arg: Any, where: Any) -> Any:  # noqa: N802 - as above
         """Compile a sum, as wide as ibis says it is: DuckDB's are of 128 bits, which take twice as long to read."""
         return self.cast(super().visit_Sum(op, arg=arg, where=where), op.dtype)
 
