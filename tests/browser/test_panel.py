@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import IDLE
 from tests.conftest import PANEL, SYMBOL
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def test_brands_follow_the_panel(open_notebook: Callable[..., Page]) -> None:
     brands.locator("input").fill("fennloft")
     page.keyboard.press("Tab")
     expect(brands.locator("button")).to_have_text(["Fennloft"])
+    # While the kernel handles one change of a field, ipywidgets holds back the next, and a click overtakes it.
+    page.wait_for_function(IDLE)
     brands.locator("input").fill("Nuvarelle")  # left unfinished: the click on Run takes it
     page.locator("button.jf-run").click()
     wait_for_state(page, "done", 1)
