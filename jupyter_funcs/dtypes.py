@@ -1,14 +1,16 @@
 """
 Values of one column -> an array of the dtype that keeps every one of them.
 
-Each builder takes the whole column, null as None, and raises ValueError or OverflowError rather than change a value.
-A column that nobody declared gets the dtype of the first builder that takes it; `to_frame` lists them.
+`packed` puts the values that JSON gave (null is None) into a `Column`, from which each can be had back, and `joined`
+makes one of several. `inferred` and `Declared` make the array: the one by what the values are, the other by what is
+declared of them. What a dtype would change raises ValueError or OverflowError.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,70 +20,249 @@ from jupyter_funcs.errors import ProtocolError
 from jupyter_funcs.text import quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
+
+    Array = np.ndarray[Any, Any]
+
+_NULL = type(None)
+# From here on not every integer is a float.
+_EXACT = 2**53
 
 
-def inferred(values: Sequence[Any]) -> Any:
-    """Give the array for values of which nothing was declared; an object array where no dtype keeps them all."""
-    kinds = set(map(type, values)) - {type(None)}
+@dataclass(frozen=True, slots=True)
+class Column:
+    """
+    The values of one column.
+
+    Attributes
+    ----------
+    kind
+        What every value that is not null is: the name of a row in `_KINDS`, ``null`` where all are, else ``object``.
+    data
+        A numpy array, or an Arrow array of text where pyarrow is installed.
+    nulls
+        Where the nulls of integers and bools are, which have no place for them; None where there are none.
+    """
+
+    kind: str
+    data: Any
+    nulls: Array | None = None
+
+    def __len__(self) -> int:
+        """Give the number of rows."""
+        return len(self.data)
+
+    @property
+    def missing(self) -> Array:
+        """Where the nulls are."""
+        if self.kind == "null":
+            return np.ones(len(self), dtype=bool)
+        if self.kind == "float":
+            return np.asarray(np.isnan(self.data))
+        if self.kind in {"text", "object"}:
+            return _are_none(self.to_list())
+        return np.zeros(len(self), dtype=bool) if self.nulls is None else self.nulls
+
+    def to_list(self) -> list[Any]:
+        """Give the values as Python has them."""
+        if self.kind == "text":
+            return list(self.data.to_pylist() if _has_arrow() else self.data)
+        if self.kind == "object":
+            return list(self.data)
+        return [None if null else value for value, null in zip(self.data.tolist(), self.missing, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """
+    Columns of the same length, before any of them has a dtype.
+
+    Attributes
+    ----------
+    shape
+        The shape that they had in the reply, as `frame.to_frame` names it.
+    names
+        One a column, not told apart yet.
+    columns
+        The columns.
+    labels
+        One a row; None where the rows are numbered from 0.
+    rows
+        How many there are: a table may have no columns.
+    """
+
+    shape: str
+    names: list[str]
+    columns: list[Column]
+    rows: int
+    labels: Column | None = None
+
+
+def packed(values: Sequence[Any]) -> Column:
+    """Give the column of these values."""
+    kinds = set(map(type, values))
+    for kind, (types, pack) in _KINDS.items():
+        if kinds - {_NULL} <= types:
+            try:
+                return Column(kind, pack(values), _are_none(values) if _NULL in kinds else None)
+            except (ValueError, OverflowError):  # an integer that this kind would change
+                break
+    return Column("object", _objects(values))
+
+
+def joined(parts: Sequence[Column]) -> Column | None:
+    """Give the column of all these, one below the other, as `packed` would; None if that takes their values anew."""
+    kinds = {part.kind for part in parts}
+    if len(kinds) == 1:
+        kind = kinds.pop()
+    elif kinds - {"null"} == {"int", "float"}:
+        kind = "float"
+    elif len(kinds - {"null"}) == 1:
+        (kind,) = kinds - {"null"}
+    else:
+        return None
     try:
-        if kinds == {str}:
-            times = _times(values)
-            return _texts(values) if times is None else times
-        if kinds == {int}:
-            return _integers(values, "int64", nullable=True)
-        if kinds == {bool}:
-            return _bools(values, nullable=True)
-        if kinds and kinds <= {int, float}:
-            return _floats(values)
+        data = [part.data if part.kind == kind else _pack(kind, part.to_list()) for part in parts]
     except (ValueError, OverflowError):
-        pass  # an integer that this dtype would change
-    return _objects(values)
+        return None
+    nulls = any(part.nulls is not None for part in parts) or None
+    return Column(kind, _concatenated(kind, data), nulls and np.concatenate([part.missing for part in parts]))
 
 
-def _objects(values: Sequence[Any]) -> Any:
-    return np.fromiter(values, dtype=object, count=len(values))
+def _pack(kind: str, values: Sequence[Any]) -> Any:
+    return _KINDS[kind][1](values) if kind in _KINDS else _objects(values)
 
 
-def _nulls(values: Sequence[Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _concatenated(kind: str, data: list[Any]) -> Any:
+    if kind == "text" and _has_arrow():
+        import pyarrow as pa  # noqa: PLC0415  # an extra
+
+        return pa.concat_arrays(data)
+    return np.concatenate(data)
+
+
+def are_objects(values: Collection[Any]) -> bool:
+    """Say whether every value that is not null is a JSON object, and one of them at least has a key."""
+    return set(map(type, values)) - {_NULL} == {dict} and any(values)
+
+
+def _are_none(values: Sequence[Any]) -> Array:
     return np.fromiter((value is None for value in values), dtype=bool, count=len(values))
 
 
-def _only(kinds: set[type], values: Sequence[Any]) -> None:
-    if not set(map(type, values)) <= kinds | {type(None)}:
+def _objects(values: Sequence[Any]) -> Array:
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _pack_texts(values: Sequence[Any]) -> Any:
+    if not _has_arrow():
+        return _objects(values)
+    import pyarrow as pa  # noqa: PLC0415  # an extra
+
+    return pa.array(values, type=pa.large_string())
+
+
+def _pack_integers(values: Sequence[Any]) -> Array:
+    try:
+        return np.fromiter(values, dtype=np.int64, count=len(values))
+    except TypeError:  # a null is among them
+        return np.array([value or 0 for value in values], dtype=np.int64)
+
+
+def _pack_floats(values: Sequence[Any]) -> Array:
+    array = np.array(values, dtype=np.float64)  # None becomes NaN
+    if (np.abs(array) >= _EXACT).any() and any(type(value) is int and float(value) != value for value in values):
         raise ValueError
+    return array
 
 
-def _texts(values: Sequence[Any]) -> Any:
-    _only({str}, values)
-    return pd.array(_objects(values), dtype=pd.StringDtype())
+def _pack_bools(values: Sequence[Any]) -> Array:
+    return np.fromiter(map(bool, values), dtype=bool, count=len(values))
 
 
-def _integers(values: Sequence[Any], dtype: str, *, nullable: bool) -> Any:
-    _only({int, float}, values)
-    if any(isinstance(value, float) and not value.is_integer() for value in values):
+# One row a kind of column: the types that its values have in Python, null apart, and how they are packed. The first
+# that holds them all is the one, so that integers alone are no floats.
+_KINDS: dict[str, tuple[set[type], Callable[[Sequence[Any]], Any]]] = {
+    "null": (set(), _pack_bools),
+    "text": ({str}, _pack_texts),
+    "int": ({int}, _pack_integers),
+    "float": ({int, float}, _pack_floats),
+    "bool": ({bool}, _pack_bools),
+}
+
+
+@cache
+def _texts_dtype() -> Any:
+    try:
+        return pd.StringDtype("pyarrow")
+    except ImportError:
+        return pd.StringDtype("python")
+
+
+def _has_arrow() -> bool:
+    return bool(_texts_dtype().storage == "pyarrow")
+
+
+def inferred(column: Column) -> Any:
+    """Give the array of a column of which nothing is declared."""
+    if column.kind == "text":
+        times = _times(column)
+        return _texts(column) if times is None else times
+    if column.kind == "null":
+        return _objects([None] * len(column))
+    return _NUMBERS[column.kind](column) if column.kind in _NUMBERS else column.data
+
+
+def _texts(column: Column) -> Any:
+    if column.kind == "null":
+        column = Column("text", _pack_texts([None] * len(column)))
+    if column.kind != "text":
         raise ValueError
-    array = np.array([value or 0 for value in values], dtype=object).astype(np.int64)
+    if not _has_arrow():
+        return pd.array(column.data, dtype=_texts_dtype())
+    import pyarrow as pa  # noqa: PLC0415  # an extra
+
+    return _texts_dtype().__from_arrow__(pa.chunked_array([column.data]))
+
+
+def _whole(column: Column) -> tuple[Array, Array]:
+    """Give the 64-bit integers of a column, 0 for null, and where the nulls are."""
+    missing = column.missing
+    if column.kind == "null":
+        return np.zeros(len(column), dtype=np.int64), missing
+    if column.kind == "float":
+        numbers = np.where(missing, 0, column.data)
+        if not ((numbers == np.floor(numbers)) & (numbers >= -(2.0**63)) & (numbers < 2.0**63)).all():
+            raise ValueError
+        return numbers.astype(np.int64), missing
+    if column.kind != "int":
+        raise ValueError
+    return column.data, missing
+
+
+def _integers(column: Column, dtype: str = "int64", *, nullable: bool = False) -> Any:
+    numbers, missing = _whole(column)
     limits = np.iinfo(dtype)
-    if len(array) and not limits.min <= array.min() <= array.max() <= limits.max:
+    if ((numbers < limits.min) | (numbers > limits.max)).any():
         raise OverflowError
-    nulls = _nulls(values)
-    numbers = array.astype(dtype)
-    return pd.arrays.IntegerArray(numbers, nulls) if nullable or nulls.any() else numbers
+    numbers = numbers.astype(dtype, copy=False)
+    return pd.arrays.IntegerArray(numbers, missing) if nullable or missing.any() else numbers
 
 
-def _bools(values: Sequence[Any], *, nullable: bool) -> Any:
-    _only({bool}, values)
-    truths = np.fromiter(map(bool, values), dtype=bool, count=len(values))
-    nulls = _nulls(values)
-    return pd.arrays.BooleanArray(truths, nulls) if nullable or nulls.any() else truths
-
-
-def _floats(values: Sequence[Any]) -> Any:
-    _only({int, float}, values)
-    if any(isinstance(value, int) and float(value) != value for value in values):
+def _bools(column: Column, *, nullable: bool = False) -> Any:
+    if column.kind not in {"bool", "null"}:
         raise ValueError
-    return np.array(values, dtype=np.float64)  # None becomes NaN
+    missing = column.missing
+    return pd.arrays.BooleanArray(column.data, missing) if nullable or missing.any() else column.data
+
+
+def _floats(column: Column) -> Any:
+    if column.kind not in {"int", "float", "null"}:
+        raise ValueError
+    return column.data if column.kind == "float" else _pack_floats(column.to_list())
+
+
+_NUMBERS: dict[str, Callable[[Column], Any]] = {"int": _integers, "bool": _bools}
 
 
 _ISO = re.compile(
@@ -95,19 +276,31 @@ _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
 _YEARS_NS = np.datetime64("1677-09-23"), np.datetime64("2262-04-10")
 
 
-def _times(values: Sequence[str | None]) -> pd.DatetimeIndex | None:
+def _times(column: Column) -> Any:
     """None unless every text is a strict ISO-8601 date or datetime, and all or none have an offset."""
+    texts = column.data
+    # Most columns of text are told by their first value; and of dates there are many fewer than rows.
+    first = next((text for text in (texts[:64].to_pylist() if _has_arrow() else texts) if text is not None), None)
+    if first is not None and _ISO.fullmatch(first) is None:
+        return None
+    if _has_arrow():
+        encoded = texts.dictionary_encode()
+        codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
+    else:
+        codes, uniques = pd.factorize(texts)
+    times = _parsed(uniques)
+    return None if times is None else times.array.take(codes, allow_fill=True)
+
+
+def _parsed(texts: Sequence[str]) -> pd.DatetimeIndex | None:
     naive: list[str] = []
     zones: list[str] = []
     decimals = 0
-    for value in values:
-        if value is None:
-            naive.append("NaT")
-            continue
-        if (match := _ISO.fullmatch(value)) is None:
+    for text in texts:
+        if (match := _ISO.fullmatch(text)) is None:
             return None
         zone = match["zone"] or ""
-        naive.append(value.removesuffix(zone))
+        naive.append(text.removesuffix(zone))
         zones.append(zone)
         decimals = max(decimals, len(match["decimals"] or ""))
     minutes = {zone: _minutes(zone) for zone in set(zones) if zone}
@@ -124,7 +317,7 @@ def _times(values: Sequence[str | None]) -> pd.DatetimeIndex | None:
         times = np.array(naive, dtype="datetime64[ns]")
     if not minutes:
         return pd.DatetimeIndex(times)
-    times[~np.isnat(times)] -= np.array([minutes[zone] for zone in zones], dtype="timedelta64[m]")
+    times -= np.array([minutes[zone] for zone in zones], dtype="timedelta64[m]")
     return None if _beyond(times, *limits) else pd.DatetimeIndex(times).tz_localize("UTC")
 
 
@@ -135,7 +328,7 @@ def _minutes(zone: str) -> int:
     return -minutes if zone[0] == "-" else minutes
 
 
-def _beyond(times: np.ndarray[Any, Any], first: np.datetime64, end: np.datetime64) -> bool:
+def _beyond(times: Array, first: np.datetime64, end: np.datetime64) -> bool:
     return bool(((times < first) | (times >= end)).any())
 
 
@@ -146,73 +339,99 @@ class Declared:
     kind: str
     nullable: bool | None = None
 
-    def array(self, name: str, values: Sequence[Any]) -> Any:
-        """Give the array of the declared dtype, or raise a `ProtocolError` that names the column and the value."""
-        if self.nullable is False and None in values:
+    def array(self, name: str, column: Column) -> Any:
+        """Give the array of the declared dtype, or raise a `ProtocolError` that names column, row and value."""
+        missing = column.missing
+        if self.nullable is False and missing.any():
             raise ProtocolError(
-                f"Column {quote(name)} is declared as never null and has a null in row {values.index(None):,}.",
+                f"Column {quote(name)} is declared as never null and has a null in row {missing.argmax():,}.",
                 f"To read it all the same, give schema={{{name!r}: {self.kind!r}}}.",
             )
         try:
-            return self.built(values)
+            return self.built(column)
         except (ValueError, OverflowError) as error:
-            wrong = next((quote(value) for value in values if not self.fits(value)), "values of several kinds")
+            wrong = ((row, value) for row, value in enumerate(column.to_list()) if not self.fits(value))
+            row, value = next(wrong, (None, None))
             raise ProtocolError(
-                f"Column {quote(name)} is declared as {self.kind} and holds {wrong}.",
+                f"Column {quote(name)} is declared as {self.kind} and holds "
+                + ("values that do not go together." if row is None else f"{quote(value)} in row {row:,}."),
                 f"To read it as another type, give schema={{{name!r}: type}}.",
             ) from error
 
-    def built(self, values: Sequence[Any]) -> Any:
-        return DECLARED[self.kind](values, bool(self.nullable))
+    def built(self, column: Column) -> Any:
+        return DECLARED[self.kind](column, bool(self.nullable))
 
     def fits(self, value: Any) -> bool:
         try:
-            self.built([value])
+            self.built(packed([value]))
         except (ValueError, OverflowError):
             return False
         return True
 
 
-def _moments(values: Sequence[Any]) -> np.ndarray[Any, Any]:
-    if all(value is None or type(value) is int for value in values):
-        times = np.array(values, dtype="datetime64[ms]")
-        if _beyond(times, *_YEARS):
+def _moments(column: Column, unit: str, counted: str) -> Array:
+    """Give datetimes without offset in a unit, from ISO-8601 text or from counts of a unit since 1970."""
+    if column.kind == "text":
+        found = _times(column)
+        if found is None:
+            raise ValueError
+        # What numpy's datetimes have no place for, an offset, is applied.
+        times = found.tz_localize(None).to_numpy()
+    else:
+        counts, missing = _whole(column)
+        limits = [limit.astype(f"datetime64[{counted}]").astype(np.int64) for limit in _years(counted)]
+        if ((counts < limits[0]) | (counts >= limits[1])).any():
             raise OverflowError
-        return times.astype("datetime64[us]")
-    _only({str}, values)
-    if (index := _times(values)) is None:
-        raise ValueError
-    # What np.datetime64 and date have no place for, an offset, is applied.
-    return index.tz_localize(None).to_numpy()
-
-
-def _days(values: Sequence[Any]) -> Any:
-    times = _moments(values)
-    days = times.astype("datetime64[D]")
-    if (days != times)[~np.isnat(times)].any():
-        raise ValueError
-    return days.astype("datetime64[us]")
-
-
-def _nanoseconds(values: Sequence[Any]) -> Any:
-    times = _moments(values)
-    if _beyond(times, *_YEARS_NS):
+        times = counts.astype(f"datetime64[{counted}]")
+        times[missing] = np.datetime64("NaT")
+    if _beyond(times, *_years(unit)):
         raise OverflowError
-    return times.astype("datetime64[ns]")
+    moments: Array = times.astype(f"datetime64[{unit}]")
+    if (moments != times)[~np.isnat(times)].any():
+        raise ValueError
+    return moments
 
 
-def _bytes(values: Sequence[Any]) -> Any:
-    _only({str}, values)
-    return _objects([None if value is None else value.encode() for value in values])
+def _years(unit: str) -> tuple[np.datetime64, np.datetime64]:
+    return _YEARS_NS if unit == "ns" else _YEARS
 
 
-DECLARED: dict[str, Callable[[Sequence[Any], bool], Any]] = {
-    "int32": lambda values, nullable: _integers(values, "int32", nullable=nullable),
-    "int64": lambda values, nullable: _integers(values, "int64", nullable=nullable),
-    "float64": lambda values, _: _floats(values),
-    "bool": lambda values, nullable: _bools(values, nullable=nullable),
-    "str": lambda values, _: _texts(values),
-    "bytes": lambda values, _: _bytes(values),
-    "datetime.date": lambda values, _: _days(values),
-    "np.datetime64[ns]": lambda values, _: _nanoseconds(values),
+def _days(column: Column) -> Array:
+    times = _moments(column, "us", "ms")
+    if (times.astype("datetime64[D]") != times)[~np.isnat(times)].any():
+        raise ValueError
+    return times
+
+
+def _datetimes(column: Column) -> Any:
+    times = _times(column) if column.kind == "text" else None
+    return _moments(column, "us", "ms") if times is None else times
+
+
+def _bytes(column: Column) -> Any:
+    if column.kind not in {"text", "null"}:
+        raise ValueError
+    return _objects([None if value is None else value.encode() for value in column.to_list()])
+
+
+# Names as services write them (SERVICE.md 2), then as pandas does. A count of time is in milliseconds in the former, as
+# pandas writes its JSON, and in the unit of the name in the latter.
+DECLARED: dict[str, Callable[[Column, bool], Any]] = {
+    "int32": lambda column, nullable: _integers(column, "int32", nullable=nullable),
+    "int64": lambda column, nullable: _integers(column, "int64", nullable=nullable),
+    "float64": lambda column, _: _floats(column),
+    "bool": lambda column, nullable: _bools(column, nullable=nullable),
+    "str": lambda column, _: _texts(column),
+    "bytes": lambda column, _: _bytes(column),
+    "datetime.date": lambda column, _: _days(column),
+    "np.datetime64[ns]": lambda column, _: _moments(column, "ns", "ms"),
+    "datetime": lambda column, _: _datetimes(column),
+    "Int32": lambda column, _: _integers(column, "int32", nullable=True),
+    "Int64": lambda column, _: _integers(column, "int64", nullable=True),
+    "boolean": lambda column, _: _bools(column, nullable=True),
+    "string": lambda column, _: _texts(column),
+    "datetime64[s]": lambda column, _: _moments(column, "s", "s"),
+    "datetime64[ms]": lambda column, _: _moments(column, "ms", "ms"),
+    "datetime64[us]": lambda column, _: _moments(column, "us", "us"),
+    "datetime64[ns]": lambda column, _: _moments(column, "ns", "ns"),
 }

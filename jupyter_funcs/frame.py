@@ -11,18 +11,21 @@ import json
 import re
 import warnings
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from jupyter_funcs.dtypes import DECLARED, Declared, inferred
+from jupyter_funcs.dtypes import DECLARED, Column, Declared, Table, are_objects, inferred, packed
 from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError
+from jupyter_funcs.pieces import read_long
 from jupyter_funcs.text import clip, did_you_mean, inert, listed, quote
-from jupyter_funcs.wire import decode
+from jupyter_funcs.wire import decode, decode_lines, too_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from types import UnionType
 
 _RESULT = "Result"
 _LONGEST_REASON = 300
@@ -30,20 +33,47 @@ _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
 _SCALAR = re.compile(r"\s*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)\s*")
 
 
-def to_frame(reply: bytes | str, *, strict: bool = False, schema: Mapping[str, str] | None = None) -> pd.DataFrame:
+def to_frame(
+    reply: bytes | str, *, schema: Mapping[str, str] | None = None, strict: bool = False, lines: bool = False
+) -> pd.DataFrame:
     """
     Read the reply of a run as a DataFrame.
 
     **Envelope** (SERVICE.md 2). ``{"error": ..., "body": ...}`` is unwrapped; a document without it is the body
-    itself. A body that is JSON text is read, however often it was encoded; other text is a result in itself.
+    itself. A body that is JSON text is read, however often it was encoded: one that starts with ``[``, ``{`` or ``"``
+    has to be JSON. Any other text is a result in itself.
 
-    **Shapes.** A list of records (ragged ones: all columns in the order first seen, null where missing); columns of
-    rows ``{column: {row: value}}``; columns of values ``{column: [value]}``; pandas' split form; any of these as the
-    ``data`` beside a ``schema``; a list of lists (columns "0", "1", ...; short rows end in nulls); a single record.
-    A scalar, plain text and a list of scalars are one column, ``Result``. Null and ``{}`` are the empty frame.
-    Row labels become the index. Column names are text; one that comes again is told apart as ``name.1``.
+    **Shapes.** Which one was seen stands in ``frame.attrs["funcs"]["shape"]``:
 
-    **Types** are not guessed, and the same whether or not a null is among the values:
+    ===========  =============================================  ====================================================
+    shape        example                                        result
+    ===========  =============================================  ====================================================
+    ``records``  ``[{"a": 1, "b": {"c": 2}}, {"a": 3}]``        columns ``a``, ``b.c``; null where a key is missing
+    ``columns``  ``{"a": {"0": 1, "2": 3}, "b": {"1": 2}}``     columns ``a``, ``b``; rows 0, 1, 2
+    ``lists``    ``{"a": [1, 2], "b": [3, 4]}``                 columns ``a``, ``b``
+    ``split``    ``{"columns": ["a"], "data": [[1], [2]]}``     column ``a``; row labels if there is an ``index``
+    ``index``    ``{"7": {"a": 1}, "8": {"a": 2}}``             column ``a``; rows 7, 8
+    ``schema``   ``{"schema": {"a": {"type": "int32"}},         any of these as ``data``, with types declared
+                 "data": {"a": {"0": 1}}}``
+    ``table``    ``{"schema": {"fields": [{"name": "a",         pandas' table schema; its ``primaryKey`` becomes the
+                 "type": "integer"}]}, "data": [{"a": 1}]}``    index
+    ``rows``     ``[[1, 2], [3]]``                              columns ``0``, ``1``; short rows end in nulls
+    ``record``   ``{"a": 1, "b": [2]}``                         one row, columns ``a``, ``b``
+    ``list``     ``[1, "x", null]``                             one column, ``Result``
+    ``scalar``   ``7``                                          one row of it
+    ``text``     ``done``                                       one row of it
+    ``null``     ``null``                                       no row
+    ``empty``    ``[]`` or ``{}``                               no row, and no column but the declared ones
+    ``lines``    ``{"a": 1}`` and, below it, ``{"a": 2}``       as the list of its lines, only if `lines` says so
+    ===========  =============================================  ====================================================
+
+    A key of records whose values are all objects or null gives a column for each key in them, at any depth; lists, and
+    values of several kinds, are kept as they are. ``{a: {b: v}}`` is read by column, and by row only if all outer keys
+    are integers and the inner are not. Row keys that ascend, as numbers or as text, come in numeric order; in any other
+    order they are left; those that are no integers become the index. A column name that comes again, or is empty, is
+    kept, and told apart as ``name.1``. Of a key that stands twice in one object the last value wins.
+
+    **Types** are not guessed:
 
     ====================================================  ===================================================
     every value that is not null is                       dtype
@@ -51,9 +81,9 @@ def to_frame(reply: bytes | str, *, strict: bool = False, schema: Mapping[str, s
     text                                                  ``string``
     an ISO-8601 date, or ``T`` datetime without offset    ``datetime64[us]``
     an ISO-8601 ``T`` datetime with offset                ``datetime64[us, UTC]``
-    an integer                                            ``Int64``; beyond 64 bit ``object`` of Python ints
+    an integer                                            ``int64``, with nulls ``Int64``; beyond 64 bit ``object``
     a number, some not integers                           ``float64``, unless an integer would change: ``object``
-    a truth value                                         ``boolean``
+    a truth value                                         ``bool``, with nulls ``boolean``
     anything else, or nothing but nulls                   ``object`` of Python values
     ====================================================  ===================================================
 
@@ -61,19 +91,37 @@ def to_frame(reply: bytes | str, *, strict: bool = False, schema: Mapping[str, s
     Microseconds hold every year from 1 to 9999, where nanoseconds end in 2262; they are used only where a value has
     more than six decimals.
 
-    **A declared type** is applied as declared: ``int32``, ``int64``, ``float64``, ``bool``, ``str``,
-    ``datetime.date`` (``datetime64[us]`` at midnight), ``np.datetime64[ns]`` and ``bytes`` (text as UTF-8). Integers
-    and bools are numpy's, or their nullable twins where the column is nullable. A declared date may be a count of
-    milliseconds since 1970, as pandas writes them. A declared column that is absent is all null.
+    **A declared type** is applied as declared:
+
+    ====================================================  ===================================================
+    declared (table schema's word)                        dtype
+    ====================================================  ===================================================
+    ``int32``, ``int64`` (``integer``)                    the same; ``Int32``, ``Int64`` where it is nullable
+    ``float64`` (``number``)                              the same
+    ``bool`` (``boolean``)                                the same; ``boolean`` where it is nullable
+    ``str`` (``string``)                                  ``string``
+    ``bytes``                                             ``object`` of bytes: the text as UTF-8
+    ``datetime.date`` (``date``)                          ``datetime64[us]`` at midnight
+    ``np.datetime64[ns]``                                 ``datetime64[ns]``
+    ``datetime`` (``datetime``)                           ``datetime64[us]``, or in UTC if all have an offset
+    ``Int32``, ``Int64``, ``boolean``, ``string``         the same
+    ``datetime64[s]``, ``[ms]``, ``[us]``, ``[ns]``       the same
+    ====================================================  ===================================================
+
+    A date may be a count since 1970: of milliseconds, as pandas writes them, or of the unit of ``datetime64[unit]``.
+    A column is nullable if that is declared, or not denied and a null is in it. A declared column that is absent is all
+    null.
 
     Parameters
     ----------
     reply
         What the service sent, as received.
-    strict
-        Raise for what JSON does not allow but services send, as `jupyter_funcs.wire.decode` does.
     schema
         Type names by column; they override those the reply declares.
+    strict
+        Raise for what JSON does not allow but services send, as `jupyter_funcs.wire.decode` does.
+    lines
+        Whether the reply is NDJSON: one JSON document a line.
 
     Raises
     ------
@@ -96,17 +144,21 @@ def to_frame(reply: bytes | str, *, strict: bool = False, schema: Mapping[str, s
                 f"Column {quote(name)} has the unknown type {quote(kind)} in schema.",
                 f"Types are {listed(DECLARED)}. {did_you_mean(kind, DECLARED)}".strip(),
             )
-    body = _body(decode(reply, strict=strict), strict=strict)
-    declared: dict[str, Declared | None] = {}
-    attrs = {}
-    if _has_schema(body):
-        declared = _known(body["schema"])
-        if "retrievalTime" in body:
-            attrs["funcs"] = {"retrievalTime": body["retrievalTime"]}
-        body = _decoded_text(body["data"], strict=strict)
-    declared |= {name: Declared(kind) for name, kind in (schema or {}).items()}
-    frame = _frame(_table(body), declared)
-    frame.attrs.update(attrs)
+    try:
+        body: Any = None if strict or lines else read_long(reply)
+        if body is None or (isinstance(body, dict) and not (_is_split(body) or _declaration(body))):
+            body = decode_lines(reply, strict=strict) if lines else _body(decode(reply, strict=strict), strict=strict)
+        declaration = _declaration(body)
+        table = _table(_decoded_text(body["data"], strict=strict) if declaration else body)
+    except RecursionError as error:
+        raise too_deep("reply") from error
+    declared = declaration.known() if declaration else {}
+    frame = _frame(table, declared | {name: Declared(kind) for name, kind in (schema or {}).items()})
+    told = {"shape": "lines" if lines else table.shape}
+    if declaration:
+        frame = declaration.indexed(frame)
+        told |= {"shape": declaration.shape, **declaration.told}
+    frame.attrs["funcs"] = told
     return frame
 
 
@@ -152,153 +204,235 @@ def _reason(error: Any) -> str:
     return clip(inert(text), _LONGEST_REASON) or "it gave no reason."
 
 
-def _has_schema(body: Any) -> bool:
-    return (
-        isinstance(body, dict)
-        and {"schema", "data"} <= body.keys()
-        and isinstance(body["schema"], dict)
-        and all(isinstance(column, dict) and "type" in column for column in body["schema"].values())
-    )
+# What is declared
 
 
-def _known(schema: dict[str, dict[str, Any]]) -> dict[str, Declared | None]:
-    declared: dict[str, Declared | None] = {}
-    for name, column in schema.items():
-        kind = str(column["type"])
-        if kind in DECLARED:
-            declared[name] = Declared(kind, column.get("nullable"))
-        else:
-            declared[name] = None
-            warnings.warn(
-                f"The reply declares column {quote(name)} as {quote(kind)}, which is no known type; "
-                "its values are left as read.",
-                UserWarning,
-                stacklevel=3,
-            )
-    return declared
+@dataclass(frozen=True)
+class _Declaration:
+    """What stands beside the data: its form, the type of each column, the columns that are the index, and the rest."""
+
+    shape: str
+    columns: dict[str, Declared]
+    keys: list[str]
+    told: dict[str, Any]
+
+    def known(self) -> dict[str, Declared | None]:
+        """Give what is declared by column; of a type that nobody knows, that the column is left as read."""
+        for name, column in self.columns.items():
+            if column.kind not in {*DECLARED, _ANY}:
+                warnings.warn(
+                    f"The reply declares column {quote(name)} as {quote(column.kind)}, which is no known type; "
+                    "its values are left as read.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        return {name: column if column.kind in DECLARED else None for name, column in self.columns.items()}
+
+    def indexed(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Give the frame with its keys as the index; pandas writes one without a name as ``index``."""
+        if not self.keys or not {*self.keys} <= {*frame.columns}:
+            return frame
+        frame = frame.set_index(self.keys)
+        if self.keys == ["index"]:
+            frame.index.name = None
+        return frame
+
+
+# The words of table schema, as pandas writes it; a column of any kind is left as read.
+_ANY = "any"
+_TABLE_TYPES = {
+    "integer": "int64",
+    "number": "float64",
+    "boolean": "bool",
+    "string": "str",
+    "datetime": "datetime",
+    "date": "datetime.date",
+}
+
+
+def _declaration(body: Any) -> _Declaration | None:
+    if not (isinstance(body, dict) and {"schema", "data"} <= body.keys() and isinstance(body["schema"], dict)):
+        return None
+    schema = body["schema"]
+    told = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
+    if isinstance(fields := schema.get("fields"), list) and all(isinstance(column, dict) for column in fields):
+        kinds = {str(column.get("name", "")): str(column.get("type", _ANY)) for column in fields}
+        columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
+        keys = schema.get("primaryKey") or []
+        return _Declaration("table", columns, [keys] if isinstance(keys, str) else [*map(str, keys)], told)
+    if all(isinstance(column, dict) and "type" in column for column in schema.values()):
+        columns = {name: Declared(str(column["type"]), column.get("nullable")) for name, column in schema.items()}
+        return _Declaration("schema", columns, [], told)
+    return None
 
 
 # Shapes
 
 
-@dataclass(frozen=True)
-class _Table:
-    names: list[str]
-    columns: Sequence[Sequence[Any]]
-    index: Any
-
-
-def _table(value: Any) -> _Table:
+def _table(value: Any) -> Table:
+    if isinstance(value, Table):
+        return value
     if isinstance(value, dict):
         return _from_object(value)
     if isinstance(value, list):
         return _from_array(value)
-    return _from_array([] if value is None else [value])
+    if value is None:
+        return Table("null", [], [], 0)
+    return _from_values([value], "text" if isinstance(value, str) else "scalar")
 
 
-def _from_object(value: dict[str, Any]) -> _Table:
+def _from_object(value: dict[str, Any]) -> Table:
     if _is_split(value):
         return _from_split(value)
-    if _all(dict, value.values()):
-        return _from_keyed(value)
-    if _all(list, value.values()):
+    if value and _all(dict, value.values()):
+        return _from_index(value) if _is_by_index(value) else _from_columns(value)
+    if value and _all(list, value.values()):
         return _from_lists(value)
-    return _from_records([value])
+    return _from_records([value], "record") if value else Table("empty", [], [], 0)
 
 
-def _from_array(value: list[Any]) -> _Table:
+def _from_array(value: list[Any]) -> Table:
     kinds = set(map(type, value)) - {type(None)}
-    if not value or kinds == {dict}:
+    if not value:
+        return Table("empty", [], [], 0)
+    if kinds == {dict}:
         return _from_records([row or {} for row in value])
     if kinds == {list}:
         return _from_rows([row or [] for row in value])
-    return _Table([_RESULT], [value], pd.RangeIndex(len(value)))
+    return _from_values(value)
 
 
-def _all(kind: type, values: Iterable[Any]) -> bool:
+def _all(kind: type | UnionType, values: Iterable[Any]) -> bool:
     return all(isinstance(value, kind) for value in values)
 
 
-def _from_records(rows: list[dict[str, Any]]) -> _Table:
-    names = list(dict.fromkeys(chain.from_iterable(rows)))
-    return _Table(names, [[row.get(name) for row in rows] for name in names], pd.RangeIndex(len(rows)))
+def _from_values(values: list[Any], shape: str = "list") -> Table:
+    return Table(shape, [_RESULT], [packed(values)], len(values))
 
 
-def _from_rows(rows: list[list[Any]]) -> _Table:
-    columns = list(zip_longest(*rows))
-    return _Table([str(place) for place in range(len(columns))], columns, pd.RangeIndex(len(rows)))
+def _from_records(rows: Sequence[dict[str, Any]], shape: str = "records", labels: Column | None = None) -> Table:
+    named = list(_flat(rows))
+    return Table(shape, [name for name, _ in named], [column for _, column in named], len(rows), labels)
 
 
-def _from_keyed(value: dict[str, dict[str, Any]]) -> _Table:
-    labels = list(dict.fromkeys(chain.from_iterable(value.values())))
-    columns = [[column.get(label) for label in labels] for column in value.values()]
-    return _Table(list(value), columns, _index(labels))
+def _flat(rows: Sequence[dict[str, Any]], prefix: str = "") -> Iterator[tuple[str, Column]]:
+    for name in dict.fromkeys(chain.from_iterable(rows)):
+        values = [row.get(name) for row in rows]
+        if are_objects(values):
+            yield from _flat([value or {} for value in values], f"{prefix}{name}.")
+        else:
+            yield prefix + name, packed(values)
 
 
-def _from_lists(value: dict[str, list[Any]]) -> _Table:
+def _from_rows(rows: list[list[Any]]) -> Table:
+    columns = [packed(column) for column in zip_longest(*rows)]
+    return Table("rows", [str(place) for place in range(len(columns))], columns, len(rows))
+
+
+def _from_lists(value: dict[str, list[Any]]) -> Table:
     (first, values), *_ = value.items()
     for name, column in value.items():
         if len(column) != len(values):
             raise ProtocolError(
                 f"Column {quote(first)} has {len(values):,} values and column {quote(name)} has {len(column):,}."
             )
-    return _Table(list(value), list(value.values()), pd.RangeIndex(len(values)))
+    return Table("lists", list(value), [packed(column) for column in value.values()], len(values))
+
+
+def _from_columns(value: dict[str, dict[str, Any]]) -> Table:
+    labels = _in_order(value.values())
+    columns = [packed([column.get(label) for label in labels]) for column in value.values()]
+    return Table("columns", list(value), columns, len(labels), _row_labels(labels))
+
+
+def _from_index(value: dict[str, dict[str, Any]]) -> Table:
+    labels = _in_order([value])
+    return _from_records([value[label] for label in labels], "index", _row_labels(labels))
 
 
 def _is_split(value: dict[str, Any]) -> bool:
-    return (
-        {"columns", "data"} <= value.keys() <= {"columns", "data", "index"}
-        and _all(list, value.values())
-        and _all(list, value["data"])
-    )
+    return {"columns", "data"} <= value.keys() <= {"columns", "data", "index"} and _all(list | Table, value.values())
 
 
-def _from_split(value: dict[str, Any]) -> _Table:
+def _from_split(value: dict[str, Any]) -> Table:
     names = [name if isinstance(name, str) else _label(name) for name in value["columns"]]
-    rows = value["data"]
-    for row, cells in enumerate(rows):
-        if len(cells) != len(names):
-            raise ProtocolError(f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.")
-    labels = value.get("index", range(len(rows)))
-    if len(labels) != len(rows):
-        raise ProtocolError(f"The reply has {len(labels):,} row labels for {len(rows):,} rows.")
-    columns = list(zip(*rows, strict=True)) or [()] * len(names)
-    return _Table(names, columns, _index(labels))
+    table = value["data"]
+    if isinstance(table, list):
+        for row, cells in enumerate(table):
+            if len(cells) != len(names):
+                raise ProtocolError(f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.")
+        table = _from_rows(table)
+    columns = table.columns or [packed([])] * len(names)
+    if len(columns) != len(names):
+        raise ProtocolError(f"Row 0 has {len(columns):,} values for {len(names):,} columns.")
+    if "index" not in value:
+        return Table("split", names, columns, table.rows)
+    labels = [_label(label) if isinstance(label, dict | list) else label for label in value["index"]]
+    if len(labels) != table.rows:
+        raise ProtocolError(f"The reply has {len(labels):,} row labels for {table.rows:,} rows.")
+    return Table("split", names, columns, table.rows, _row_labels(labels))
 
 
 def _label(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-_INTEGER = re.compile("0|-?[1-9][0-9]{0,17}")
+# Row labels
+
+_INTEGER = re.compile("-?(?:0|[1-9][0-9]{0,18})")
 
 
-def _index(labels: Sequence[Any]) -> Any:
-    labels = [_label(label) if isinstance(label, dict | list) else label for label in labels]
+def _are_integers(labels: Iterable[Any]) -> bool:
     # The keys of a JSON object are text, so that text is how a row number has to be written there.
-    if all(isinstance(label, str) and _INTEGER.fullmatch(label) for label in labels):
-        labels = [int(label) for label in labels]
-    if labels == list(range(len(labels))):
-        return pd.RangeIndex(len(labels))
-    return pd.Index(inferred(labels))
+    return all(isinstance(label, str) and _INTEGER.fullmatch(label) for label in labels)
 
 
-def _frame(table: _Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:
+def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
+    return _are_integers(value) and not _are_integers(chain.from_iterable(value.values()))
+
+
+def _in_order(columns: Collection[Iterable[str]]) -> list[str]:
+    """Give the row keys: numbers that ascend, as numbers or as text, in numeric order, others as they come first."""
+    labels = list(dict.fromkeys(chain.from_iterable(columns)))
+    if _are_integers(labels) and all(_ascend(map(int, column)) or _ascend(column) for column in columns):
+        labels.sort(key=int)
+    return labels
+
+
+def _ascend(labels: Iterable[Any]) -> bool:
+    return all(before < label for before, label in pairwise(labels))
+
+
+def _row_labels(labels: Sequence[Any]) -> Column:
+    return packed([int(label) for label in labels] if _are_integers(labels) else labels)
+
+
+def _index(table: Table) -> pd.Index[Any]:
+    labels = table.labels
+    if labels is None or (labels.kind == "int" and np.array_equal(labels.data, np.arange(table.rows))):
+        return pd.RangeIndex(table.rows)
+    index: pd.Index[Any] = pd.Index(inferred(labels))
+    return index
+
+
+# The frame
+
+
+def _frame(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:
     named = list(zip(table.names, table.columns, strict=True))
     # Declared columns stand in the declared order, an absent one too, and those that are not declared follow.
     place = {name: position for position, name in enumerate(declared)}
-    named += [(name, [None] * len(table.index)) for name in declared.keys() - set(table.names)]
+    named += [(name, packed([None] * table.rows)) for name in declared.keys() - set(table.names)]
     named.sort(key=lambda column: place.get(column[0], len(place)))
     names = _told_apart([name for name, _ in named])
-    arrays = {
-        unique: column.array(name, values) if (column := declared.get(name)) else inferred(values)
-        for unique, (name, values) in zip(names, named, strict=True)
-    }
-    # As Series, because pandas 3 would take a plain object array of texts for its own text dtype.
-    columns = {
-        name: pd.Series(array, index=table.index, dtype=array.dtype, copy=False) for name, array in arrays.items()
-    }
-    return pd.DataFrame(columns, index=table.index, columns=names, copy=False)
+    index = _index(table)
+    columns: dict[str, Any] = {}
+    for unique, (name, column) in zip(names, named, strict=True):
+        kind = declared.get(name)
+        array = kind.array(name, column) if kind else inferred(column)
+        # As a Series, because pandas 3 would take a plain object array of texts for its own text dtype.
+        columns[unique] = pd.Series(array, index=index, dtype=object) if array.dtype == object else array
+    return pd.DataFrame(columns, index=index, columns=names, copy=False)
 
 
 def _told_apart(names: list[str]) -> list[str]:

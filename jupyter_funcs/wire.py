@@ -8,16 +8,21 @@ really send (``NaN``, lone surrogates) and says at which byte the rest is wrong.
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import re
 import warnings
-from typing import Any, NoReturn
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from jupyter_funcs.errors import ProtocolError
 from jupyter_funcs.text import clip, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # The length at which CPython and msgspec refuse to read an integer, since that takes quadratic time.
 _MOST_DIGITS = 4300
@@ -57,17 +62,53 @@ def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> A
     UserWarning
         ``NaN`` or ``Infinity`` was read as null, or half a surrogate pair was replaced by U+FFFD; once a document.
     """
-    if not strict:
-        try:
-            return msgspec.json.decode(data)
-        except RecursionError as error:
-            raise _too_deep(what) from error
-        except (msgspec.MsgspecError, UnicodeError):
-            pass  # the careful reading below accepts it or says what is wrong
-    return _Careful(what, strict=strict).decode(data)
+    with _uncollected():
+        if not strict:
+            try:
+                return msgspec.json.decode(data)
+            except RecursionError as error:
+                raise too_deep(what) from error
+            except (msgspec.MsgspecError, UnicodeError):
+                pass  # the careful reading below accepts it or says what is wrong
+        return _Careful(what, strict=strict).decode(data)
 
 
-def _too_deep(what: str) -> ProtocolError:
+def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False) -> list[Any]:
+    """
+    Read NDJSON: a JSON document a line; a line without one is skipped.
+
+    Parameters
+    ----------
+    data, what, strict
+        As of `decode`.
+
+    Raises
+    ------
+    ProtocolError
+        As `decode` does, naming the line; byte offsets count from its start.
+    """
+    lines: list[Any] = data.split(b"\n") if isinstance(data, bytes) else data.split("\n")
+    return [
+        decode(line, what=f"line {number:,} of the {what}", strict=strict)
+        for number, line in enumerate(lines, 1)
+        if line.strip()
+    ]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep the garbage collector from looking, again and again, through a growing document that holds no garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def too_deep(what: str) -> ProtocolError:
+    """Give the error for a document of more levels than Python has."""
     return ProtocolError(f"The {what} is nested too deeply to be read.", _HINT)
 
 
@@ -94,7 +135,7 @@ class _Careful:
             # Replaced surrogates are as long as what they replace, so that the offset is that of `text`.
             self.broken(error, text[: len(text) - len(document)])
         except RecursionError as error:
-            raise _too_deep(self.what) from error
+            raise too_deep(self.what) from error
         if self.constants:
             self.odd(f"holds NaN or Infinity, which JSON does not have ({self.constants:,} in all)", "read as null")
         return value

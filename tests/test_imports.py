@@ -24,6 +24,7 @@ ROOMS = [
     "values",
     "forms",
     "dtypes",
+    "pieces",
     "frame",
     "export",
     "config",
@@ -65,7 +66,7 @@ HOMES = {
     "ipywidgets": {"widgets", "formbox", "chooser", "panel"},
     "IPython": {"magic"},
     "pydantic": {"catalog"},
-    "msgspec": {"wire", "config", "transport"},
+    "msgspec": {"wire", "pieces", "config", "transport"},
     "platformdirs": {"config"},
     "jupyterlab": {"cli"},
 }

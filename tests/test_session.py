@@ -68,7 +68,7 @@ def test_a_run_gives_a_frame_that_says_where_it_comes_from(funcs: Session) -> No
     frame = funcs.get_panel_daily(**DAILY, PoPGrowth=True)
     assert len(frame) == 1826
     assert frame["Date"].dtype.kind == "M"
-    assert frame["Transaction Count"].dtype == "Int64"
+    assert frame["Transaction Count"].dtype == "int64"
     assert frame["Spend"].dtype == "float64"
     said = frame.attrs["funcs"]
     assert said["function"] == "Get Panel Daily"

@@ -1,0 +1,257 @@
+"""
+A long reply -> columns, piece by piece; None for one of no such shape, and for one that holds what must be told.
+
+A long list of alike records is cut between them, in the text as it came, still escaped, into pieces that fit into the
+processor's cache. Each is decoded, turned into columns and forgotten, so that neither the text without its escapes nor
+the Python values of the whole ever exist. A list of rows and a column keyed by its rows are read in the same way.
+
+No cut goes wrong unseen. What stands before it was read as a whole number of elements: had the cut been within one, in
+a text or in a list of a record, a quote or a bracket would have been left open, and decoding refuses that. Whatever is
+refused is read once more in the plain way (`wire`, `frame`), which accepts it or says what is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+from msgspec.structs import astuple
+
+from jupyter_funcs.dtypes import Column, Table, are_objects, joined, packed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+# In bytes: a piece, and the shortest reply that is worth cutting.
+_PIECE = 128 * 1024
+_LONG = 2 * _PIECE
+# Records of more keys are no table, and a struct of so many fields is slow to make.
+_MOST_KEYS = 1000
+# A text ends in at most so many blanks and brackets.
+_TAIL = 256
+
+
+class _Odd(ValueError):  # noqa: N818  # no error: the plain way reads it
+    """What the plain way is to read."""
+
+
+class _Marks(NamedTuple):
+    """Where a text may be cut, of a document as it is, or of one that is escaped as a JSON text."""
+
+    list: tuple[bytes, bytes]
+    opening: re.Pattern[bytes]
+    closing: re.Pattern[bytes]
+    records: re.Pattern[bytes]
+    rows: re.Pattern[bytes]
+    members: re.Pattern[bytes]
+
+
+def _marks(blank: bytes, around: tuple[bytes, bytes]) -> _Marks:
+    comma = blank + b"*," + blank + b"*"
+    return _Marks(
+        around,
+        opening=re.compile(blank + rb"*\[" + blank + b"*"),
+        closing=re.compile(blank + rb"*\]" + blank + rb"*\Z"),
+        records=re.compile(rb"(?<=\})" + comma + rb"(?=\{)"),
+        rows=re.compile(rb"(?<=\])" + comma + rb"(?=\[)"),
+        members=re.compile(comma + b'(?=")'),
+    )
+
+
+_PLAIN = _marks(rb"[ \t\r\n]", (b"[", b"]"))
+_ESCAPED = _marks(rb"(?: |\\[trn])", (b'"[', b']"'))
+
+_ENVELOPE = re.compile(rb'\s*\{\s*(?:"error"\s*:\s*null\s*,\s*)?"body"\s*:\s*')
+_ENVELOPE_END = re.compile(rb'\s*(?:,\s*"error"\s*:\s*null\s*)?\}\s*\Z')
+
+_EMPTY = msgspec.defstruct("Record", [], forbid_unknown_fields=True)
+_text = msgspec.json.Decoder(str)
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_objects = msgspec.json.Decoder(list[dict[str, Any]])
+_rows = msgspec.json.Decoder(list[list[Any]])
+_numbered = msgspec.json.Decoder(dict[int, Any])
+
+
+def read_long(reply: bytes | str) -> Any:
+    """
+    Give the body of a reply as the plain way would, with a `Table` in place of its long list or columns.
+
+    Parameters
+    ----------
+    reply
+        The reply, as received.
+
+    Returns
+    -------
+    Table, dict or None
+        A dict is that of a ``schema`` and the ``data`` beside it. None: the plain way is to read the reply.
+    """
+    if len(reply) < _LONG:
+        return None
+    try:
+        return _body(reply.encode() if isinstance(reply, str) else reply)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def _body(reply: bytes) -> Any:
+    start, end = 0, len(reply)
+    if envelope := _ENVELOPE.match(reply):
+        closing = _ENVELOPE_END.search(reply, max(0, end - _TAIL))
+        if closing is None:
+            raise _Odd
+        start, end = envelope.end(), closing.start()
+    if reply[start : start + 1] != b'"':
+        return _document(memoryview(reply)[start:end])
+    if _ESCAPED.opening.match(reply, start + 1) and reply[end - 1 : end] == b'"':
+        return _list(memoryview(reply)[start + 1 : end - 1], _ESCAPED)
+    return _document(memoryview(_text.decode(memoryview(reply)[start:end]).encode()))
+
+
+def _document(text: memoryview) -> Any:
+    if _PLAIN.opening.match(text):
+        return _list(text, _PLAIN)
+    members = _members.decode(text)
+    if not members.keys() >= {"data"} or not members.keys() & {"schema", "columns"}:
+        return _keyed(members)
+    data = _document(memoryview(members.pop("data")))
+    if "columns" in members and not (isinstance(data, Table) and data.shape == "rows"):
+        raise _Odd
+    return {"data": data, **{name: msgspec.json.decode(raw) for name, raw in members.items()}}
+
+
+def _list(text: memoryview, marks: _Marks) -> Table:
+    opening = marks.opening.match(text)
+    closing = marks.closing.search(text, max(0, len(text) - _TAIL))
+    if opening is None or closing is None:
+        raise _Odd
+    inside = text[opening.end() : closing.start()]
+    if inside[:1].tobytes() == b"{":
+        return _records(_pieces(inside, marks.records, marks.list))
+    return _from_rows(_pieces(inside, marks.rows, marks.list))
+
+
+def _pieces(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes | str]:
+    """Give what stands between two cuts as documents, with brackets around it; those in quotes are unescaped."""
+    start = 0
+    while True:
+        found = cut.search(text, start + _PIECE)
+        piece = b"".join((around[0], text[start : found.start() if found else len(text)], around[1]))
+        yield _text.decode(piece) if piece[:1] == b'"' else piece
+        if not found:
+            return
+        start = found.end()
+
+
+def _joined(parts: Sequence[Column]) -> Column:
+    column = joined(parts)
+    if column is None:
+        raise _Odd
+    return column
+
+
+def _keyed(members: Mapping[str, msgspec.Raw]) -> Table:
+    columns = []
+    labels: Any = None
+    for raw in members.values():
+        text = memoryview(raw)
+        if text[:1].tobytes() != b"{":
+            raise _Odd
+        numbers, values = [], []
+        for piece in _pieces(text[1:-1], _PLAIN.members, (b"{", b"}")):
+            rows = _numbered.decode(piece)
+            numbers.append(np.fromiter(rows, dtype=np.int64, count=len(rows)))
+            values.append(packed(list(rows.values())))
+        own = np.concatenate(numbers)
+        if labels is None:
+            labels = own
+        # Ascending, because of a row that comes twice the last value is the one, wherever it stands.
+        if not np.array_equal(own, labels) or (np.diff(own) <= 0).any():
+            raise _Odd
+        columns.append(_joined(values))
+    return Table("columns", list(members), columns, len(labels), Column("int", labels))
+
+
+def _from_rows(pieces: Iterator[bytes | str]) -> Table:
+    columns: list[list[Column]] = []
+    count = 0
+    for piece in pieces:
+        rows = _rows.decode(piece)
+        count += len(rows)
+        columns = columns or [[] for _ in rows[0]]
+        for parts, values in zip(columns, zip(*rows, strict=True), strict=True):
+            parts.append(packed(values))
+    return Table("rows", [str(place) for place in range(len(columns))], [*map(_joined, columns)], count)
+
+
+@dataclass
+class _Objects:
+    """Objects that are alike: by key a list of columns, one a piece, or the objects within."""
+
+    parts: dict[str, list[Column] | _Objects] = field(default_factory=dict)
+    rows: int = 0
+    struct: type[msgspec.Struct] = _EMPTY
+
+    def learn(self, objects: Sequence[dict[str, Any]]) -> None:
+        """Take up the keys that are not known yet."""
+        for key in dict.fromkeys(chain.from_iterable(objects)):
+            values = [value for each in objects if (value := each.get(key)) is not None]
+            within = are_objects(values)
+            if key not in self.parts:
+                before = [packed([None] * self.rows)] if self.rows else []
+                self.parts[key] = _Objects(rows=self.rows) if within else before
+            part = self.parts[key]
+            if isinstance(part, _Objects) and values:
+                if not within:
+                    raise _Odd
+                part.learn(values)
+        if len(self.parts) > _MOST_KEYS:
+            raise _Odd
+        fields = {f"f{place}": key for place, key in enumerate(self.parts)}
+        types = [part.struct | None if isinstance(part, _Objects) else Any for part in self.parts.values()]
+        self.struct = msgspec.defstruct(
+            "Record",
+            [(name, kind, None) for name, kind in zip(fields, types, strict=True)],
+            rename=fields,
+            forbid_unknown_fields=True,
+            gc=False,
+        )
+
+    def take(self, structs: Sequence[msgspec.Struct]) -> None:
+        """Take these objects, in their order."""
+        self.rows += len(structs)
+        for part, values in zip(self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True):
+            if isinstance(part, _Objects):
+                part.take([part.struct() if value is None else value for value in values])
+            else:
+                column = packed(values)
+                if column.kind == "object" and any(isinstance(value, dict) for value in column.data):
+                    raise _Odd  # whether their keys are columns depends on all of them
+                part.append(column)
+
+    def columns(self, prefix: str = "") -> Iterator[tuple[str, Column]]:
+        """Give the columns with their names."""
+        for key, part in self.parts.items():
+            if isinstance(part, _Objects):
+                yield from part.columns(f"{prefix}{key}.")
+            else:
+                yield prefix + key, _joined(part)
+
+
+def _records(pieces: Iterator[bytes | str]) -> Table:
+    objects = _Objects()
+    decoder = msgspec.json.Decoder(list[objects.struct])  # type: ignore[name-defined]  # a type made at run time
+    for piece in pieces:
+        try:
+            structs = decoder.decode(piece)
+        except msgspec.ValidationError:  # a key is new
+            objects.learn(_objects.decode(piece))
+            decoder = msgspec.json.Decoder(list[objects.struct])  # type: ignore[name-defined]
+            structs = decoder.decode(piece)
+        objects.take(structs)
+    named = list(objects.columns())
+    return Table("records", [name for name, _ in named], [column for _, column in named], objects.rows)
