@@ -1,0 +1,964 @@
+r"""
+A table of JSON texts, right and wrong: each is read as the value that RFC 8259 gives it, or refused by name.
+
+Every text is read by itself, by itself with ``strict=True``, as a whole reply, and as the text in a reply's ``body``.
+Which value a text has is the standard library's word, never that of the code under test; where that one is more lenient
+or the RFC leaves a choice, the table says what is chosen and why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+from jupyter_funcs import pieces
+from jupyter_funcs.errors import FuncsError, ProtocolError
+from jupyter_funcs.frame import to_frame
+from jupyter_funcs.wire import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_REFUSED = object()
+_SAME = object()
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text, and what becomes of it."""
+
+    raw: bytes
+    value: Any = None
+    words: str = ""  # of the refusal
+    at: int | tuple[int, ...] | None = None  # the byte it names
+    warns: str = ""
+    strict: str = ""  # words of the refusal that only strict=True makes
+    stdlib: Any = _SAME  # what json.loads makes of it, where that is something else
+    body: str = ""  # "text" or "refused": what a body of this text is, where its opening does not say
+    why: str = ""  # where the RFC leaves a choice
+
+    def refusal(self, *, strict: bool) -> str:
+        return (self.strict if strict else "") or self.words
+
+
+def good(text: str | bytes, value: Any) -> Text:
+    return Text(_raw(text), value)
+
+
+def bad(text: str | bytes, words: str, at: int | tuple[int, ...] | None = None, **rest: Any) -> Text:
+    return Text(_raw(text), words=words, at=at, **rest)
+
+
+def broken(text: str | bytes, at: int | tuple[int, ...]) -> Text:
+    return bad(text, "is not JSON at", at)
+
+
+def cut(text: str | bytes) -> Text:
+    return bad(text, "is cut short", len(_raw(text)))
+
+
+def more(text: str | bytes, at: int) -> Text:
+    return bad(text, "goes on after its JSON document", at)
+
+
+def pinned(why: str, text: str | bytes, value: Any = None, **rest: Any) -> Text:
+    return Text(_raw(text), value, why=why, **rest)
+
+
+def _raw(text: str | bytes) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()
+
+
+def nested(depth: int, opening: str, inner: str, closing: str) -> str:
+    return opening * depth + inner + closing * depth
+
+
+def nest(depth: int, value: Any, wrap: Callable[[Any], Any]) -> Any:
+    for _ in range(depth):
+        value = wrap(value)
+    return value
+
+
+STRUCTURE = {
+    "an empty array": good("[]", []),
+    "an empty object": good("{}", {}),
+    "an array in an array": good("[[]]", [[]]),
+    "an object in an array": good("[{}]", [{}]),
+    "an array in an object": good('{"a":[]}', {"a": []}),
+    "an object in an object": good('{"a":{}}', {"a": {}}),
+    "a text by itself": good('"x"', "x"),
+    "a number by itself": good("7", 7),
+    "an array of numbers": good("[1,2,3]", [1, 2, 3]),
+    "an array of every kind": good('[1,"a",null,true,{"b":2},[3]]', [1, "a", None, True, {"b": 2}, [3]]),
+    "an object of every kind": good(
+        '{"i":1,"f":0.5,"t":"x","n":null,"b":false,"l":[1],"o":{"p":2}}',
+        {"i": 1, "f": 0.5, "t": "x", "n": None, "b": False, "l": [1], "o": {"p": 2}},
+    ),
+    "arrays of unlike lengths": good("[[1,2],[3],[]]", [[1, 2], [3], []]),
+    "objects of unlike keys": good('[{"a":1},{"b":2},{}]', [{"a": 1}, {"b": 2}, {}]),
+    "objects and arrays by turns": good('{"a":{"b":[{"c":[{"d":null}]}]}}', {"a": {"b": [{"c": [{"d": None}]}]}}),
+    "an array that is not closed": cut("[1,2"),
+    "an array cut after its bracket": cut("["),
+    "an array cut after a comma": cut("[1,"),
+    "an object cut after its brace": cut("{"),
+    "an object cut after a key": cut('{"a"'),
+    "an object cut after a colon": cut('{"a":'),
+    "an object cut after a value": cut('{"a":1'),
+    "an object cut after a comma": cut('{"a":1,'),
+    "an object cut in a key": cut('{"a'),
+    "a cut with blanks after it": cut('{"a":[1, \n'),
+    "an array that is closed twice": more("[1]]", 3),
+    "an object that is closed twice": more('{"a":1}}', 7),
+    "an array closed as an object": broken("[1}", 2),
+    "an object closed as an array": broken('{"a":1]', 6),
+    "brackets that cross": broken('[{"a":1]}', 7),
+    "a closing bracket by itself": broken("]", 0),
+    "a closing brace by itself": broken("}", 0),
+    "a comma by itself": broken(",", 0),
+    "a colon by itself": broken(":", 0),
+    "nothing": bad("", "is empty"),
+}
+
+ARRAYS = {
+    "a comma before the end": broken("[1,]", (3, 2)),  # Python 3.13 names the comma
+    "a comma before the end after a blank": broken("[1, ]", (4, 2)),
+    "a comma at the start": broken("[,1]", 1),
+    "a comma and nothing else": broken("[,]", 1),
+    "two commas": broken("[1,,2]", 3),
+    "no comma": broken("[1 2]", 3),
+    "no comma between texts": broken('["a""b"]', 4),
+    "a semicolon": broken("[1;2]", 2),
+    "a colon in an array": broken('["a":1]', 4),
+}
+
+OBJECTS = {
+    "one member": good('{"a":1}', {"a": 1}),
+    "two members": good('{"a":1,"b":"x"}', {"a": 1, "b": "x"}),
+    "members keep their order": good('{"z":1,"a":2,"m":3}', {"z": 1, "a": 2, "m": 3}),
+    "an empty key": good('{"":1}', {"": 1}),
+    "a key of digits": good('{"1":1,"0":2}', {"1": 1, "0": 2}),
+    "a key of NUL": good(r'{"\u0000":1}', {"\0": 1}),
+    "a key that goes on after a NUL": good(r'{"a\u0000b":1,"a":2}', {"a\0b": 1, "a": 2}),
+    "a key of a quotation mark": good(r'{"\"":1}', {'"': 1}),
+    "a key beyond ASCII": good('{"é😀":1}', {"é😀": 1}),
+    "a key in escapes": good(r'{"\u0061\n":1}', {"a\n": 1}),
+    "two keys that look the same": good('{"é":1,"e\u0301":2}', {"é": 1, "e\u0301": 2}),
+    "two keys of unlike case": good('{"a":1,"A":2}', {"a": 1, "A": 2}),
+    "the key __proto__": good('{"__proto__":1,"a":2}', {"__proto__": 1, "a": 2}),
+    "the keys of a Python object": good(
+        '{"__class__":1,"self":2,"keys":3,"items":4}', {"__class__": 1, "self": 2, "keys": 3, "items": 4}
+    ),
+    "a key with dots": good('{"a.b":1,".":2}', {"a.b": 1, ".": 2}),
+    "two hundred keys": good(
+        "{" + ",".join(f'"{key}":{key}' for key in range(200)) + "}", {str(key): key for key in range(200)}
+    ),
+    "a comma before the end": broken('{"a":1,}', (7, 6)),
+    "a comma at the start": broken('{,"a":1}', 1),
+    "a comma and nothing else": broken("{,}", 1),
+    "two commas": broken('{"a":1,,"b":2}', 7),
+    "no comma": broken('{"a":1 "b":2}', 7),
+    "no colon": broken('{"a" 1}', 5),
+    "no colon and no value": broken('{"a"}', 4),
+    "two colons": broken('{"a"::1}', 5),
+    "an equals sign": broken('{"a"=1}', 4),
+    "no value": broken('{"a":}', 5),
+    "no key": broken("{:1}", 1),
+    "a bare word as key": broken("{a:1}", 1),
+    "a number as key": broken("{1:2}", 1),
+    "null as key": broken("{null:1}", 1),
+    "an array as key": broken("{[1]:1}", 1),
+    "an object as key": broken("{{}:1}", 1),
+    "a bare word as second key": broken('{"a":1,b:2}', 7),
+    "a value by itself": broken('{"a":1,2}', 7),
+}
+
+_LAST = "Names should be unique; of a key that stands twice the last value wins, as in Python and JavaScript."
+DUPLICATES = {
+    "a key twice": pinned(_LAST, '{"a":1,"a":2}', {"a": 2}, strict="the key 'a' twice"),
+    "a key three times": pinned(_LAST, '{"a":1,"b":2,"a":3,"a":4}', {"a": 4, "b": 2}, strict="the key 'a' twice"),
+    "a key twice with one value": pinned(_LAST, '{"a":1,"a":1}', {"a": 1}, strict="the key 'a' twice"),
+    "a key twice, once escaped": pinned(_LAST, r'{"ab":1,"a\u0062":2}', {"ab": 2}, strict="the key 'ab' twice"),
+    "an empty key twice": pinned(_LAST, '{"":1,"":2}', {"": 2}, strict="the key '' twice"),
+    "a key twice, deep within": pinned(
+        _LAST, '[{"x":[{"a":{"b":1,"b":null}}]}]', [{"x": [{"a": {"b": None}}]}], strict="the key 'b' twice"
+    ),
+    "a key twice of unlike kinds": pinned(_LAST, '{"a":{"b":1},"a":[2]}', {"a": [2]}, strict="the key 'a' twice"),
+    "a key twice in two objects": good('[{"a":1},{"a":2}]', [{"a": 1}, {"a": 2}]),
+}
+
+LITERALS = {
+    "true": good("true", True),
+    "false": good("false", False),
+    "null": good("null", None),
+    "literals in an array": good("[true,false,null]", [True, False, None]),
+    "literals in an object": good('{"t":true,"f":false,"n":null}', {"t": True, "f": False, "n": None}),
+    "True": broken("True", 0),
+    "FALSE": broken("FALSE", 0),
+    "Null": broken("Null", 0),
+    "None": broken("[None]", 1),
+    "undefined": broken("[undefined]", 1),
+    "a literal cut short": broken("[nul", 1),
+    "a literal with a letter more": broken("[nulll]", 5),
+    "two literals that touch": broken("[truefalse]", 5),
+    "a literal in letters of another script": broken("[nu\u0131l]", 1),
+    "a bare word": broken("[abc]", 1),
+    "a date": broken("[2024-01-01]", 5),
+}
+
+NUMBERS = {
+    "zero": good("0", 0),
+    "minus zero": good("-0", 0),
+    "minus zero as a float": good("-0.0", -0.0),
+    "minus zero with an exponent": good("-0e1", -0.0),
+    "one": good("1", 1),
+    "minus one": good("-1", -1),
+    "a fraction": good("0.5", 0.5),
+    "a fraction of zero": good("1.0", 1.0),
+    "a fraction with zeros at its end": good("1.500", 1.5),
+    "a negative fraction": good("-12.75", -12.75),
+    "an exponent": good("1e2", 100.0),
+    "a capital exponent": good("1E2", 100.0),
+    "an exponent with plus": good("1e+2", 100.0),
+    "an exponent with minus": good("1e-2", 0.01),
+    "an exponent with zeros before it": good("1e002", 100.0),
+    "an exponent of zero": good("7e0", 7.0),
+    "a fraction and an exponent": good("-1.5E-3", -0.0015),
+    "zero with a great exponent": good("0e999", 0.0),
+    "zero with an exponent beyond all": good("0.0e99999999999999999999", 0.0),
+    "the largest float": good("1.7976931348623157e308", 1.7976931348623157e308),
+    "the smallest normal float": good("2.2250738585072014e-308", 2.2250738585072014e-308),
+    "the largest float that is not normal": good("2.225073858507201e-308", 2.225073858507201e-308),
+    "the smallest float": good("5e-324", 5e-324),
+    "a float of seventeen digits": good("0.30000000000000004", 0.1 + 0.2),
+    "a float halfway between two": good("1.00000000000000011102230246251565404236316680908203125", 1.0),
+    "a float past halfway": good("1.00000000000000011102230246251565404236316680908203126", 1.0000000000000002),
+    "a float beyond 53 bit": good("9007199254740993.0", 9007199254740992.0),
+    "a float of thirty digits": good("123456789012345678901234567890e-10", 1.2345678901234567e19),
+    "a float that its exponent makes small again": good("1" + "0" * 400 + "e-400", 1.0),
+    "a float that its exponent makes large again": good("0." + "0" * 400 + "1e401", 1.0),
+    "an integer of 53 bit and one": good("9007199254740993", 2**53 + 1),
+    "the largest of 64 bit": good("9223372036854775807", 2**63 - 1),
+    "the smallest of 64 bit": good("-9223372036854775808", -(2**63)),
+    "one more than 64 bit": good("9223372036854775808", 2**63),
+    "one less than 64 bit": good("-9223372036854775809", -(2**63) - 1),
+    "one more than 64 bit without sign": good("18446744073709551616", 2**64),
+    "an integer of 128 bit": good("[340282366920938463463374607431768211455]", [2**128 - 1]),
+    "a zero before a number": more("01", 1),
+    "a zero before a number in an array": broken("[-01]", 3),
+    "two zeros": broken("[00]", 2),
+    "zeros before a fraction": broken("[00.5]", 2),
+    "plus": broken("+1", 0),
+    "plus and minus": broken("[+-1]", 1),
+    "two minus signs": broken("[--1]", 1),
+    "a minus by itself": broken("-", 0),
+    "a minus and a blank": broken("[- 1]", 1),
+    "a minus that is not ASCII": broken("[−1]", 1),  # noqa: RUF001
+    "no digit after the point": broken("[1.]", 2),
+    "no digit after the point, by itself": more("1.", 1),
+    "no digit before the point": broken(".5", 0),
+    "no digit between minus and point": broken("[-.5]", 1),
+    "no digit between point and exponent": broken("[1.e5]", 2),
+    "two points": broken("[1.2.3]", 4),
+    "a comma for the point": broken('{"a":1,5}', 7),
+    "no digit in the exponent": broken("[1e]", 2),
+    "no digit in the exponent, by itself": more("1e", 1),
+    "no digit after the exponent's sign": broken("[1e+]", 2),
+    "two signs in the exponent": broken("[1e+-2]", 2),
+    "two exponents": broken("[1e2e3]", 4),
+    "a fraction in the exponent": broken("[1e2.5]", 4),
+    "an exponent by itself": broken("[e5]", 1),
+    "a hexadecimal number": broken("[0x1F]", 2),
+    "underscores": broken("[1_000]", 2),
+    "a long integer of JavaScript": broken("[1n]", 2),
+    "a sum": broken("[1+1]", 2),
+    "digits in full width": broken("[\uff11\uff12]", 1),
+    "digits of Arabic": broken("[\u0661]", 1),
+    "a fraction of one character": broken("[½]", 1),
+    "digits in full width after one": broken("[1\uff12]", 2),
+}
+
+_RANGE = (
+    "The RFC lets a reader set the range of numbers: an integer is exact up to 4,300 digits, which CPython can read."
+)
+_FLOAT = (
+    "The RFC lets a reader set the range of numbers: one that is infinite as a float was not kept, so it is refused."
+)
+_SMALL = "The RFC lets a reader set the precision of numbers: the nearest float, as everywhere."
+_LIMITS: dict[str, Any] = {"stdlib": _REFUSED, "body": "refused"}
+HUGE = {
+    "4,300 digits": pinned(_RANGE, "1" + "0" * 4299, 10**4299),
+    "4,300 digits and a sign": pinned(_RANGE, "-" + "9" * 4300, -(10**4300) + 1),
+    "4,300 digits in an array": pinned(_RANGE, "[" + "7" * 4300 + "]", [(10**4300 - 1) // 9 * 7]),
+    "4,301 digits": pinned(_RANGE, "1" + "0" * 4300, words="an integer of 4,301 digits: 1000", **_LIMITS),
+    "5,000 digits": pinned(_RANGE, "9" * 5000, words="an integer of 5,000 digits: 9999", **_LIMITS),
+    "5,000 digits and a sign": pinned(_RANGE, "-" + "9" * 5000, words="an integer of 5,000 digits: -999", **_LIMITS),
+    "5,000 digits in an object": pinned(
+        _RANGE, '{"a":' + "9" * 5000 + "}", words="an integer of 5,000 digits: 9999", stdlib=_REFUSED
+    ),
+    "100,000 digits": pinned(_RANGE, "[" + "8" * 100_000 + "]", words="an integer of 100,000 digits", stdlib=_REFUSED),
+    "5,000 decimals": pinned(_SMALL, "0." + "1" * 5000, 0.1111111111111111),
+    "300 digits and a fraction": pinned(_SMALL, "1" * 300 + ".5", 1.1111111111111112e299),
+    "400 digits and a fraction": pinned(
+        _FLOAT, "1" * 400 + ".5", words="a number too large to keep: 1111", stdlib=float("inf"), body="refused"
+    ),
+    "1E+400": pinned(_FLOAT, "1E+400", words="a number too large to keep: 1E+400", stdlib=float("inf"), body="refused"),
+    "-1e999": pinned(_FLOAT, "[1,-1e999]", words="a number too large to keep: -1e999", stdlib=[1, float("-inf")]),
+    "just beyond the largest float": pinned(
+        _FLOAT, "[1.7976931348623159e308]", words="a number too large to keep: 1.7976", stdlib=[float("inf")]
+    ),
+    "an exponent beyond all": pinned(
+        _FLOAT, '{"a":1e99999999999999999999}', words="a number too large to keep: 1e9999", stdlib={"a": float("inf")}
+    ),
+    "1e-400": pinned(_SMALL, "1e-400", 0.0),
+    "-1e-400": pinned(_SMALL, "-1e-400", -0.0),
+    "less than half the smallest float": pinned(_SMALL, "[2e-324]", [0.0]),
+    "more than half the smallest float": pinned(_SMALL, "[3e-324]", [5e-324]),
+    "an exponent below all": pinned(_SMALL, "1e-99999999999999999999", 0.0),
+}
+
+_CONSTANT = "The RFC has no such number, but Python's json writes it: it is null with a warning, and strict refuses it."
+_NAN = float("nan")
+CONSTANTS = {
+    "NaN": pinned(_CONSTANT, "NaN", warns="NaN or Infinity", strict="NaN or Infinity", stdlib=_NAN),
+    "Infinity": pinned(_CONSTANT, "Infinity", warns="NaN or Infinity", strict="NaN or Infinity", stdlib=float("inf")),
+    "-Infinity": pinned(_CONSTANT, "-Infinity", warns="NaN or Infinity", strict="Infinity", stdlib=float("-inf")),
+    "NaN in an array": pinned(
+        _CONSTANT, "[1,NaN,NaN]", [1, None, None], warns="(2 in all)", strict="(2 in all)", stdlib=[1, _NAN, _NAN]
+    ),
+    "NaN in an object": pinned(
+        _CONSTANT, '{"a":NaN,"b":1}', {"a": None, "b": 1}, warns="(1 in all)", strict="NaN", stdlib={"a": _NAN, "b": 1}
+    ),
+    "NaN as text": good('["NaN","Infinity"]', ["NaN", "Infinity"]),
+    "nan": broken("[nan]", 1),
+    "-NaN": broken("[-NaN]", 1),
+    "+Infinity": broken("[+Infinity]", 1),
+    "inf": broken("[inf]", 1),
+    "Infinit": broken("[Infinit]", 1),
+    "Infinity as key": broken("{Infinity:1}", 1),
+    "NaN, and the end missing": cut("[NaN,1"),
+}
+
+STRINGS = {
+    "an empty text": good('""', ""),
+    "blanks in a text": good('" a  b "', " a  b "),
+    "every short escape": good(r'["\"\\\/\b\f\n\r\t"]', ['"\\/\b\f\n\r\t']),
+    "a slash without escape": good('"a/b"', "a/b"),
+    "an escaped backslash before the end": good(r'"a\\"', "a\\"),
+    "an escaped backslash before an n": good(r'"\\n"', r"\n"),
+    "an escaped backslash before a u": good(r'"\\u0041"', r"\u0041"),
+    "escapes by number": good(r'"\u0041\u00e9\u4e2d"', "Aé中"),
+    "escapes in capitals": good(r'"\u00C9\uABCD\uabcd"', "É\uabcd\uabcd"),
+    "an escape and digits after it": good(r'"\u00412"', "A2"),
+    "an escaped NUL": good(r'"a\u0000b"', "a\0b"),
+    "escaped control characters": good(r'"a\u0001\u001b\u001f\u007f\u009f"', "a\x01\x1b\x1f\x7f\x9f"),
+    "an escaped quotation mark within": good(r'"a\u0022b\"c"', 'a"b"c'),
+    "an escaped line separator": good(r'"\u2028\u2029"', "\u2028\u2029"),
+    "an escaped byte order mark": good(r'"a\ufeff"', "a\ufeff"),
+    "the last characters of the first plane": good(r'"\ufffe\uffff"', "\ufffe\uffff"),
+    "the characters beside the surrogates": good(r'"\ud7ff\ue000"', "\ud7ff\ue000"),
+    "DEL": good('"\x7f"', "\x7f"),
+    "the controls of Latin-1": good('"\x80\x9f"', "\x80\x9f"),
+    "a hard blank": good('"a\u00a0b"', "a\u00a0b"),
+    "line separators": good('"a\u2028\u2029b"', "a\u2028\u2029b"),
+    "a byte order mark within": good('"a\ufeffb"', "a\ufeffb"),
+    "marks of direction": good('"\u202eabc\u202c\u200f"', "\u202eabc\u202c\u200f"),
+    "two bytes a character": good('"é\u0080\u07ff"', "é\u0080\u07ff"),
+    "three bytes a character": good('"中\u0800\uffff"', "中\u0800\uffff"),
+    "four bytes a character": good('"😀\U00010000\U0010ffff"', "😀\U00010000\U0010ffff"),
+    "a letter and its accent": good('"e\u0301"', "e\u0301"),
+    "a character of no meaning": good('"\ue000\U000f0000\ufdd0"', "\ue000\U000f0000\ufdd0"),
+    "a pair of surrogates": good(r'"\ud83d\ude00"', "😀"),
+    "a pair in capitals": good(r'"\uD83D\uDE00"', "😀"),
+    "the first pair and the last": good(r'"\ud800\udc00\udbff\udfff"', "\U00010000\U0010ffff"),
+    "two pairs that touch": good(r'"\ud83d\ude00\ud83d\ude01x"', "😀😁x"),
+    "a text of digits": good('"007"', "007"),
+    "a text of a literal": good('"null"', "null"),
+    "a text of braces": good('["{}","[]","\\"\\""]', ["{}", "[]", '""']),
+    "a comment in a text": good('"a // b /* c */ # d"', "a // b /* c */ # d"),
+    "a long text": good('"' + "ab" * 5_000 + '"', "ab" * 5_000),
+    "a long text of escapes": good('"' + r"\u00e9\n" * 1_000 + '"', "é\n" * 1_000),
+    "a text without its end": cut('"abc'),
+    "a text whose end is escaped": cut(r'"abc\"'),
+    "a text of one quotation mark": cut('"'),
+    "a text cut after a backslash": cut('"abc\\'),
+    "a text cut in an array": cut('["é", "é'),
+    "a text cut in an escape": bad(r'["\u00', "byte"),
+    "a text in single quotes": broken("'a'", 0),
+    "a text in smart quotes": broken("[“a”]", 1),
+    "a text without quotes": broken("[abc def]", 1),
+    "a text closed by a single quote": cut("[\"a']"),
+    "two texts that touch": more('"a""b"', 3),
+    "the escape \\a": broken(r'["\a"]', 2),
+    "the escape \\v": broken(r'["x\v"]', 3),
+    "the escape \\0": broken(r'["\0"]', 2),
+    "the escape \\x41": broken(r'["\x41"]', 2),
+    "the escape \\'": broken(r'["\'"]', 2),
+    "an escaped end of line": broken('["a\\\nb"]', 3),
+    "an escaped character beyond ASCII": broken('["\\é"]', 2),
+    "an escape in brackets": broken('["a", \\n]', 6),
+    "an escape by no number": broken(r'["\u"]', 3),
+    "an escape by three digits": broken(r'["\u004"]', 3),
+    "an escape by three digits and a letter": broken(r'["\u004g"]', 3),
+    "an escape by a number with a sign": broken(r'["\u+041"]', 3),
+    "an escape by a number with a blank": broken(r'["\u 041"]', 3),
+    "an escape by a number with an underscore": broken(r'["\u0_41"]', 3),
+    "an escape by a number with a prefix": broken(r'["\u0x41"]', 3),
+    "an escape by digits in full width": broken('["\\u00\uff14\uff11"]', 3),
+    "an escape in braces": broken(r'["\u{41}"]', 3),
+}
+
+CONTROLS = {
+    f"the control character U+{code:04X} in a text": broken(f'["ab{chr(code)}c"]', 4)
+    for code in (0x00, 0x01, 0x08, 0x09, 0x0A, 0x0B, 0x0C, 0x0D, 0x1A, 0x1B, 0x1F)
+} | {
+    "a control character in a key": broken('{"ab\tc":1}', 4),
+    "a control character right after the start": broken('["\0"]', 2),
+}
+
+_HALF = (
+    "The RFC's grammar allows half a pair and leaves its meaning open: U+FFFD with a warning, and strict refuses it."
+)
+_HALVES: dict[str, Any] = {"why": _HALF, "warns": "halves of surrogate pairs", "strict": "halves of surrogate pairs"}
+SURROGATES = {
+    "a first half": Text(rb'"a\ud800"', "a\ufffd", stdlib="a\ud800", **_HALVES),
+    "a second half": Text(rb'"a\udfff"', "a\ufffd", stdlib="a\udfff", **_HALVES),
+    "a first half and a letter": Text(rb'"\ud83dx"', "\ufffdx", stdlib="\ud83dx", **_HALVES),
+    "a first half and an escape": Text(rb'"\ud83d\n"', "\ufffd\n", stdlib="\ud83d\n", **_HALVES),
+    "a first half and an escape by number": Text(rb'"\ud83d\u0041"', "\ufffdA", stdlib="\ud83dA", **_HALVES),
+    "a first half and letters like an escape": Text(rb'"\ud83dude00"', "\ufffdude00", stdlib="\ud83dude00", **_HALVES),
+    "a first half and an escaped backslash": Text(
+        rb'"\ud83d\\ude00"', "\ufffd\\ude00", stdlib="\ud83d\\ude00", **_HALVES
+    ),
+    "a pair the wrong way round": Text(rb'"\ude00\ud83d"', "\ufffd\ufffd", stdlib="\ude00\ud83d", **_HALVES),
+    "two first halves and a second": Text(rb'"\ud83d\ud83d\ude00"', "\ufffd😀", stdlib="\ud83d😀", **_HALVES),
+    "a pair and a second half": Text(rb'"\ud83d\ude00\ude00"', "😀\ufffd", stdlib="😀\ude00", **_HALVES),
+    "a half in a key": Text(rb'{"\ud800":1}', {"\ufffd": 1}, stdlib={"\ud800": 1}, **_HALVES),
+    "halves in two texts": Text(rb'["\ud83d","\ude00"]', ["\ufffd", "\ufffd"], stdlib=["\ud83d", "\ude00"], **_HALVES),
+    "a half in a row of records": Text(
+        rb'[{"a":"\uD800"},{"a":"x"}]', [{"a": "\ufffd"}, {"a": "x"}], stdlib=[{"a": "\ud800"}, {"a": "x"}], **_HALVES
+    ),
+    "an escaped backslash before what looks like a half": good(r'["\\ud800"]', ["\\ud800"]),
+    "a half, and a fault after it": Text(rb'["\ud800" 1]', words="is not JSON at", at=10, stdlib=_REFUSED, **_HALVES),
+    "a first half and three digits of a second": Text(
+        rb'["\ud83d\ude0"]', words="Invalid \\uXXXX", at=9, stdlib=_REFUSED, **_HALVES
+    ),
+}
+
+
+def not_utf8(text: bytes, at: int, **rest: Any) -> Text:
+    return bad(text, "is not UTF-8 at", at, **rest)
+
+
+_LENIENT = "json.loads takes bytes with surrogates in them."
+ENCODING = {
+    "a byte that goes on and nothing before it": not_utf8(b'["\x80"]', 2),
+    "a byte that goes on after a whole character": not_utf8(b'["\xc3\xa9\xa9"]', 4),
+    "two bytes where one is enough": not_utf8(b'["\xc0\xaf"]', 2),
+    "two bytes for NUL": not_utf8(b'["\xc0\x80"]', 2),
+    "three bytes where one is enough": not_utf8(b'["\xe0\x80\xaf"]', 2),
+    "three bytes where two are enough": not_utf8(b'["\xe0\x9f\xbf"]', 2),
+    "four bytes where three are enough": not_utf8(b'["\xf0\x8f\xbf\xbf"]', 2),
+    "four bytes for a quotation mark": not_utf8(b'["\xf0\x80\x80\xa2]', 2),
+    "a character past the last": not_utf8(b'["\xf4\x90\x80\x80"]', 2),
+    "a byte past all characters": not_utf8(b'["\xf5\x80\x80\x80"]', 2),
+    "five bytes a character": not_utf8(b'["\xf8\x88\x80\x80\x80"]', 2),
+    "the byte FE": not_utf8(b'["\xfe"]', 2),
+    "the byte FF": not_utf8(b'["\xff"]', 2),
+    "a first half as UTF-8": not_utf8(b'["\xed\xa0\x80"]', 2, stdlib=["\ud800"], why=_LENIENT),
+    "a second half as UTF-8": not_utf8(b'["\xed\xbf\xbf"]', 2, stdlib=["\udfff"], why=_LENIENT),
+    "a pair as two characters of UTF-8": not_utf8(
+        b'["\xed\xa0\xbd\xed\xb8\x80"]', 2, stdlib=["\ud83d\ude00"], why=_LENIENT
+    ),
+    "one byte of three": not_utf8(b'["\xe4"]', 2),
+    "two bytes of three": not_utf8(b'["\xe4\xb8"]', 2),
+    "one byte of four": not_utf8(b'["\xf0"]', 2),
+    "two bytes of four": not_utf8(b'["\xf0\x9f"]', 2),
+    "three bytes of four": not_utf8(b'["\xf0\x9f\x98"]', 2),
+    "two first bytes": not_utf8(b'["\xc3\xc3\xa9"]', 2),
+    "Latin-1": not_utf8('{"name":"Müller"}'.encode("latin-1"), 10),
+    "Shift JIS": not_utf8('["日本"]'.encode("shift_jis"), 2),
+    "a bad byte in a key": not_utf8(b'{"\xff":1}', 2),
+    "a bad byte after a thousand good ones": not_utf8(b'["' + b"a" * 1_000 + b'\xff"]', 1_002),
+    "a bad byte outside of texts": not_utf8(b"[1,\xff]", 3),
+    "a bad byte at the start": not_utf8(b"\xff[1]", 0),
+    "a bad byte after the end": not_utf8(b"[1] \x80", 4),
+    "gzip": not_utf8(b"\x1f\x8b\x08\x04\0\0\0\0", 1),
+    "cut after one byte of two": cut(b'["\xc3'),
+    "cut after two bytes of four": cut(b'["ab\xf0\x9f'),
+    "cut in a byte order mark": cut(b"\xef\xbb"),
+}
+
+_WIDE = "The RFC has UTF-8 alone between systems; json.loads takes UTF-16 and UTF-32 too."
+WIDE = {
+    f"{name}": bad(raw, "UTF-16 or UTF-32", why=_WIDE, stdlib=stdlib)
+    for name, raw, stdlib in [
+        ("UTF-16, mark, little end first", b"\xff\xfe" + '{"a":1}'.encode("utf-16-le"), {"a": 1}),
+        ("UTF-16, mark, big end first", b"\xfe\xff" + '{"a":1}'.encode("utf-16-be"), {"a": 1}),
+        ("UTF-16, little end first", '{"a":1}'.encode("utf-16-le"), {"a": 1}),
+        ("UTF-16, big end first", '{"a":1}'.encode("utf-16-be"), {"a": 1}),
+        ("UTF-32, mark, little end first", b"\xff\xfe\0\0" + '{"a":1}'.encode("utf-32-le"), {"a": 1}),
+        ("UTF-32, mark, big end first", b"\0\0\xfe\xff" + '{"a":1}'.encode("utf-32-be"), {"a": 1}),
+        ("UTF-32, little end first", '{"a":1}'.encode("utf-32-le"), {"a": 1}),
+        ("UTF-32, big end first", '{"a":1}'.encode("utf-32-be"), {"a": 1}),
+        ("UTF-16 of one character", "1".encode("utf-16-le"), 1),
+        ("UTF-16 beyond ASCII", '["中"]'.encode("utf-16-be"), ["中"]),
+        ("UTF-16 and nothing but its mark", b"\xff\xfe", _REFUSED),
+    ]
+}
+
+_MARK = "The RFC lets a reader skip a byte order mark; it is skipped at the very start, and there alone."
+_BOM = "\ufeff"
+MARKS = {
+    "a byte order mark": pinned(_MARK, f"{_BOM}[1]", [1]),
+    "a byte order mark and blanks": pinned(_MARK, f'{_BOM} \n{{"a":1}}', {"a": 1}),
+    "a byte order mark before a text": pinned(_MARK, f'{_BOM}"é"', "é"),
+    "a byte order mark before a number": pinned(_MARK, f"{_BOM}7", 7, body="text"),
+    "a byte order mark and nothing": bad(_BOM, "is empty"),
+    "a byte order mark and a cut": cut(f"{_BOM}["),
+    "a byte order mark and a fault": broken(f"{_BOM}[1,,2]", 6),
+    "a byte order mark and NaN": pinned(
+        _MARK, f"{_BOM}[NaN]", [None], warns="NaN", strict="NaN or Infinity", stdlib=[_NAN]
+    ),
+    "two byte order marks": broken(f"{_BOM}{_BOM}[1]", 3),
+    "a blank before the byte order mark": broken(f" {_BOM}[1]", 1),
+    "a byte order mark within": broken(f"[{_BOM}1]", 1),
+    "a byte order mark before a comma": broken(f"[1{_BOM},2]", 2),
+    "a byte order mark after the end": more(f"[1]{_BOM}", 3),
+}
+
+BLANKS = {
+    "a blank": bad(" ", "is empty"),
+    "blanks of every kind and nothing else": bad(" \t\r\n \n", "is empty"),
+    "blanks before": good(" \t\r\n[1]", [1]),
+    "blanks after": good("[1] \t\r\n", [1]),
+    "blanks around everything": good(
+        ' \n{ \t"a" \r:\n [ 1 , \t2 ] \n, "b"\t:\t{ } , "c" : [ ] } \r\n', {"a": [1, 2], "b": {}, "c": []}
+    ),
+    "no blanks at all": good('{"a":[1,2],"b":{},"c":[]}', {"a": [1, 2], "b": {}, "c": []}),
+    "blanks around a number": good("\n\t7 \r", 7),
+    "blanks around a text": good('\r"x" ', "x"),
+    "a thousand blanks": good(" " * 1_000 + "[1]" + "\n" * 1_000, [1]),
+    "a blank in a number": broken("[1 .5]", 3),
+    "a blank in a literal": broken("[nu ll]", 1),
+    "an end of line in a text": broken('["a\r\nb"]', 3),
+}
+
+_NO_BLANKS = {
+    "a form feed": "\f",
+    "a vertical tab": "\v",
+    "a NUL": "\0",
+    "a record separator": "\x1e",
+    "a hard blank": "\u00a0",
+    "a zero-width blank": "\u200b",
+    "a line separator": "\u2028",
+    "a blank of full width": "\u3000",
+}
+NO_BLANKS = {
+    f"{name} {where}": case
+    for name, char in _NO_BLANKS.items()
+    for where, case in {
+        "within": broken(f"[1,{char}2]", 3),
+        "after the end": more(f"[1]{char}", 3),
+        **(
+            {"before the start": broken(f"{char}[1]", 0), "by itself": broken(char, 0)}
+            if name in {"a form feed", "a hard blank", "a zero-width blank", "a line separator"}
+            else {}
+        ),
+    }.items()
+}
+
+JUNK = {
+    "two arrays": more("[1][2]", 3),
+    "two arrays on two lines": more("[1]\n[2]\n", 4),
+    "two objects": more('{"a":1}{"a":2}', 7),
+    "lines of objects": more('{"a":1}\n{"a":2}\n{"a":3}\n', 8),
+    "lines of numbers": more("1\n2\n", 2),
+    "two numbers": more("1 2", 2),
+    "two documents with a comma": more("[1],[2]", 3),
+    "a word after the end": more("[1] x", 4),
+    "a word that touches the end": more('{"a":1}x', 7),
+    "a word after a text": more('"a"b', 3),
+    "a word after a literal": more("null null", 5),
+    "a quotation mark after the end": more('[1]"', 3),
+    "a comma after the end": more("[1],", 3),
+    "a comment after the end": more("[1]//x", 3),
+    "a hash after the end": more("[1] # x", 4),
+    "a character beyond ASCII after the end": more('["é"]é', 6),
+    "a page": broken("<html><body>Sign in</body></html>", 0),
+    "a call around it": broken("callback([1])", 0),
+    "a guard before it": broken(")]}',\n[1]", 0),
+    "a record separator before it": broken("\x1e[1]\n", 0),
+    "a comment of a line": broken("[1, // one\n2]", 4),
+    "a comment in stars": broken("[1, /* one */ 2]", 4),
+    "a comment before it": broken("/* one */[1]", 0),
+    "a comment of a hash": broken("# one\n[1]", 0),
+    "a comment in an object": broken('{"a":1, /* b */ "c":2}', 8),
+    "CSV": broken("a,b\n1,2\n", 0),
+    "Python's repr": broken("{'a': None}", 1),
+}
+
+_DEPTH = "The RFC lets a reader set a depth: Python's own is about 1,000, less the calls that lead here."
+_SHALLOW: dict[str, Any] = {"why": _DEPTH}
+_DEEP: dict[str, Any] = {"why": _DEPTH, "words": "is nested too deeply"}
+
+
+def listed(inner: Any) -> Any:
+    return [inner]
+
+
+def keyed(inner: Any) -> Any:
+    return {"a": inner}
+
+
+def mixed(inner: Any) -> Any:
+    return [{"a": inner}]
+
+
+DEPTH = {
+    **{
+        f"{depth} {name}": Text(nested(depth // step, *parts).encode(), nest(depth // step, 1, wrap), **_SHALLOW)
+        for depth in (100, 900)
+        for name, step, parts, wrap in [
+            ("arrays", 1, ("[", "1", "]"), listed),
+            ("objects", 1, ('{"a":', "1", "}"), keyed),
+            ("arrays and objects", 2, ('[{"a":', "1", "}]"), mixed),
+        ]
+    },
+    "100 arrays beside each other": good("[" + ",".join(["[[]]"] * 100) + "]", [[[]]] * 100),
+    "100 arrays not closed": cut("[" * 100),
+    "100 objects not closed": cut('{"a":' * 100),
+    "100,000 arrays": Text(nested(100_000, "[", "", "]").encode(), **_DEEP),
+    "100,000 objects": Text(nested(100_000, '{"a":', "1", "}").encode(), **_DEEP),
+    "100,000 arrays and objects": Text(nested(50_000, '[{"a":', "1", "}]").encode(), **_DEEP),
+    "100,000 arrays not closed": Text(b"[" * 100_000, **_DEEP),
+    "100,000 objects not closed": Text(b'{"a":' * 100_000, **_DEEP),
+    "100,000 arrays after NaN": Text(nested(100_000, "[NaN,", "1", "]").encode(), **_DEEP),
+    "100,000 arrays with blanks": Text(nested(100_000, "[ ", "", " ]").encode(), **_DEEP),
+    "100,000 arrays in the second row": Text(
+        b'[{"a":1},{"a":' + nested(100_000, "[", "", "]").encode() + b"}]", **_DEEP
+    ),
+    "100,000 brackets in a text": good('"a' + "[" * 100_000 + '"', "a" + "[" * 100_000),
+}
+
+GROUPS: dict[str, dict[str, Text]] = {
+    "structure": STRUCTURE,
+    "arrays": ARRAYS,
+    "objects": OBJECTS,
+    "duplicates": DUPLICATES,
+    "literals": LITERALS,
+    "numbers": NUMBERS,
+    "huge": HUGE,
+    "constants": CONSTANTS,
+    "strings": STRINGS,
+    "controls": CONTROLS,
+    "surrogates": SURROGATES,
+    "encoding": ENCODING,
+    "wide": WIDE,
+    "marks": MARKS,
+    "blanks": BLANKS,
+    "no blanks": NO_BLANKS,
+    "junk": JUNK,
+    "depth": DEPTH,
+}
+TABLE: dict[str, Text] = {f"{group}: {name}": text for group, texts in GROUPS.items() for name, text in texts.items()}
+
+
+def _each(texts: dict[str, Text]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("text", texts.values(), ids=texts)
+
+
+def _is_utf8(text: Text) -> bool:
+    try:
+        text.raw.decode()
+    except UnicodeDecodeError:
+        return False
+    return text not in WIDE.values()
+
+
+EVERY = _each(TABLE)
+EVERY_UTF8 = _each({name: text for name, text in TABLE.items() if _is_utf8(text)})
+BOTH = pytest.mark.parametrize("strict", [False, True], ids=["", "strict"])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a reading gave: a value, or the error's class and what it says; and the warnings on the way."""
+
+    value: Any
+    error: str
+    warned: list[str]
+
+
+def outcome(read: Callable[[], Any]) -> Outcome:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        value, error = None, ""
+        try:
+            value = read()
+        except FuncsError as raised:
+            error = f"{type(raised).__name__}: {raised.what}"
+    return Outcome(value, error, [str(warning.message) for warning in caught])
+
+
+def assert_read(found: Outcome, text: Text) -> None:
+    assert found.error == ""
+    assert len(found.warned) == bool(text.warns), found.warned
+    assert all(text.warns in warned for warned in found.warned)
+
+
+def assert_refused(found: Outcome, text: Text, what: str, *, strict: bool) -> None:
+    words = text.refusal(strict=strict)
+    assert found.error.startswith(f"ProtocolError: The {what} "), found
+    assert words in found.error
+    if words == text.words and text.at is not None:
+        numbers = re.search(r"byte ([0-9,]+)", found.error)
+        assert numbers, found
+        assert int(numbers[1].replace(",", "")) in (text.at if isinstance(text.at, tuple) else (text.at,))
+
+
+def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
+    """The values by column, None for every kind of missing."""
+    return {
+        str(name): [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column]
+        for name, column in frame.astype(object).items()
+    }
+
+
+def told(frame: pd.DataFrame) -> list[str]:
+    """All that equal frames have in common, the sign of -0.0 and the types of the values among it."""
+    dtypes = [str(dtype) for dtype in frame.dtypes]
+    return [repr(part) for part in (plain(frame), list(frame.index), type(frame.index), dtypes, frame.attrs)]
+
+
+def columns(value: Any) -> dict[str, list[Any]] | None:
+    """The columns of a value that holds no lists and objects in another, as `to_frame` documents them."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    if any(isinstance(item, dict | list) for item in items):
+        return None
+    if value is None or not items:
+        return {}
+    return {name: [item] for name, item in value.items()} if isinstance(value, dict) else {"Result": list(items)}
+
+
+def test_the_table_holds_at_least_150_texts_and_none_twice() -> None:
+    texts = [text.raw for text in TABLE.values()]
+    assert len(texts) == len(set(texts)) == sum(map(len, GROUPS.values())) >= 150
+
+
+@EVERY
+def test_the_table_agrees_with_the_standard_library_or_says_why_not(text: Text) -> None:
+    expected = text.stdlib if text.stdlib is not _SAME else _REFUSED if text.words else text.value
+    if expected is _REFUSED:
+        with pytest.raises((ValueError, RecursionError)):
+            json.loads(text.raw)
+    else:
+        assert repr(json.loads(text.raw)) == repr(expected)
+    assert text.why or (text.stdlib is _SAME and not text.strict)
+
+
+@BOTH
+@EVERY
+def test_a_text_gives_its_value_or_a_named_error(text: Text, strict: bool) -> None:
+    found = outcome(lambda: decode(text.raw, what="listing", strict=strict))
+    if text.refusal(strict=strict):
+        assert_refused(found, text, "listing", strict=strict)
+    else:
+        assert_read(found, text)
+        assert repr(found.value) == repr(text.value)
+
+
+@EVERY_UTF8
+def test_characters_are_read_as_their_bytes_are(text: Text) -> None:
+    assert repr(outcome(lambda: decode(text.raw.decode()))) == repr(outcome(lambda: decode(text.raw)))
+
+
+@BOTH
+@EVERY
+def test_a_text_that_is_the_reply_gives_the_frame_of_its_value_or_the_same_error(text: Text, strict: bool) -> None:
+    found = outcome(lambda: to_frame(text.raw, strict=strict))
+    if text.refusal(strict=strict):
+        assert_refused(found, text, "reply", strict=strict)
+        return
+    assert_read(found, text)
+    assert told(found.value) == told(to_frame(json.dumps(text.value)))
+    if (expected := columns(text.value)) is not None:
+        assert repr(plain(found.value)) == repr(expected)
+
+
+@BOTH
+@EVERY_UTF8
+def test_a_text_in_a_body_is_read_like_a_reply_if_it_opens_like_json_and_kept_otherwise(
+    text: Text, strict: bool
+) -> None:
+    body = text.raw.decode()
+    found = outcome(lambda: to_frame(json.dumps({"error": None, "body": body}), strict=strict))
+    # Blanks of every kind: what opens like a table behind one that JSON lacks must not pass for a text.
+    opens = body.removeprefix(_BOM).lstrip()[:1] in set('[{"')
+    if text.body == "text" or (text.words and not opens and text.body != "refused"):
+        assert found.error == ""
+        assert found.warned == []
+        assert plain(found.value) == {"Result": [body]}
+        assert found.value.dtypes["Result"] == "string"
+    elif text.refusal(strict=strict):
+        assert_refused(found, text, "body of the reply", strict=strict)
+    else:
+        assert_read(found, text)
+        assert told(found.value) == told(to_frame(json.dumps(text.value)))
+
+
+# Where the text may stand in a long reply, which is read in pieces.
+PLACES = {
+    "a value beside numbers": b'[{"a":%b},{"a":1},{"a":1},{"a":1}]',
+    "a value beside nulls": b'[{"a":null,"b":1},{"a":%b,"b":2},{"b":3},{"b":4}]',
+    "a record": b'[{"a":1},%b,{"a":1}]',
+    "a value of a row": b"[[null,1],[%b,2],[null,3]]",
+    "a value of a column": b'{"a":{"0":null,"1":%b,"2":null},"b":{"0":1,"1":2,"2":3}}',
+    "a column": b'{"a":{"0":1,"1":2},"b":%b}',
+}
+
+
+def whole_and_in_pieces(reply: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], list[Any]]:
+    monkeypatch.setattr(pieces, "_PIECE", 16)
+    readings = []
+    for long in (len(reply) + 1, 1):
+        monkeypatch.setattr(pieces, "_LONG", long)
+        found = outcome(lambda: to_frame(reply))
+        readings.append([found.error, found.warned, told(found.value) if found.error == "" else None])
+    return readings[0], readings[1]
+
+
+@EVERY
+def test_a_text_within_a_long_reply_is_read_in_pieces_as_it_is_in_one(
+    text: Text, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met = []
+    for place in PLACES.values():
+        reply = place % text.raw
+        replies = [reply]
+        if _is_utf8(text):
+            replies.append(json.dumps({"error": None, "body": reply.decode()}).encode())
+        for each in replies:
+            whole, in_pieces = whole_and_in_pieces(each, monkeypatch)
+            assert in_pieces == whole
+            met.append(pieces.read_long(each) is not None)
+            if text.strict:
+                with pytest.raises(ProtocolError):
+                    to_frame(each, strict=True)
+    # What the pieces leave to the plain way: all that is odd, a mark that stands no longer at the start, and the one
+    # number that only the plain way reads.
+    odd = text.words or text.warns or text in MARKS.values() or text is HUGE["4,300 digits and a sign"]
+    assert any(met) != bool(odd)
+
+
+@EVERY
+def test_a_value_among_records_is_kept_and_a_fault_among_them_is_told(text: Text) -> None:
+    found = outcome(lambda: to_frame(PLACES["a value beside numbers"] % text.raw))
+    if text.words or text in MARKS.values():
+        assert found.error.startswith("ProtocolError: The reply ")
+    else:
+        assert_read(found, text)
+        assert repr(plain(found.value)["a"][0]) == repr(text.value)
+
+
+# Replies whose oddity stands around the long part of them.
+_ROWS = b'[{"a":1},{"a":2},{"a":3}]'
+_COLUMN = b'{"0":1,"1":2,"2":3}'
+AROUND = {
+    "an envelope": b'{"error":null,"body":%b}' % _ROWS,
+    "an envelope with blanks": b' \t{\r\n"error" : null , "body" :\n%b }\n' % _ROWS,
+    "an envelope the other way round": b'{"body":%b,"error":null}' % _ROWS,
+    "an envelope without error": b'{"body":%b}' % _ROWS,
+    "a form feed before the envelope": b'\f{"error":null,"body":%b}' % _ROWS,
+    "a form feed in the envelope": b'{\f"error":null,"body":%b}' % _ROWS,
+    "a vertical tab before the body": b'{"error":null,"body":\v%b}' % _ROWS,
+    "a vertical tab before the envelope's end": b'{"error":null,"body":%b\v}' % _ROWS,
+    "a form feed after the envelope": b'{"error":null,"body":%b}\f' % _ROWS,
+    "a byte order mark before the envelope": b'\xef\xbb\xbf{"error":null,"body":%b}' % _ROWS,
+    "a comma before the envelope's end": b'{"error":null,"body":%b,}' % _ROWS,
+    "an envelope that is not closed": b'{"error":null,"body":%b' % _ROWS,
+    "an envelope that is closed twice": b'{"error":null,"body":%b}}' % _ROWS,
+    "a second body": b'{"error":null,"body":%b,"body":7}' % _ROWS,
+    "a second error": b'{"error":null,"body":%b,"error":"gone"}' % _ROWS,
+    "a first error": b'{"error":"gone","error":null,"body":%b}' % _ROWS,
+    "an error before a body": b'{"error":"gone","body":%b}' % _ROWS,
+    "an error after a body": b'{"body":%b,"error":"gone"}' % _ROWS,
+    "an error that looks like a column": b'{"error":%b,"body":%b}' % (_COLUMN, _COLUMN),
+    "an error that looks like a column, by itself": b'{"error":%b}' % _COLUMN,
+    "a body that looks like a column": b'{"error":null,"body":{"body":%b}}' % _COLUMN,
+    "an error beside a schema and its data": b'{"schema":{"a":{"type":"int32"}},"data":%b,"error":"gone"}' % _ROWS,
+    "an envelope beside a schema and its data": b'{"schema":{"a":{"type":"int32"}},"data":[],"error":null,"body":%b}'
+    % _ROWS,
+    "data that come twice": b'{"schema":{"a":{"type":"int32"}},"data":%b,"data":[{"a":7}]}' % _ROWS,
+    "a column that comes twice": b'{"a":%b,"b":%b,"a":{"0":7,"1":8,"2":9}}' % (_COLUMN, _COLUMN),
+    "a column that comes twice, with a bad byte": b'{"a":{"0":"\xff"},"a":%b}' % _COLUMN,
+    "a column that comes twice, with too large a number": b'{"a":{"0":1e999},"a":%b}' % _COLUMN,
+    "a column that comes twice, with too long an integer": b'{"a":{"0":%b},"a":%b}' % (b"9" * 5_000, _COLUMN),
+    "a column that comes twice, once an array": b'{"a":[1,2],"a":%b}' % _COLUMN,
+    "data that come twice, with a bad byte": b'{"columns":["a"],"data":[["\xff"]],"data":[[1],[2],[3]]}',
+    "a row that comes twice": b'{"a":{"0":1,"1":2,"0":3}}',
+    "row keys with zeros before them": b'{"a":{"00":1,"01":2}}',
+    "row keys that are no integers": b'{"a":{"1.0":1,"2e0":2,"+3":3," 4":4}}',
+    "row keys beyond 64 bit": b'{"a":{"0":1,"9223372036854775808":2}}',
+    "row keys in escapes": rb'{"a":{"\u0030":1,"\u0031":2}}',
+    "a comma before the end": b'[{"a":1},{"a":2},]',
+    "a comma before the end of a row": b"[[1,2],[3,]]",
+    "two commas between records": b'[{"a":1},,{"a":2}]',
+    "no comma between records": b'[{"a":1}{"a":2}]',
+    "a form feed between records": b'[{"a":1},\f{"a":2}]',
+    "two lists": _ROWS + _ROWS,
+    "two lists with a comma": _ROWS + b"," + _ROWS,
+    "two lists in one": b"[" + _ROWS + b"," + _ROWS + b"]",
+    "a list that is not closed": _ROWS[:-1],
+    "a list that is closed twice": _ROWS + b"]",
+    "a list closed as an object": _ROWS[:-1] + b"}",
+    "a record that is closed twice": b'[{"a":1}},{"a":2}]',
+    "a record in a text": b'[{"a":"},{"},{"a":"x"},{"a":"\\"},{\\""}]',
+    "a row in a text": b'[["],["],["x"],["\\"],[\\""]]',
+    "a member in a text": b'{"a":{"0":",\\"1\\":","1":"}","2":","}}',
+    "a record in a list of a record": b'[{"a":[{"b":1},{"b":2}]},{"a":[{"b":3},{"b":4}]}]',
+    "a row in a row": b"[[[1],[2]],[[3],[4]]]",
+    "a text in a text": json.dumps(json.dumps(_ROWS.decode())).encode(),
+}
+
+
+@pytest.mark.parametrize("reply", AROUND.values(), ids=AROUND)
+def test_what_stands_around_the_pieces_is_read_as_the_plain_way_reads_it(
+    reply: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies = [reply]
+    with contextlib.suppress(UnicodeDecodeError):
+        replies.append(json.dumps({"error": None, "body": reply.decode()}).encode())
+    for each in replies:
+        whole, in_pieces = whole_and_in_pieces(each, monkeypatch)
+        assert in_pieces == whole
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        '~{~"error"~:~null~,~"body"~:~[{"a":1},{"a":2}]~}~',
+        '~[~{~"a"~:~1~}~,~{"a":2}~]~',
+        "~[~[~1~,~2~]~,~[3,4]~]~",
+        '~{~"a"~:~{~"0"~:~1~,~"1"~:~2~}~,~"b":{"0":1,"1":2}~}~',
+    ],
+    ids=["envelope", "records", "rows", "columns"],
+)
+def test_a_long_run_of_blanks_does_not_hold_up_the_reading(
+    parts: str, monkeypatch: pytest.MonkeyPatch, no_hang: None
+) -> None:
+    monkeypatch.setattr(pieces, "_PIECE", 16)
+    monkeypatch.setattr(pieces, "_LONG", 1)
+    expected = told(to_frame(parts.replace("~", "")))
+    for place in range(parts.count("~")):
+        before, after = parts.split("~")[: place + 1], parts.split("~")[place + 1 :]
+        reply = "".join(before) + " \n" * 200_000 + "".join(after)
+        assert told(to_frame(reply)) == expected
+        if "error" not in reply:
+            assert told(to_frame(json.dumps({"error": None, "body": reply}))) == expected
