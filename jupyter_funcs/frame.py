@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 _RESULT = "Result"
 _LONGEST_REASON = 300
 _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
-_SCALAR = re.compile(r"\s*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)\s*")
+_SCALAR = re.compile(
+    r"[ \t\r\n]*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)[ \t\r\n]*"
+)
 
 
 def to_frame(
@@ -351,7 +353,9 @@ def _from_index(value: dict[str, dict[str, Any]]) -> Table:
 
 
 def _is_split(value: dict[str, Any]) -> bool:
-    return {"columns", "data"} <= value.keys() <= {"columns", "data", "index"} and _all(list | Table, value.values())
+    if not ({"columns", "data"} <= value.keys() <= {"columns", "data", "index"} and _all(list | Table, value.values())):
+        return False
+    return isinstance(value["data"], Table) or _all(list, value["data"])
 
 
 def _from_split(value: dict[str, Any]) -> Table:
@@ -379,7 +383,7 @@ def _label(value: Any) -> str:
 
 # Row labels
 
-_INTEGER = re.compile("-?(?:0|[1-9][0-9]{0,18})")
+_INTEGER = re.compile("0|-?[1-9][0-9]{0,18}")
 
 
 def _are_integers(labels: Iterable[Any]) -> bool:
@@ -409,7 +413,11 @@ def _row_labels(labels: Sequence[Any]) -> Column:
 
 def _index(table: Table) -> pd.Index[Any]:
     labels = table.labels
-    if labels is None or (labels.kind == "int" and np.array_equal(labels.data, np.arange(table.rows))):
+    if (
+        labels is None
+        or not table.rows
+        or (labels.kind == "int" and np.array_equal(labels.data, np.arange(table.rows)))
+    ):
         return pd.RangeIndex(table.rows)
     index: pd.Index[Any] = pd.Index(inferred(labels))
     return index

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -22,6 +24,7 @@ import numpy as np
 from msgspec.structs import astuple
 
 from jupyter_funcs.dtypes import Column, Table, are_objects, joined, packed
+from jupyter_funcs.wire import uncollected
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,27 +53,39 @@ class _Marks(NamedTuple):
     members: re.Pattern[bytes]
 
 
-def _marks(blank: bytes, around: tuple[bytes, bytes]) -> _Marks:
-    comma = blank + b"*," + blank + b"*"
+def _marks(blanks: bytes, around: tuple[bytes, bytes]) -> _Marks:
     return _Marks(
         around,
-        opening=re.compile(blank + rb"*\[" + blank + b"*"),
-        closing=re.compile(blank + rb"*\]" + blank + rb"*\Z"),
-        records=re.compile(rb"(?<=\})" + comma + rb"(?=\{)"),
-        rows=re.compile(rb"(?<=\])" + comma + rb"(?=\[)"),
-        members=re.compile(comma + b'(?=")'),
+        opening=re.compile(blanks + rb"\[" + blanks),
+        closing=re.compile(blanks + rb"\]" + blanks + rb"\Z"),
+        # What stands first is of a fixed length, or many blanks would be looked through again and again.
+        records=re.compile(rb"(?<=\})" + blanks + b"," + blanks + rb"(?=\{)"),
+        rows=re.compile(rb"(?<=\])" + blanks + b"," + blanks + rb"(?=\[)"),
+        members=re.compile(b"," + blanks + b'(?=")'),
     )
 
 
-_PLAIN = _marks(rb"[ \t\r\n]", (b"[", b"]"))
-_ESCAPED = _marks(rb"(?: |\\[trn])", (b'"[', b']"'))
+_BLANKS = rb"[ \t\r\n]*"
+_PLAIN = _marks(_BLANKS, (b"[", b"]"))
+_ESCAPED = _marks(rb"(?: |\\[trn])*", (b'"[', b']"'))
 
-_ENVELOPE = re.compile(rb'\s*\{\s*(?:"error"\s*:\s*null\s*,\s*)?"body"\s*:\s*')
-_ENVELOPE_END = re.compile(rb'\s*(?:,\s*"error"\s*:\s*null\s*)?\}\s*\Z')
 
-_EMPTY = msgspec.defstruct("Record", [], forbid_unknown_fields=True)
+def _spaced(*tokens: bytes, end: bytes = b"") -> re.Pattern[bytes]:
+    return re.compile(_BLANKS + _BLANKS.join(tokens) + _BLANKS + end)
+
+
+_NO_ERROR = _BLANKS.join((rb'"error"', b":", b"null"))
+_ENVELOPE = _spaced(rb"\{", b"(?:" + _NO_ERROR + _BLANKS + b"," + _BLANKS + b")?" + rb'"body"', b":")
+_ENVELOPE_END = _spaced(b"(?:," + _BLANKS + _NO_ERROR + _BLANKS + rb")?\}", end=rb"\Z")
+# What stands between two values of an object.
+_KEY = _spaced(rb"[{,]", rb'"(?:[^"\\]|\\.)*"', b":")
+_ROW_0 = _spaced(rb"\{", b'"0"', b":")
+
+# Not known to the garbage collector, which has nothing to find in them.
+_struct = partial(msgspec.defstruct, forbid_unknown_fields=True, gc=False)
+_EMPTY = _struct("Record", [])
 _text = msgspec.json.Decoder(str)
-_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _objects = msgspec.json.Decoder(list[dict[str, Any]])
 _rows = msgspec.json.Decoder(list[list[Any]])
 _numbered = msgspec.json.Decoder(dict[int, Any])
@@ -93,7 +108,8 @@ def read_long(reply: bytes | str) -> Any:
     if len(reply) < _LONG:
         return None
     try:
-        return _body(reply.encode() if isinstance(reply, str) else reply)
+        with uncollected():
+            return _body(reply.encode() if isinstance(reply, str) else reply)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         return None
 
@@ -115,13 +131,36 @@ def _body(reply: bytes) -> Any:
 def _document(text: memoryview) -> Any:
     if _PLAIN.opening.match(text):
         return _list(text, _PLAIN)
-    members = _members.decode(text)
-    if not members.keys() >= {"data"} or not members.keys() & {"schema", "columns"}:
-        return _keyed(members)
-    data = _document(memoryview(members.pop("data")))
-    if "columns" in members and not (isinstance(data, Table) and data.shape == "rows"):
+    members = _members(text)
+    if members.keys() & {"error", "body"}:
         raise _Odd
-    return {"data": data, **{name: msgspec.json.decode(raw) for name, raw in members.items()}}
+    if not ("data" in members and members.keys() & {"schema", "columns"}):
+        return _keyed(members)
+    data = _document(members.pop("data"))
+    others = {name: msgspec.json.decode(value) for name, value in members.items()}
+    if "columns" in others:
+        is_split = others.keys() <= {"columns", "index"} and all(isinstance(value, list) for value in others.values())
+        if not (is_split and isinstance(data, Table) and data.shape == "rows"):
+            raise _Odd
+    elif isinstance(data, dict) and "columns" not in data:
+        raise _Odd
+    return {"data": data, **others}
+
+
+def _members(text: memoryview) -> dict[str, memoryview]:
+    """Give the text of each value of an object, no key of which comes twice."""
+    members = {name: memoryview(raw) for name, raw in _raw.decode(text).items()}
+    end = 0
+    for value in members.values():
+        start = _address(value) - _address(text)
+        if not _KEY.fullmatch(text, end, max(end, start)):
+            raise _Odd
+        end = start + len(value)
+    return members
+
+
+def _address(text: memoryview) -> int:
+    return np.frombuffer(text, dtype=np.uint8).ctypes.data
 
 
 def _list(text: memoryview, marks: _Marks) -> Table:
@@ -154,11 +193,10 @@ def _joined(parts: Sequence[Column]) -> Column:
     return column
 
 
-def _keyed(members: Mapping[str, msgspec.Raw]) -> Table:
+def _keyed(members: Mapping[str, memoryview]) -> Table:
     columns = []
     labels: Any = None
-    for raw in members.values():
-        text = memoryview(raw)
+    for text in members.values():
         if text[:1].tobytes() != b"{":
             raise _Odd
         numbers, values = [], []
@@ -169,21 +207,33 @@ def _keyed(members: Mapping[str, msgspec.Raw]) -> Table:
         own = np.concatenate(numbers)
         if labels is None:
             labels = own
-        # Ascending, because of a row that comes twice the last value is the one, wherever it stands.
-        if not np.array_equal(own, labels) or (np.diff(own) <= 0).any():
+        # Of a row that comes twice the last value is the one, wherever it stands. "-0" is no number, but is read as 0.
+        if not np.array_equal(own, labels) or (np.diff(own) <= 0).any() or (not own.all() and not _ROW_0.match(text)):
             raise _Odd
         columns.append(_joined(values))
+    if labels is None:
+        raise _Odd
     return Table("columns", list(members), columns, len(labels), Column("int", labels))
+
+
+def _decoder(struct: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(GenericAlias(list, struct))
 
 
 def _from_rows(pieces: Iterator[bytes | str]) -> Table:
     columns: list[list[Column]] = []
+    decoder: msgspec.json.Decoder[Any] = _rows
     count = 0
     for piece in pieces:
-        rows = _rows.decode(piece)
+        if not columns:
+            width = len(next(iter(_rows.decode(piece)), ()))
+            if not width:
+                raise _Odd
+            columns = [[] for _ in range(width)]
+            decoder = _decoder(_struct("Row", [(f"f{place}", Any) for place in range(width)], array_like=True))
+        rows = decoder.decode(piece)
         count += len(rows)
-        columns = columns or [[] for _ in rows[0]]
-        for parts, values in zip(columns, zip(*rows, strict=True), strict=True):
+        for parts, values in zip(columns, zip(*map(astuple, rows), strict=True), strict=True):
             parts.append(packed(values))
     return Table("rows", [str(place) for place in range(len(columns))], [*map(_joined, columns)], count)
 
@@ -213,12 +263,8 @@ class _Objects:
             raise _Odd
         fields = {f"f{place}": key for place, key in enumerate(self.parts)}
         types = [part.struct | None if isinstance(part, _Objects) else Any for part in self.parts.values()]
-        self.struct = msgspec.defstruct(
-            "Record",
-            [(name, kind, None) for name, kind in zip(fields, types, strict=True)],
-            rename=fields,
-            forbid_unknown_fields=True,
-            gc=False,
+        self.struct = _struct(
+            "Record", [(name, kind, None) for name, kind in zip(fields, types, strict=True)], rename=fields
         )
 
     def take(self, structs: Sequence[msgspec.Struct]) -> None:
@@ -244,13 +290,13 @@ class _Objects:
 
 def _records(pieces: Iterator[bytes | str]) -> Table:
     objects = _Objects()
-    decoder = msgspec.json.Decoder(list[objects.struct])  # type: ignore[name-defined]  # a type made at run time
+    decoder = _decoder(objects.struct)
     for piece in pieces:
         try:
             structs = decoder.decode(piece)
         except msgspec.ValidationError:  # a key is new
             objects.learn(_objects.decode(piece))
-            decoder = msgspec.json.Decoder(list[objects.struct])  # type: ignore[name-defined]
+            decoder = _decoder(objects.struct)
             structs = decoder.decode(piece)
         objects.take(structs)
     named = list(objects.columns())

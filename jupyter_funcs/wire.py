@@ -13,7 +13,8 @@ import json
 import math
 import re
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -28,11 +29,18 @@ if TYPE_CHECKING:
 _MOST_DIGITS = 4300
 _HINT = "Run it again; if it stays so, tell the owner of the service."
 _BOM = "\ufeff"
+# Which of the first bytes are not zero in UTF-16 and UTF-32, because the first two characters of JSON are ASCII.
+_WIDE = {b"\1\0", b"\0\1", b"\1\0\1\0", b"\0\1\0\1", b"\1\0\0\0", b"\0\0\0\1", b"\0\0\1\1"}
+_BLANKS = " \t\r\n"
 # Any escape, so that those after an escaped backslash are not taken for one; the group is a surrogate on its own.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
+_CONSTANTS = "NaN", "-Infinity", "Infinity"
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+_lines = msgspec.json.Decoder()
 
 
 def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> Any:
@@ -62,7 +70,7 @@ def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> A
     UserWarning
         ``NaN`` or ``Infinity`` was read as null, or half a surrogate pair was replaced by U+FFFD; once a document.
     """
-    with _uncollected():
+    with uncollected():
         if not strict:
             try:
                 return msgspec.json.decode(data)
@@ -87,16 +95,22 @@ def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False
     ProtocolError
         As `decode` does, naming the line; byte offsets count from its start.
     """
-    lines: list[Any] = data.split(b"\n") if isinstance(data, bytes) else data.split("\n")
-    return [
-        decode(line, what=f"line {number:,} of the {what}", strict=strict)
-        for number, line in enumerate(lines, 1)
-        if line.strip()
-    ]
+    with uncollected():
+        if not strict:
+            with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
+                return _lines.decode_lines(data)
+        careful = _Careful(what, strict=strict)
+        documents = []
+        lines: list[Any] = data.split(b"\n") if isinstance(data, bytes) else data.split("\n")
+        for number, line in enumerate(lines, 1):
+            careful.what = f"line {number:,} of the {what}"
+            if line.strip(_BLANKS.encode() if isinstance(line, bytes) else _BLANKS):
+                documents.append(careful.decode(line))
+        return documents
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Keep the garbage collector from looking, again and again, through a growing document that holds no garbage."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -118,11 +132,18 @@ class _Careful:
     def __init__(self, what: str, *, strict: bool) -> None:
         self.what = what
         self.strict = strict
-        self.constants = 0
+        self.told: set[str] = set()
 
     def decode(self, data: bytes | str) -> Any:
         text = self.text(data)
         document = self.paired(text.removeprefix(_BOM))
+        self.constants = 0
+        if not self.strict and (nulled := self.nulled(document)) != document:
+            with suppress(msgspec.MsgspecError, RecursionError):
+                value = msgspec.json.decode(nulled)
+                self.tell_constants()
+                return value
+        self.constants = 0
         decoder = json.JSONDecoder(
             parse_int=self.integer,
             parse_float=self.number,
@@ -136,14 +157,29 @@ class _Careful:
             self.broken(error, text[: len(text) - len(document)])
         except RecursionError as error:
             raise too_deep(self.what) from error
+        self.tell_constants()
+        return value
+
+    def nulled(self, document: str) -> str:
+        """Put null in place of NaN and Infinity; what was valid, or not, stays so."""
+        if r"\\" in document:  # where a text ends is told by a quote that is not escaped
+            return document
+        for constant in filter(document.count, _CONSTANTS):
+            parts = document.split(constant)
+            quotes = accumulate(part.count('"') - part.count(r"\"") for part in parts[:-1])
+            puts = [constant if quote % 2 else "null" for quote in quotes]  # after an odd one it stands in a text
+            self.constants += puts.count("null")
+            document = "".join(chain.from_iterable(zip(parts, [*puts, ""], strict=True)))
+        return document
+
+    def tell_constants(self) -> None:
         if self.constants:
             self.odd(f"holds NaN or Infinity, which JSON does not have ({self.constants:,} in all)", "read as null")
-        return value
 
     def text(self, data: bytes | str) -> str:
         if isinstance(data, str):
             return data
-        if data[:2] in {b"\xff\xfe", b"\xfe\xff"} or b"\0" in data[:4]:
+        if data[:2] in {b"\xff\xfe", b"\xfe\xff"} or bytes(map(bool, data[:4])) in _WIDE:
             raise ProtocolError(f"The {self.what} is UTF-16 or UTF-32; JSON on the wire is UTF-8.", _HINT)
         try:
             return data.decode("utf-8")
@@ -155,8 +191,13 @@ class _Careful:
             raise ProtocolError(text, _HINT) from error
 
     def paired(self, text: str) -> str:
-        escaped = _ESCAPE.sub(lambda match: r"\ufffd" if match[1] else match[0], text)
-        paired = _SURROGATE.sub("\ufffd", escaped)
+        paired = text
+        if r"\ud" in text or r"\uD" in text:
+            paired = _ESCAPE.sub(lambda match: r"\ufffd" if match[1] else match[0], text)
+        try:
+            paired.encode()
+        except UnicodeEncodeError:
+            paired = _SURROGATE.sub("\ufffd", paired)
         if paired != text:
             self.odd("holds halves of surrogate pairs", "each is replaced by U+FFFD")
         return paired
@@ -164,15 +205,18 @@ class _Careful:
     def odd(self, text: str, done: str) -> None:
         if self.strict:
             raise ProtocolError(f"The {self.what} {text}.", _HINT)
+        if done in self.told:
+            return
+        self.told.add(done)
         warnings.warn(f"The {self.what} {text}; {done}.", UserWarning, stacklevel=4)
 
     def broken(self, error: json.JSONDecodeError, before: str) -> NoReturn:
         document = error.doc
         at = len((before + document[: error.pos]).encode())
         rest = document[error.pos :]
-        if not document.strip():
+        if not document.strip(_BLANKS):
             text = f"The {self.what} is empty."
-        elif not rest.strip() or error.msg.startswith("Unterminated"):
+        elif not rest.strip(_BLANKS) or error.msg.startswith("Unterminated"):
             text = f"The {self.what} is cut short: it ends at byte {len((before + document).encode()):,}."
         elif error.msg == "Extra data":
             text = f"The {self.what} goes on after its JSON document, at byte {at:,} with {quote(rest, 20)}."
