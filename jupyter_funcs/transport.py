@@ -7,7 +7,9 @@ The caller keeps the one total deadline around it (`asyncio.timeout`): httpx bou
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import html
+import io
 import os
 import re
 import ssl
@@ -34,10 +36,11 @@ from jupyter_funcs.errors import (
     ServerError,
     ServiceConnectionError,
 )
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.inflate import inflated
+from jupyter_funcs.text import clip, inert, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import AsyncIterator, Callable, Generator
 
     from jupyter_funcs.config import Connection, Secret
 
@@ -56,7 +59,16 @@ _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
 
 
 class Reply(NamedTuple):
-    """The bytes of a reply, and the token that was sent for them, which no error may repeat."""
+    """
+    The bytes of a reply, and the token that was sent for them, which no error may repeat.
+
+    Attributes
+    ----------
+    data
+        The body, inflated and whole.
+    secret
+        The token.
+    """
 
     data: bytes
     secret: Secret
@@ -98,7 +110,7 @@ class Transport:
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
         self.connection = connection
-        self._transport = _InThread(transport) if not isinstance(transport, _ASYNC_OR_NONE) else transport
+        self._transport = None if transport is None else _Given(transport)
         self._client: httpx.AsyncClient | None = None
         self._pid = os.getpid()
 
@@ -130,7 +142,7 @@ class Transport:
             reply = await self._exchange(path, payload, secret, max_bytes)
         if isinstance(reply, FuncsError):
             raise reply
-        return Reply(reply, secret)
+        return reply
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -165,24 +177,32 @@ class Transport:
             self._pid = os.getpid()
         return self._client
 
-    async def _exchange(self, path: str, payload: object, secret: Secret, max_bytes: int) -> bytes | FuncsError:
+    async def _exchange(self, path: str, payload: object, secret: Secret, max_bytes: int) -> Reply | FuncsError:
         # The error is given back and raised by the caller, outside any except block: httpx's own errors hold the
-        # request with its headers, and as a chained cause they would carry the token along.
+        # request with its headers, and as a chained cause they would carry the token along. So would a traceback's
+        # frames, and with it all that was read.
+        response = None
         try:
             async with self._open_client().stream(
                 "POST",
                 self.connection.base_url + path,
                 content=msgspec.json.encode(payload),
-                headers={"Content-Type": "application/json", "Accept": "application/json"},
+                headers={
+                    "Content-Type": "application/json",
+                    "Accept": "application/json",
+                    "Accept-Encoding": "gzip",
+                },
                 auth=_Auth(secret, self.connection.header),
             ) as response:
-                refused = response.status_code != HTTPStatus.OK
-                body = await _read(response, _MAX_ERROR_BYTES if refused else max_bytes, cut=refused)
-                return _judge(response, body, path, secret)
+                if response.status_code != HTTPStatus.OK:
+                    return _refusal(response, await _read_head(response, secret), path, secret)
+                body = await _read(response, max_bytes, secret)
+                _check(response, body, secret)
+                return Reply(body, secret)
         except FuncsError as error:
-            return error
+            return error.with_traceback(None)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
-            return _translate(error, self.connection)
+            return _translate(error, self.connection, response)
         except Exception as error:  # noqa: BLE001  # a transport of the user's own need not speak httpx's errors
             return ServiceConnectionError(
                 f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.", "Try again."
@@ -202,71 +222,134 @@ class _Auth(httpx.Auth):
         yield request
 
 
-class _InThread(httpx.AsyncBaseTransport):
-    """A synchronous transport, made usable on the loop."""
+class _Given(httpx.AsyncBaseTransport):
+    """A transport of the user's own, synchronous or not; what comes through it is given as it came, not decoded."""
 
-    def __init__(self, transport: httpx.BaseTransport) -> None:
+    def __init__(self, transport: httpx.AsyncBaseTransport | httpx.BaseTransport) -> None:
         self._transport = transport
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        await request.aread()
-        response = await asyncio.to_thread(self._transport.handle_request, request)
-        content = await asyncio.to_thread(response.read)
-        headers = [(key, value) for key, value in response.headers.raw if key.lower() != b"content-encoding"]
-        return httpx.Response(response.status_code, headers=headers, content=content)
+        if isinstance(self._transport, httpx.AsyncBaseTransport):
+            response = await self._transport.handle_async_request(request)
+        else:
+            response = await asyncio.to_thread(self._transport.handle_request, request)
+        headers, stream = response.headers, response.stream
+        # httpx reads and decodes a response that is made of bytes at once, but keeps the bytes. One that the user's
+        # transport has read itself is there only as httpx has decoded it.
+        if response.is_stream_consumed and not isinstance(stream, httpx.ByteStream):
+            stream = httpx.ByteStream(response.content)
+            headers = httpx.Headers(headers)
+            if headers.get("content-encoding", "").strip().lower() == "gzip":
+                del headers["content-encoding"]
+        elif not isinstance(stream, httpx.AsyncByteStream):
+            stream = _InThread(stream)
+        return httpx.Response(response.status_code, headers=headers, stream=stream)
+
+    async def aclose(self) -> None:
+        if isinstance(self._transport, httpx.AsyncBaseTransport):
+            await self._transport.aclose()
 
 
-_ASYNC_OR_NONE = (httpx.AsyncBaseTransport, type(None))
+class _InThread(httpx.AsyncByteStream):
+    """A synchronous stream, made usable on the loop; each piece is read when it is asked for."""
+
+    def __init__(self, stream: httpx.SyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        pieces = iter(self._stream)
+        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+            yield piece
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self._stream.close)
 
 
-async def _read(response: httpx.Response, max_bytes: int, *, cut: bool) -> bytes:
-    pieces = []
-    size = 0
-    async for piece in response.aiter_bytes():
-        pieces.append(piece)
-        size += len(piece)
-        if size > max_bytes:
-            if cut:  # an error's text is shown in a line or two; the rest of it is not worth reading
+async def _read(response: httpx.Response, max_bytes: int, secret: Secret) -> bytes:
+    """Give the whole body, inflated; no more is read than the piece that makes it larger than `max_bytes`."""
+    too_large = ReplyTooLargeError(
+        f"The reply is larger than max_bytes = {max_bytes:,}.",
+        "Ask for less, or allow more with with_options(max_bytes=…).",
+    )
+    announced = response.headers.get("content-length", "")
+    if not _is_gzip(response, secret) and re.fullmatch(r"[0-9]{1,20}", announced) and int(announced) > max_bytes:
+        raise too_large
+    body = io.BytesIO()  # unlike a list of pieces it gives them without a copy; nor is a piece that is all of it copied
+    async for piece in _pieces(response, secret):
+        if body.tell() + len(piece) > max_bytes:
+            raise too_large
+        if body.tell():
+            body.write(piece)
+        else:
+            body = io.BytesIO(piece)
+            body.seek(len(piece))
+    return body.getvalue()
+
+
+async def _read_head(response: httpx.Response, secret: Secret) -> bytes:
+    """Give the beginning of an error's body, which is shown in a line or two; as much of it as can be inflated."""
+    head = bytearray()
+    with contextlib.suppress(ProtocolError):  # the status says more than how its text is packed
+        async for piece in _pieces(response, secret):
+            head += piece[:_MAX_ERROR_BYTES]
+            if len(head) >= _MAX_ERROR_BYTES:
                 break
-            raise ReplyTooLargeError(
-                f"The reply is larger than max_bytes = {max_bytes:,}.",
-                "Ask for less, or allow more with with_options(max_bytes=…).",
-            )
-    return b"".join(pieces)
+    return bytes(head[:_MAX_ERROR_BYTES])
 
 
-def _judge(response: httpx.Response, body: bytes, path: str, secret: Secret) -> bytes:
+def _pieces(response: httpx.Response, secret: Secret) -> AsyncIterator[bytes]:
+    raw = response.aiter_raw()
+    return inflated(raw) if _is_gzip(response, secret) else raw
+
+
+def _is_gzip(response: httpx.Response, secret: Secret) -> bool:
+    header = response.headers.get("content-encoding", "")
+    codings = [coding for each in header.lower().split(",") if (coding := each.strip()) not in {"", "identity"}]
+    if codings in ([], ["gzip"], ["x-gzip"]):
+        return bool(codings)
+    raise ProtocolError(
+        f"The reply's encoding is {quote(_redact(header, secret))}; only gzip, once, was asked for.",
+        "Tell the operator of the service.",
+    )
+
+
+def _check(response: httpx.Response, body: bytes, secret: Secret) -> None:
+    """Raise what is wrong with the body of a 200 that holds no data."""
+    if not body or body.isspace():
+        raise ProtocolError("The service sent an empty reply.", "Try again; if it stays so, tell its operator.")
+    if re.match(rb"\s*<", body) and "html" in response.headers.get("content-type", "text/html"):
+        raise AuthenticationError(
+            f"The service sent a web page in place of data: {_said(body, secret)}",
+            f"Is it a login page? {_NEW_TOKEN}",
+        )
+
+
+def _refusal(response: httpx.Response, body: bytes, path: str, secret: Secret) -> FuncsError:
+    """Give the error that a status other than 200 stands for."""
     status = response.status_code
-    if status == HTTPStatus.OK:
-        if not body.strip():
-            raise ProtocolError("The service sent an empty reply.", "Try again; if it stays so, tell its operator.")
-        if body.lstrip()[:1] == b"<" and "html" in response.headers.get("content-type", "text/html"):
-            raise AuthenticationError(
-                f"The service sent a web page in place of data: {_said(body, secret)}",
-                f"Is it a login page? {_NEW_TOKEN}",
-            )
-        return body
     text = _said(body, secret)
     if status == HTTPStatus.NOT_FOUND:
         # An address that does not exist answers in plain text or HTML; a function that does not, in the service's JSON.
         if path == RUN_PATH and body.lstrip()[:1] == b"{":
-            raise NotFoundError(
+            return NotFoundError(
                 text or "The service knows no such function.", "List yours with %funcs find, after %funcs refresh."
             )
-        raise ConfigError(f"There is no function service at {_where(response)} (404).", _CHECK_ADDRESS)
+        return ConfigError(f"There is no function service at {_where(response)} (404).", _CHECK_ADDRESS)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
-        raise ArgumentError(text or "The service refuses the arguments (422).", errors=_by_argument(body, secret))
+        return ArgumentError(text or "The service refuses the arguments (422).", errors=_by_argument(body, secret))
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         seconds = _seconds(response.headers.get("retry-after", ""))
         when = f"in {seconds:.0f} s" if seconds is not None else "in a minute"
-        raise RateLimitError(text or "The service takes no more requests for now (429).", f"Try again {when}.", seconds)
+        return RateLimitError(
+            text or "The service takes no more requests for now (429).", f"Try again {when}.", seconds
+        )
     if 300 <= status < 400:
-        raise ProtocolError(
+        return ProtocolError(
             f"The service redirects to another address ({status}); nothing was sent there.",
             "Connect to the address that it has now.",
         )
     make = _BY_STATUS.get(status) or (_server if status >= 500 else _unexpected)
-    raise make(text, status)
+    return make(text, status)
 
 
 def _server(text: str, status: int) -> FuncsError:
@@ -346,7 +429,9 @@ def _where(response: httpx.Response) -> str:
     return str(response.request.url.copy_with(query=None, fragment=None))
 
 
-def _translate(error: Exception, connection: Connection) -> FuncsError:  # noqa: PLR0911  # one return a fault
+def _translate(  # noqa: PLR0911  # one return a fault
+    error: Exception, connection: Connection, response: httpx.Response | None
+) -> FuncsError:
     """Translate httpx's error; its text is used only where it holds no request."""
     host = urlsplit(connection.base_url).netloc or connection.name
     cause = _find_cause(error, ssl.SSLError)
@@ -373,7 +458,8 @@ def _translate(error: Exception, connection: Connection) -> FuncsError:  # noqa:
         return ProtocolError("The reply's compression is broken.", "Try again; if it stays so, tell its operator.")
     if isinstance(error, httpx.RemoteProtocolError) and not re.search(r"closed|disconnected", str(error)):
         return ProtocolError(f"{host} did not answer in HTTP.", _CHECK_ADDRESS)
-    return ServiceConnectionError(f"The connection to {host} broke before the reply was whole.", "Try again.")
+    came = f" after {response.num_bytes_downloaded:,} bytes of it" if response is not None else ""
+    return ServiceConnectionError(f"The connection to {host} broke before the reply was whole{came}.", "Try again.")
 
 
 def _reason(error: Exception) -> str:

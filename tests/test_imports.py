@@ -28,6 +28,7 @@ ROOMS = [
     "frame",
     "export",
     "config",
+    "inflate",
     "transport",
     "loop",
     "jobs",

@@ -245,15 +245,21 @@ def raw_server(reply: bytes) -> Iterator[str]:
     ("reply", "error", "said"),
     [
         (b"", jf.ServiceConnectionError, "broke"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[]", jf.ServiceConnectionError, "broke"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[]", jf.ServiceConnectionError, "broke.* after 2 bytes"),
+        (
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n[{",
+            jf.ServiceConnectionError,
+            "broke.* after 2 bytes",
+        ),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\nnine\r\n", jf.ProtocolError, "HTTP"),
         (b"SSH-2.0-OpenSSH\r\n\r\n", jf.ProtocolError, "HTTP"),
         (
             b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\njunk",
             jf.ProtocolError,
-            "compression",
+            "between byte 0 and byte 4: incorrect header check",
         ),
     ],
-    ids=["closed", "short", "not-http", "bad-gzip"],
+    ids=["closed", "short", "short-chunk", "bad-chunk", "not-http", "bad-gzip"],
 )
 def test_a_broken_reply_is_never_short_data(reply: bytes, error: type[Exception], said: str) -> None:
     """A connection that closes, a reply cut short and bytes that are no HTTP are errors, and no frame."""
