@@ -51,6 +51,14 @@ RUN_PATH = "/api/function/runFunction"
 
 MAX_BYTES = 2**30
 _MAX_ERROR_BYTES = 64 * 1024
+# The media types whose body is one JSON document a line.
+_LINES = {
+    "application/x-ndjson",
+    "application/jsonl",
+    "application/jsonlines",
+    "application/json-lines",
+    "application/x-jsonlines",
+}
 _NEW_TOKEN = "Get a new token and connect again."  # noqa: S105  # advice, no token
 _CHECK_ADDRESS = "Check the address of the service."
 
@@ -68,10 +76,13 @@ class Reply(NamedTuple):
         The body, inflated and whole.
     secret
         The token.
+    lines
+        Whether the reply says that it is one JSON document a line.
     """
 
     data: bytes
     secret: Secret
+    lines: bool
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """
@@ -198,7 +209,8 @@ class Transport:
                     return _refusal(response, await _read_head(response, secret), path, secret)
                 body = await _read(response, max_bytes, secret)
                 _check(response, body, secret)
-                return Reply(body, secret)
+                media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+                return Reply(body, secret, media_type in _LINES)
         except FuncsError as error:
             return error.with_traceback(None)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:

@@ -644,3 +644,27 @@ def test_a_broken_document_is_told_by_its_byte(
     body += echo
     server.reply = list(http(packed(body) if gzipped else body, headers=GZIP if gzipped else {}))
     refused(session, jf.ProtocolError, said if not echo else "byte|UTF-16")
+
+
+@pytest.mark.parametrize(
+    ("media_type", "lines"),
+    [
+        ("application/json", False),
+        ("", False),
+        ("text/plain", False),
+        ("application/x-ndjson", True),
+        ("Application/X-NDJSON; charset=utf-8", True),
+        ("application/jsonl", True),
+        ("application/jsonlines", True),
+        ("application/json-lines", True),
+        ("application/x-jsonlines;v=1", True),
+        ("application/x-ndjsonx", False),
+        ("text/html; application/x-ndjson", False),
+    ],
+)
+def test_a_reply_says_whether_it_is_lines(scripted: tuple[Scripted, Session], media_type: str, lines: bool) -> None:
+    """Only the media types of JSON lines, in any case and with any parameters, say that a reply is lines."""
+    server, session = scripted
+    server.reply = list(http(b'{"a": 1}\n{"a": 2}\n', headers={"content-type": media_type}))
+    reply = post(session)
+    assert (reply.lines, reply.data) == (lines, b'{"a": 1}\n{"a": 2}\n')
