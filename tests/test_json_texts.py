@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _REFUSED = object()
 _SAME = object()
+_NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,9 @@ DUPLICATES = {
         _LAST, '[{"x":[{"a":{"b":1,"b":null}}]}]', [{"x": [{"a": {"b": None}}]}], strict="the key 'b' twice"
     ),
     "a key twice of unlike kinds": pinned(_LAST, '{"a":{"b":1},"a":[2]}', {"a": [2]}, strict="the key 'a' twice"),
+    "a key twice, once with NaN": pinned(
+        _LAST, '{"a":1,"a":NaN}', {"a": None}, warns="NaN", strict="the key 'a' twice", stdlib={"a": _NAN}
+    ),
     "a key twice in two objects": good('[{"a":1},{"a":2}]', [{"a": 1}, {"a": 2}]),
 }
 
@@ -324,7 +328,6 @@ HUGE = {
 }
 
 _CONSTANT = "The RFC has no such number, but Python's json writes it: it is null with a warning, and strict refuses it."
-_NAN = float("nan")
 CONSTANTS = {
     "NaN": pinned(_CONSTANT, "NaN", warns="NaN or Infinity", strict="NaN or Infinity", stdlib=_NAN),
     "Infinity": pinned(_CONSTANT, "Infinity", warns="NaN or Infinity", strict="NaN or Infinity", stdlib=float("inf")),
@@ -824,8 +827,8 @@ PLACES = {
 }
 
 
-def whole_and_in_pieces(reply: bytes, monkeypatch: pytest.MonkeyPatch) -> tuple[list[Any], list[Any]]:
-    monkeypatch.setattr(pieces, "_PIECE", 16)
+def whole_and_in_pieces(reply: bytes, monkeypatch: pytest.MonkeyPatch, piece: int = 16) -> tuple[list[Any], list[Any]]:
+    monkeypatch.setattr(pieces, "_PIECE", piece)
     readings = []
     for long in (len(reply) + 1, 1):
         monkeypatch.setattr(pieces, "_LONG", long)
@@ -902,7 +905,9 @@ AROUND = {
     "a column that comes twice, with too long an integer": b'{"a":{"0":%b},"a":%b}' % (b"9" * 5_000, _COLUMN),
     "a column that comes twice, once an array": b'{"a":[1,2],"a":%b}' % _COLUMN,
     "data that come twice, with a bad byte": b'{"columns":["a"],"data":[["\xff"]],"data":[[1],[2],[3]]}',
-    "a row that comes twice": b'{"a":{"0":1,"1":2,"0":3}}',
+    "a row that comes twice": b'{"a":{"0":1,"1":2,"2":3,"0":4}}',
+    "row keys that descend": b'{"a":{"9":1,"8":2,"7":3},"b":{"9":4,"8":5,"7":6}}',
+    "row keys in no order": b'{"a":{"7":1,"9":2,"8":3},"b":{"7":4,"9":5,"8":6}}',
     "row keys with zeros before them": b'{"a":{"00":1,"01":2}}',
     "row keys that are no integers": b'{"a":{"1.0":1,"2e0":2,"+3":3," 4":4}}',
     "row keys beyond 64 bit": b'{"a":{"0":1,"9223372036854775808":2}}',
@@ -928,15 +933,16 @@ AROUND = {
 }
 
 
+@pytest.mark.parametrize("piece", [1, 16])
 @pytest.mark.parametrize("reply", AROUND.values(), ids=AROUND)
 def test_what_stands_around_the_pieces_is_read_as_the_plain_way_reads_it(
-    reply: bytes, monkeypatch: pytest.MonkeyPatch
+    reply: bytes, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replies = [reply]
     with contextlib.suppress(UnicodeDecodeError):
         replies.append(json.dumps({"error": None, "body": reply.decode()}).encode())
     for each in replies:
-        whole, in_pieces = whole_and_in_pieces(each, monkeypatch)
+        whole, in_pieces = whole_and_in_pieces(each, monkeypatch, piece)
         assert in_pieces == whole
 
 
