@@ -37,7 +37,7 @@ class Column:
     Attributes
     ----------
     kind
-        What every value that is not null is: the name of a row in `_KINDS`, ``null`` where all are, else ``object``.
+        What every value that is not null is, of `_KINDS`; ``object`` where they are of several or of another.
     data
         A numpy array, or an Arrow array of text where pyarrow is installed.
     nulls
@@ -98,39 +98,33 @@ class Table:
     labels: Column | None = None
 
 
-def packed(values: Sequence[Any]) -> Column:
-    """Give the column of these values."""
-    kinds = set(map(type, values))
-    for kind, (types, pack) in _KINDS.items():
-        if kinds - {_NULL} <= types:
+def packed(values: Sequence[Any], every: type | None = None) -> Column:
+    """Give the column of these values; `every` is the type that each has, where it is known."""
+    kinds = {every} if every else set(map(type, values))
+    has_nulls = _NULL in kinds
+    kinds.discard(_NULL)
+    for types, kind, pack in _KINDS:
+        if kinds <= types:
             try:
-                return Column(kind, pack(values), _are_none(values) if _NULL in kinds else None)
+                data = pack(values)
             except (ValueError, OverflowError):  # an integer that this kind would change
                 break
+            return Column(kind, data, _are_none(values) if has_nulls and kind in _WITHOUT_NULL else None)
     return Column("object", _objects(values))
 
 
 def joined(parts: Sequence[Column]) -> Column | None:
     """Give the column of all these, one below the other, as `packed` would; None if that takes their values anew."""
-    kinds = {part.kind for part in parts}
-    if len(kinds) == 1:
-        kind = kinds.pop()
-    elif kinds - {"null"} == {"int", "float"}:
-        kind = "float"
-    elif len(kinds - {"null"}) == 1:
-        (kind,) = kinds - {"null"}
-    else:
+    kinds = {part.kind for part in parts} - {"null"}
+    if len(kinds) > 1 and kinds != {"int", "float"}:
         return None
+    kind = min(kinds, default="null")  # a float is what holds both
     try:
-        data = [part.data if part.kind == kind else _pack(kind, part.to_list()) for part in parts]
+        data = [part.data if part.kind == kind else _PACK[kind](part.to_list()) for part in parts]
     except (ValueError, OverflowError):
         return None
-    nulls = any(part.nulls is not None for part in parts) or None
-    return Column(kind, _concatenated(kind, data), nulls and np.concatenate([part.missing for part in parts]))
-
-
-def _pack(kind: str, values: Sequence[Any]) -> Any:
-    return _KINDS[kind][1](values) if kind in _KINDS else _objects(values)
+    nulls = np.concatenate([part.missing for part in parts]) if kind in _WITHOUT_NULL else None
+    return Column(kind, _concatenated(kind, data), nulls if nulls is not None and nulls.any() else None)
 
 
 def _concatenated(kind: str, data: list[Any]) -> Any:
@@ -170,25 +164,36 @@ def _pack_integers(values: Sequence[Any]) -> Array:
 
 
 def _pack_floats(values: Sequence[Any]) -> Array:
-    array = np.array(values, dtype=np.float64)  # None becomes NaN
-    if (np.abs(array) >= _EXACT).any() and any(type(value) is int and float(value) != value for value in values):
+    try:
+        return np.fromiter(values, dtype=np.float64, count=len(values))
+    except TypeError:  # a null is among them, which becomes NaN
+        return np.array(values, dtype=np.float64)
+
+
+def _pack_numbers(values: Sequence[Any]) -> Array:
+    floats = _pack_floats(values)
+    if (np.abs(floats) >= _EXACT).any() and any(type(value) is int and float(value) != value for value in values):
         raise ValueError
-    return array
+    return floats
 
 
 def _pack_bools(values: Sequence[Any]) -> Array:
     return np.fromiter(map(bool, values), dtype=bool, count=len(values))
 
 
-# One row a kind of column: the types that its values have in Python, null apart, and how they are packed. The first
-# that holds them all is the one, so that integers alone are no floats.
-_KINDS: dict[str, tuple[set[type], Callable[[Sequence[Any]], Any]]] = {
-    "null": (set(), _pack_bools),
-    "text": ({str}, _pack_texts),
-    "int": ({int}, _pack_integers),
-    "float": ({int, float}, _pack_floats),
-    "bool": ({bool}, _pack_bools),
-}
+# The types that the values have in Python, null apart, the kind of their column, and how they are packed; the first row
+# that holds them all.
+_KINDS: list[tuple[set[type], str, Callable[[Sequence[Any]], Any]]] = [
+    (set(), "null", _pack_bools),
+    ({str}, "text", _pack_texts),
+    ({float}, "float", _pack_floats),
+    ({int}, "int", _pack_integers),
+    ({int, float}, "float", _pack_numbers),
+    ({bool}, "bool", _pack_bools),
+]
+# The last row of a kind, which takes the most.
+_PACK = {kind: pack for _, kind, pack in _KINDS} | {"object": _objects}
+_WITHOUT_NULL = {"int", "bool"}
 
 
 @cache
@@ -259,7 +264,7 @@ def _bools(column: Column, *, nullable: bool = False) -> Any:
 def _floats(column: Column) -> Any:
     if column.kind not in {"int", "float", "null"}:
         raise ValueError
-    return column.data if column.kind == "float" else _pack_floats(column.to_list())
+    return column.data if column.kind == "float" else _pack_numbers(column.to_list())
 
 
 _NUMBERS: dict[str, Callable[[Column], Any]] = {"int": _integers, "bool": _bools}
@@ -272,8 +277,8 @@ _ISO = re.compile(
 )
 # The years that Python's own datetime has, and so every row that a frame has to show.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
-# What 64 bit of nanoseconds hold, less a day at either end for the offset.
-_YEARS_NS = np.datetime64("1677-09-23"), np.datetime64("2262-04-10")
+# What 64 bit of nanoseconds hold, in whole seconds.
+_YEARS_NS = np.datetime64("1677-09-21T00:12:44"), np.datetime64("2262-04-11T23:47:16")
 
 
 def _times(column: Column) -> Any:
@@ -307,18 +312,16 @@ def _parsed(texts: Sequence[str]) -> pd.DatetimeIndex | None:
     if minutes and "" in zones:
         return None
     limits = _YEARS_NS if decimals > 6 else _YEARS
+    offsets = np.array([minutes.get(zone, 0) for zone in zones], dtype="timedelta64[m]")
     try:
         times = np.array(naive, dtype="datetime64[us]")
     except ValueError:  # a day that no calendar has
         return None
-    if _beyond(times, *limits):
+    if _beyond(times, *limits) or _beyond(times - offsets, *limits):
         return None
     if decimals > 6:
         times = np.array(naive, dtype="datetime64[ns]")
-    if not minutes:
-        return pd.DatetimeIndex(times)
-    times -= np.array([minutes[zone] for zone in zones], dtype="timedelta64[m]")
-    return None if _beyond(times, *limits) else pd.DatetimeIndex(times).tz_localize("UTC")
+    return pd.DatetimeIndex(times - offsets).tz_localize("UTC") if minutes else pd.DatetimeIndex(times)
 
 
 def _minutes(zone: str) -> int:
@@ -379,21 +382,17 @@ def _moments(column: Column, unit: str, counted: str) -> Array:
         times = found.tz_localize(None).to_numpy()
     else:
         counts, missing = _whole(column)
-        limits = [limit.astype(f"datetime64[{counted}]").astype(np.int64) for limit in _years(counted)]
-        if ((counts < limits[0]) | (counts >= limits[1])).any():
-            raise OverflowError
         times = counts.astype(f"datetime64[{counted}]")
+        if np.isnat(times).any():  # the least integer
+            raise OverflowError
         times[missing] = np.datetime64("NaT")
-    if _beyond(times, *_years(unit)):
+    # Whatever is in nanoseconds is within their years.
+    if times.dtype != "datetime64[ns]" and _beyond(times, *(_YEARS_NS if unit == "ns" else _YEARS)):
         raise OverflowError
     moments: Array = times.astype(f"datetime64[{unit}]")
     if (moments != times)[~np.isnat(times)].any():
         raise ValueError
     return moments
-
-
-def _years(unit: str) -> tuple[np.datetime64, np.datetime64]:
-    return _YEARS_NS if unit == "ns" else _YEARS
 
 
 def _days(column: Column) -> Array:

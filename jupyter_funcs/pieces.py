@@ -27,7 +27,7 @@ from jupyter_funcs.dtypes import Column, Table, are_objects, joined, packed
 from jupyter_funcs.wire import uncollected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 # In bytes: a piece, and the shortest reply that is worth cutting.
 _PIECE = 128 * 1024
@@ -79,7 +79,8 @@ _ENVELOPE = _spaced(rb"\{", b"(?:" + _NO_ERROR + _BLANKS + b"," + _BLANKS + b")?
 _ENVELOPE_END = _spaced(b"(?:," + _BLANKS + _NO_ERROR + _BLANKS + rb")?\}", end=rb"\Z")
 # What stands between two values of an object.
 _KEY = _spaced(rb"[{,]", rb'"(?:[^"\\]|\\.)*"', b":")
-_ROW_0 = _spaced(rb"\{", b'"0"', b":")
+# No row number, but read as 0.
+_MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
 
 # Not known to the garbage collector, which has nothing to find in them.
 _struct = partial(msgspec.defstruct, forbid_unknown_fields=True, gc=False)
@@ -88,7 +89,9 @@ _text = msgspec.json.Decoder(str)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _objects = msgspec.json.Decoder(list[dict[str, Any]])
 _rows = msgspec.json.Decoder(list[list[Any]])
-_numbered = msgspec.json.Decoder(dict[int, Any])
+_numbered: dict[type | None, msgspec.json.Decoder[Any]] = {
+    every: msgspec.json.Decoder(GenericAlias(dict, (int, every or Any))) for every in (str, int, bool, None)
+}
 
 
 def read_long(reply: bytes | str) -> Any:
@@ -169,18 +172,18 @@ def _list(text: memoryview, marks: _Marks) -> Table:
     if opening is None or closing is None:
         raise _Odd
     inside = text[opening.end() : closing.start()]
-    if inside[:1].tobytes() == b"{":
-        return _records(_pieces(inside, marks.records, marks.list))
-    return _from_rows(_pieces(inside, marks.rows, marks.list))
+    are_records = inside[:1].tobytes() == b"{"
+    pieces = _pieces(inside, marks.records if are_records else marks.rows, marks.list)
+    documents = map(_text.decode, pieces) if marks is _ESCAPED else pieces
+    return _records(documents) if are_records else _from_rows(documents)
 
 
-def _pieces(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes | str]:
-    """Give what stands between two cuts as documents, with brackets around it; those in quotes are unescaped."""
+def _pieces(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
+    """Give what stands between two cuts as documents of their own, with brackets around it."""
     start = 0
     while True:
         found = cut.search(text, start + _PIECE)
-        piece = b"".join((around[0], text[start : found.start() if found else len(text)], around[1]))
-        yield _text.decode(piece) if piece[:1] == b'"' else piece
+        yield b"".join((around[0], text[start : found.start() if found else len(text)], around[1]))
         if not found:
             return
         start = found.end()
@@ -193,24 +196,41 @@ def _joined(parts: Sequence[Column]) -> Column:
     return column
 
 
+def _type_of_every(values: Sequence[Any]) -> type | None:
+    # Not float, which takes an integer for one and so would change it.
+    kinds = set(map(type, values))
+    return kinds.pop() if kinds in ({str}, {int}, {bool}) else None
+
+
 def _keyed(members: Mapping[str, memoryview]) -> Table:
     columns = []
     labels: Any = None
     for text in members.values():
         if text[:1].tobytes() != b"{":
             raise _Odd
-        numbers, values = [], []
+        numbers: list[Any] = []
+        parts: list[Column] = []
+        every: type | None = None
         for piece in _pieces(text[1:-1], _PLAIN.members, (b"{", b"}")):
-            rows = _numbered.decode(piece)
+            try:
+                rows = _numbered[every].decode(piece)
+            except msgspec.ValidationError:  # another type
+                every = None
+                rows = _numbered[every].decode(piece)
+            if 0 in rows and _MINUS_0.search(piece):
+                raise _Odd
+            values = list(rows.values())
+            if not parts:
+                every = _type_of_every(values)
             numbers.append(np.fromiter(rows, dtype=np.int64, count=len(rows)))
-            values.append(packed(list(rows.values())))
+            parts.append(packed(values, every))
         own = np.concatenate(numbers)
         if labels is None:
             labels = own
-        # Of a row that comes twice the last value is the one, wherever it stands. "-0" is no number, but is read as 0.
-        if not np.array_equal(own, labels) or (np.diff(own) <= 0).any() or (not own.all() and not _ROW_0.match(text)):
+        # Numbers that ascend come once; of one that comes twice the last value is the one, wherever it stands.
+        if not np.array_equal(own, labels) or (np.diff(own) <= 0).any():
             raise _Odd
-        columns.append(_joined(values))
+        columns.append(_joined(parts))
     if labels is None:
         raise _Odd
     return Table("columns", list(members), columns, len(labels), Column("int", labels))
@@ -220,7 +240,7 @@ def _decoder(struct: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(GenericAlias(list, struct))
 
 
-def _from_rows(pieces: Iterator[bytes | str]) -> Table:
+def _from_rows(pieces: Iterable[bytes | str]) -> Table:
     columns: list[list[Column]] = []
     decoder: msgspec.json.Decoder[Any] = _rows
     count = 0
@@ -239,65 +259,80 @@ def _from_rows(pieces: Iterator[bytes | str]) -> Table:
 
 
 @dataclass
+class _Values:
+    """What stands below one key of records: a column a piece, and the type that every value has, if it is known."""
+
+    columns: list[Column]
+    every: type | None
+
+    def learn(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Give the type, and the default if there is one, that these values have in a struct."""
+        if self.every is not _type_of_every(values):
+            self.every = None
+        return (self.every,) if self.every else (Any, None)
+
+    def take(self, values: Sequence[Any]) -> None:
+        column = packed(values, self.every)
+        if column.kind == "object" and any(isinstance(value, dict) for value in column.data):
+            raise _Odd  # whether their keys are columns depends on all of them
+        self.columns.append(column)
+
+    def named(self, name: str) -> Iterator[tuple[str, Column]]:
+        yield name, _joined(self.columns)
+
+
+@dataclass
 class _Objects:
-    """Objects that are alike: by key a list of columns, one a piece, or the objects within."""
+    """What stands below one key, or below none: alike objects, by key, and the struct that they are decoded into."""
 
-    parts: dict[str, list[Column] | _Objects] = field(default_factory=dict)
     rows: int = 0
-    struct: type[msgspec.Struct] = _EMPTY
+    parts: dict[str, _Values | _Objects] = field(default_factory=dict)
+    struct: Any = _EMPTY
+    has_nulls: bool = False
 
-    def learn(self, objects: Sequence[dict[str, Any]]) -> None:
-        """Take up the keys that are not known yet."""
-        for key in dict.fromkeys(chain.from_iterable(objects)):
-            values = [value for each in objects if (value := each.get(key)) is not None]
-            within = are_objects(values)
+    def learn(self, objects: Sequence[dict[str, Any] | None]) -> tuple[Any, ...]:
+        """Make the struct one that these objects, too, can be decoded into; give it as `_Values.learn` does."""
+        if not set(map(type, objects)) <= {dict, type(None)}:
+            raise _Odd
+        self.has_nulls |= None in objects
+        keys = dict.fromkeys(chain(self.parts, *(each for each in objects if each)))
+        if len(keys) > _MOST_KEYS:
+            raise _Odd
+        fields: list[tuple[Any, ...]] = []
+        for key in keys:
+            values = [each.get(key) if each else None for each in objects]
             if key not in self.parts:
                 before = [packed([None] * self.rows)] if self.rows else []
-                self.parts[key] = _Objects(rows=self.rows) if within else before
-            part = self.parts[key]
-            if isinstance(part, _Objects) and values:
-                if not within:
-                    raise _Odd
-                part.learn(values)
-        if len(self.parts) > _MOST_KEYS:
-            raise _Odd
-        fields = {f"f{place}": key for place, key in enumerate(self.parts)}
-        types = [part.struct | None if isinstance(part, _Objects) else Any for part in self.parts.values()]
-        self.struct = _struct(
-            "Record", [(name, kind, None) for name, kind in zip(fields, types, strict=True)], rename=fields
-        )
+                is_nested = are_objects(values)
+                self.parts[key] = _Objects(self.rows) if is_nested else _Values(before, _type_of_every(values))
+            fields.append((f"f{len(fields)}", *self.parts[key].learn(values)))
+        names = dict(zip((name for name, *_ in fields), keys, strict=True))
+        self.struct = _struct("Record", fields, rename=names, kw_only=True)
+        return (self.struct | None, None) if self.has_nulls else (self.struct,)
 
-    def take(self, structs: Sequence[msgspec.Struct]) -> None:
-        """Take these objects, in their order."""
-        self.rows += len(structs)
-        for part, values in zip(self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True):
-            if isinstance(part, _Objects):
-                part.take([part.struct() if value is None else value for value in values])
-            else:
-                column = packed(values)
-                if column.kind == "object" and any(isinstance(value, dict) for value in column.data):
-                    raise _Odd  # whether their keys are columns depends on all of them
-                part.append(column)
+    def take(self, values: Sequence[Any]) -> None:
+        """Take these structs; what is null has nulls for values."""
+        self.rows += len(values)
+        structs = [self.struct() if value is None else value for value in values] if self.has_nulls else values
+        for part, below in zip(self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True):
+            part.take(below)
 
-    def columns(self, prefix: str = "") -> Iterator[tuple[str, Column]]:
+    def named(self, name: str) -> Iterator[tuple[str, Column]]:
         """Give the columns with their names."""
         for key, part in self.parts.items():
-            if isinstance(part, _Objects):
-                yield from part.columns(f"{prefix}{key}.")
-            else:
-                yield prefix + key, _joined(part)
+            yield from part.named(f"{name}.{key}")
 
 
-def _records(pieces: Iterator[bytes | str]) -> Table:
-    objects = _Objects()
-    decoder = _decoder(objects.struct)
+def _records(pieces: Iterable[bytes | str]) -> Table:
+    records = _Objects()
+    decoder = _decoder(records.struct)
     for piece in pieces:
         try:
             structs = decoder.decode(piece)
-        except msgspec.ValidationError:  # a key is new
-            objects.learn(_objects.decode(piece))
-            decoder = _decoder(objects.struct)
+        except msgspec.ValidationError:  # a new key, or another type
+            records.learn(_objects.decode(piece))
+            decoder = _decoder(records.struct)
             structs = decoder.decode(piece)
-        objects.take(structs)
-    named = list(objects.columns())
-    return Table("records", [name for name, _ in named], [column for _, column in named], objects.rows)
+        records.take(structs)
+    named = list(chain.from_iterable(part.named(key) for key, part in records.parts.items()))
+    return Table("records", [name for name, _ in named], [column for _, column in named], records.rows)

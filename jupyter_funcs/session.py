@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from jupyter_funcs import loop
@@ -270,7 +271,8 @@ class _Wire:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
         reply = await self.transport.post(RUN_PATH, request(function, args), max_bytes=options.max_bytes)
-        return await asyncio.to_thread(reply.read, lambda data: to_frame(data, schema=options.schema))
+        read = partial(to_frame, schema=options.schema, lines=reply.lines)
+        return await asyncio.to_thread(reply.read, read)
 
 
 def _close(transport: Transport) -> None:
