@@ -21,7 +21,7 @@ import pytest
 from jupyter_funcs import pieces
 from jupyter_funcs.errors import FuncsError, ProtocolError
 from jupyter_funcs.frame import to_frame
-from jupyter_funcs.wire import decode
+from jupyter_funcs.wire import decode, decode_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -338,6 +338,43 @@ CONSTANTS = {
     "NaN in an object": pinned(
         _CONSTANT, '{"a":NaN,"b":1}', {"a": None, "b": 1}, warns="(1 in all)", strict="NaN", stdlib={"a": _NAN, "b": 1}
     ),
+    "NaN beside texts of it": pinned(
+        _CONSTANT,
+        r'["NaN", NaN, "a \"NaN\"", -Infinity, "Infinity, -Infinity", {"NaN": Infinity}]',
+        ["NaN", None, 'a "NaN"', None, "Infinity, -Infinity", {"NaN": None}],
+        warns="(3 in all)",
+        strict="(3 in all)",
+        stdlib=["NaN", _NAN, 'a "NaN"', float("-inf"), "Infinity, -Infinity", {"NaN": float("inf")}],
+    ),
+    "NaN beside a backslash before a quotation mark": pinned(
+        _CONSTANT,
+        r'["\\", NaN, "NaN\\"]',
+        ["\\", None, "NaN\\"],
+        warns="(1 in all)",
+        strict="(1 in all)",
+        stdlib=["\\", _NAN, "NaN\\"],
+    ),
+    "NaN beside an escaped quotation mark": pinned(
+        _CONSTANT, r'[NaN,"a\u0022"]', [None, 'a"'], warns="NaN", strict="NaN", stdlib=[_NAN, 'a"']
+    ),
+    "NaN beside too large a number": pinned(
+        _CONSTANT,
+        "[NaN,1e999]",
+        words="too large to keep: 1e999",
+        strict="too large to keep",
+        stdlib=[_NAN, float("inf")],
+    ),
+    "NaN beside an integer of 4,300 digits": pinned(
+        _CONSTANT,
+        "[NaN,-" + "9" * 4300 + "]",
+        [None, -(10**4300) + 1],
+        warns="(1 in all)",
+        strict="(1 in all)",
+        stdlib=[_NAN, -(10**4300) + 1],
+    ),
+    "NaN that touches another": broken("[NaNNaN]", 4),
+    "NaN that touches a number": broken("[1NaN]", 2),
+    "a quotation mark that is escaped outside of texts": broken('[\\"NaN, "NaN"]', 1),
     "NaN as text": good('["NaN","Infinity"]', ["NaN", "Infinity"]),
     "nan": broken("[nan]", 1),
     "-NaN": broken("[-NaN]", 1),
@@ -487,6 +524,7 @@ ENCODING = {
     "two first bytes": not_utf8(b'["\xc3\xc3\xa9"]', 2),
     "Latin-1": not_utf8('{"name":"Müller"}'.encode("latin-1"), 10),
     "Shift JIS": not_utf8('["日本"]'.encode("shift_jis"), 2),
+    "UTF-16 that is UTF-8 too": bad('"中"'.encode("utf-16-le"), "byte", why="json.loads takes UTF-16.", stdlib="中"),
     "a bad byte in a key": not_utf8(b'{"\xff":1}', 2),
     "a bad byte after a thousand good ones": not_utf8(b'["' + b"a" * 1_000 + b'\xff"]', 1_002),
     "a bad byte outside of texts": not_utf8(b"[1,\xff]", 3),
@@ -740,14 +778,21 @@ def told(frame: pd.DataFrame) -> list[str]:
     return [repr(part) for part in (plain(frame), list(frame.index), type(frame.index), dtypes, frame.attrs)]
 
 
-def columns(value: Any) -> dict[str, list[Any]] | None:
-    """The columns of a value that holds no lists and objects in another, as `to_frame` documents them."""
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-    if any(isinstance(item, dict | list) for item in items):
+def flat(value: Any) -> tuple[str, dict[str, list[Any]]] | None:
+    """The shape and the columns of a value, as `to_frame` documents them, unless it holds lists or objects."""
+    if isinstance(value, dict | list) and any(
+        isinstance(item, dict | list) for item in (value.values() if isinstance(value, dict) else value)
+    ):
         return None
-    if value is None or not items:
-        return {}
-    return {name: [item] for name, item in value.items()} if isinstance(value, dict) else {"Result": list(items)}
+    if isinstance(value, dict) and value:
+        return "record", {name: [item] for name, item in value.items()}
+    if isinstance(value, list) and value:
+        return "list", {"Result": value}
+    if isinstance(value, dict | list):
+        return "empty", {}
+    if value is None:
+        return "null", {}
+    return "text" if isinstance(value, str) else "scalar", {"Result": [value]}
 
 
 def test_the_table_holds_at_least_150_texts_and_none_twice() -> None:
@@ -791,8 +836,8 @@ def test_a_text_that_is_the_reply_gives_the_frame_of_its_value_or_the_same_error
         return
     assert_read(found, text)
     assert told(found.value) == told(to_frame(json.dumps(text.value)))
-    if (expected := columns(text.value)) is not None:
-        assert repr(plain(found.value)) == repr(expected)
+    if (expected := flat(text.value)) is not None:
+        assert repr((found.value.attrs["funcs"]["shape"], plain(found.value))) == repr(expected)
 
 
 @BOTH
@@ -809,6 +854,7 @@ def test_a_text_in_a_body_is_read_like_a_reply_if_it_opens_like_json_and_kept_ot
         assert found.warned == []
         assert plain(found.value) == {"Result": [body]}
         assert found.value.dtypes["Result"] == "string"
+        assert found.value.attrs["funcs"]["shape"] == "text"
     elif text.refusal(strict=strict):
         assert_refused(found, text, "body of the reply", strict=strict)
     else:
@@ -909,9 +955,19 @@ AROUND = {
     "row keys that descend": b'{"a":{"9":1,"8":2,"7":3},"b":{"9":4,"8":5,"7":6}}',
     "row keys in no order": b'{"a":{"7":1,"9":2,"8":3},"b":{"7":4,"9":5,"8":6}}',
     "row keys with zeros before them": b'{"a":{"00":1,"01":2}}',
+    "row keys of minus zero": b'{"a":{"-0":1,"1":2}}',
+    "row keys with minus and zeros before them": b'{"a":{"-01":1,"1":2}}',
     "row keys that are no integers": b'{"a":{"1.0":1,"2e0":2,"+3":3," 4":4}}',
     "row keys beyond 64 bit": b'{"a":{"0":1,"9223372036854775808":2}}',
     "row keys in escapes": rb'{"a":{"\u0030":1,"\u0031":2}}',
+    "a row that is longer": b"[[1,2],[3,4],[5,6,7],[8,9]]",
+    "a row that is shorter": b"[[1,2],[3,4],[5],[8,9]]",
+    "a row that is empty": b"[[],[1,2],[],[3,4]]",
+    "a row that is null": b"[[1,2],null,[3,4],null]",
+    "rows that are empty": b"[[],[],[]]",
+    "a record that is null": b'[null,{"a":1},null,{"a":2}]',
+    "records that are empty": b"[{},{},{}]",
+    "a row among records": b'[{"a":1},{"a":2},[3],{"a":4}]',
     "a comma before the end": b'[{"a":1},{"a":2},]',
     "a comma before the end of a row": b"[[1,2],[3,]]",
     "two commas between records": b'[{"a":1},,{"a":2}]',
@@ -968,3 +1024,47 @@ def test_a_long_run_of_blanks_does_not_hold_up_the_reading(
         assert told(to_frame(reply)) == expected
         if "error" not in reply:
             assert told(to_frame(json.dumps({"error": None, "body": reply}))) == expected
+
+
+LINES: dict[str, tuple[str, list[Any] | str]] = {
+    "two lines": ('{"a":1}\n{"a":2}\n', [{"a": 1}, {"a": 2}]),
+    "no end of line at the end": ('{"a":1}\n{"a":2}', [{"a": 1}, {"a": 2}]),
+    "ends of line of two characters": ("[1]\r\n[2]\r\n", [[1], [2]]),
+    "lines without a document": ("\n1\n\n \t\n2\n\n", [1, 2]),
+    "blanks around documents": (" 1 \n\t2\r\n", [1, 2]),
+    "a line separator in a text": ('"a\u2028b"\n"c"\n', ["a\u2028b", "c"]),
+    "nothing": ("", []),
+    "one line": ("7\n", [7]),
+    "documents of every kind": ('1\n"x"\nnull\n[true]\n{"a":{}}\n', [1, "x", None, [True], {"a": {}}]),
+    "two documents on a line": ('{"a":1}{"a":2}\n{"a":3}\n', "line 1 of the reply goes on"),
+    "two documents on a line and a blank": ('{"a":1}\n{"a":2} {"a":3}\n', "line 2 of the reply goes on"),
+    "documents with a carriage return between": ("1\r2\n", "line 1 of the reply goes on"),
+    "a document on two lines": ('{"a":1}\n{"a":\n2}\n', "line 2 of the reply is cut short"),
+    "a text on two lines": ('"a\nb"\n', "line 1 of the reply is cut short"),
+    "a comma after a line": ('{"a":1},\n{"a":2}\n', "line 1 of the reply goes on"),
+    "the last line cut": ('{"a":1}\n{"a":', "line 2 of the reply is cut short"),
+    "a word on a line": ("1\n2\nend\n", "line 3 of the reply is not JSON at byte 0"),
+    "a form feed on a line": ("1\n\f\n2\n", "line 2 of the reply is not JSON at byte 0"),
+    "a line nested too deeply": ("1\n" + "[" * 100_000, "line 2 of the reply is nested too deeply"),
+    "a number too large on a line": ("1\n[1e999]\n", "line 2 of the reply holds a number too large"),
+}
+
+
+@BOTH
+@pytest.mark.parametrize(("text", "expected"), LINES.values(), ids=LINES)
+def test_lines_are_documents_one_each_or_a_named_error(text: str, expected: list[Any] | str, strict: bool) -> None:
+    found = [
+        outcome(lambda data=data: decode_lines(data, strict=strict))  # type: ignore[misc]
+        for data in (text, text.encode())
+    ]
+    assert found[0] == found[1]
+    in_frame = outcome(lambda: to_frame(text, lines=True, strict=strict))
+    if isinstance(expected, str):
+        assert found[0].error.startswith("ProtocolError: ")
+        assert expected.lower() in found[0].error.lower()
+        assert in_frame.error == found[0].error
+    else:
+        assert [json.loads(line) for line in text.split("\n") if line.strip()] == expected
+        assert found[0] == Outcome(expected, "", [])
+        assert told(in_frame.value)[:-1] == told(to_frame(json.dumps(expected)))[:-1]
+        assert in_frame.value.attrs["funcs"]["shape"] == "lines"
