@@ -240,6 +240,11 @@ def _whole(column: Column) -> tuple[Array, Array]:
         if not ((numbers == np.floor(numbers)) & (numbers >= -(2.0**63)) & (numbers < 2.0**63)).all():
             raise ValueError
         return numbers.astype(np.int64), missing
+    if column.kind == "object":  # integers that no float holds, beside whole floats
+        values = [0 if value is None else value for value in column.data]
+        if not all(type(value) is int or (type(value) is float and value.is_integer()) for value in values):
+            raise ValueError
+        return np.fromiter(map(int, values), dtype=np.int64, count=len(values)), missing
     if column.kind != "int":
         raise ValueError
     return column.data, missing

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # In bytes: a piece, and the shortest reply that is worth cutting.
 _PIECE = 128 * 1024
 _LONG = 2 * _PIECE
-# Records of more keys are no table, and a struct of so many fields is slow to make.
+# Of more keys it is no table by columns, and a struct of so many fields is slow to make.
 _MOST_KEYS = 1000
 # A text ends in at most so many blanks and brackets.
 _TAIL = 256
@@ -153,6 +153,8 @@ def _document(text: memoryview) -> Any:
 def _members(text: memoryview) -> dict[str, memoryview]:
     """Give the text of each value of an object, no key of which comes twice."""
     members = {name: memoryview(raw) for name, raw in _raw.decode(text).items()}
+    if len(members) > _MOST_KEYS:
+        raise _Odd
     end = 0
     for value in members.values():
         start = _address(value) - _address(text)

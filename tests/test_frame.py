@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import time
+import re
 from typing import Any
 
 import numpy as np
@@ -128,55 +128,175 @@ def test_a_reply_that_is_not_json_is_refused() -> None:
 
 NOTHING: list[Any] = []
 DAY0 = pd.Timestamp("2024-01-01")
-SHAPES: dict[str, tuple[Any, dict[str, list[Any]], list[Any]]] = {
-    "null": (None, {}, []),
-    "no rows": ([], {}, []),
-    "empty object": ({}, {}, []),
-    "records": (TABLE, {"a": [1, 2], "b": ["x", "y"]}, [0, 1]),
+SHAPES: dict[str, tuple[Any, str, dict[str, list[Any]], list[Any]]] = {
+    "null": (None, "null", {}, []),
+    "no rows": ([], "empty", {}, []),
+    "empty object": ({}, "empty", {}, []),
+    "records": (TABLE, "records", {"a": [1, 2], "b": ["x", "y"]}, [0, 1]),
     "ragged": (
         [{"b": 1}, {}, None, {"a": 2, "b": 3}],
+        "records",
         {"b": [1, None, None, 3], "a": [None, None, None, 2]},
         [0, 1, 2, 3],
     ),
-    "rows without columns": ([{}, {}], {}, [0, 1]),
-    "nested": ([{"a": {"x": [1]}}, {"a": [1, 2]}, {"a": [3, 4]}], {"a": [{"x": [1]}, [1, 2], [3, 4]]}, [0, 1, 2]),
-    "one record": ({"a": 1, "b": "x", "c": [1, 2]}, {"a": [1], "b": ["x"], "c": [[1, 2]]}, [0]),
-    "by column and row": ({"a": {"0": 1, "1": 2}, "b": {"1": "y", "0": "x"}}, {"a": [1, 2], "b": ["x", "y"]}, [0, 1]),
-    "row numbers with gaps": ({"a": {"7": 1, "3": 2}}, {"a": [1, 2]}, [7, 3]),
+    "rows without columns": ([{}, {}], "records", {}, [0, 1]),
+    "objects in records": (
+        [{"a": {"x": 1, "y": {"z": [1]}}, "b": 1}, {"a": None, "b": 2}, {"a": {}, "b": 3}, {"a": {"v": 2, "x": 3}}],
+        "records",
+        {
+            "a.x": [1, None, None, 3],
+            "a.y.z": [[1], None, None, None],
+            "a.v": [None, None, None, 2],
+            "b": [1, 2, 3, None],
+        },
+        [0, 1, 2, 3],
+    ),
+    "objects and other values": (
+        [{"a": {"x": [1]}}, {"a": [1, 2]}, {"a": [3, 4]}],
+        "records",
+        {"a": [{"x": [1]}, [1, 2], [3, 4]]},
+        [0, 1, 2],
+    ),
+    "objects without keys": ([{"a": {}}, {"a": None}], "records", {"a": [{}, None]}, [0, 1]),
+    "a name with a dot": ([{"a.b": 1, "a": {"b": 2}}], "records", {"a.b": [1], "a.b.1": [2]}, [0]),
+    "one record": ({"a": 1, "b": {"x": 2}, "c": [1, 2]}, "record", {"a": [1], "b.x": [2], "c": [[1, 2]]}, [0]),
+    "by column and row": (
+        {"a": {"0": 1, "1": 2}, "b": {"1": "y", "0": "x"}},
+        "columns",
+        {"a": [1, 2], "b": ["x", "y"]},
+        [0, 1],
+    ),
+    "sparse rows": (
+        {"a": {"0": 1, "2": 3, "10": 4}, "b": {"1": 2}},
+        "columns",
+        {"a": [1, None, 3, 4], "b": [None, 2, None, None]},
+        [0, 1, 2, 10],
+    ),
+    "row numbers in the order of text": (
+        {"a": {"0": 1, "1": 2, "10": 4, "2": 3}},
+        "columns",
+        {"a": [1, 2, 3, 4]},
+        [0, 1, 2, 10],
+    ),
+    "row numbers in an order of their own": ({"a": {"7": 1, "3": 2, "5": 3}}, "columns", {"a": [1, 2, 3]}, [7, 3, 5]),
     "row names": (
         {"a": {"x": 1, "007": 2}, "b": {"y": 3}},
+        "columns",
         {"a": [1, 2, None], "b": [None, None, 3]},
         ["x", "007", "y"],
     ),
-    "columns without rows": ({"a": {}, "b": {}}, {"a": [], "b": []}, []),
-    "by column": ({"a": [1, 2], "b": ["x", "y"]}, {"a": [1, 2], "b": ["x", "y"]}, [0, 1]),
-    "columns without values": ({"a": [], "b": []}, {"a": [], "b": []}, []),
+    "row numbers that are too large": ({"a": {str(2**63): 1}}, "columns", {"a": [1]}, [2**63]),
+    "a row number like no other": ({"a": {"0": 1, "-0": 2}}, "columns", {"a": [1, 2]}, ["0", "-0"]),
+    "columns without rows": ({"a": {}, "b": {}}, "columns", {"a": [], "b": []}, []),
+    "a column of objects": ({"a": {"0": {"x": 1}}}, "columns", {"a": [{"x": 1}]}, [0]),
+    "years as columns": ({"2024": {"0": 1}, "2025": {"0": 2}}, "columns", {"2024": [1], "2025": [2]}, [0]),
+    "one row by name": ({"a": {"b": 1}}, "columns", {"a": [1]}, ["b"]),
+    "by row": (
+        {"7": {"a": 1, "b": {"c": "x"}}, "8": {"a": 2}},
+        "index",
+        {"a": [1, 2], "b.c": ["x", None]},
+        [7, 8],
+    ),
+    "by row, years as columns": (
+        {"0": {"s": "x", "2024": 1}, "1": {"s": "y"}},
+        "index",
+        {"s": ["x", "y"], "2024": [1, None]},
+        [0, 1],
+    ),
+    "by column": ({"a": [1, 2], "b": ["x", "y"]}, "lists", {"a": [1, 2], "b": ["x", "y"]}, [0, 1]),
+    "columns without values": ({"a": [], "b": []}, "lists", {"a": [], "b": []}, []),
     "split": (
         {"columns": ["a", "b"], "index": [4, 5], "data": [[1, "x"], [2, "y"]]},
+        "split",
         {"a": [1, 2], "b": ["x", "y"]},
         [4, 5],
     ),
-    "split without labels": ({"columns": ["a"], "data": [[1], [2]]}, {"a": [1, 2]}, [0, 1]),
-    "split without rows": ({"columns": ["a", "b"], "index": [], "data": []}, {"a": [], "b": []}, []),
+    "split without labels": ({"columns": ["a"], "data": [[1], [2]]}, "split", {"a": [1, 2]}, [0, 1]),
+    "split without rows": (
+        {"columns": ["a", "b"], "index": [], "data": []},
+        "split",
+        {"a": [], "b": []},
+        [],
+    ),
     "split with odd names": (
         {"columns": [0, None, ["a", 1]], "index": [["x", 1]], "data": [[1, 2, 3]]},
+        "split",
         {"0": [1], "": [2], '["a", 1]': [3]},
         ['["x", 1]'],
     ),
-    "lists": ([[1, "x"], [2], None], {"0": [1, 2, None], "1": ["x", None, None]}, [0, 1, 2]),
-    "scalars": ([1, None, 3], {"Result": [1, None, 3]}, [0, 1, 2]),
-    "mixed": ([1, "a", {"b": 1}], {"Result": [1, "a", {"b": 1}]}, [0, 1, 2]),
-    "nulls": ([None, None], {"Result": [None, None]}, [0, 1]),
-    "scalar": (7, {"Result": [7]}, [0]),
+    "lists": ([[1, "x"], [2], None], "rows", {"0": [1, 2, None], "1": ["x", None, None]}, [0, 1, 2]),
+    "scalars": ([1, None, 3], "list", {"Result": [1, None, 3]}, [0, 1, 2]),
+    "mixed": ([1, "a", {"b": 1}], "list", {"Result": [1, "a", {"b": 1}]}, [0, 1, 2]),
+    "nulls": ([None, None], "list", {"Result": [None, None]}, [0, 1]),
+    "scalar": (7, "scalar", {"Result": [7]}, [0]),
+    "table schema": (
+        {
+            "schema": {"fields": [{"name": "k", "type": "string"}, {"name": "a"}], "primaryKey": ["k"]},
+            "data": [{"k": "x", "a": 1}, {"k": "y", "a": 2}],
+        },
+        "table",
+        {"a": [1, 2]},
+        ["x", "y"],
+    ),
+    "table schema of rows without a name": (
+        {
+            "schema": {
+                "fields": [{"name": "index", "type": "integer"}, {"name": "a", "type": "any"}],
+                "primaryKey": "index",
+            },
+            "data": [{"index": 3, "a": 1}],
+        },
+        "table",
+        {"a": [1]},
+        [3],
+    ),
+    "table schema with a key that is absent": (
+        {"schema": {"fields": [{"name": "a", "type": "number"}], "primaryKey": ["k"]}, "data": [{"a": 1}]},
+        "table",
+        {"a": [1.0]},
+        [0],
+    ),
 }
 
 
-@pytest.mark.parametrize(("body", "columns", "labels"), SHAPES.values(), ids=SHAPES)
-def test_every_shape_gives_its_documented_frame(body: Any, columns: dict[str, list[Any]], labels: list[Any]) -> None:
+@pytest.mark.parametrize(("body", "shape", "columns", "labels"), SHAPES.values(), ids=SHAPES)
+def test_every_shape_gives_its_documented_frame(
+    body: Any, shape: str, columns: dict[str, list[Any]], labels: list[Any]
+) -> None:
     frame = to_frame(reply(body))
+    assert frame.attrs == {"funcs": {"shape": shape}}
     assert plain(frame) == columns
     assert list(frame.columns) == list(columns)
     assert list(frame.index) == labels
+
+
+def test_the_docstring_names_every_shape() -> None:
+    shapes = {shape for _, shape, *_ in SHAPES.values()} | {"text", "schema", "lines"}
+    assert (
+        set(re.findall(r"^    ``(\w+)``  +``", (to_frame.__doc__ or "").partition("**Types**")[0], re.MULTILINE))
+        == shapes
+    )
+
+
+def test_lines_are_read_only_where_the_reply_is_said_to_be_lines() -> None:
+    lines = '{"a": 1}\n\r\n{"a": 2, "b": {"c": "x"}}\n'
+    for text in (lines, lines.encode(), lines.replace("\n", "\r\n")):
+        frame = to_frame(text, lines=True)
+        assert plain(frame) == {"a": [1, 2], "b.c": [None, "x"]}
+        assert frame.attrs == {"funcs": {"shape": "lines"}}
+        with pytest.raises(ProtocolError, match="at byte"):
+            to_frame(text)
+    assert len(to_frame("", lines=True)) == 0
+
+
+def test_lines_that_are_odd_are_told_once_and_one_that_is_broken_is_named() -> None:
+    with pytest.warns(UserWarning, match="NaN") as caught:
+        assert plain(to_frame('{"a": NaN}\n{"a": NaN}\n{"a": 1}', lines=True)) == {"a": [None, None, 1]}
+    assert len(caught) == 1
+    with pytest.raises(ProtocolError, match="line 2 of the reply is cut short: it ends at byte 6"):
+        to_frame('{"a": 1}\n{"a": \n{"a": 2}', lines=True)
+    with pytest.raises(ProtocolError, match="line 1 of the reply holds the key 'a' twice"):
+        to_frame('{"a": 1, "a": 2}', lines=True, strict=True)
 
 
 def test_row_labels_stand_beside_values_of_every_dtype() -> None:
@@ -367,6 +487,27 @@ DECLARED: dict[str, tuple[str, list[Any], str, list[Any]]] = {
         "datetime64[ns]",
         [DAY + pd.Timedelta(123456789)],
     ),
+    "datetime without one": ("datetime", ["2024-03-01", DAY.strftime("%Y-%m-%dT%H:%M")], "datetime64[us]", [DAY] * 2),
+    "seconds": ("datetime64[s]", [DAY.value // 10**9], "datetime64[s]", [DAY]),
+    "milliseconds": ("datetime64[ms]", [DAY.value // 10**6, -1], "datetime64[ms]", [DAY, pd.Timestamp(-1, unit="ms")]),
+    "milliseconds written as text": (
+        "datetime64[ms]",
+        ["2024-03-01", "0001-01-01"],
+        "datetime64[ms]",
+        [DAY, pd.Timestamp("0001-01-01")],
+    ),
+    "milliseconds written as floats": (
+        "datetime64[ms]",
+        [DAY.value / 10**6, 0.0],
+        "datetime64[ms]",
+        [DAY, pd.Timestamp(0)],
+    ),
+    "microseconds": ("datetime64[us]", [DAY.value // 10**3], "datetime64[us]", [DAY]),
+    "nanoseconds": ("datetime64[ns]", [DAY.value, 2**63 - 1], "datetime64[ns]", [DAY, pd.Timestamp.max]),
+    "Int32": ("Int32", [1], "Int32", [1]),
+    "Int64": ("Int64", [2**63 - 1, 3.0], "Int64", [2**63 - 1, 3]),
+    "boolean": ("boolean", [True], "boolean", [True]),
+    "string": ("string", ["2024-01-01"], "string", ["2024-01-01"]),
     "datetime written in milliseconds": ("np.datetime64[ns]", [DAY.value // 10**6], "datetime64[ns]", [DAY]),
 }
 TWINS = {"int32": "Int32", "int64": "Int64", "bool": "boolean"}
@@ -414,6 +555,16 @@ def test_a_declared_type_is_applied_as_declared(kind: str, values: list[Any], dt
         ("datetime.date", [2024, 1, 1]),
         ("np.datetime64[ns]", "9999-12-31"),
         ("np.datetime64[ns]", "soon"),
+        ("datetime64[s]", "2024-01-01T00:00:00.5"),
+        ("datetime64[ms]", 10**18),
+        ("datetime64[ms]", 0.5),
+        ("datetime64[ms]", "2024-01-01T00:00:00.0005"),
+        ("datetime64[ns]", -(2**63)),
+        ("datetime64[ns]", "9999-12-31"),
+        ("datetime", "soon"),
+        ("Int32", 2**31),
+        ("boolean", 0),
+        ("string", 0),
     ],
 )
 def test_a_value_that_does_not_fit_its_declared_type_is_named_with_its_column(kind: str, value: Any) -> None:
@@ -424,6 +575,13 @@ def test_a_value_that_does_not_fit_its_declared_type_is_named_with_its_column(ki
     assert kind in caught.value.what
     if type(value) is type(good):
         assert str(value)[:20] in caught.value.what
+        assert caught.value.what.endswith(" in row 2.")
+
+
+def test_a_declared_datetime_whose_values_all_have_an_offset_is_utc() -> None:
+    column = to_frame(declared("datetime", ["2024-03-01T00:00:00+00:00", "2024-03-01T02:00+02:00", None]))["x"]
+    assert str(column.dtype) == UTC
+    assert column.tolist() == [DAY.tz_localize("UTC")] * 2 + [pd.NaT]
 
 
 def test_a_null_where_none_is_declared_is_refused_and_the_caller_can_say_otherwise() -> None:
@@ -470,28 +628,3 @@ def test_a_column_called_schema_or_body_is_a_column() -> None:
         "body": ["z"],
         "error": ["w"],
     }
-
-
-# Size
-
-
-def rows(count: int) -> bytes:
-    return reply(
-        [
-            {"Date": "2024-01-01", "At": "2024-01-01T10:00:00+01:00", "Brand": f"b{row % 60}", "n": row, "x": row / 7}
-            for row in range(count)
-        ]
-    )
-
-
-def test_time_grows_with_the_rows_and_no_faster() -> None:
-    took = {}
-    for count in (2_000, 16_000):
-        text = rows(count)
-        runs = []
-        for _ in range(3):
-            start = time.perf_counter()
-            to_frame(text)
-            runs.append(time.perf_counter() - start)
-        took[count] = min(runs)
-    assert took[16_000] < 8 * 3 * took[2_000]
