@@ -1,0 +1,129 @@
+"""
+A reply gives the same frame whether pyarrow is installed or not: names, dtypes, values, row labels, attrs, errors.
+
+pyarrow is an extra that only makes `to_frame` faster. A second interpreter, in which it cannot be imported, reads the
+same replies as this one, whole and in pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jupyter_funcs import pieces
+from jupyter_funcs.frame import to_frame
+from tests.test_frame import DECLARED, DTYPES, SHAPES, declared, reply
+from tests.test_round_trip import BODIES, outcome
+
+ROWS = 2_000
+TEXTS = ["007", "", '\\"', "\u2028", "😀", "\0", "2024-02-30", "a long text of no meaning"]
+# One column a dtype; its values come back after 9, 8 or 7 rows, so that pieces differ.
+COLUMNS: dict[str, list[Any]] = {
+    "string": [*TEXTS, None],
+    "texts without null": TEXTS,
+    "int64": [0, -1, 2**63 - 1, -(2**63), 7, 8, 9, 10],
+    "Int64": [0, None, 2**53 + 1, 3],
+    "object of integers": [2**64, 1, -(10**30)],
+    "float64": [0.1, -0.0, None, 5e-324, 1.7976931348623157e308, 1],
+    "bool": [True, False],
+    "boolean": [True, None, False],
+    "dates": ["2024-02-29", None, "0001-01-01", "9999-12-31"],
+    "times": ["2024-01-01T10:00", "2024-01-01", "2024-01-01T10:00:00.000001"],
+    "nanoseconds": ["2024-01-01T10:00:00.123456789", None],
+    "offsets": ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+05:30", None],
+    "offsets and none": ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00"],
+    "nulls": [None],
+    "lists": [[1], [], None, ["x", {"a": 1}]],
+    "mixed": [1, "1", True, None, [1]],
+}
+LONG = {name: [values[row % len(values)] for row in range(ROWS)] for name, values in COLUMNS.items()}
+RECORDS = [dict(zip(LONG, row, strict=True)) for row in zip(*LONG.values(), strict=True)]
+LONG_BODIES: dict[str, Any] = {
+    "records": RECORDS,
+    "nested records": [{"in": row, "deep": {"er": {"n": row["int64"]}}} for row in RECORDS],
+    "a record of late keys": [*RECORDS, {"late": "x", "string": "2024-01-01"}],
+    "a text among integers, late": [*RECORDS, {"int64": "x"}],
+    "columns": {name: {str(row): value for row, value in enumerate(values)} for name, values in LONG.items()},
+    "columns with row names": {
+        name: {f"r{row}": value for row, value in enumerate(values)} for name, values in LONG.items()
+    },
+    "lists": LONG,
+    "rows": [list(row.values()) for row in RECORDS],
+    "split": {"columns": list(LONG), "data": [list(row.values()) for row in RECORDS]},
+    "index": {str(7 * row): record for row, record in enumerate(RECORDS)},
+    "schema": {
+        "schema": {"float64": {"type": "float64"}, "texts without null": {"type": "str"}, "dates": {"type": "date"}},
+        "data": RECORDS,
+    },
+    "list": LONG["string"],
+}
+SHORT = {
+    **{f"body: {name}": body for name, body in BODIES.items()},
+    **{f"shape: {name}": json.dumps(body) for name, (body, *_) in SHAPES.items()},
+    **{f"dtype: {name}": json.dumps([{"x": value} for value in values]) for name, (values, _) in DTYPES.items()},
+    **{f"by column: {name}": json.dumps({"x": dict(enumerate(values))}) for name, (values, _) in DTYPES.items()},
+    **{
+        f"declared {name}, nullable {nullable}": declared(kind, values * 2, nullable).decode()
+        for name, (kind, values, *_) in DECLARED.items()
+        for nullable in (True, False, None)
+    },
+    "labels of text": '{"a": {"x": 1, "y": null}}',
+    "labels of time": '{"columns": ["a"], "index": ["2024-01-01", null], "data": [[1], [2]]}',
+}
+
+
+def read() -> dict[str, str]:
+    """What this interpreter makes of each reply, in words."""
+    read = {f"{name}, pieces of {piece}": outcome(text, piece) for name, text in SHORT.items() for piece in (None, 5)}
+    read |= {f"long {name}": outcome(reply(body), pieces._PIECE) for name, body in LONG_BODIES.items()}
+    return read | {f"long {name}, whole": outcome(reply(body), None) for name, body in LONG_BODIES.items()}
+
+
+def storage() -> str:
+    """Where pandas keeps a text of the frames."""
+    return str(to_frame('["x"]').dtypes.iloc[0].storage)
+
+
+WITHOUT = """
+import json, sys
+sys.modules["pyarrow"] = None  # as if it were not installed
+from tests.test_pyarrow import read, storage
+assert sys.modules["pyarrow"] is None
+print(json.dumps([storage(), read()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def without() -> tuple[str, dict[str, str]]:
+    """Where an interpreter without pyarrow keeps texts, and what it makes of each reply."""
+    command = [sys.executable, "-c", WITHOUT]
+    run = subprocess.run(command, cwd=Path(__file__).parents[1], check=True, capture_output=True, text=True)
+    stored, read = json.loads(run.stdout)
+    return stored, read
+
+
+def test_without_pyarrow_every_reply_gives_the_same(without: tuple[str, dict[str, str]]) -> None:
+    stored, expected = without
+    assert stored == "python"
+    pytest.importorskip("pyarrow")
+    assert storage() == "pyarrow"
+    found = read()
+    assert found.keys() == expected.keys()
+    differing = {name: (text, expected[name]) for name, text in found.items() if text != expected[name]}
+    assert not differing
+
+
+def test_long_replies_give_the_same_in_pieces_and_whole(without: tuple[str, dict[str, str]]) -> None:
+    _, expected = without
+    for name in LONG_BODIES:
+        assert expected[f"long {name}"] == expected[f"long {name}, whole"]
+
+
+@pytest.mark.parametrize("name", ["records", "nested records", "a record of late keys", "columns", "rows", "split"])
+def test_long_replies_are_read_in_pieces_at_all(name: str) -> None:
+    assert pieces.read_long(reply(LONG_BODIES[name])) is not None
