@@ -194,6 +194,14 @@ DUPLICATES = {
     "a key twice, once with NaN": pinned(
         _LAST, '{"a":1,"a":NaN}', {"a": None}, warns="NaN", strict="the key 'a' twice", stdlib={"a": _NAN}
     ),
+    "a key twice, beside NaN and a backslash": pinned(
+        _LAST,
+        r'["\\",NaN,{"a":1,"a":2}]',
+        ["\\", None, {"a": 2}],
+        warns="NaN",
+        strict="the key 'a' twice",
+        stdlib=["\\", _NAN, {"a": 2}],
+    ),
     "a key twice in two objects": good('[{"a":1},{"a":2}]', [{"a": 1}, {"a": 2}]),
 }
 
@@ -354,6 +362,14 @@ CONSTANTS = {
         strict="(1 in all)",
         stdlib=["\\", _NAN, "NaN\\"],
     ),
+    "NaN beside a text of it and backslashes": pinned(
+        _CONSTANT,
+        r'["\\", "NaN", "\\", NaN]',
+        ["\\", "NaN", "\\", None],
+        warns="(1 in all)",
+        strict="(1 in all)",
+        stdlib=["\\", "NaN", "\\", _NAN],
+    ),
     "NaN beside an escaped quotation mark": pinned(
         _CONSTANT, r'[NaN,"a\u0022"]', [None, 'a"'], warns="NaN", strict="NaN", stdlib=[_NAN, 'a"']
     ),
@@ -479,6 +495,7 @@ SURROGATES = {
     "a pair the wrong way round": Text(rb'"\ude00\ud83d"', "\ufffd\ufffd", stdlib="\ude00\ud83d", **_HALVES),
     "two first halves and a second": Text(rb'"\ud83d\ud83d\ude00"', "\ufffd😀", stdlib="\ud83d😀", **_HALVES),
     "a pair and a second half": Text(rb'"\ud83d\ude00\ude00"', "😀\ufffd", stdlib="😀\ude00", **_HALVES),
+    "a half beside a text of NaN": Text(rb'["NaN","\ud800"]', ["NaN", "\ufffd"], stdlib=["NaN", "\ud800"], **_HALVES),
     "a half in a key": Text(rb'{"\ud800":1}', {"\ufffd": 1}, stdlib={"\ud800": 1}, **_HALVES),
     "halves in two texts": Text(rb'["\ud83d","\ude00"]', ["\ufffd", "\ufffd"], stdlib=["\ud83d", "\ude00"], **_HALVES),
     "a half in a row of records": Text(
@@ -608,7 +625,11 @@ NO_BLANKS = {
         "within": broken(f"[1,{char}2]", 3),
         "after the end": more(f"[1]{char}", 3),
         **(
-            {"before the start": broken(f"{char}[1]", 0), "by itself": broken(char, 0)}
+            {
+                "before the start": broken(f"{char}[1]", 0),
+                "before a number": broken(f"{char}7", 0),
+                "by itself": broken(char, 0),
+            }
             if name in {"a form feed", "a hard blank", "a zero-width blank", "a line separator"}
             else {}
         ),
@@ -1068,3 +1089,13 @@ def test_lines_are_documents_one_each_or_a_named_error(text: str, expected: list
         assert found[0] == Outcome(expected, "", [])
         assert told(in_frame.value)[:-1] == told(to_frame(json.dumps(expected)))[:-1]
         assert in_frame.value.attrs["funcs"]["shape"] == "lines"
+
+
+def test_what_is_odd_in_many_lines_is_told_once() -> None:
+    text = '[NaN]\n["\\ud800"]\n[1]\n[NaN]\n["\\udc00"]\n'
+    found = outcome(lambda: decode_lines(text))
+    assert found.value == [[None], ["\ufffd"], [1], [None], ["\ufffd"]]
+    assert len(found.warned) == 2
+    assert "line 1 of the reply" in found.warned[0].lower()
+    assert "line 2 of the reply" in found.warned[1].lower()
+    assert "line 1 of the reply" in outcome(lambda: decode_lines(text, strict=True)).error.lower()
