@@ -628,6 +628,7 @@ NO_BLANKS = {
             {
                 "before the start": broken(f"{char}[1]", 0),
                 "before a number": broken(f"{char}7", 0),
+                "after a number": more(f"7{char}", 1),
                 "by itself": broken(char, 0),
             }
             if name in {"a form feed", "a hard blank", "a zero-width blank", "a line separator"}
