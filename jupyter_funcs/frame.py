@@ -149,7 +149,7 @@ def to_frame(
     try:
         body: Any = None if strict or lines else read_long(reply)
         if body is None or (isinstance(body, dict) and not (_is_split(body) or _declaration(body))):
-            body = decode_lines(reply, strict=strict) if lines else _body(decode(reply, strict=strict), strict=strict)
+            body = _lines(reply, strict=strict) if lines else _body(decode(reply, strict=strict), strict=strict)
         declaration = _declaration(body)
         table = _table(_decoded_text(body["data"], strict=strict) if declaration else body)
     except RecursionError as error:
@@ -171,24 +171,42 @@ def _body(document: Any, *, strict: bool) -> Any:
     document = _decoded_text(document, strict=strict)
     if not _is_envelope(document):
         return document
-    error = document.get("error")
-    if error is not None:
-        reason = _reason(error)
-        # Services that name the function say themselves that it failed.
-        told = reason if " failed: " in reason else f"The function failed: {reason}"
-        raise FunctionError(told, "Its arguments are where to look first.")
+    _raise_error(document)
     body = document.get("body")
     if isinstance(body, str) and _SCALAR.fullmatch(body):
         return decode(body, what="body of the reply", strict=strict)
     return _decoded_text(body, strict=strict)
 
 
+def _lines(reply: bytes | str, *, strict: bool) -> list[Any]:
+    documents = decode_lines(reply, strict=strict)
+    for document in documents:
+        if _is_bare_envelope(document):  # a function may fail after its first lines
+            _raise_error(document)
+    return documents
+
+
+def _raise_error(envelope: dict[str, Any]) -> None:
+    error = envelope.get("error")
+    if error is not None:
+        reason = _reason(error)
+        # Services that name the function say themselves that it failed.
+        told = reason if " failed: " in reason else f"The function failed: {reason}"
+        raise FunctionError(told, "Its arguments are where to look first.")
+
+
+def _is_bare_envelope(document: Any) -> bool:
+    return isinstance(document, dict) and bool(document) and document.keys() <= {"error", "body"}
+
+
 def _is_envelope(document: Any) -> bool:
-    return isinstance(document, dict) and (
-        {"error", "body"} <= document.keys()
-        or (bool(document) and document.keys() <= {"error", "body"})
-        # A failure that is told without a body must never be shown as a table.
-        or isinstance(document.get("error"), str)
+    return _is_bare_envelope(document) or (
+        isinstance(document, dict)
+        and (
+            {"error", "body"} <= document.keys()
+            # A failure that is told without a body must never be shown as a table.
+            or isinstance(document.get("error"), str)
+        )
     )
 
 

@@ -303,6 +303,8 @@ class _Objects:
         fields: list[tuple[Any, ...]] = []
         for key in keys:
             values = [each.get(key) if each else None for each in objects]
+            if self.has_nulls:  # earlier ones, whose struct is made of nulls
+                values.append(None)
             if key not in self.parts:
                 before = [packed([None] * self.rows)] if self.rows else []
                 is_nested = are_objects(values)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _MOST_DIGITS = 4300
 _HINT = "Run it again; if it stays so, tell the owner of the service."
 _BOM = "\ufeff"
-# Which of the first bytes are not zero in UTF-16 and UTF-32, because the first two characters of JSON are ASCII.
+# Which of the first bytes are not zero in UTF-16 and UTF-32, where the first two characters are ASCII, as of most JSON.
 _WIDE = {b"\1\0", b"\0\1", b"\1\0\1\0", b"\0\1\0\1", b"\1\0\0\0", b"\0\0\0\1", b"\0\0\1\1"}
 _BLANKS = " \t\r\n"
 # Any escape, so that those after an escaped backslash are not taken for one; the group is a surrogate on its own.
@@ -40,7 +40,7 @@ _CONSTANTS = "NaN", "-Infinity", "Infinity"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-_lines = msgspec.json.Decoder()
+_decoder = msgspec.json.Decoder()
 
 
 def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> Any:
@@ -73,7 +73,7 @@ def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> A
     with uncollected():
         if not strict:
             try:
-                return msgspec.json.decode(data)
+                return _decoder.decode(data)
             except RecursionError as error:
                 raise too_deep(what) from error
             except (msgspec.MsgspecError, UnicodeError):
@@ -95,18 +95,19 @@ def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False
     ProtocolError
         As `decode` does, naming the line; byte offsets count from its start.
     """
+    lines: list[Any] = data.split(b"\n") if isinstance(data, bytes) else data.split("\n")
+    careful = _Careful(what, strict=strict)
+    documents = []
     with uncollected():
-        if not strict:
-            with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-                return _lines.decode_lines(data)
-        careful = _Careful(what, strict=strict)
-        documents = []
-        lines: list[Any] = data.split(b"\n") if isinstance(data, bytes) else data.split("\n")
         for number, line in enumerate(lines, 1):
-            careful.what = f"line {number:,} of the {what}"
+            if not strict:
+                with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
+                    documents.append(_decoder.decode(line))
+                    continue
             if line.strip(_BLANKS.encode() if isinstance(line, bytes) else _BLANKS):
+                careful.what = f"{what}'s line {number:,}"
                 documents.append(careful.decode(line))
-        return documents
+    return documents
 
 
 @contextmanager
@@ -140,7 +141,7 @@ class _Careful:
         self.constants = 0
         if not self.strict and (nulled := self.nulled(document)) != document:
             with suppress(msgspec.MsgspecError, RecursionError):
-                value = msgspec.json.decode(nulled)
+                value = _decoder.decode(nulled)
                 self.tell_constants()
                 return value
         self.constants = 0

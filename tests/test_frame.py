@@ -293,10 +293,19 @@ def test_lines_that_are_odd_are_told_once_and_one_that_is_broken_is_named() -> N
     with pytest.warns(UserWarning, match="NaN") as caught:
         assert plain(to_frame('{"a": NaN}\n{"a": NaN}\n{"a": 1}', lines=True)) == {"a": [None, None, 1]}
     assert len(caught) == 1
-    with pytest.raises(ProtocolError, match="line 2 of the reply is cut short: it ends at byte 6"):
+    with pytest.raises(ProtocolError, match="reply's line 2 is cut short: it ends at byte 6"):
         to_frame('{"a": 1}\n{"a": \n{"a": 2}', lines=True)
-    with pytest.raises(ProtocolError, match="line 1 of the reply holds the key 'a' twice"):
+    with pytest.raises(ProtocolError, match="reply's line 1 holds the key 'a' twice"):
         to_frame('{"a": 1, "a": 2}', lines=True, strict=True)
+    for text in ('{"a": 1}{"a": 2}\n{"a": 3}', '{"a": 1}\n{"a":\n2}', "1\r2\n"):
+        with pytest.raises(ProtocolError, match="at byte"):
+            to_frame(text, lines=True)
+
+
+def test_a_function_that_fails_after_its_first_lines_has_failed() -> None:
+    with pytest.raises(FunctionError, match="no more"):
+        to_frame('{"a": 1}\n{"error": "no more"}', lines=True)
+    assert plain(to_frame('{"at": 1, "error": "x"}', lines=True)) == {"at": [1], "error": ["x"]}
 
 
 def test_row_labels_stand_beside_values_of_every_dtype() -> None:

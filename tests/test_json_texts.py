@@ -1058,17 +1058,17 @@ LINES: dict[str, tuple[str, list[Any] | str]] = {
     "nothing": ("", []),
     "one line": ("7\n", [7]),
     "documents of every kind": ('1\n"x"\nnull\n[true]\n{"a":{}}\n', [1, "x", None, [True], {"a": {}}]),
-    "two documents on a line": ('{"a":1}{"a":2}\n{"a":3}\n', "line 1 of the reply goes on"),
-    "two documents on a line and a blank": ('{"a":1}\n{"a":2} {"a":3}\n', "line 2 of the reply goes on"),
-    "documents with a carriage return between": ("1\r2\n", "line 1 of the reply goes on"),
-    "a document on two lines": ('{"a":1}\n{"a":\n2}\n', "line 2 of the reply is cut short"),
-    "a text on two lines": ('"a\nb"\n', "line 1 of the reply is cut short"),
-    "a comma after a line": ('{"a":1},\n{"a":2}\n', "line 1 of the reply goes on"),
-    "the last line cut": ('{"a":1}\n{"a":', "line 2 of the reply is cut short"),
-    "a word on a line": ("1\n2\nend\n", "line 3 of the reply is not JSON at byte 0"),
-    "a form feed on a line": ("1\n\f\n2\n", "line 2 of the reply is not JSON at byte 0"),
-    "a line nested too deeply": ("1\n" + "[" * 100_000, "line 2 of the reply is nested too deeply"),
-    "a number too large on a line": ("1\n[1e999]\n", "line 2 of the reply holds a number too large"),
+    "two documents on a line": ('{"a":1}{"a":2}\n{"a":3}\n', "reply's line 1 goes on"),
+    "two documents on a line and a blank": ('{"a":1}\n{"a":2} {"a":3}\n', "reply's line 2 goes on"),
+    "documents with a carriage return between": ("1\r2\n", "reply's line 1 goes on"),
+    "a document on two lines": ('{"a":1}\n{"a":\n2}\n', "reply's line 2 is cut short"),
+    "a text on two lines": ('"a\nb"\n', "reply's line 1 is cut short"),
+    "a comma after a line": ('{"a":1},\n{"a":2}\n', "reply's line 1 goes on"),
+    "the last line cut": ('{"a":1}\n{"a":', "reply's line 2 is cut short"),
+    "a word on a line": ("1\n2\nend\n", "reply's line 3 is not JSON at byte 0"),
+    "a form feed on a line": ("1\n\f\n2\n", "reply's line 2 is not JSON at byte 0"),
+    "a line nested too deeply": ("1\n" + "[" * 100_000, "reply's line 2 is nested too deeply"),
+    "a number too large on a line": ("1\n[1e999]\n", "reply's line 2 holds a number too large"),
 }
 
 
@@ -1097,6 +1097,6 @@ def test_what_is_odd_in_many_lines_is_told_once() -> None:
     found = outcome(lambda: decode_lines(text))
     assert found.value == [[None], ["\ufffd"], [1], [None], ["\ufffd"]]
     assert len(found.warned) == 2
-    assert "line 1 of the reply" in found.warned[0].lower()
-    assert "line 2 of the reply" in found.warned[1].lower()
-    assert "line 1 of the reply" in outcome(lambda: decode_lines(text, strict=True)).error.lower()
+    assert "reply's line 1" in found.warned[0].lower()
+    assert "reply's line 2" in found.warned[1].lower()
+    assert "reply's line 1" in outcome(lambda: decode_lines(text, strict=True)).error.lower()
