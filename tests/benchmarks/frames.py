@@ -1,7 +1,7 @@
 """
 `to_frame` against what a person would write instead: time, memory and exactness.
 
-    python -m tests.benchmarks.frames                             # all three tables, with and without pyarrow
+    python -m tests.benchmarks.frames                             # three tables, with and without pyarrow: 20 minutes
     python -m tests.benchmarks.frames --quick                     # 20,000 rows, for trying; the targets are for 200,000
     python -m tests.benchmarks.frames time --shape records        # one table, some shapes
 
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 ROWS, QUICK = 200_000, 20_000
 FEW, MANY = 5, 30  # rounds
+TABLES = ("time", "memory", "exact")
 COLUMNS = ("Date", "Symbol", "Region", "Spend", "Spend Growth", "Transaction Count", "Cardholder Count")
 
 
@@ -716,13 +717,15 @@ def print_exact(*, pyarrow: bool, peers: bool) -> bool:
 def main(arguments: Iterable[str]) -> int:
     """Print the tables that are asked for, or all; gives the status of the process."""
     parser = argparse.ArgumentParser(description="Compare to_frame with what a person would write instead.")
-    parser.add_argument("tables", nargs="*", metavar="table", help="time, memory, exact; all if none is named")
+    parser.add_argument("tables", nargs="*", metavar="table", help=f"{', '.join(TABLES)}; all if none is named")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} rows instead of {ROWS:,}")
     parser.add_argument("--shape", default="", help="only the shapes with this in their names")
     parser.add_argument("--world", choices=["with", "without"], help="only with pyarrow, or only without it")
     parser.add_argument("--peers", action="store_true", help="list the bodies that the others do not hold")
     asked_for = parser.parse_args(list(arguments))
-    tables = asked_for.tables or ["time", "memory", "exact"]
+    tables = asked_for.tables or TABLES
+    if set(tables) - set(TABLES):
+        parser.error(f"tables are {', '.join(TABLES)}")
     shapes = {name: shape for name, shape in SHAPES.items() if asked_for.shape in name}
     right = True
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
