@@ -1,7 +1,7 @@
 """
 `to_frame` against what a person would write instead: time, memory and exactness.
 
-    python -m tests.benchmarks.frames                             # three tables, with and without pyarrow: 20 minutes
+    python -m tests.benchmarks.frames                             # three tables, with and without pyarrow: half an hour
     python -m tests.benchmarks.frames --quick                     # 20,000 rows, for trying; the targets are for 200,000
     python -m tests.benchmarks.frames time --shape records        # one table, some shapes
 
