@@ -248,6 +248,7 @@ NAMES = (st.sampled_from([*TEXTS, "a", "b", "a.b", "a.1", "0", "1"]) | st.text(m
 SMALL = st.integers(-9, 9)
 LARGE = st.sampled_from([2**53 + 1, 2**63 - 1, -(2**63)])
 HUGE = st.sampled_from([2**63, 2**64, -(2**63) - 1, 10**30, -(10**400)])
+WHOLE = st.sampled_from([3.0, -0.0, 2.0**62, -(2.0**63)])
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 TEXT = st.sampled_from(TEXTS) | st.text(max_size=8)
 DATES = st.dates().map(dt.date.isoformat)
@@ -298,7 +299,8 @@ SCALAR = [kind for kind in KINDS if "object" not in kind and kind not in {"lists
 def tables(draw: st.DrawFn, *, unique: bool = True, kinds: list[str] | None = None, least: int = 0) -> Table:
     """Give a table of at least so many rows and columns."""
     count = draw(st.integers(least, 8) | st.integers(least, 40))
-    names = draw(st.lists(NAMES, min_size=least, max_size=4, unique=unique))
+    alike = st.nothing() if unique else st.sampled_from(["a", "a", "a.1", "", ".1"])
+    names = draw(st.lists(NAMES | alike, min_size=least, max_size=4, unique=unique))
     columns = []
     for _ in names:
         values = KINDS[draw(st.sampled_from(kinds or list(KINDS)))]
@@ -457,7 +459,7 @@ def midnight(day: str) -> int:
 # By the name of the type: values that fit it, what they become, and the dtype without and with nulls.
 DECLARED: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], Any], str, str]] = {
     "int32": (SMALL | st.sampled_from([2**31 - 1, -(2**31)]), int, "int32", "Int32"),
-    "int64": (SMALL | LARGE, int, "int64", "Int64"),
+    "int64": (SMALL | LARGE | WHOLE, int, "int64", "Int64"),
     "float64": (SMALL | FLOATS, float, "float64", "float64"),
     "bool": (st.booleans(), bool, "bool", "boolean"),
     "str": (TEXT | DATES, str, "string", "string"),
@@ -465,7 +467,7 @@ DECLARED: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], Any], str, str
     "datetime.date": (DATES, midnight, "datetime64[us]", "datetime64[us]"),
     "np.datetime64[ns]": (st.integers(-(10**12), 9 * 10**12), (10**6).__mul__, "datetime64[ns]", "datetime64[ns]"),
     "Int32": (SMALL | st.sampled_from([2**31 - 1, -(2**31)]), int, "Int32", "Int32"),
-    "Int64": (SMALL | LARGE, int, "Int64", "Int64"),
+    "Int64": (SMALL | LARGE | WHOLE, int, "Int64", "Int64"),
     "boolean": (st.booleans(), bool, "boolean", "boolean"),
     "string": (TEXT | DATES, str, "string", "string"),
     "datetime64[s]": (st.integers(-(10**9), 10**11), (10**9).__mul__, "datetime64[s]", "datetime64[s]"),
@@ -477,13 +479,13 @@ DECLARED: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], Any], str, str
 
 @st.composite
 def declared_tables(draw: st.DrawFn) -> tuple[dict[str, str], Table]:
-    """Give a table with a type for each of its columns and perhaps for one that is absent."""
+    """Give a table with types for its columns, where one may have no type, and one that has a type may be absent."""
     types = draw(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(list(DECLARED)), min_size=1, max_size=4))
     count = draw(st.integers(0, 8) | st.integers(0, 40))
-    names = draw(st.permutations(draw(st.sampled_from([list(types), list(types)[1:]]))))
+    names = draw(st.permutations(draw(st.sampled_from([list(types), list(types)[1:], ["more", *types]]))))
     columns = []
     for name in names:
-        values = DECLARED[types[name]][0]
+        values = DECLARED[types[name]][0] if name in types else TEXT
         if draw(st.booleans()):
             values |= st.none()
         columns.append(draw(st.lists(values, min_size=count, max_size=count)))
@@ -758,8 +760,8 @@ KEYS = [
     "9223372036854775808",
     "\\u0031",
 ]
-BRACKETS = [*[("[", "]"), ("[ ", " ]"), (" [\n", "\n] ")] * 4, ("[", ",]"), ("[,", "]"), ("[", "]]"), ("", "]")]
-COMMAS = st.sampled_from([",", ", ", " ,\n", ",\n  ", "\t,\r\n", ",\x0b"])
+BRACKETS = [*[("[", "]"), ("[ ", " ]"), (" [\n", "\n] ")] * 10, ("[", ",]"), ("[,", "]"), ("[", "]]"), ("", "]")]
+COMMAS = st.sampled_from([*[",", ", ", " ,\n", ",\n  ", "\t,\r\n"] * 5, ",\x0b"])
 
 
 def mostly(alike: list[str], *others: list[str]) -> st.SearchStrategy[list[str]]:
@@ -788,11 +790,12 @@ def keyed(draw: st.DrawFn) -> str:
     """Columns that have the same row keys, but for what is drawn into them."""
     keys = [str(row) for row in range(draw(st.integers(0, 8)))]
     columns = []
-    for name in draw(st.lists(st.sampled_from(["a", "b", "0", "error", "data", "x,"]), max_size=3)):
-        value = draw(st.sampled_from(["1", '"t"', "0.5", "true"]))
-        members = [f'"{key}": {draw(st.sampled_from([value] * 8 + VALUES))}' for key in keys]
-        if draw(st.integers(0, 3)) == 0:
-            odd = f'"{draw(st.sampled_from(KEYS + keys))}": {value}'
+    for name in draw(st.lists(st.sampled_from(["a", "b", "c", "0", "error", "x,"]), min_size=1, max_size=3)):
+        alike = draw(st.sampled_from(["1", '"t"', "0.5", "true"]))
+        values = draw(mostly([alike, alike, alike, "null"], VALUES))
+        members = [f'"{key}": {value}' for key, value in zip(keys, [*values, *[alike] * len(keys)], strict=False)]
+        if draw(st.integers(0, 7)) == 0:
+            odd = f'"{draw(st.sampled_from(KEYS + keys))}": {alike}'
             members.insert(draw(st.integers(0, len(members))), odd)
         columns.append(f'"{name}":' + between("{", members, draw(COMMAS), "}"))
     return between("{", columns, draw(COMMAS), "}")
@@ -813,7 +816,7 @@ PLAIN_LISTS = lists_of(mostly(["1", "2"], VALUES))
 LABELS = lists_of(mostly(["1", "2"], ['"x"', '"1"', "0.5", "null", "[1]"]))
 SPLITS = st.builds(
     '{{"columns": {}, {}"data": {}}}'.format,
-    st.sampled_from(['["a", "b"]', '["a", "a"]', "[]", '["a"]', "[0, null]", "3"]),
+    st.sampled_from([*['["a", "b"]', '["a", "a"]', "[0, null]"] * 3, "[]", '["a"]', "3"]),
     st.just("") | st.builds('"index": {}, '.format, LABELS),
     ROW_LISTS,
 )
@@ -828,7 +831,7 @@ DECLARING = st.builds(
     '{{"schema": {}, "data": {}, "retrievalTime": {}}}'.format,
     SCHEMAS,
     RECORD_LISTS | keyed() | ROW_LISTS | SPLITS | st.sampled_from(VALUES),
-    st.sampled_from(['"now"', "1", "NaN", "1e999", "tru"]),
+    st.sampled_from([*['"now"'] * 6, "NaN", "1e999", "tru"]),
 )
 TEXTS_BY_SHAPE = {
     "records": RECORD_LISTS,
@@ -866,6 +869,7 @@ BODIES: dict[str, str] = {
     "a late key": '[{"a": 1}, {"a": 2}, {"b": "x", "a": 3}]',
     "a late nested key": '[{"a": {"x": 1}}, {"a": {"x": 2}}, {"a": {"y": {"z": 3}}}]',
     "a late null object": '[{"a": {"x": 1}}, {"a": null}, {}, {"a": {}}, {"a": {"x": null}}]',
+    "a late nested key after a null object": '[{"a": {"x": 1}}, {}, {"a": {"x": 2, "y": 3}}, {}, {"a": {"y": 4}}]',
     "an object late": '[{"a": null}, {}, {"a": {"x": 1}}]',
     "only empty objects": '[{"a": {}}, {"a": {}}, {"a": null}]',
     "an object after empty ones": '[{"a": {}}, {"a": {}}, {"a": {"x": 1}}]',
