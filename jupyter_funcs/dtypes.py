@@ -109,7 +109,7 @@ def packed(values: Sequence[Any], every: type | None = None) -> Column:
                 data = pack(values)
             except (ValueError, OverflowError):  # an integer that this kind would change
                 break
-            return Column(kind, data, _are_none(values) if has_nulls and kind in _WITHOUT_NULL else None)
+            return Column(kind, data, _are_none(values) if has_nulls and kind in _NULLABLE else None)
     return Column("object", _objects(values))
 
 
@@ -123,7 +123,7 @@ def joined(parts: Sequence[Column]) -> Column | None:
         data = [part.data if part.kind == kind else _PACK[kind](part.to_list()) for part in parts]
     except (ValueError, OverflowError):
         return None
-    nulls = np.concatenate([part.missing for part in parts]) if kind in _WITHOUT_NULL else None
+    nulls = np.concatenate([part.missing for part in parts]) if kind in _NULLABLE else None
     return Column(kind, _concatenated(kind, data), nulls if nulls is not None and nulls.any() else None)
 
 
@@ -193,7 +193,6 @@ _KINDS: list[tuple[set[type], str, Callable[[Sequence[Any]], Any]]] = [
 ]
 # The last row of a kind, which takes the most.
 _PACK = {kind: pack for _, kind, pack in _KINDS} | {"object": _objects}
-_WITHOUT_NULL = {"int", "bool"}
 
 
 @cache
@@ -208,14 +207,17 @@ def _has_arrow() -> bool:
     return bool(_texts_dtype().storage == "pyarrow")
 
 
+_NULLABLE = {"int": pd.arrays.IntegerArray, "bool": pd.arrays.BooleanArray}
+
+
 def inferred(column: Column) -> Any:
     """Give the array of a column of which nothing is declared."""
     if column.kind == "text":
-        times = _times(column)
-        return _texts(column) if times is None else times
+        found = _times(column)
+        return _texts(column) if found is None else _datetimes(*found)
     if column.kind == "null":
         return _objects([None] * len(column))
-    return _NUMBERS[column.kind](column) if column.kind in _NUMBERS else column.data
+    return column.data if column.nulls is None else _NULLABLE[column.kind](column.data, column.nulls)
 
 
 def _texts(column: Column) -> Any:
@@ -272,25 +274,27 @@ def _floats(column: Column) -> Any:
     return column.data if column.kind == "float" else _pack_numbers(column.to_list())
 
 
-_NUMBERS: dict[str, Callable[[Column], Any]] = {"int": _integers, "bool": _bools}
-
-
 _ISO = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?P<decimals>[0-9]{1,9}))?)?"
     r"(?P<zone>Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?"
 )
+_DAYS = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\n[0-9]{4}-[0-9]{2}-[0-9]{2})*")
 # The years that Python's own datetime has, and so every row that a frame has to show.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
 # What 64 bit of nanoseconds hold, in whole seconds.
 _YEARS_NS = np.datetime64("1677-09-21T00:12:44"), np.datetime64("2262-04-11T23:47:16")
 
 
-def _times(column: Column) -> Any:
-    """None unless every text is a strict ISO-8601 date or datetime, and all or none have an offset."""
+def _times(column: Column) -> tuple[Array, bool] | None:
+    """
+    Give the datetimes that a column of text holds, in UTC if they have offsets, and whether they do.
+
+    None unless every text is a strict ISO-8601 date or datetime, and all or none have an offset.
+    """
     texts = column.data
     # Most columns of text are told by their first value; and of dates there are many fewer than rows.
-    first = next((text for text in (texts[:64].to_pylist() if _has_arrow() else texts) if text is not None), None)
+    first = next((text for text in map(str, texts[:64]) if text != "None"), None)
     if first is not None and _ISO.fullmatch(first) is None:
         return None
     if _has_arrow():
@@ -298,11 +302,35 @@ def _times(column: Column) -> Any:
         codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
     else:
         codes, uniques = pd.factorize(texts)
-    times = _parsed(uniques)
-    return None if times is None else times.array.take(codes, allow_fill=True)
+    parsed = _parsed(uniques)
+    return parsed and (np.append(parsed[0], np.datetime64("NaT"))[codes], parsed[1])  # the code of null is -1
 
 
-def _parsed(texts: Sequence[str]) -> pd.DatetimeIndex | None:
+def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
+    # Days, the most frequent, are told many times faster all at once.
+    parts = (texts, [], 0) if _DAYS.fullmatch("\n".join(texts)) else _parts(texts)
+    if parts is None:
+        return None
+    naive, zones, decimals = parts
+    has_offsets = any(zones)
+    if has_offsets and "" in zones:
+        return None
+    try:
+        times = np.array(naive, dtype="datetime64[us]")
+    except ValueError:  # a day that no calendar has
+        return None
+    minutes = {zone: _minutes(zone) for zone in set(zones)} if has_offsets else {}
+    offsets = np.array([minutes[zone] for zone in zones] if has_offsets else 0, dtype="timedelta64[m]")
+    limits = _YEARS if decimals <= 6 else _YEARS_NS
+    if _beyond(times - offsets, *limits) or (decimals > 6 and _beyond(times, *limits)):
+        return None
+    if decimals > 6:
+        times = np.array(naive, dtype="datetime64[ns]")
+    return times - offsets, has_offsets
+
+
+def _parts(texts: Sequence[str]) -> tuple[list[str], list[str], int] | None:
+    """Give the texts without their offsets, the offsets, and the most decimals of a second."""
     naive: list[str] = []
     zones: list[str] = []
     decimals = 0
@@ -313,20 +341,7 @@ def _parsed(texts: Sequence[str]) -> pd.DatetimeIndex | None:
         naive.append(text.removesuffix(zone))
         zones.append(zone)
         decimals = max(decimals, len(match["decimals"] or ""))
-    minutes = {zone: _minutes(zone) for zone in set(zones) if zone}
-    if minutes and "" in zones:
-        return None
-    limits = _YEARS_NS if decimals > 6 else _YEARS
-    offsets = np.array([minutes.get(zone, 0) for zone in zones], dtype="timedelta64[m]")
-    try:
-        times = np.array(naive, dtype="datetime64[us]")
-    except ValueError:  # a day that no calendar has
-        return None
-    if _beyond(times, *limits) or _beyond(times - offsets, *limits):
-        return None
-    if decimals > 6:
-        times = np.array(naive, dtype="datetime64[ns]")
-    return pd.DatetimeIndex(times - offsets).tz_localize("UTC") if minutes else pd.DatetimeIndex(times)
+    return naive, zones, decimals
 
 
 def _minutes(zone: str) -> int:
@@ -383,8 +398,7 @@ def _moments(column: Column, unit: str, counted: str) -> Array:
         found = _times(column)
         if found is None:
             raise ValueError
-        # What numpy's datetimes have no place for, an offset, is applied.
-        times = found.tz_localize(None).to_numpy()
+        times, _ = found
     else:
         counts, missing = _whole(column)
         times = counts.astype(f"datetime64[{counted}]")
@@ -407,9 +421,13 @@ def _days(column: Column) -> Array:
     return times
 
 
-def _datetimes(column: Column) -> Any:
-    times = _times(column) if column.kind == "text" else None
-    return _moments(column, "us", "ms") if times is None else times
+def _datetimes(times: Array, has_offsets: bool) -> Any:  # noqa: FBT001  # the pair that `_times` gives
+    return pd.DatetimeIndex(times).tz_localize("UTC").array if has_offsets else times
+
+
+def _as_read(column: Column) -> Any:
+    found = _times(column) if column.kind == "text" else None
+    return _moments(column, "us", "ms") if found is None else _datetimes(*found)
 
 
 def _bytes(column: Column) -> Any:
@@ -429,7 +447,7 @@ DECLARED: dict[str, Callable[[Column, bool], Any]] = {
     "bytes": lambda column, _: _bytes(column),
     "datetime.date": lambda column, _: _days(column),
     "np.datetime64[ns]": lambda column, _: _moments(column, "ns", "ms"),
-    "datetime": lambda column, _: _datetimes(column),
+    "datetime": lambda column, _: _as_read(column),
     "Int32": lambda column, _: _integers(column, "int32", nullable=True),
     "Int64": lambda column, _: _integers(column, "int64", nullable=True),
     "boolean": lambda column, _: _bools(column, nullable=True),

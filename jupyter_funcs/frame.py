@@ -457,8 +457,9 @@ def _frame(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFram
         kind = declared.get(name)
         array = kind.array(name, column) if kind else inferred(column)
         # As a Series, because pandas 3 would take a plain object array of texts for its own text dtype.
-        columns[unique] = pd.Series(array, index=index, dtype=object) if array.dtype == object else array
-    return pd.DataFrame(columns, index=index, columns=names, copy=False)
+        is_object = isinstance(array, np.ndarray) and array.dtype == object
+        columns[unique] = pd.Series(array, index=index, dtype=object) if is_object else array
+    return pd.DataFrame(columns, index=index, columns=None if names else [], copy=False)
 
 
 def _told_apart(names: list[str]) -> list[str]:

@@ -182,13 +182,13 @@ def _list(text: memoryview, marks: _Marks) -> Table:
 
 def _pieces(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
     """Give what stands between two cuts as documents of their own, with brackets around it."""
-    start = 0
+    start, size = 0, _PIECE // 16  # the first, from which the others are learned, is read twice
     while True:
-        found = cut.search(text, start + _PIECE)
+        found = cut.search(text, start + size)
         yield b"".join((around[0], text[start : found.start() if found else len(text)], around[1]))
         if not found:
             return
-        start = found.end()
+        start, size = found.end(), _PIECE
 
 
 def _joined(parts: Sequence[Column]) -> Column:
