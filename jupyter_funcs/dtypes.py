@@ -9,8 +9,10 @@ declared of them. What a dtype would change raises ValueError or OverflowError.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +61,7 @@ class Column:
             return np.ones(len(self), dtype=bool)
         if self.kind == "float":
             return np.asarray(np.isnan(self.data))
-        if self.kind in {"text", "object"}:
+        if self.kind in {"text", "number", "object"}:
             return _are_none(self.to_list())
         return np.zeros(len(self), dtype=bool) if self.nulls is None else self.nulls
 
@@ -67,7 +69,7 @@ class Column:
         """Give the values as Python has them."""
         if self.kind == "text":
             return list(self.data.to_pylist() if _has_arrow() else self.data)
-        if self.kind == "object":
+        if self.kind in {"number", "object"}:
             return list(self.data)
         return [None if null else value for value, null in zip(self.data.tolist(), self.missing, strict=True)]
 
@@ -107,22 +109,20 @@ def packed(values: Sequence[Any], every: type | None = None) -> Column:
         if kinds <= types:
             try:
                 data = pack(values)
-            except (ValueError, OverflowError):  # an integer that this kind would change
+            except OverflowError:  # an integer beyond 64 bit
                 break
-            return Column(kind, data, _are_none(values) if has_nulls and kind in _NULLABLE else None)
+            nulls = _are_none(values) if has_nulls and kind in _NULLABLE else None
+            return Column(kind, data, nulls)
     return Column("object", _objects(values))
 
 
-def joined(parts: Sequence[Column]) -> Column | None:
-    """Give the column of all these, one below the other, as `packed` would; None if that takes their values anew."""
+def joined(parts: Sequence[Column]) -> Column:
+    """Give the column of all these, one below the other."""
     kinds = {part.kind for part in parts} - {"null"}
-    if len(kinds) > 1 and kinds != {"int", "float"}:
-        return None
-    kind = min(kinds, default="null")  # a float is what holds both
-    try:
-        data = [part.data if part.kind == kind else _PACK[kind](part.to_list()) for part in parts]
-    except (ValueError, OverflowError):
-        return None
+    if len(kinds) > 1:
+        return packed([*chain.from_iterable(part.to_list() for part in parts)])
+    kind = kinds.pop() if kinds else "null"
+    data = [part.data if part.kind == kind else _PACK[kind](part.to_list()) for part in parts]
     nulls = np.concatenate([part.missing for part in parts]) if kind in _NULLABLE else None
     return Column(kind, _concatenated(kind, data), nulls if nulls is not None and nulls.any() else None)
 
@@ -170,13 +170,6 @@ def _pack_floats(values: Sequence[Any]) -> Array:
         return np.array(values, dtype=np.float64)
 
 
-def _pack_numbers(values: Sequence[Any]) -> Array:
-    floats = _pack_floats(values)
-    if (np.abs(floats) >= _EXACT).any() and any(type(value) is int and float(value) != value for value in values):
-        raise ValueError
-    return floats
-
-
 def _pack_bools(values: Sequence[Any]) -> Array:
     return np.fromiter(map(bool, values), dtype=bool, count=len(values))
 
@@ -188,10 +181,9 @@ _KINDS: list[tuple[set[type], str, Callable[[Sequence[Any]], Any]]] = [
     ({str}, "text", _pack_texts),
     ({float}, "float", _pack_floats),
     ({int}, "int", _pack_integers),
-    ({int, float}, "float", _pack_numbers),
+    ({int, float}, "number", _objects),
     ({bool}, "bool", _pack_bools),
 ]
-# The last row of a kind, which takes the most.
 _PACK = {kind: pack for _, kind, pack in _KINDS} | {"object": _objects}
 
 
@@ -216,7 +208,10 @@ def inferred(column: Column) -> Any:
         found = _times(column)
         return _texts(column) if found is None else _datetimes(*found)
     if column.kind == "null":
-        return _objects([None] * len(column))
+        return _objects(column.to_list())
+    if column.kind == "number":
+        with suppress(ValueError, OverflowError):  # an integer that is no float
+            return _floats(column)
     return column.data if column.nulls is None else _NULLABLE[column.kind](column.data, column.nulls)
 
 
@@ -242,7 +237,7 @@ def _whole(column: Column) -> tuple[Array, Array]:
         if not ((numbers == np.floor(numbers)) & (numbers >= -(2.0**63)) & (numbers < 2.0**63)).all():
             raise ValueError
         return numbers.astype(np.int64), missing
-    if column.kind == "object":  # integers that no float holds, beside whole floats
+    if column.kind in {"number", "object"}:  # integers beside whole floats
         values = [0 if value is None else value for value in column.data]
         if not all(type(value) is int or (type(value) is float and value.is_integer()) for value in values):
             raise ValueError
@@ -269,9 +264,15 @@ def _bools(column: Column, *, nullable: bool = False) -> Any:
 
 
 def _floats(column: Column) -> Any:
-    if column.kind not in {"int", "float", "null"}:
+    if column.kind == "float":
+        return column.data
+    if column.kind not in {"int", "number", "null"}:
         raise ValueError
-    return column.data if column.kind == "float" else _pack_numbers(column.to_list())
+    values = column.to_list()
+    floats = _pack_floats(values)
+    if (np.abs(floats) >= _EXACT).any() and any(type(value) is int and float(value) != value for value in values):
+        raise ValueError
+    return floats
 
 
 _ISO = re.compile(

@@ -360,14 +360,14 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
 
 
 def _from_columns(value: dict[str, dict[str, Any]]) -> Table:
-    labels = _in_order(value.values())
-    columns = [packed([column.get(label) for label in labels]) for column in value.values()]
-    return Table("columns", list(value), columns, len(labels), _row_labels(labels))
+    keys, labels = _rows_of(value.values())
+    columns = [packed([column.get(key) for key in keys]) for column in value.values()]
+    return Table("columns", list(value), columns, len(keys), labels)
 
 
 def _from_index(value: dict[str, dict[str, Any]]) -> Table:
-    labels = _in_order([value])
-    return _from_records([value[label] for label in labels], "index", _row_labels(labels))
+    keys, labels = _rows_of([value])
+    return _from_records([value[key] for key in keys], "index", labels)
 
 
 def _is_split(value: dict[str, Any]) -> bool:
@@ -392,7 +392,7 @@ def _from_split(value: dict[str, Any]) -> Table:
     labels = [_label(label) if isinstance(label, dict | list) else label for label in value["index"]]
     if len(labels) != table.rows:
         raise ProtocolError(f"The reply has {len(labels):,} row labels for {table.rows:,} rows.")
-    return Table("split", names, columns, table.rows, _row_labels(labels))
+    return Table("split", names, columns, table.rows, packed(labels))
 
 
 def _label(value: Any) -> str:
@@ -401,32 +401,36 @@ def _label(value: Any) -> str:
 
 # Row labels
 
-_INTEGER = re.compile("0|-?[1-9][0-9]{0,18}")
+_NUMBERS = re.compile(r"(?:0|-?[1-9][0-9]{0,18})(?:\n(?:0|-?[1-9][0-9]{0,18}))*")
 
 
-def _are_integers(labels: Iterable[Any]) -> bool:
-    # The keys of a JSON object are text, so that text is how a row number has to be written there.
-    return all(isinstance(label, str) and _INTEGER.fullmatch(label) for label in labels)
+def _numbers(keys: Collection[str]) -> list[int] | None:
+    """Give the integers that the keys are, None if one is none; the keys of a JSON object are text."""
+    text = "\n".join(keys)
+    if not _NUMBERS.fullmatch(text) or text.count("\n") != len(keys) - 1:
+        return None
+    return [*map(int, keys)]
 
 
 def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
-    return _are_integers(value) and not _are_integers(chain.from_iterable(value.values()))
+    return _numbers(value) is not None and any(_numbers(row) is None for row in value.values() if row)
 
 
-def _in_order(columns: Collection[Iterable[str]]) -> list[str]:
-    """Give the row keys: numbers that ascend, as numbers or as text, in numeric order, others as they come first."""
-    labels = list(dict.fromkeys(chain.from_iterable(columns)))
-    if _are_integers(labels) and all(_ascend(map(int, column)) or _ascend(column) for column in columns):
-        labels.sort(key=int)
-    return labels
+def _rows_of(columns: Collection[Collection[str]]) -> tuple[list[str], Column]:
+    """Give the row keys in their order, and the labels that they make."""
+    keys = list(dict.fromkeys(chain.from_iterable(columns)))
+    numbers = _numbers(keys)
+    if numbers is None:
+        return keys, packed(keys)
+    # Numbers that ascend in every column, as they are or as text, ascend in all; any other order is the reply's own.
+    if numbers != sorted(numbers) and all(_ascend(_numbers(column) or ()) or _ascend(column) for column in columns):
+        keys.sort(key=int)
+        numbers.sort()
+    return keys, packed(numbers)
 
 
-def _ascend(labels: Iterable[Any]) -> bool:
-    return all(before < label for before, label in pairwise(labels))
-
-
-def _row_labels(labels: Sequence[Any]) -> Column:
-    return packed([int(label) for label in labels] if _are_integers(labels) else labels)
+def _ascend(keys: Iterable[Any]) -> bool:
+    return all(before < key for before, key in pairwise(keys))
 
 
 def _index(table: Table) -> pd.Index[Any]:

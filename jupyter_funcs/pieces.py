@@ -191,13 +191,6 @@ def _pieces(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes
         start, size = found.end(), _PIECE
 
 
-def _joined(parts: Sequence[Column]) -> Column:
-    column = joined(parts)
-    if column is None:
-        raise _Odd
-    return column
-
-
 def _type_of_every(values: Sequence[Any]) -> type | None:
     # Not float, which takes an integer for one and so would change it.
     kinds = set(map(type, values))
@@ -232,7 +225,7 @@ def _keyed(members: Mapping[str, memoryview]) -> Table:
         # Numbers that ascend come once; of one that comes twice the last value is the one, wherever it stands.
         if not np.array_equal(own, labels) or (np.diff(own) <= 0).any():
             raise _Odd
-        columns.append(_joined(parts))
+        columns.append(joined(parts))
     if labels is None:
         raise _Odd
     return Table("columns", list(members), columns, len(labels), Column("int", labels))
@@ -257,7 +250,7 @@ def _from_rows(pieces: Iterable[bytes | str]) -> Table:
         count += len(rows)
         for parts, values in zip(columns, zip(*map(astuple, rows), strict=True), strict=True):
             parts.append(packed(values))
-    return Table("rows", [str(place) for place in range(len(columns))], [*map(_joined, columns)], count)
+    return Table("rows", [str(place) for place in range(len(columns))], [*map(joined, columns)], count)
 
 
 @dataclass
@@ -280,7 +273,7 @@ class _Values:
         self.columns.append(column)
 
     def named(self, name: str) -> Iterator[tuple[str, Column]]:
-        yield name, _joined(self.columns)
+        yield name, joined(self.columns)
 
 
 @dataclass

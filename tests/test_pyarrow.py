@@ -24,6 +24,8 @@ ROWS = 2_000
 TEXTS = ["007", "", '\\"', "\u2028", "😀", "\0", "2024-02-30", "a long text of no meaning"]
 # One column a dtype; its values come back after 9, 8 or 7 rows, so that pieces differ.
 COLUMNS: dict[str, list[Any]] = {
+    # First and last, as two lists side by side look like two rows.
+    "lists": [[1], [], None, ["x", {"a": 1}]],
     "string": [*TEXTS, None],
     "texts without null": TEXTS,
     "int64": [0, -1, 2**63 - 1, -(2**63), 7, 8, 9, 10],
@@ -38,7 +40,6 @@ COLUMNS: dict[str, list[Any]] = {
     "offsets": ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00+05:30", None],
     "offsets and none": ["2024-01-01T10:00:00Z", "2024-01-01T10:00:00"],
     "nulls": [None],
-    "lists": [[1], [], None, ["x", {"a": 1}]],
     "mixed": [1, "1", True, None, [1]],
 }
 LONG = {name: [values[row % len(values)] for row in range(ROWS)] for name, values in COLUMNS.items()}
