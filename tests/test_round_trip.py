@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs import pieces
 from jupyter_funcs.dtypes import packed
-from jupyter_funcs.errors import FuncsError
+from jupyter_funcs.errors import FuncsError, ProtocolError
 from jupyter_funcs.frame import to_frame
 
 if TYPE_CHECKING:
@@ -299,8 +299,8 @@ SCALAR = [kind for kind in KINDS if "object" not in kind and kind not in {"lists
 def tables(draw: st.DrawFn, *, unique: bool = True, kinds: list[str] | None = None, least: int = 0) -> Table:
     """Give a table of at least so many rows and columns."""
     count = draw(st.integers(least, 8) | st.integers(least, 40))
-    alike = st.nothing() if unique else st.sampled_from(["a", "a", "a.1", "", ".1"])
-    names = draw(st.lists(NAMES | alike, min_size=least, max_size=4, unique=unique))
+    few = st.nothing() if unique else st.lists(st.sampled_from(["a", "a.1"]), min_size=3, max_size=5)
+    names = draw(st.lists(NAMES, min_size=least, max_size=4, unique=unique) | few)
     columns = []
     for _ in names:
         values = KINDS[draw(st.sampled_from(kinds or list(KINDS)))]
@@ -623,6 +623,44 @@ def test_types_that_the_caller_gives_are_applied_to_a_table_in_any_shape(shape: 
     frame = to_frame(reply, schema=types)
     assert repr(held(frame)) == repr(due_as_declared(types, {}, expected))
     assert frame.attrs["funcs"]["shape"] == name
+
+
+# By the name of the type: values that it cannot hold.
+INTEGERS = [0.5, 2.0**63, 2**63, -(10**30), "1", "", True, [1]]
+COUNTS = [0.5, 10**19, "soon", "2024-02-30", "", True, [1]]
+MISFITS: dict[str, list[Any]] = {
+    "int32": [*INTEGERS, 2**31],
+    "int64": INTEGERS,
+    "float64": ["1.5", "NaN", True, 2**53 + 1, 10**400, [1]],
+    "bool": [1, 0, "true", 1.0],
+    "str": [1, 1.5, True, ["x"]],
+    "bytes": [1, True],
+    "datetime.date": [*COUNTS, 1, "2024-01-01T10:00"],
+    "np.datetime64[ns]": [*COUNTS, "9999-12-31"],
+    "Int32": [*INTEGERS, -(2**31) - 1],
+    "Int64": INTEGERS,
+    "boolean": [1, "false"],
+    "string": [1, False],
+    "datetime64[s]": [*COUNTS, "2024-01-01T00:00:00.5"],
+    "datetime64[ms]": [*COUNTS, "2024-01-01T00:00:00.0005"],
+    "datetime64[us]": [*COUNTS, "2024-01-01T00:00:00.0000005"],
+    "datetime64[ns]": [*COUNTS, "9999-12-31", -(2**63)],
+}
+
+
+@pytest.mark.parametrize("kind", DECLARED)
+@given(st.data())
+@FEWER
+def test_a_value_that_a_declared_type_cannot_hold_is_named_with_its_column_and_row(
+    kind: str, data: st.DataObject
+) -> None:
+    values = data.draw(st.lists(DECLARED[kind][0] | st.none(), max_size=8))
+    row = data.draw(st.integers(0, len(values)))
+    misfit = data.draw(st.sampled_from(MISFITS[kind]))
+    values.insert(row, misfit)
+    words = f"^Column 'x' is declared as {re.escape(kind)} and holds .* in row {row}[.]"
+    with pytest.raises(ProtocolError, match=words):
+        to_frame(json.dumps({"x": values}), schema={"x": kind})
 
 
 # Table schema's words: which row of `DECLARED` they are, if any, and values for those that are none.
