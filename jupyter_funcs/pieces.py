@@ -17,17 +17,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
 from jupyter_funcs.dtypes import Column, Table, are_objects, joined, packed
-from jupyter_funcs.wire import uncollected
+from jupyter_funcs.wire import uncollected, warn_of_constants, without_constants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+T = TypeVar("T")
 
 # In bytes: a piece, and the shortest reply that is worth cutting.
 _PIECE = 128 * 1024
@@ -110,14 +112,40 @@ def read_long(reply: bytes | str) -> Any:
     """
     if len(reply) < _LONG:
         return None
+    reading = _Reading()
     try:
         with uncollected():
-            return _body(reply.encode() if isinstance(reply, str) else reply)
+            body = _body(reply.encode() if isinstance(reply, str) else reply, reading)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         return None
+    if reading.constants:
+        warn_of_constants(reading.what, reading.constants)
+    return body
 
 
-def _body(reply: bytes) -> Any:
+@dataclass
+class _Reading:
+    """One reading: what is read, as messages name it, and how many NaN and Infinity were in it."""
+
+    what: str = "body of the reply"
+    constants: int = 0
+
+    def decode(self, decode: Callable[[bytes | str], list[T]], piece: bytes | str) -> list[T]:
+        """Decode a piece, with null for what JSON does not have."""
+        try:
+            return decode(piece)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            text, replaced = without_constants(piece if isinstance(piece, str) else piece.decode())
+            if not replaced:
+                raise
+            values = decode(text)
+            self.constants += replaced
+            return values
+
+
+def _body(reply: bytes, reading: _Reading) -> Any:
     start, end = 0, len(reply)
     if envelope := _ENVELOPE.match(reply):
         closing = _ENVELOPE_END.search(reply, max(0, end - _TAIL))
@@ -125,21 +153,22 @@ def _body(reply: bytes) -> Any:
             raise _Odd
         start, end = envelope.end(), closing.start()
     if reply[start : start + 1] != b'"':
-        return _document(memoryview(reply)[start:end])
+        reading.what = "reply"
+        return _document(memoryview(reply)[start:end], reading)
     if _ESCAPED.opening.match(reply, start + 1) and reply[end - 1 : end] == b'"':
-        return _list(memoryview(reply)[start + 1 : end - 1], _ESCAPED)
-    return _document(memoryview(_text.decode(memoryview(reply)[start:end]).encode()))
+        return _list(memoryview(reply)[start + 1 : end - 1], _ESCAPED, reading)
+    return _document(memoryview(_text.decode(memoryview(reply)[start:end]).encode()), reading)
 
 
-def _document(text: memoryview) -> Any:
+def _document(text: memoryview, reading: _Reading) -> Any:
     if _PLAIN.opening.match(text):
-        return _list(text, _PLAIN)
+        return _list(text, _PLAIN, reading)
     members = _members(text)
     if members.keys() & {"error", "body"}:
         raise _Odd
     if not ("data" in members and members.keys() & {"schema", "columns"}):
         return _keyed(members)
-    data = _document(members.pop("data"))
+    data = _document(members.pop("data"), reading)
     others = {name: msgspec.json.decode(value) for name, value in members.items()}
     if "columns" in others:
         is_split = others.keys() <= {"columns", "index"} and all(isinstance(value, list) for value in others.values())
@@ -168,7 +197,7 @@ def _address(text: memoryview) -> int:
     return np.frombuffer(text, dtype=np.uint8).ctypes.data
 
 
-def _list(text: memoryview, marks: _Marks) -> Table:
+def _list(text: memoryview, marks: _Marks, reading: _Reading) -> Table:
     opening = marks.opening.match(text)
     closing = marks.closing.search(text, max(0, len(text) - _TAIL))
     if opening is None or closing is None:
@@ -177,7 +206,7 @@ def _list(text: memoryview, marks: _Marks) -> Table:
     are_records = inside[:1].tobytes() == b"{"
     pieces = _pieces(inside, marks.records if are_records else marks.rows, marks.list)
     documents = map(_text.decode, pieces) if marks is _ESCAPED else pieces
-    return _records(documents) if are_records else _from_rows(documents)
+    return _records(documents, reading) if are_records else _from_rows(documents, reading)
 
 
 def _pieces(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
@@ -235,22 +264,35 @@ def _decoder(struct: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(GenericAlias(list, struct))
 
 
-def _from_rows(pieces: Iterable[bytes | str]) -> Table:
-    columns: list[list[Column]] = []
+@dataclass
+class _Rows:
+    """Rows of the same length, decoded into structs: the columns, each in as many parts as there were pieces."""
+
+    rows: int = 0
+    parts: list[list[Column]] = field(default_factory=list)
     decoder: msgspec.json.Decoder[Any] = _rows
-    count = 0
-    for piece in pieces:
-        if not columns:
+
+    def decode(self, piece: bytes | str) -> list[Any]:
+        if not self.parts:
             width = len(next(iter(_rows.decode(piece)), ()))
             if not width:
                 raise _Odd
-            columns = [[] for _ in range(width)]
-            decoder = _decoder(_struct("Row", [(f"f{place}", Any) for place in range(width)], array_like=True))
-        rows = decoder.decode(piece)
-        count += len(rows)
-        for parts, values in zip(columns, zip(*map(astuple, rows), strict=True), strict=True):
+            self.parts = [[] for _ in range(width)]
+            self.decoder = _decoder(_struct("Row", [(f"f{place}", Any) for place in range(width)], array_like=True))
+        structs: list[Any] = self.decoder.decode(piece)
+        return structs
+
+    def take(self, structs: Sequence[Any]) -> None:
+        self.rows += len(structs)
+        for parts, values in zip(self.parts, zip(*map(astuple, structs), strict=True), strict=True):
             parts.append(packed(values))
-    return Table("rows", [str(place) for place in range(len(columns))], [*map(joined, columns)], count)
+
+
+def _from_rows(pieces: Iterable[bytes | str], reading: _Reading) -> Table:
+    rows = _Rows()
+    for piece in pieces:
+        rows.take(reading.decode(rows.decode, piece))
+    return Table("rows", [str(place) for place in range(len(rows.parts))], [*map(joined, rows.parts)], rows.rows)
 
 
 @dataclass
@@ -283,7 +325,18 @@ class _Objects:
     rows: int = 0
     parts: dict[str, _Values | _Objects] = field(default_factory=dict)
     struct: Any = _EMPTY
+    decoder: msgspec.json.Decoder[Any] = field(default_factory=partial(_decoder, _EMPTY))
     has_nulls: bool = False
+
+    def decode(self, piece: bytes | str) -> list[Any]:
+        structs: list[Any]
+        try:
+            structs = self.decoder.decode(piece)
+        except msgspec.ValidationError:  # a new key, or another type
+            self.learn(_objects.decode(piece))
+            self.decoder = _decoder(self.struct)
+            structs = self.decoder.decode(piece)
+        return structs
 
     def learn(self, objects: Sequence[dict[str, Any] | None]) -> tuple[Any, ...]:
         """Make the struct one that these objects, too, can be decoded into; give it as `_Values.learn` does."""
@@ -320,16 +373,9 @@ class _Objects:
             yield from part.named(f"{name}.{key}")
 
 
-def _records(pieces: Iterable[bytes | str]) -> Table:
+def _records(pieces: Iterable[bytes | str], reading: _Reading) -> Table:
     records = _Objects()
-    decoder = _decoder(records.struct)
     for piece in pieces:
-        try:
-            structs = decoder.decode(piece)
-        except msgspec.ValidationError:  # a new key, or another type
-            records.learn(_objects.decode(piece))
-            decoder = _decoder(records.struct)
-            structs = decoder.decode(piece)
-        records.take(structs)
+        records.take(reading.decode(records.decode, piece))
     named = list(chain.from_iterable(part.named(key) for key, part in records.parts.items()))
     return Table("records", [name for name, _ in named], [column for _, column in named], records.rows)

@@ -36,7 +36,6 @@ _BLANKS = " \t\r\n"
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
 )
-_CONSTANTS = "NaN", "-Infinity", "Infinity"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -122,6 +121,40 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
+def without_constants(document: str) -> tuple[str, int]:
+    """
+    Put null in place of NaN and Infinity; a document that was valid with them, or not, is so without them.
+
+    Returns
+    -------
+    str, int
+        The document, and how many were replaced; none where it holds escaped backslashes.
+    """
+    replaced = 0
+    if r"\\" in document:  # where a text ends is told by a quote that is not escaped
+        return document, replaced
+    for constant in filter(document.count, ("NaN", "-Infinity", "Infinity")):
+        parts = document.split(constant)
+        quotes = accumulate(part.count('"') - part.count(r"\"") for part in parts[:-1])
+        puts = [constant if quote % 2 else "null" for quote in quotes]  # after an odd one it stands in a text
+        replaced += puts.count("null")
+        document = "".join(chain.from_iterable(zip(parts, [*puts, ""], strict=True)))
+    return document, replaced
+
+
+def warn_of_constants(what: str, count: int) -> None:
+    """Warn that so many constants of a document were read as null."""
+    _warn(what, *_constants(count))
+
+
+def _constants(count: int) -> tuple[str, str]:
+    return f"holds NaN or Infinity, which JSON does not have ({count:,} in all)", "read as null"
+
+
+def _warn(what: str, text: str, done: str) -> None:
+    warnings.warn(f"The {what} {text}; {done}.", UserWarning, stacklevel=5)
+
+
 def too_deep(what: str) -> ProtocolError:
     """Give the error for a document of more levels than Python has."""
     return ProtocolError(f"The {what} is nested too deeply to be read.", _HINT)
@@ -138,10 +171,10 @@ class _Careful:
     def decode(self, data: bytes | str) -> Any:
         text = self.text(data)
         document = self.paired(text.removeprefix(_BOM))
-        self.constants = 0
-        if not self.strict and (nulled := self.nulled(document)) != document:
+        without, self.constants = ("", 0) if self.strict else without_constants(document)
+        if self.constants:
             with suppress(msgspec.MsgspecError, RecursionError):
-                value = _decoder.decode(nulled)
+                value = _decoder.decode(without)
                 self.tell_constants()
                 return value
         self.constants = 0
@@ -161,21 +194,9 @@ class _Careful:
         self.tell_constants()
         return value
 
-    def nulled(self, document: str) -> str:
-        """Put null in place of NaN and Infinity; what was valid, or not, stays so."""
-        if r"\\" in document:  # where a text ends is told by a quote that is not escaped
-            return document
-        for constant in filter(document.count, _CONSTANTS):
-            parts = document.split(constant)
-            quotes = accumulate(part.count('"') - part.count(r"\"") for part in parts[:-1])
-            puts = [constant if quote % 2 else "null" for quote in quotes]  # after an odd one it stands in a text
-            self.constants += puts.count("null")
-            document = "".join(chain.from_iterable(zip(parts, [*puts, ""], strict=True)))
-        return document
-
     def tell_constants(self) -> None:
         if self.constants:
-            self.odd(f"holds NaN or Infinity, which JSON does not have ({self.constants:,} in all)", "read as null")
+            self.odd(*_constants(self.constants))
 
     def text(self, data: bytes | str) -> str:
         if isinstance(data, str):
@@ -209,7 +230,7 @@ class _Careful:
         if done in self.told:
             return
         self.told.add(done)
-        warnings.warn(f"The {self.what} {text}; {done}.", UserWarning, stacklevel=4)
+        _warn(self.what, text, done)
 
     def broken(self, error: json.JSONDecodeError, before: str) -> NoReturn:
         document = error.doc

@@ -918,13 +918,17 @@ def test_a_text_within_a_long_reply_is_read_in_pieces_as_it_is_in_one(
         for each in replies:
             whole, in_pieces = whole_and_in_pieces(each, monkeypatch)
             assert in_pieces == whole
-            met.append(pieces.read_long(each) is not None)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                met.append(pieces.read_long(each) is not None)
             if text.strict:
                 with pytest.raises(ProtocolError):
                     to_frame(each, strict=True)
-    # What the pieces leave to the plain way: all that is odd, a mark that stands no longer at the start, and the one
-    # number that only the plain way reads.
-    odd = text.words or text.warns or text in MARKS.values() or text is HUGE["4,300 digits and a sign"]
+    # What the pieces leave to the plain way: all that is odd, but for NaN where no backslash is escaped; a mark that
+    # stands no longer at the start; and the one number that only the plain way reads.
+    is_nan = ("NaN" in text.warns or "in all" in text.warns) and rb"\\" not in text.raw
+    odd = text.words or (text.warns and not is_nan)
+    odd = odd or text in MARKS.values() or text is HUGE["4,300 digits and a sign"]
     assert any(met) != bool(odd)
 
 
