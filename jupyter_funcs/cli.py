@@ -151,6 +151,24 @@ def _session(given: argparse.Namespace) -> Session:
     return jupyter_funcs.connect(given.profile)
 
 
+def login(given: argparse.Namespace) -> None:
+    """Log in for a profile, and put the token into the keyring, from which notebooks take it."""
+    from jupyter_funcs.config import resolve  # noqa: PLC0415  # see `_session`
+    from jupyter_funcs.login import Login  # noqa: PLC0415  # as above
+    from jupyter_funcs.prompts import password_of  # noqa: PLC0415  # as above
+
+    connection = resolve(given.profile)
+    source = connection.token if connection is not None else None
+    if not isinstance(source, Login) or not source.in_keyring:
+        raise ConfigError(
+            "There is nothing to log in to: no such profile has a login that is kept.",
+            'Give it login = "EMAIL" and keep = "keyring", and name it with --profile NAME.',
+        )
+    session = _session(given)
+    session.login(source.email, password_of(source.email))
+    print(session.status())  # noqa: T201  # that it worked, and until when
+
+
 def _parser() -> Parser:
     from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
 
@@ -176,6 +194,10 @@ def _parser() -> Parser:
     call_parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help="a list as [a, b, c]")
     call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for the whole run (300)")
     call_parser.set_defaults(command=call)
+
+    login_parser = commands.add_parser("login", help="log in, and keep the token in the system's keyring")
+    login_parser.add_argument("--profile", metavar="PROFILE", help="whose login; the configured one without it")
+    login_parser.set_defaults(command=login)
 
     for one in (list_parser, call_parser):
         one.add_argument("--format", choices=_FORMATS, help="the ending of FILE, else table")

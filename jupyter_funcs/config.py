@@ -13,7 +13,7 @@ from jupyter_funcs.errors import ConfigError
 from jupyter_funcs.login import Login
 from jupyter_funcs.secret import Secret
 from jupyter_funcs.text import clip, did_you_mean, listed, quote
-from jupyter_funcs.tokens import FromCommand, FromEnvironment, FromFile, Source
+from jupyter_funcs.tokens import FromCommand, FromEnvironment, FromFile, FromFunction, Source
 from jupyter_funcs.vault import FromKeyring
 
 if TYPE_CHECKING:
@@ -263,8 +263,7 @@ def _connection(
     elif not callable(given):
         raise ConfigError("A token is given as text, or as a function that gives it.", _WHERE)
     else:
-        asked = given
-        source = lambda: Secret(asked())  # noqa: E731  # as above
+        source = FromFunction(given)
     return Connection(name or base_url.partition("://")[2], base_url, source, header)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
 from jupyter_funcs.errors import ArgumentError, ConfigError
+from jupyter_funcs.masking import mask, typed_secrets
 from jupyter_funcs.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ NAME_AND_VALUE = re.compile(r"(?P<name>[^=]+)=(?P<value>.*)", re.DOTALL)
 
 _SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
 ROTATE = "What is typed is kept in a history: set FUNCS_TOKEN. If you wrote a token here, have it replaced."
+_TYPED = "A token, or what looks like one, is typed here; no magic takes one. It is masked in this kernel's history."
 
 # What a person writes, and the method that does it.
 _COMMANDS = {
@@ -52,8 +54,8 @@ USAGE = """\
 %funcs call NAME k=v …        run it; gives a DataFrame (also: run)
 %funcs panel NAME k=v …       open the panel with values filled in
 %funcs result                 the DataFrame of the panel opened last
-%funcs connect PROFILE|URL    use another service; without one, the configured service
-%funcs status                 which service is in use
+%funcs connect PROFILE|URL    use another service, logging in where that is needed; without one, the configured
+%funcs status                 which service is in use, who you are there, how long the token lasts
 %funcs refresh                list the functions again
 %%funcs call NAME             the same, with a `key: value` line an argument, or one JSON object, as the cell's body
 
@@ -198,6 +200,7 @@ class FuncsMagics(Magics):
     @line_cell_magic
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill its form, run it: ``%funcs --help`` shows how."""
+        self._refuse_secrets(line, cell)
         given = _parser().parse_intermixed_args(split_line(line))
         command, *rest = given.words or ["panel"]
         if given.help:
@@ -228,6 +231,11 @@ class FuncsMagics(Magics):
     def namespace(self) -> dict[str, Any]:
         """The user's variables."""
         return {} if self.shell is None else self.shell.user_ns
+
+    def _refuse_secrets(self, line: str, cell: str | None) -> None:
+        if secrets := typed_secrets(line, cell):
+            mask(self.shell, secrets)
+            raise ConfigError(_TYPED, ROTATE)
 
     def _find(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         return self.session.find(" ".join(map(_unquoted, words)))
@@ -264,11 +272,11 @@ class FuncsMagics(Magics):
             raise ConfigError("%funcs connect takes one profile or address, and no token.", ROTATE)
         import jupyter_funcs  # noqa: PLC0415  # what connects is imported on first use
 
-        self._session = jupyter_funcs.connect(*words)
+        self._session = jupyter_funcs.connect(*map(_unquoted, words)).ready()
         return self._session
 
     def _status(self, _words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
-        return self.session
+        return self.session.status()
 
     def _refresh(self, _words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         return self.session.refresh()

@@ -84,6 +84,16 @@ class Source:
         raise NotImplementedError
 
 
+class FromFunction(Source):
+    """A function of the user's own."""
+
+    renews = True
+
+    def __init__(self, function: Callable[[], str]) -> None:
+        super().__init__("function that gives the token")
+        self._read = function  # type: ignore[method-assign]
+
+
 class FromEnvironment(Source):
     """
     A variable of the environment, read for each request, so that a new token is seen.
@@ -93,17 +103,15 @@ class FromEnvironment(Source):
 
     def __init__(self, label: str, name: str, env: Mapping[str, str], still: Callable[[], bool] = lambda: True) -> None:
         super().__init__(label)
-        self._name, self._env, self._still = name, env, still
+        self._read = lambda: env.get(name, "")  # type: ignore[method-assign]  # a closure hides the environment
+        self._still = still
         self._last = super().__call__()
 
     def __call__(self) -> Secret:
         """Give the variable's token."""
-        if self._env.get(self._name) and self._still():
+        if self._read() and self._still():
             self._last = super().__call__()
         return self._last
-
-    def _read(self) -> str:
-        return self._env.get(self._name, "")
 
 
 class FromFile(Source):

@@ -184,7 +184,11 @@ class Transport:
             raise AuthenticationError(f"The email or the password is wrong for {self.connection.name}.", "Try again.")
         if isinstance(reply, FuncsError):
             raise reply
-        return _token(reply.data)
+        token = _token(reply.data)
+        del reply  # as above
+        if token is None:
+            raise ProtocolError("The service took the login, but gave no token.", "Tell the operator of the service.")
+        return token
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -452,18 +456,12 @@ def _said(body: bytes, secret: Hidden) -> str:
     return clip(inert(_redact(text, secret)), 300)
 
 
-def _token(body: bytes) -> Secret:
-    """Give the token of a login's reply."""
-    token = None
-    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        document = msgspec.json.decode(body)
-        token = document.get("token") if isinstance(document, dict) else None
-        del document
-    if isinstance(token, str):
-        with contextlib.suppress(ConfigError):
-            return Secret(token)
-    del body, token
-    raise ProtocolError("The service took the login, but gave no token.", "Tell the operator of the service.")
+def _token(body: bytes) -> Secret | None:
+    """Give the token of a login's reply, where it has one."""
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError, ConfigError, KeyError):
+        document: Any = msgspec.json.decode(body)
+        return Secret(document["token"]) if isinstance(document, dict) else None
+    return None
 
 
 def _by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
