@@ -6,9 +6,11 @@ import copy
 import datetime as dt
 import inspect
 import numbers
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from jupyter_funcs import loop
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
@@ -85,6 +87,8 @@ class Wire(Protocol):
     async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame: ...
 
     async def choices(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
+
+    def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
 
 
 class RemoteFunction:
@@ -240,6 +244,26 @@ class RemoteFunction:
         if missing:
             return [], missing
         return await self._wire.choices(listing, listing.form(**wanted).args, field), []
+
+    def known_choices(self, field: Field, args: Args) -> list[Choice]:
+        """Give what `choices` has listed already for these arguments; the service is never asked."""
+        catalog = self.session.listed
+        function = catalog.peek(field.source) if catalog is not None and field.source else None
+        if catalog is None or function is None:
+            return []
+        listing = self.session[catalog.slug(function)]
+        wanted, missing = listing_args(field, listing.fields, args)
+        return [] if missing else self._wire.known(listing, listing.form(**wanted).args, field)
+
+    def learn(self, args: Args) -> None:
+        """List in the background what `choices` can list for these arguments, so that `known_choices` knows it."""
+        loop.start(self._learn(args))
+
+    async def _learn(self, args: Args) -> None:
+        for field in self.fields:
+            if field.source:
+                with suppress(Exception):  # nobody waits for it, and the run itself says what is wrong
+                    await self.choices(field, args)
 
     def code(self, args: Mapping[str, Any]) -> str:
         """Give the Python expression that runs this function with these arguments, given a session ``funcs``."""

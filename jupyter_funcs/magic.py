@@ -108,6 +108,25 @@ def split_line(line: str) -> list[str]:
         A quote or a bracket is not closed; a caret shows which.
     """
     words, word, at = [], "", 0
+    words, at = split_open(line)
+    if at is not None:
+        near = f"{line[max(0, at - 20) : at]}‸{line[at : at + 20]}"
+        what = "bracket" if line[at] == "[" else "quote"
+        raise ArgumentError(f"The {what} at the caret is not closed: {near}", "Close it, or put quotes around it.")
+    return words
+
+
+def split_open(line: str) -> tuple[list[str], int | None]:
+    """
+    Split a line that may not be finished.
+
+    Returns
+    -------
+    words : list of str
+        As of `split_line`; the last takes all that stands behind a quote or a bracket that is not closed.
+    unclosed : int or None
+        Where that quote or bracket is.
+    """
     while at < len(line):
         value_begins = not word or word.endswith("=")
         if line[at].isspace():
@@ -116,12 +135,10 @@ def split_line(line: str) -> list[str]:
         elif value_begins and (found := _WITH_SPACES.match(line, at)):
             word, at = word + found[0], found.end()
         elif value_begins and (line[at] in _QUOTES or line[at] == "["):
-            near = f"{line[max(0, at - 20) : at]}‸{line[at : at + 20]}"
-            what = "bracket" if line[at] == "[" else "quote"
-            raise ArgumentError(f"The {what} at the caret is not closed: {near}", "Close it, or put quotes around it.")
+            return [word for word in [*words, word + line[at:]] if word], at
         else:
             word, at = word + line[at], at + 1
-    return [word for word in [*words, word] if word]
+    return [word for word in [*words, word] if word], None
 
 
 def read_value(text: str, namespace: Mapping[str, Any]) -> Any:
@@ -197,6 +214,11 @@ class FuncsMagics(Magics):
         return self._session
 
     @no_var_expand
+    @property
+    def connected(self) -> Session | None:
+        """The session in use, if there is one yet."""
+        return self._session
+
     @line_cell_magic
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill its form, run it: ``%funcs --help`` shows how."""
@@ -246,7 +268,9 @@ class FuncsMagics(Magics):
     def _call(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         function, values = self._function(words, "call", cell)
         if not given.dry_run:
-            return _timed(function, given)(**values)
+            frame = _timed(function, given)(**values)
+            function.learn(function.form(**values).args)  # so that the next Tab knows its values
+            return frame
         request = function.request(**values)
         if given.output is None:
             print(json.dumps(request, indent=2, ensure_ascii=False))  # noqa: T201  # asked for

@@ -209,7 +209,8 @@ class Session:
         catalog = self.catalog
         slugs = catalog.slugs
         if name not in slugs:
-            close = nearest(name, slugs)
+            # A completer that tries names must not wait for suggestions, which it does not show.
+            close = [] if _is_completing() else nearest(name, slugs)
             hint = f" Did you mean {listed(close)}?" if close else ""
             raise AttributeError(f"There is no function {name!r} in your catalog.{hint}")
         return self._bind(catalog, catalog.functions[slugs.index(name)])

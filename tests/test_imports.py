@@ -74,7 +74,7 @@ UPWARDS = {("session", "panel"), ("callables", "panel"), ("magic", "__init__"), 
 HOMES = {
     "httpx": {"transport", "__init__"},
     "ipywidgets": {"widgets", "formbox", "chooser", "panel"},
-    "IPython": {"magic", "completion"},
+    "IPython": {"magic", "completion", "__init__"},
     "pydantic": {"catalog"},
     "msgspec": {"wire", "pieces", "secret", "transport"},
     "keyring": {"vault"},
