@@ -107,7 +107,6 @@ def split_line(line: str) -> list[str]:
     ArgumentError
         A quote or a bracket is not closed; a caret shows which.
     """
-    words, word, at = [], "", 0
     words, at = split_open(line)
     if at is not None:
         near = f"{line[max(0, at - 20) : at]}‸{line[at : at + 20]}"
@@ -127,6 +126,7 @@ def split_open(line: str) -> tuple[list[str], int | None]:
     unclosed : int or None
         Where that quote or bracket is.
     """
+    words, word, at = [], "", 0
     while at < len(line):
         value_begins = not word or word.endswith("=")
         if line[at].isspace():
@@ -213,12 +213,12 @@ class FuncsMagics(Magics):
             self._session = jupyter_funcs.connect()
         return self._session
 
-    @no_var_expand
     @property
     def connected(self) -> Session | None:
         """The session in use, if there is one yet."""
         return self._session
 
+    @no_var_expand
     @line_cell_magic
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill its form, run it: ``%funcs --help`` shows how."""
