@@ -169,6 +169,14 @@ def login(given: argparse.Namespace) -> None:
     print(session.status())  # noqa: T201  # that it worked, and until when
 
 
+def write_stubs(given: argparse.Namespace) -> None:
+    """Write a module that types the session's functions, for editors and mypy."""
+    from jupyter_funcs import stubs  # noqa: PLC0415  # what connects is imported on first use
+
+    for path in stubs.write(_session(given), given.output):
+        print(path)  # noqa: T201  # what was written
+
+
 def _parser() -> Parser:
     from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
 
@@ -202,6 +210,12 @@ def _parser() -> Parser:
     for one in (list_parser, call_parser):
         one.add_argument("--format", choices=_FORMATS, help="the ending of FILE, else table")
         one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole or not at all")
+
+    stubs_parser = commands.add_parser("stubs", help="write a module that types the functions, for editors and mypy")
+    stubs_parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="where (this folder)")
+    stubs_parser.set_defaults(command=write_stubs)
+
+    for one in (list_parser, call_parser, stubs_parser):
         one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")
 
     serving.add_serve(commands)
