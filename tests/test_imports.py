@@ -42,6 +42,7 @@ ROOMS = [
     "callables",
     "session",
     "stubs",
+    "mcp_server",
     "widgets",
     "formbox",
     "chooser",
@@ -78,6 +79,7 @@ HOMES = {
     "pydantic": {"catalog"},
     "msgspec": {"wire", "pieces", "secret", "transport"},
     "keyring": {"vault"},
+    "mcp": {"mcp_server"},
     "platformdirs": {"config"},
     "jupyterlab": {"cli"},
 }
