@@ -177,6 +177,16 @@ def write_stubs(given: argparse.Namespace) -> None:
         print(path)  # noqa: T201  # what was written
 
 
+def serve_mcp(given: argparse.Namespace) -> None:
+    """Serve the catalog as tools of the Model Context Protocol, over standard input and output."""
+    try:
+        from jupyter_funcs import mcp_server  # noqa: PLC0415  # the SDK is an extra
+    except ModuleNotFoundError as error:
+        what = f"The SDK of the Model Context Protocol is not installed ({error.name} is missing)."
+        raise ConfigError(what, "pip install 'jupyter-funcs[mcp]'") from None
+    mcp_server.serve(_session(given))
+
+
 def _parser() -> Parser:
     from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
 
@@ -215,7 +225,10 @@ def _parser() -> Parser:
     stubs_parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="where (this folder)")
     stubs_parser.set_defaults(command=write_stubs)
 
-    for one in (list_parser, call_parser, stubs_parser):
+    mcp_parser = commands.add_parser("mcp", help="serve the functions to an assistant, as tools over stdio")
+    mcp_parser.set_defaults(command=serve_mcp)
+
+    for one in (list_parser, call_parser, stubs_parser, mcp_parser):
         one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")
 
     serving.add_serve(commands)
