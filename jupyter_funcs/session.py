@@ -373,7 +373,7 @@ def _key(listing: RemoteFunction, args: Args, field: Field) -> str:
 
 def _is_completing() -> bool:
     """
-    Say whether a completer asks, on this thread.
+    Say whether a completer or Shift-Tab asks, on this thread.
 
     jedi and IPython look attributes up while a person types, and must neither wait for a service nor send anything.
     They have no hook that says when they begin and end, so that the stack is what tells; it is looked at only while
@@ -383,6 +383,9 @@ def _is_completing() -> bool:
     while frame is not None:
         room = str(frame.f_globals.get("__name__"))
         if room in {"IPython.core.completer", "rlcompleter"} or room.startswith("jedi."):
+            return True
+        # What a front end asks for at Shift-Tab; `?` is a line that a person runs.
+        if room == "IPython.core.interactiveshell" and frame.f_code.co_name == "object_inspect_mime":
             return True
         frame = frame.f_back
     return False

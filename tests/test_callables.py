@@ -144,18 +144,25 @@ def answer(request):
     sent.append(request.url.path)
     return httpx.Response(200, content={content!r})
 funcs = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer))
-fn = funcs["Get Panel Daily"]
 """
 
 
+SENT = {"sent": "len(sent)"}
+
+
 def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
-    """A kernel's inspect_request answers with signature and words, for Shift-Tab within a call too; nothing is sent."""
+    """A kernel's inspect_request answers with signature and words, within a call too; nothing is sent for it."""
     root = str(Path(jf.__file__).parent.parent)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     manager, client = start_new_kernel(env={**os.environ, "PYTHONPATH": path})
     try:
         done = client.execute_interactive(KERNEL.format(content=listing(NAMES, DAILY)), timeout=60)
         assert done["content"]["status"] == "ok"
+        # Before the functions are listed there is nothing to show, and a person who only types lists nothing.
+        code = "funcs.get_panel_daily"
+        assert not client.inspect(code, len(code), 0, reply=True, timeout=30)["content"]["found"]
+        asked = client.execute_interactive('fn = funcs["Get Panel Daily"]', user_expressions=SENT, timeout=30)
+        assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
         for code, detail in [("fn", 0), ("funcs.get_panel_daily", 0), ("fn(PanelName=", 0), ("fn", 1)]:
             shown = client.inspect(code, len(code), detail, reply=True, timeout=30)["content"]
             assert shown["found"], code
@@ -163,7 +170,7 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
             assert "PanelName: str" in text
             assert "Literal['Yes', 'No']" in text
             assert detail or TYPES["PoPGrowth"].strip() in text  # ?? shows the source in place of the words
-        asked = client.execute_interactive("", user_expressions={"sent": "len(sent)"}, timeout=30)
+        asked = client.execute_interactive("", user_expressions=SENT, timeout=30)
         assert asked["content"]["user_expressions"]["sent"]["data"]["text/plain"] == "1"
     finally:
         client.stop_channels()
