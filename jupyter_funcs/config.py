@@ -219,7 +219,10 @@ def _profile(name: str, path: Path) -> dict[str, Any]:
     profile = known.get(name)
     if not isinstance(profile, dict):
         if len(name) > _LONGEST_PROFILE or "@" in name:  # a token, or an address with a password, in its place
-            raise ConfigError("There is no such profile; what was given is too long for one, or holds an @.", _WHERE)
+            raise ConfigError(
+                "There is no such profile; what was given is too long for one, or holds an @.",
+                "If it is a token, have it replaced, for what is typed is kept; a name or an address goes here.",
+            )
         hint = did_you_mean(name, known) or f'Write it into {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     if wrong := _wrong_with(profile):

@@ -11,6 +11,7 @@ from jupyter_funcs import vault
 from jupyter_funcs.errors import AuthenticationError, ConfigError
 from jupyter_funcs.prompts import ask, ask_hidden
 from jupyter_funcs.secret import Secret
+from jupyter_funcs.text import quote
 from jupyter_funcs.tokens import Kept
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Login(Kept):
     """
 
     def __init__(self, profile: str, base_url: str, email: str, *, in_keyring: bool) -> None:
-        super().__init__(f"login of profile '{profile}'")
+        super().__init__(f"login of profile {quote(profile)}")
         self.in_keyring = in_keyring
         self._profile, self._base_url, self.email = profile, base_url, email
         self._refused: Secret | None = None

@@ -28,6 +28,7 @@ NAME_AND_VALUE = re.compile(r"(?P<name>[^=]+)=(?P<value>.*)", re.DOTALL)
 
 _SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
 ROTATE = "What is typed is kept in a history: set FUNCS_TOKEN. If you wrote a token here, have it replaced."
+_LONGEST_PROFILE = 32
 _TYPED = "A token, or what looks like one, is typed here; no magic takes one. It is masked in this kernel's history."
 
 # What a person writes, and the method that does it.
@@ -296,7 +297,12 @@ class FuncsMagics(Magics):
             raise ConfigError("%funcs connect takes one profile or address, and no token.", ROTATE)
         import jupyter_funcs  # noqa: PLC0415  # what connects is imported on first use
 
-        self._session = jupyter_funcs.connect(*map(_unquoted, words)).ready()
+        try:
+            self._session = jupyter_funcs.connect(*map(_unquoted, words)).ready()
+        except ConfigError:
+            # What is as long as a token is none of the profiles.
+            mask(self.shell, [word for word in words if len(word) > _LONGEST_PROFILE and "://" not in word])
+            raise
         return self._session
 
     def _status(self, _words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:

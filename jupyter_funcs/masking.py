@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _MASK = "****"
-_LONGEST_PROFILE = 32
 _SHORTEST = 4  # what is shorter is no token, and stands in many a word
 _SURELY = 12  # what is as long stands in no line by chance
 _JWT = re.compile(r"\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*")
@@ -36,8 +35,6 @@ def typed_secrets(line: str, cell: str | None) -> list[str]:
         where, *more = [word.strip(_QUOTES) for word in words[1:]] or [""]
         found += [word.partition("=")[2] or word for word in more]
         found += _passwords(where)
-        if "://" not in where and (len(where) > _LONGEST_PROFILE or "@" in where):
-            found.append(where)
     bare = {secret.strip(_QUOTES) for secret in found}
     return sorted((secret for secret in bare if len(secret) >= _SHORTEST), key=len, reverse=True)
 

@@ -125,7 +125,7 @@ class FromFile(Source):
         if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
             warnings.warn(
                 f"The {label} can be read by others on this machine. Close it: chmod 600 {path}",
-                stacklevel=2,
+                stacklevel=6,  # the line that connects
             )
 
     def _found(self) -> Path:

@@ -16,6 +16,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -557,6 +558,21 @@ def test_a_command_that_gives_no_token_is_named_and_not_quoted(
     assert time.monotonic() - began < 5
     assert said in caught.value.what
     assert CANARY not in "".join(traceback.format_exception(caught.value)) + "".join(capfd.readouterr())
+
+
+def test_a_command_that_hangs_is_ended_with_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of it goes on."""
+    monkeypatch.setattr(tokens, "COMMAND_SECONDS", 0.5)
+    code = "import pathlib, subprocess\nchild = subprocess.Popen(['sleep', '60'])\n"
+    code += "pathlib.Path(__file__).with_name('pid').write_text(str(child.pid))\nchild.wait()"
+    connection = with_source(tmp_path, program(tmp_path, code))
+    with pytest.raises(FuncsError, match="no answer within"):
+        token_of(connection)
+    child = int((tmp_path / "pid").read_text())
+    ends = time.monotonic() + 5
+    while psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < ends
+        time.sleep(0.02)
 
 
 def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
