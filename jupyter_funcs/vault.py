@@ -55,14 +55,10 @@ def remove(base_url: str, user: str) -> None:
 
 
 def _ask(work: Callable[[Any], T]) -> T:
-    def run() -> T:
-        # Here, since looking for the system's keyring is what may hang.
-        import keyring  # noqa: PLC0415  # an extra
-
-        return work(keyring)
-
     try:
-        return within(SECONDS, run)
+        import keyring  # noqa: PLC0415  # an extra; the system's is looked for on first use, which is what may hang
+
+        return within(SECONDS, lambda: work(keyring))
     except VaultError as error:
         problem = str(error)
     except ModuleNotFoundError:

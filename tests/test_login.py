@@ -417,8 +417,8 @@ SOURCES = {
 @pytest.mark.parametrize("source", SOURCES)
 def test_no_source_shows_its_token(
     source: str,
+    request: pytest.FixtureRequest,
     profile: Callable[[str], None],
-    keyrings: Any,
     service: Service,
     tmp_path: Path,
     shell: InteractiveShell,
@@ -431,7 +431,9 @@ def test_no_source_shows_its_token(
     (tmp_path / "token").touch(0o600)
     (tmp_path / "token").write_text(CANARY)
     monkeypatch.setenv("WORK_TOKEN", CANARY)
-    keyrings.InMemory().set_password(f"jupyter_funcs {service.url}", "ann", CANARY)
+    if source == "keyring":
+        keyrings = request.getfixturevalue("keyrings")
+        keyrings.InMemory().set_password(f"jupyter_funcs {service.url}", "ann", CANARY)
     profile(SOURCES[source].format(folder=tmp_path))
     shell.user_ns["jf"] = jf
     shell.run_cell("session = jf.connect('work')", store_history=True).raise_error()
