@@ -7,6 +7,7 @@ import csv
 import io
 import os
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -122,6 +123,32 @@ def test_a_token_that_is_refused_is_an_error_in_our_words(service_url: str, tmp_
     assert said == text_of(result)
     assert "not-a-good-token" not in seen
     assert "Traceback" not in seen
+
+
+def test_a_request_that_is_cancelled_cancels_its_run() -> None:
+    """What an assistant no longer waits for is not waited for here either: the run's request is closed."""
+    began, ended = threading.Event(), threading.Event()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, content=listing(["F"], {}))
+        began.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+        return httpx.Response(200)
+
+    session = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer))
+
+    async def run() -> None:
+        async with mcp.Client(mcp_server.server_of(session)) as client:
+            call = asyncio.create_task(client.call_tool("f", {}))
+            assert await asyncio.to_thread(began.wait, 20)
+            call.cancel()
+            assert await asyncio.to_thread(ended.wait, 20)
+
+    asyncio.run(run())
 
 
 def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(funcs: Session) -> None:
