@@ -6,15 +6,18 @@ import copy
 import datetime as dt
 import inspect
 import numbers
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from jupyter_funcs import loop
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
 from jupyter_funcs.jobs import Job
-from jupyter_funcs.text import did_you_mean, listed, quote
+from jupyter_funcs.text import did_you_mean, inert, listed, quote
 from jupyter_funcs.transport import MAX_BYTES
+from jupyter_funcs.values import allowed, as_json, default_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,6 +87,8 @@ class Wire(Protocol):
     async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame: ...
 
     async def choices(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
+
+    def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
 
 
 class RemoteFunction:
@@ -240,6 +245,26 @@ class RemoteFunction:
             return [], missing
         return await self._wire.choices(listing, listing.form(**wanted).args, field), []
 
+    def known_choices(self, field: Field, args: Args) -> list[Choice]:
+        """Give what `choices` has listed already for these arguments; the service is never asked."""
+        catalog = self.session.listed
+        function = catalog.peek(field.source) if catalog is not None and field.source else None
+        if catalog is None or function is None:
+            return []
+        listing = self.session[catalog.slug(function)]
+        wanted, missing = listing_args(field, listing.fields, args)
+        return [] if missing else self._wire.known(listing, listing.form(**wanted).args, field)
+
+    def learn(self, args: Args) -> None:
+        """List in the background what `choices` can list for these arguments, so that `known_choices` knows it."""
+        loop.start(self._learn(args))
+
+    async def _learn(self, args: Args) -> None:
+        for field in self.fields:
+            if field.source:
+                with suppress(Exception):  # nobody waits for it, and the run itself says what is wrong
+                    await self.choices(field, args)
+
     def code(self, args: Mapping[str, Any]) -> str:
         """Give the Python expression that runs this function with these arguments, given a session ``funcs``."""
         named = {field.name: field.identifier for field in self.fields}
@@ -257,13 +282,21 @@ def request(function: str, args: Args) -> dict[str, Any]:
     return {"FunctionName": function, "Args": args}
 
 
-_ANNOTATIONS: dict[Kind, Any] = {
-    Kind.INTEGER: int,
-    Kind.NUMBER: float,
-    Kind.DATE: dt.date | str,
-    Kind.LIST: list[str] | str,
-    Kind.YES_NO: bool | str,
-}
+_ANNOTATIONS: dict[Kind, Any] = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.DATE: dt.date | str}
+_WORDS = {Kind.INTEGER: "int", Kind.NUMBER: "float", Kind.DATE: "date, or str as YYYY-MM-DD"}
+_MOST_OPTIONS = 1000  # a type of more is of use to nobody, and slow in every editor
+_MOST_SHOWN = 30
+
+
+def _annotation(field: Field) -> Any:
+    """Give the type of what a call takes for a field, apart from the ``None`` that clears it."""
+    options = tuple(as_json(field, option) for option in allowed(field)[: _MOST_OPTIONS + 1])
+    one: Any = _ANNOTATIONS.get(field.kind, str)
+    if 0 < len(options) <= _MOST_OPTIONS:
+        one = dt.date | Literal[options] if field.kind is Kind.DATE else Literal[options]
+    if field.kind is Kind.LIST:
+        return list[one] | one
+    return one | bool if field.kind is Kind.YES_NO else one
 
 
 def _signature(of: tuple[Field, ...]) -> inspect.Signature:
@@ -273,28 +306,56 @@ def _signature(of: tuple[Field, ...]) -> inspect.Signature:
         if field.name in seen:
             continue  # a repeated parameter takes one argument
         seen.add(field.name)
-        kind = _ANNOTATIONS.get(field.kind, str)
-        if field.kind is Kind.CHOICE:
-            kind = Literal[field.options]
+        default = default_of(field)
         parameters.append(
             inspect.Parameter(
                 field.identifier,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if field.required else None,
-                annotation=kind if field.required else kind | None,
+                # What is left out is not sent; the service then takes the default that stands here.
+                default=inspect.Parameter.empty
+                if field.required
+                else default[0]
+                if isinstance(default, list)
+                else default,
+                annotation=_annotation(field) if field.required else _annotation(field) | None,
             )
         )
-    return inspect.Signature(parameters)
+    return inspect.Signature(parameters, return_annotation="pandas.DataFrame")
 
 
 def _docstring(function: Function, of: tuple[Field, ...]) -> str:
-    lines = [function.description.strip() or function.name, ""]
+    """Give numpy's form of it, each text of the catalog on a line of its own and inert: a pager shows it as it is."""
+    lines = [inert(function.description) or inert(function.name), ""]
+    seen: set[str] = set()
     if of:
         lines += ["Parameters", "----------"]
-        for field in of:
-            need = "required" if field.required else "optional"
-            options = f", one of {listed(map(repr, field.options))}" if field.options else ""
-            lines += [f"{field.identifier} : {field.kind}, {need}{options}", f"    {field.help or field.label}"]
-        lines.append("")
-    lines += ["Returns", "-------", "DataFrame"]
+    for field in of:
+        if field.name in seen:
+            continue
+        seen.add(field.name)
+        lines.append(f"{field.identifier} : {_type_in_words(field)}")
+        sent = "" if field.identifier == field.name else f" Sent as {quote(field.name)}."
+        lines.append(f"    {inert(field.help) or inert(field.label)}{sent}")
+    lines += [""] * bool(of) + ["Returns", "-------", "DataFrame"]
+    lines.append('    Its ``attrs["funcs"]`` says which function, arguments, time and service it came from.')
+    lines += ["", "Raises", "------", "FuncsError", "    A value is missing or not valid, or the run failed."]
+    lines += ["", "Notes", "-----", f"The function {quote(function.name)}; only what is given is sent."]
+    rules = {field.rule.names: None for field in of if field.rule}
+    lines += [f"Give {listed(map(inert, names))}." for names in rules]
     return "\n".join(lines)
+
+
+def _type_in_words(field: Field) -> str:
+    words = _WORDS.get(field.kind, "str")
+    options = allowed(field)
+    if options:
+        more = [f"… ({len(options)} in all)"] * (len(options) > _MOST_SHOWN)
+        words = f"{{{', '.join([*map(quote, options[:_MOST_SHOWN]), *more])}}}"
+    if field.kind is Kind.LIST:
+        words = f"list of {words}"
+    elif field.kind is Kind.YES_NO:
+        words += " or bool"
+    default = default_of(field)
+    if default is not None:
+        return f"{words}, default {quote(default) if isinstance(default, str) else default}"
+    return words if field.required else f"{words}, optional"

@@ -138,17 +138,22 @@ class Catalog:
         NotFoundError
             No function has this name; says which names are near.
         """
-        wanted = str(name).strip()
-        if found := self._exact.get(wanted):
+        if found := self.peek(name):
             return found
-        spelt = self._folded.get(folded(wanted), set())
-        if len(spelt) == 1:
-            return self._exact[next(iter(spelt))]
+        wanted = str(name).strip()
         hint = did_you_mean(wanted, (function.name for function in self.functions))
         raise NotFoundError(
             f"There is no function {quote(wanted)} in your catalog.",
             hint or "List the functions: %funcs find, funcs.names, or jupyter funcs list.",
         )
+
+    def peek(self, name: str | int) -> Function | None:
+        """Give the function of this wire name, slug or id; ``None`` when none has it."""
+        wanted = str(name).strip()
+        if found := self._exact.get(wanted):
+            return found
+        spelt = self._folded.get(folded(wanted), set())
+        return self._exact[next(iter(spelt))] if len(spelt) == 1 else None
 
     def search(self, words: str = "") -> list[Function]:
         """

@@ -151,6 +151,42 @@ def _session(given: argparse.Namespace) -> Session:
     return jupyter_funcs.connect(given.profile)
 
 
+def login(given: argparse.Namespace) -> None:
+    """Log in for a profile, and put the token into the keyring, from which notebooks take it."""
+    from jupyter_funcs.config import resolve  # noqa: PLC0415  # see `_session`
+    from jupyter_funcs.login import Login  # noqa: PLC0415  # as above
+    from jupyter_funcs.prompts import password_of  # noqa: PLC0415  # as above
+
+    connection = resolve(given.profile)
+    source = connection.token if connection is not None else None
+    if not isinstance(source, Login) or not source.in_keyring:
+        raise ConfigError(
+            "There is nothing to log in to: no such profile has a login that is kept.",
+            'Give it login = "EMAIL" and keep = "keyring", and name it with --profile NAME.',
+        )
+    session = _session(given)
+    session.login(source.email, password_of(source.email))
+    print(session.status())  # noqa: T201  # that it worked, and until when
+
+
+def write_stubs(given: argparse.Namespace) -> None:
+    """Write a module that types the session's functions, for editors and mypy."""
+    from jupyter_funcs import stubs  # noqa: PLC0415  # what connects is imported on first use
+
+    for path in stubs.write(_session(given), given.output):
+        print(path)  # noqa: T201  # what was written
+
+
+def serve_mcp(given: argparse.Namespace) -> None:
+    """Serve the catalog as tools of the Model Context Protocol, over standard input and output."""
+    try:
+        from jupyter_funcs import mcp_server  # noqa: PLC0415  # the SDK is an extra
+    except ModuleNotFoundError as error:
+        what = f"The SDK of the Model Context Protocol is not installed ({error.name} is missing)."
+        raise ConfigError(what, "pip install 'jupyter-funcs[mcp]'") from None
+    mcp_server.serve(_session(given))
+
+
 def _parser() -> Parser:
     from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
 
@@ -177,9 +213,22 @@ def _parser() -> Parser:
     call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for the whole run (300)")
     call_parser.set_defaults(command=call)
 
+    login_parser = commands.add_parser("login", help="log in, and keep the token in the system's keyring")
+    login_parser.add_argument("--profile", metavar="PROFILE", help="whose login; the configured one without it")
+    login_parser.set_defaults(command=login)
+
     for one in (list_parser, call_parser):
         one.add_argument("--format", choices=_FORMATS, help="the ending of FILE, else table")
         one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole or not at all")
+
+    stubs_parser = commands.add_parser("stubs", help="write a module that types the functions, for editors and mypy")
+    stubs_parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="where (this folder)")
+    stubs_parser.set_defaults(command=write_stubs)
+
+    mcp_parser = commands.add_parser("mcp", help="serve the functions to an assistant, as tools over stdio")
+    mcp_parser.set_defaults(command=serve_mcp)
+
+    for one in (list_parser, call_parser, stubs_parser, mcp_parser):
         one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")
 
     serving.add_serve(commands)

@@ -1,90 +1,36 @@
-"""Where the service is and what token goes there: environment, profiles (TOML), token sources, and `Secret`."""
+"""Where the service is and what token goes there: the environment, and profiles (TOML) with their token sources."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import math
 import os
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-import msgspec
-
 from jupyter_funcs.errors import ConfigError
-from jupyter_funcs.text import did_you_mean, quote
+from jupyter_funcs.login import Login
+from jupyter_funcs.secret import Secret
+from jupyter_funcs.text import clip, did_you_mean, listed, quote
+from jupyter_funcs.tokens import FromCommand, FromEnvironment, FromFile, FromFunction, Source
+from jupyter_funcs.vault import FromKeyring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+__all__ = ["Connection", "Secret", "profiles_file", "resolve"]
+
 _LONGEST_PROFILE = 32
+# The header that each kind of secret goes in, and where a profile may say that it comes from.
+_HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
+_SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
+_KEYS = {"url", "keep", *_SOURCES}
+_HOW = "A profile has url and one source: token_env, token_file, token_command, token_keyring (or api_key_…) or login."
 _WHERE = "Give an address (https://…) or the name of a profile, and the token by token=…."
 _UNPROVEN = "Set FUNCS_BASE_URL and FUNCS_TOKEN, write a profile, or use jf.connect(url, token=…) in Python."
+_FILE = "jupyter_funcs.toml"
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-
-
-class Secret:
-    """
-    A token that shows itself to nobody but the one who asks for it by `reveal`.
-
-    Its ``repr``, ``str`` and format are a mask, it has no ``__dict__``, and it refuses to be pickled, so that it gets
-    into no traceback, log, saved notebook or ``%store``.
-
-    Raises
-    ------
-    ConfigError
-        The text cannot be a token: it is empty or holds white space or non-ASCII characters inside.
-    """
-
-    __slots__ = ("_reveal",)
-
-    def __init__(self, text: str) -> None:
-        if not isinstance(text, str):
-            raise ConfigError(f"A token is text, not {type(text).__name__}.", "Give it as the service issued it.")
-        # A line break at the end is what a file or a clipboard adds; quotes are what a shell or an editor does.
-        clean = text.strip().strip("\ufeff'\"‘’“”").strip()
-        if not clean:
-            raise ConfigError("The token is empty.", "Give the token as the service issued it.")
-        if not clean.isascii() or not clean.isprintable() or " " in clean:
-            raise ConfigError(
-                "The token holds characters that no token has (a space, a line break or a typographic quote).",
-                "Copy it again, as the service issued it; it is not shown here.",
-            )
-        # In a closure, where vars(), dir() and a debugger's variable list do not look.
-        self._reveal: Callable[[], str] = lambda: clean
-
-    def reveal(self) -> str:
-        """Give the token itself; call it at the last moment and keep the result in no variable."""
-        return self._reveal()
-
-    @property
-    def expires_at(self) -> float:
-        """Seconds since 1970 at which a JWT ends, infinity for a token that is opaque or names no end."""
-        parts = self.reveal().split(".")
-        if len(parts) != 3:
-            return math.inf
-        try:
-            payload = msgspec.json.decode(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-        except (ValueError, binascii.Error, msgspec.DecodeError, RecursionError):
-            return math.inf
-        end = payload.get("exp") if isinstance(payload, dict) else None
-        try:
-            return float(end) if isinstance(end, (int, float)) and not isinstance(end, bool) else math.inf
-        except OverflowError:
-            return math.inf
-
-    def __repr__(self) -> str:
-        """Give a mask."""
-        return "Secret('****')"
-
-    __str__ = __repr__
-
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied to another process."""
-        raise TypeError("A Secret is not pickled; give the token again where it is needed.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +72,8 @@ def resolve(
     """
     Find the connection: the arguments, else the environment, else a profile, else ``None`` for the embedded demo.
 
+    Without arguments and environment the profile is the one that the file names as its ``default``.
+
     Parameters
     ----------
     where
@@ -147,16 +95,18 @@ def resolve(
     env = os.environ if environment is None else environment
     if token is not None and api_key is not None:
         raise ConfigError("A token and an API key were both given.", "Give the one that your service takes.")
-    given: str | Callable[[], str] | None = api_key if token is None else token
+    given: str | Callable[[], str] | Source | None = api_key if token is None else token
     header = "Authorization" if api_key is None else "X-Api-Key"
 
     where = where or None
     if where is not None and not isinstance(where, str):
         raise ConfigError("What to connect to is given as text.", _WHERE)
     if where is None and given is None and (url := env.get("FUNCS_BASE_URL")):
-        given, header = _from_environment(env)
+        given, header = _from_environment(url, env)
         return _connection(url, given, header, "Set FUNCS_TOKEN or FUNCS_API_KEY.")
-    where = where or env.get("FUNCS_PROFILE")
+    if where is None and not (where := env.get("FUNCS_PROFILE")):
+        without_address = given is not None or env.get("FUNCS_TOKEN") or env.get("FUNCS_API_KEY")
+        where = None if without_address else _default(profiles_file(env))
     if not where:
         if given is not None or env.get("FUNCS_TOKEN") or env.get("FUNCS_API_KEY"):
             raise ConfigError(
@@ -167,7 +117,7 @@ def resolve(
     if "://" in where:
         own = env.get("FUNCS_BASE_URL")
         if given is None and own and _origin(where) == _origin(own):
-            given, header = _from_environment(env)
+            given, header = _from_environment(own, env)
         return replace(_connection(where, given, header, _UNPROVEN), where=_checked(where))
     return _from_profile(where, given, header, env)
 
@@ -176,78 +126,147 @@ def profiles_file(environment: Mapping[str, str]) -> Path:
     """Give the path of the file of profiles, which need not exist."""
     if path := environment.get("FUNCS_CONFIG"):
         return Path(path).expanduser()
-    from platformdirs import user_config_path  # noqa: PLC0415  # only where no path was given
+    if folder := environment.get("JUPYTER_CONFIG_DIR"):
+        return Path(folder).expanduser() / _FILE
+    # As jupyter_core has it, which not every kernel's environment has.
+    if environment.get("JUPYTER_PLATFORM_DIRS", "0").strip().lower() not in {"", "0", "no", "n", "false", "off"}:
+        from platformdirs import user_config_path  # noqa: PLC0415  # only where it is asked for
 
-    return user_config_path("jupyter_funcs") / "config.toml"
+        return user_config_path("Jupyter", appauthor=False) / _FILE
+    try:
+        return Path("~/.jupyter").expanduser() / _FILE
+    except RuntimeError:  # a user without a home folder
+        return Path("/nonexistent") / _FILE
 
 
-def _from_environment(env: Mapping[str, str]) -> tuple[str | None, str]:
+def _default(path: Path) -> str | None:
+    """Give the profile that is used where nothing names one."""
+    try:
+        if not path.is_file():
+            return None
+    except OSError:  # a home folder that may not even be looked at holds nothing of ours
+        return None
+    name = _document(path).get("default")
+    if name is not None and not isinstance(name, str):
+        raise ConfigError(f"The default in {path} is not the name of a profile.", 'Write default = "NAME".')
+    return name
+
+
+def _from_environment(url: str, env: Mapping[str, str]) -> tuple[Source | None, str]:
     if env.get("FUNCS_TOKEN") and env.get("FUNCS_API_KEY"):
         raise ConfigError(
             "FUNCS_TOKEN and FUNCS_API_KEY are both set.", "Unset the one that your service does not take."
         )
-    if key := env.get("FUNCS_API_KEY"):
-        return key, "X-Api-Key"
-    return env.get("FUNCS_TOKEN"), "Authorization"
+    name, header = ("FUNCS_API_KEY", "X-Api-Key") if env.get("FUNCS_API_KEY") else ("FUNCS_TOKEN", "Authorization")
+    if not env.get(name):
+        return None, header
+    origin = _origin(url)
+
+    def still() -> bool:
+        # Whoever sets both variables anew means another service by them: its token must not come here.
+        try:
+            return _origin(env.get("FUNCS_BASE_URL", "")) == origin
+        except ConfigError:
+            return False
+
+    return FromEnvironment(f"variable {name}", name, env, still), header
 
 
-def _from_profile(name: str, given: str | Callable[[], str] | None, header: str, env: Mapping[str, str]) -> Connection:
+def _from_profile(
+    name: str, given: str | Callable[[], str] | Source | None, header: str, env: Mapping[str, str]
+) -> Connection:
     profile = _profile(name, profiles_file(env))
-    for key, its_header in (("token_env", "Authorization"), ("api_key_env", "X-Api-Key")):
-        if given is None and (variable := profile.get(key)):
-            given, header = env.get(str(variable)), its_header
-            if not given:
-                # The name is not shown: a token may stand there by mistake.
-                what = f"The variable that profile {quote(name)} names in {key} is not set."
-                raise ConfigError(what, "Set it, or name the one that holds the token.")
-    hint = "Give the profile token_env, or connect(…, token=…)."
+    key = next((key for key in _SOURCES if key in profile), None)
+    if given is None and key is not None:
+        base_url = _checked(profile["url"])
+        kind = key.rpartition("_")[0]
+        given, header = _source(key, profile, name, base_url, env), _HEADERS[kind or "token"]
+    hint = "Give the profile token_env or another source, or connect(…, token=…)."
     return replace(_connection(profile["url"], given, header, hint, name), where=name)
 
 
-def _profile(name: str, path: Path) -> dict[str, Any]:
+def _source(key: str, profile: dict[str, Any], name: str, base_url: str, env: Mapping[str, str]) -> Source:
+    value, label = profile[key], f"{key} of profile {quote(name)}"
+    origin = key.rpartition("_")[2]
+    if origin == "env":
+        if not env.get(str(value)):
+            # The name is not shown: a token may stand there by mistake.
+            what = f"The variable that profile {quote(name)} names in {key} is not set."
+            raise ConfigError(what, "Set it, or name the one that holds the token.")
+        return FromEnvironment(label, str(value), env)
+    if origin == "login":
+        email = value if isinstance(value, str) else ""
+        return Login(name, base_url, email, in_keyring=profile.get("keep") == "keyring")
+    if origin == "command":
+        return FromCommand(label, value)
+    return FromFile(label, value) if origin == "file" else FromKeyring(label, base_url, value)
+
+
+def _document(path: Path) -> dict[str, Any]:
     try:
-        profiles = tomllib.loads(path.read_text("utf-8")).get("profiles")
+        return tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        profiles = None
+        return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(
-            f"The profiles in {path} cannot be read: {error}.", "Mend the file, or set FUNCS_CONFIG."
-        ) from None
+        wrong = clip(str(error))
+    # Out here, since the error of the reader holds what it read.
+    raise ConfigError(f"The profiles in {path} cannot be read: {wrong}.", "Mend the file, or set FUNCS_CONFIG.")
+
+
+def _profile(name: str, path: Path) -> dict[str, Any]:
+    profiles = _document(path).get("profiles")
     known = profiles if isinstance(profiles, dict) else {}
     profile = known.get(name)
     if not isinstance(profile, dict):
         if len(name) > _LONGEST_PROFILE or "@" in name:  # a token, or an address with a password, in its place
-            raise ConfigError("There is no such profile; what was given is too long for one, or holds an @.", _WHERE)
+            raise ConfigError(
+                "There is no such profile; what was given is too long for one, or holds an @.",
+                "If it is a token, have it replaced, for what is typed is kept; a name or an address goes here.",
+            )
         hint = did_you_mean(name, known) or f'Write it into {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
-    wrong = ""
-    if unknown := profile.keys() - {"url", "token_env", "api_key_env"}:
-        wrong = f"has the unknown key {quote(min(unknown))}"
-    elif not isinstance(profile.get("url"), str):
-        wrong = "has no url"
-    elif {"token_env", "api_key_env"} <= profile.keys():
-        wrong = "names both a token and an API key"
-    if wrong:
-        raise ConfigError(
-            f"Profile {quote(name)} in {path} {wrong}.", "A profile has url, and token_env or api_key_env."
-        )
+    if wrong := _wrong_with(profile):
+        raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _HOW)
     return profile
 
 
+def _wrong_with(profile: dict[str, Any]) -> str:
+    """Say what is wrong with a profile; never with which value, for a token may stand there by mistake."""
+    sources = [key for key in _SOURCES if key in profile]
+    if unknown := profile.keys() - _KEYS:
+        return f"has the unknown key {quote(min(unknown))}"
+    if not isinstance(profile.get("url"), str):
+        return "has no url"
+    if len(sources) > 1:
+        return f"names both {listed(sources, 'and')}"
+    for key in sources:
+        value = profile[key]
+        if key.endswith("_command") and isinstance(value, list) and all(isinstance(word, str) for word in value):
+            continue
+        if key == "login" and value is True:
+            continue
+        if not key.endswith("_env") and not (isinstance(value, str) and value):
+            return f"has a {key} that is no text"
+    if "keep" in profile and (profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)):
+        return 'has a keep, which is only "keyring", beside a login with its email'
+    return ""
+
+
 def _connection(
-    url: str, given: str | Callable[[], str] | None, header: str, no_token: str, name: str | None = None
+    url: str, given: str | Callable[[], str] | Source | None, header: str, no_token: str, name: str | None = None
 ) -> Connection:
     base_url = _checked(url)
     if given is None:
         raise ConfigError(f"There is no token for {base_url}.", no_token)
-    if isinstance(given, str):
+    if isinstance(given, Source):
+        source: Callable[[], Secret] = given
+    elif isinstance(given, str):
         secret = Secret(given)
-        source: Callable[[], Secret] = lambda: secret  # noqa: E731  # a closure hides it from vars()
+        source = lambda: secret  # noqa: E731  # a closure hides it from vars()
     elif not callable(given):
         raise ConfigError("A token is given as text, or as a function that gives it.", _WHERE)
     else:
-        asked = given
-        source = lambda: Secret(asked())  # noqa: E731  # as above
+        source = FromFunction(given)
     return Connection(name or base_url.partition("://")[2], base_url, source, header)
 
 

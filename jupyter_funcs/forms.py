@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind
 from jupyter_funcs.text import did_you_mean, folded, listed, quote
-from jupyter_funcs.values import allowed, is_empty, to_wire
+from jupyter_funcs.values import allowed, as_json, default_of, is_empty, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -175,29 +175,33 @@ class Form:
         return args
 
     def json_schema(self) -> dict[str, Any]:
-        """Give the JSON Schema (2020-12) of the arguments, as the form, the stubs and any tool caller agree on."""
-        properties: dict[str, Any] = {}
-        for field in self._by_name.values():
-            valid = allowed(field) if self.validate else ()
-            options = {"enum": list(valid)} if valid else {}
-            described = {"description": field.help} if field.help else {}
-            default = {"default": field.default} if field.default is not None else {}
-            if field.kind is Kind.LIST:
-                properties[field.name] = {"type": "array", "items": {"type": "string", **options}, **described}
-            else:
-                extra = _SCHEMAS.get(field.kind, {})
-                properties[field.name] = {"type": "string", **extra, **options, **default, **described}
+        """
+        Give the JSON Schema (2020-12) of the arguments, as the form, the stubs and any tool caller agree on.
+
+        What it accepts the form accepts, but for dates in the wrong order and whole numbers beyond 64 bit, of which it
+        says nothing. The form takes more: ``True`` for Yes, options in any case, one text for a list.
+        """
+        rules = self._rules()
+        in_rules = {name for names in rules for name in names}
+        fields = self._by_name.values()
         schema: dict[str, Any] = {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": self.function,
             "type": "object",
-            "properties": properties,
-            "required": [field.name for field in self._by_name.values() if field.required],
+            "properties": {
+                field.name: _property(
+                    field,
+                    allowed(field) if self.validate else (),
+                    # Nothing empty counts as given.
+                    needed=field.required or field.name in in_rules,
+                )
+                for field in fields
+            },
+            "required": [field.name for field in fields if field.required],
             "additionalProperties": False,
         }
-        if rules := self._rules():
-            schema["allOf"] = [{"anyOf": [{"required": [name]} for name in names]} for names in rules]
-        return schema
+        each = [{"anyOf": [{"required": [name]} for name in names]} for names in rules]
+        return schema | ({"allOf": each} if len(each) > 1 else each[0] if each else {})
 
     def _rules(self) -> dict[tuple[str, ...], list[str]]:
         rules: dict[tuple[str, ...], list[str]] = {}
@@ -235,8 +239,20 @@ def _list_with(source: str) -> str:
     return f"List the values with {quote(source)}."
 
 
-_SCHEMAS: dict[Kind, dict[str, str]] = {
-    Kind.DATE: {"format": "date"},
-    Kind.INTEGER: {"pattern": r"^[-+]?\d+$"},
-    Kind.NUMBER: {"pattern": r"^[-+]?[\d.]+([eE][-+]?\d+)?$"},
-}
+def _property(field: Field, valid: Sequence[str], *, needed: bool) -> dict[str, Any]:
+    one: dict[str, Any] = {"type": "string"}
+    if field.kind in {Kind.INTEGER, Kind.NUMBER}:
+        bounds = {"minimum": field.minimum, "maximum": field.maximum}
+        one = {"type": str(field.kind)} | {name: bound for name, bound in bounds.items() if bound is not None}
+    elif field.kind is Kind.DATE:
+        one["format"] = "date"
+    elif needed and not valid and field.kind is not Kind.LIST:
+        one["pattern"] = r"\S"
+    if valid:
+        one["enum"] = [as_json(field, option) for option in valid]
+    if field.kind is Kind.LIST:
+        one = {"type": "array", "items": one} | ({"minItems": 1} if needed else {})
+    default = default_of(field)
+    if default is not None:
+        one["default"] = default
+    return one | ({"description": field.help} if field.help else {})

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
 from jupyter_funcs.errors import ArgumentError, ConfigError
+from jupyter_funcs.masking import mask, typed_secrets
 from jupyter_funcs.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ NAME_AND_VALUE = re.compile(r"(?P<name>[^=]+)=(?P<value>.*)", re.DOTALL)
 
 _SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
 ROTATE = "What is typed is kept in a history: set FUNCS_TOKEN. If you wrote a token here, have it replaced."
+_LONGEST_PROFILE = 32
+_TYPED = "A token, or what looks like one, is typed here; no magic takes one. It is masked in this kernel's history."
 
 # What a person writes, and the method that does it.
 _COMMANDS = {
@@ -52,8 +55,8 @@ USAGE = """\
 %funcs call NAME k=v …        run it; gives a DataFrame (also: run)
 %funcs panel NAME k=v …       open the panel with values filled in
 %funcs result                 the DataFrame of the panel opened last
-%funcs connect PROFILE|URL    use another service; without one, the configured service
-%funcs status                 which service is in use
+%funcs connect PROFILE|URL    use another service, logging in where that is needed; without one, the configured
+%funcs status                 which service is in use, who you are there, how long the token lasts
 %funcs refresh                list the functions again
 %%funcs call NAME             the same, with a `key: value` line an argument, or one JSON object, as the cell's body
 
@@ -105,6 +108,25 @@ def split_line(line: str) -> list[str]:
     ArgumentError
         A quote or a bracket is not closed; a caret shows which.
     """
+    words, at = split_open(line)
+    if at is not None:
+        near = f"{line[max(0, at - 20) : at]}‸{line[at : at + 20]}"
+        what = "bracket" if line[at] == "[" else "quote"
+        raise ArgumentError(f"The {what} at the caret is not closed: {near}", "Close it, or put quotes around it.")
+    return words
+
+
+def split_open(line: str) -> tuple[list[str], int | None]:
+    """
+    Split a line that may not be finished.
+
+    Returns
+    -------
+    words : list of str
+        As of `split_line`; the last takes all that stands behind a quote or a bracket that is not closed.
+    unclosed : int or None
+        Where that quote or bracket is.
+    """
     words, word, at = [], "", 0
     while at < len(line):
         value_begins = not word or word.endswith("=")
@@ -114,12 +136,10 @@ def split_line(line: str) -> list[str]:
         elif value_begins and (found := _WITH_SPACES.match(line, at)):
             word, at = word + found[0], found.end()
         elif value_begins and (line[at] in _QUOTES or line[at] == "["):
-            near = f"{line[max(0, at - 20) : at]}‸{line[at : at + 20]}"
-            what = "bracket" if line[at] == "[" else "quote"
-            raise ArgumentError(f"The {what} at the caret is not closed: {near}", "Close it, or put quotes around it.")
+            return [word for word in [*words, word + line[at:]] if word], at
         else:
             word, at = word + line[at], at + 1
-    return [word for word in [*words, word] if word]
+    return [word for word in [*words, word] if word], None
 
 
 def read_value(text: str, namespace: Mapping[str, Any]) -> Any:
@@ -194,10 +214,16 @@ class FuncsMagics(Magics):
             self._session = jupyter_funcs.connect()
         return self._session
 
+    @property
+    def connected(self) -> Session | None:
+        """The session in use, if there is one yet."""
+        return self._session
+
     @no_var_expand
     @line_cell_magic
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill its form, run it: ``%funcs --help`` shows how."""
+        self._refuse_secrets(line, cell)
         given = _parser().parse_intermixed_args(split_line(line))
         command, *rest = given.words or ["panel"]
         if given.help:
@@ -229,6 +255,11 @@ class FuncsMagics(Magics):
         """The user's variables."""
         return {} if self.shell is None else self.shell.user_ns
 
+    def _refuse_secrets(self, line: str, cell: str | None) -> None:
+        if secrets := typed_secrets(line, cell):
+            mask(self.shell, secrets)
+            raise ConfigError(_TYPED, ROTATE)
+
     def _find(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         return self.session.find(" ".join(map(_unquoted, words)))
 
@@ -238,7 +269,9 @@ class FuncsMagics(Magics):
     def _call(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         function, values = self._function(words, "call", cell)
         if not given.dry_run:
-            return _timed(function, given)(**values)
+            frame = _timed(function, given)(**values)
+            function.learn(function.form(**values).args)  # so that the next Tab knows its values
+            return frame
         request = function.request(**values)
         if given.output is None:
             print(json.dumps(request, indent=2, ensure_ascii=False))  # noqa: T201  # asked for
@@ -264,11 +297,16 @@ class FuncsMagics(Magics):
             raise ConfigError("%funcs connect takes one profile or address, and no token.", ROTATE)
         import jupyter_funcs  # noqa: PLC0415  # what connects is imported on first use
 
-        self._session = jupyter_funcs.connect(*words)
+        try:
+            self._session = jupyter_funcs.connect(*map(_unquoted, words)).ready()
+        except ConfigError:
+            # What is as long as a token is none of the profiles.
+            mask(self.shell, [word for word in words if len(word) > _LONGEST_PROFILE and "://" not in word])
+            raise
         return self._session
 
     def _status(self, _words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
-        return self.session
+        return self.session.status()
 
     def _refresh(self, _words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         return self.session.refresh()

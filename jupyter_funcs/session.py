@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import inspect
+import math
 import threading
 import time
 import warnings
@@ -14,10 +16,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from jupyter_funcs import loop
 from jupyter_funcs.callables import Choice, Options, RemoteFunction, request
 from jupyter_funcs.catalog import parse_listing
-from jupyter_funcs.errors import DeadlineError, NotFoundError
+from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
+from jupyter_funcs.login import Login
+from jupyter_funcs.status import Status, ends_in
 from jupyter_funcs.text import listed, nearest
+from jupyter_funcs.tokens import Source
 from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Transport
+from jupyter_funcs.vault import VaultError
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -30,10 +36,14 @@ if TYPE_CHECKING:
     from jupyter_funcs.fields import Field
     from jupyter_funcs.forms import Args
     from jupyter_funcs.panel import Panel
+    from jupyter_funcs.secret import Hidden, Secret
 
 T = TypeVar("T")
 
 LIST_SECONDS = 20.0
+LOGIN_SECONDS = 20.0
+# A token that ends sooner than this, in seconds, is said to.
+_ENDS_SOON = 600.0
 
 
 class Session:
@@ -60,6 +70,7 @@ class Session:
         self._catalog: Catalog | None = None
         self._functions: dict[int, RemoteFunction] = {}
         self._lock = threading.Lock()
+        self._said_to_end = 0.0
 
     @property
     def service(self) -> str:
@@ -81,11 +92,18 @@ class Session:
         """The functions; listed by the service on first use, within 20 s."""
         if self._catalog is not None:
             return self._catalog
+        if _is_completing():
+            raise NotFoundError("The functions are not listed yet.", "List them with funcs.names.")
         loop.refuse_here()  # before the lock: who holds it waits for the loop
         with self._lock:
             if self._catalog is None:
                 self._catalog = self._list()
             return self._catalog
+
+    @property
+    def listed(self) -> Catalog | None:
+        """The functions, when the service has listed them already; it is never asked."""
+        return self._catalog
 
     @property
     def names(self) -> list[str]:
@@ -100,6 +118,47 @@ class Session:
             self._functions = {}
             self._wire.forget()
         return self
+
+    def ready(self) -> Session:
+        """Ask the person for what the token's source lacks, as a password for a login; give this session."""
+        source = self._wire.transport.connection.token
+        if isinstance(source, Source):
+            loop.refuse_here()
+            source.ready(self._login)
+        return self
+
+    def login(self, email: str, password: Hidden) -> None:
+        """
+        Log in, for a profile whose token comes from a login.
+
+        Raises
+        ------
+        FuncsError
+            The email or the password is wrong, or the profile's keyring does not keep the token.
+        """
+        source = self._wire.transport.connection.token
+        if not isinstance(source, Login):
+            raise ConfigError(f"{self.service} is no profile with a login.", 'Give the profile login = "EMAIL".')
+        try:
+            source.log_in(email, password, self._login)
+        except VaultError as error:
+            problem = str(error)
+        else:
+            return
+        raise ConfigError(f"You are logged in, but the keyring cannot keep it ({problem}).", "Log in in the notebook.")
+
+    def status(self) -> Status:
+        """Say which service, which user, how many functions, and how long the token lasts; asks nobody."""
+        connection, trouble, user, number = self._wire.transport.connection, "", "", None
+        ends = math.inf
+        try:
+            secret = loop.wait(loop.start(_within(LIST_SECONDS, self._wire.transport.secret(), "The token's source")))
+            user, ends = secret.user, secret.expires_at
+            number = len(self.catalog)
+        except FuncsError as error:
+            trouble = str(error)
+        address = "" if connection.synthetic else connection.base_url
+        return Status(self.service, address, user, number, ends, trouble)
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -145,10 +204,13 @@ class Session:
         # What the class has can only come here when it raised an AttributeError itself.
         if name.startswith("_") or hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if self._catalog is None and _is_completing():
+            raise AttributeError(f"The functions are not listed yet: {name!r}.")
         catalog = self.catalog
         slugs = catalog.slugs
         if name not in slugs:
-            close = nearest(name, slugs)
+            # A completer that tries names must not wait for suggestions, which it does not show.
+            close = [] if _is_completing() else nearest(name, slugs)
             hint = f" Did you mean {listed(close)}?" if close else ""
             raise AttributeError(f"There is no function {name!r} in your catalog.{hint}")
         return self._bind(catalog, catalog.functions[slugs.index(name)])
@@ -162,7 +224,7 @@ class Session:
         return [*super().__dir__(), *(self._catalog.slugs if self._catalog else ())]
 
     def _ipython_key_completions_(self) -> list[str]:
-        return self.names
+        return [function.name for function in self._catalog or ()]
 
     def __iter__(self) -> Iterator[RemoteFunction]:
         """Go through the functions in their order."""
@@ -205,9 +267,26 @@ class Session:
 
         return Panel(self) if name is None else self[name].panel(**values)
 
+    def _login(self, email: str, password: Hidden) -> Secret:
+        work = self._wire.transport.login(email, password)
+        return loop.wait(loop.start(_within(LOGIN_SECONDS, work, "The login")))
+
+    def _warn_of_the_end(self) -> None:
+        # Said once a token, and not for a source that brings a new one by itself.
+        transport = self._wire.transport
+        renews = getattr(transport.connection.token, "renews", False)
+        if not renews and transport.ends != self._said_to_end and 0 < transport.ends - time.time() < _ENDS_SOON:
+            self._said_to_end = transport.ends
+            warnings.warn(
+                f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.",
+                stacklevel=4,
+            )
+
     def _list(self) -> Catalog:
+        self.ready()
         # Read here and not on the loop, so that a warning names the line that asked.
         catalog = loop.wait(loop.start(self._wire.listing())).read(parse_listing)
+        self._warn_of_the_end()
         for code in unknown_codes(catalog):
             warnings.warn(
                 f"{self.service}: parameters of type code {code}, not known here, are read from their descriptions.",
@@ -216,6 +295,7 @@ class Session:
         return catalog
 
     def _bind(self, catalog: Catalog, function: Function) -> RemoteFunction:
+        self._warn_of_the_end()
         # By identity, since two listed functions may be equal; the bound one keeps its function alive.
         bound = self._functions.get(id(function))
         if bound is None:
@@ -230,10 +310,13 @@ class _Wire:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self._choices: dict[str, list[Choice]] = {}
+        # What runs gave and a person still holds: it may be the answer of a listing function.
+        self._held: weakref.WeakValueDictionary[str, pd.DataFrame] = weakref.WeakValueDictionary()
 
     def forget(self) -> None:
         """Forget the valid values that were listed."""
         self._choices = {}
+        self._held.clear()
 
     async def listing(self) -> Reply:
         """Ask for the functions."""
@@ -258,14 +341,23 @@ class _Wire:
             "service": self.transport.connection.name,
             "synthetic": self.transport.connection.synthetic,
         }
+        self._held[repr((function, args))] = frame
         return frame
 
     async def choices(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]:
         """Run a listing function and give the values for a field; kept until `refresh`."""
-        key = repr((listing.name, args, field.name))
+        key = _key(listing, args, field)
         if key not in self._choices:
             self._choices[key] = _choices(await self.run(listing.name, args, listing.options), field)
         return self._choices[key]
+
+    def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]:
+        """Give the values for a field that `choices` or a run has listed already."""
+        key = _key(listing, args, field)
+        held = self._held.get(repr((listing.name, args)))
+        if key not in self._choices and held is not None:
+            self._choices[key] = _choices(held, field)
+        return list(self._choices.get(key, ()))
 
     async def _fetch(self, function: str, args: Args, options: Options) -> pd.DataFrame:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
@@ -273,6 +365,30 @@ class _Wire:
         reply = await self.transport.post(RUN_PATH, request(function, args), max_bytes=options.max_bytes)
         read = partial(to_frame, schema=options.schema, lines=reply.lines)
         return await asyncio.to_thread(reply.read, read)
+
+
+def _key(listing: RemoteFunction, args: Args, field: Field) -> str:
+    return repr((listing.name, args, field.name))
+
+
+def _is_completing() -> bool:
+    """
+    Say whether a completer or Shift-Tab asks, on this thread.
+
+    jedi and IPython look attributes up while a person types, and must neither wait for a service nor send anything.
+    They have no hook that says when they begin and end, so that the stack is what tells; it is looked at only while
+    no catalog is known.
+    """
+    frame = inspect.currentframe()
+    while frame is not None:
+        room = str(frame.f_globals.get("__name__"))
+        if room in {"IPython.core.completer", "rlcompleter"} or room.startswith("jedi."):
+            return True
+        # What a front end asks for at Shift-Tab; `?` is a line that a person runs.
+        if room == "IPython.core.interactiveshell" and frame.f_code.co_name == "object_inspect_mime":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _close(transport: Transport) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import html
 import io
+import math
 import os
 import re
 import ssl
@@ -37,17 +38,21 @@ from jupyter_funcs.errors import (
     ServiceConnectionError,
 )
 from jupyter_funcs.inflate import inflated
+from jupyter_funcs.secret import Secret
 from jupyter_funcs.text import clip, inert, quote
+from jupyter_funcs.tokens import Source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator
 
-    from jupyter_funcs.config import Connection, Secret
+    from jupyter_funcs.config import Connection
+    from jupyter_funcs.secret import Hidden
 
 T = TypeVar("T")
 
 LIST_PATH = "/api/function/ListUserFunctions"
 RUN_PATH = "/api/function/runFunction"
+LOGIN_PATH = "/api/account/login"
 
 MAX_BYTES = 2**30
 _MAX_ERROR_BYTES = 64 * 1024
@@ -75,13 +80,13 @@ class Reply(NamedTuple):
     data
         The body, inflated and whole.
     secret
-        The token.
+        The token, or the password of a login.
     lines
         Whether the reply says that it is one JSON document a line.
     """
 
     data: bytes
-    secret: Secret
+    secret: Hidden
     lines: bool
 
     def read(self, reader: Callable[[bytes], T]) -> T:
@@ -115,6 +120,11 @@ class Transport:
         Where they go, and the token.
     transport
         Any httpx transport in place of the network: the embedded service is an `httpx.ASGITransport`.
+
+    Attributes
+    ----------
+    ends
+        When the token that was given last ends, in seconds since 1970; infinity as long as that is not known.
     """
 
     def __init__(
@@ -124,6 +134,7 @@ class Transport:
         self._transport = None if transport is None else _Given(transport)
         self._client: httpx.AsyncClient | None = None
         self._pid = os.getpid()
+        self.ends = math.inf
 
     async def post(self, path: str, payload: object, *, max_bytes: int = MAX_BYTES) -> Reply:
         """
@@ -143,10 +154,12 @@ class Transport:
         FuncsError
             Every failure of the network, the service or the reply, as the class that FAULTS names for it.
         """
-        secret = await self._secret()
+        secret = await self.secret()
         reply = await self._exchange(path, payload, secret, max_bytes)
         if isinstance(reply, AuthenticationError):
-            renewed = await self._secret()
+            if isinstance(self.connection.token, Source):
+                await asyncio.to_thread(self.connection.token.refused, secret)
+            renewed = await self.secret()
             if renewed.reveal() == secret.reveal():
                 raise reply
             secret = renewed
@@ -155,13 +168,43 @@ class Transport:
             raise reply
         return reply
 
+    async def login(self, email: str, password: Hidden) -> Secret:
+        """
+        Give a token for an email and a password (SERVICE.md 2).
+
+        Raises
+        ------
+        FuncsError
+            They are wrong, or the service gives no token; without the password.
+        """
+        payload = {"email": email, "password": password.reveal()}
+        reply = await self._exchange(LOGIN_PATH, payload, password, _MAX_ERROR_BYTES, in_header=False)
+        del payload  # a debugger that shows a traceback's variables would show it
+        if isinstance(reply, AuthenticationError):
+            raise AuthenticationError(f"The email or the password is wrong for {self.connection.name}.", "Try again.")
+        if isinstance(reply, FuncsError):
+            raise reply
+        token = _token(reply.data)
+        del reply  # as above
+        if token is None:
+            raise ProtocolError("The service took the login, but gave no token.", "Tell the operator of the service.")
+        return token
+
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
 
-    async def _secret(self) -> Secret:
+    async def secret(self) -> Secret:
+        """
+        Give the token for one request, as its source has it now.
+
+        Raises
+        ------
+        FuncsError
+            There is none, or it has ended.
+        """
         # In a thread: a source of the user's own may ask a person, a keyring or another service.
         failed = ""
         try:
@@ -172,7 +215,8 @@ class Transport:
             failed = type(error).__name__
         if failed:  # raised here and without the text: the error of a source may hold the token
             raise AuthenticationError(f"The source of the token failed ({failed}).", "Call it by itself to see why.")
-        if secret.expires_at <= time.time():
+        self.ends = secret.expires_at
+        if self.ends <= time.time():
             raise AuthenticationError(f"The token for {self.connection.name} has expired.", _NEW_TOKEN)
         return secret
 
@@ -188,7 +232,9 @@ class Transport:
             self._pid = os.getpid()
         return self._client
 
-    async def _exchange(self, path: str, payload: object, secret: Secret, max_bytes: int) -> Reply | FuncsError:
+    async def _exchange(
+        self, path: str, payload: object, secret: Hidden, max_bytes: int, *, in_header: bool = True
+    ) -> Reply | FuncsError:
         # The error is given back and raised by the caller, outside any except block: httpx's own errors hold the
         # request with its headers, and as a chained cause they would carry the token along. So would a traceback's
         # frames, and with it all that was read.
@@ -203,7 +249,7 @@ class Transport:
                     "Accept": "application/json",
                     "Accept-Encoding": "gzip",
                 },
-                auth=_Auth(secret, self.connection.header),
+                auth=_Auth(secret, self.connection.header) if in_header else None,
             ) as response:
                 if response.status_code != HTTPStatus.OK:
                     return _refusal(response, await _read_head(response, secret), path, secret)
@@ -224,7 +270,7 @@ class Transport:
 class _Auth(httpx.Auth):
     """Puts the token into the request at the last moment, so that it stands in no variable on the way."""
 
-    def __init__(self, secret: Secret, header: str) -> None:
+    def __init__(self, secret: Hidden, header: str) -> None:
         self._secret = secret
         self._header = header
 
@@ -277,7 +323,7 @@ class _InThread(httpx.AsyncByteStream):
         await asyncio.to_thread(self._stream.close)
 
 
-async def _read(response: httpx.Response, max_bytes: int, secret: Secret) -> bytes:
+async def _read(response: httpx.Response, max_bytes: int, secret: Hidden) -> bytes:
     """Give the whole body, inflated; no more is read than the piece that makes it larger than `max_bytes`."""
     too_large = ReplyTooLargeError(
         f"The reply is larger than max_bytes = {max_bytes:,}.",
@@ -298,7 +344,7 @@ async def _read(response: httpx.Response, max_bytes: int, secret: Secret) -> byt
     return body.getvalue()
 
 
-async def _read_head(response: httpx.Response, secret: Secret) -> bytes:
+async def _read_head(response: httpx.Response, secret: Hidden) -> bytes:
     """Give the beginning of an error's body, which is shown in a line or two; as much of it as can be inflated."""
     head = bytearray()
     with contextlib.suppress(ProtocolError):  # the status says more than how its text is packed
@@ -309,12 +355,12 @@ async def _read_head(response: httpx.Response, secret: Secret) -> bytes:
     return bytes(head[:_MAX_ERROR_BYTES])
 
 
-def _pieces(response: httpx.Response, secret: Secret) -> AsyncIterator[bytes]:
+def _pieces(response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
     raw = response.aiter_raw()
     return inflated(raw) if _is_gzip(response, secret) else raw
 
 
-def _is_gzip(response: httpx.Response, secret: Secret) -> bool:
+def _is_gzip(response: httpx.Response, secret: Hidden) -> bool:
     header = response.headers.get("content-encoding", "")
     codings = [coding for each in header.lower().split(",") if (coding := each.strip()) not in {"", "identity"}]
     if codings in ([], ["gzip"], ["x-gzip"]):
@@ -325,7 +371,7 @@ def _is_gzip(response: httpx.Response, secret: Secret) -> bool:
     )
 
 
-def _check(response: httpx.Response, body: bytes, secret: Secret) -> None:
+def _check(response: httpx.Response, body: bytes, secret: Hidden) -> None:
     """Raise what is wrong with the body of a 200 that holds no data."""
     if not body or body.isspace():
         raise ProtocolError("The service sent an empty reply.", "Try again; if it stays so, tell its operator.")
@@ -336,7 +382,7 @@ def _check(response: httpx.Response, body: bytes, secret: Secret) -> None:
         )
 
 
-def _refusal(response: httpx.Response, body: bytes, path: str, secret: Secret) -> FuncsError:
+def _refusal(response: httpx.Response, body: bytes, path: str, secret: Hidden) -> FuncsError:
     """Give the error that a status other than 200 stands for."""
     status = response.status_code
     text = _said(body, secret)
@@ -346,7 +392,8 @@ def _refusal(response: httpx.Response, body: bytes, path: str, secret: Secret) -
             return NotFoundError(
                 text or "The service knows no such function.", "List yours with %funcs find, after %funcs refresh."
             )
-        return ConfigError(f"There is no function service at {_where(response)} (404).", _CHECK_ADDRESS)
+        what = "login" if path == LOGIN_PATH else "function service"
+        return ConfigError(f"There is no {what} at {_where(response)} (404).", _CHECK_ADDRESS)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
         return ArgumentError(text or "The service refuses the arguments (422).", errors=_by_argument(body, secret))
     if status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -394,7 +441,7 @@ _BY_STATUS: dict[int, Callable[[str, int], FuncsError]] = {
 }
 
 
-def _said(body: bytes, secret: Secret) -> str:
+def _said(body: bytes, secret: Hidden) -> str:
     """Give what an error's body says to a person: its JSON text, or its text without markup; inert, short, no token."""
     text = body.decode("utf-8", "replace")
     try:
@@ -409,7 +456,15 @@ def _said(body: bytes, secret: Secret) -> str:
     return clip(inert(_redact(text, secret)), 300)
 
 
-def _by_argument(body: bytes, secret: Secret) -> dict[str, list[str]]:
+def _token(body: bytes) -> Secret | None:
+    """Give the token of a login's reply, where it has one."""
+    with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError, ConfigError, KeyError):
+        document: Any = msgspec.json.decode(body)
+        return Secret(document["token"]) if isinstance(document, dict) else None
+    return None
+
+
+def _by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
     """Give the texts of a 422 by argument: ``{"arguments": {name: [text]}}``, or FastAPI's ``detail`` list."""
     try:
         value = msgspec.json.decode(body)
@@ -426,7 +481,7 @@ def _by_argument(body: bytes, secret: Secret) -> dict[str, list[str]]:
     return {name: [clip(inert(_redact(text, secret)), 300) for text in texts] for name, texts in named.items()}
 
 
-def _redact(text: str, secret: Secret) -> str:
+def _redact(text: str, secret: Hidden) -> str:
     token = secret.reveal()
     for part in (token, *(part for part in token.split(".") if len(part) >= 12)):
         text = text.replace(part, "****")

@@ -81,6 +81,21 @@ def allowed(field: Field) -> tuple[str, ...]:
     return field.options
 
 
+def as_json(field: Field, sent: str | list[str]) -> Any:
+    """Give what is sent for a field in JSON's own type: a number for a number, else the text or the array as it is."""
+    if isinstance(sent, list) or field.kind not in {Kind.INTEGER, Kind.NUMBER}:
+        return sent
+    return int(sent) if re.fullmatch(r"[-+]?\d+", sent) else float(sent)
+
+
+def default_of(field: Field) -> Any:
+    """Give what the service takes when nothing is sent, as `as_json`; ``None`` where none is named, or no valid one."""
+    try:
+        return None if field.default is None else as_json(field, to_wire(field, field.default))
+    except ValueError:  # the description names a default that its own options refuse: it is shown, and not promised
+        return None
+
+
 def _as_text(field: Field, value: Any) -> str:
     value = _plain(field, value)
     if isinstance(value, str):

@@ -8,16 +8,23 @@ import dataclasses
 import json
 import logging
 import math
+import os
 import pickle
+import subprocess
+import sys
+import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jupyter_funcs import tokens
 from jupyter_funcs.config import Connection, Secret, profiles_file, resolve
-from jupyter_funcs.errors import ConfigError
+from jupyter_funcs.errors import ConfigError, FuncsError
+from jupyter_funcs.tokens import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -304,7 +311,15 @@ def test_an_absent_profile_names_the_nearest(profiles: dict[str, str], tmp_path:
         (f'[profiles.work]\nurl = "{HOST}"\nverify = false', "unknown key 'verify'"),
         (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "ABSENT"', "names in token_env is not set"),
         (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = 5', "names in token_env is not set"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "A"\napi_key_env = "B"', "both"),
+        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "A"\napi_key_env = "B"', "both token_env and api_key_env"),
+        (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\ntoken_file = "B"', "both token_file and login"),
+        (f'[profiles.work]\nurl = "{HOST}"\ntoken_file = ["{CANARY}"]', "a token_file that is no text"),
+        (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = [1, "{CANARY}"]', "a token_command that is no text"),
+        (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = []', "it is no command"),
+        (f'[profiles.work]\nurl = "{HOST}"\ntoken_command = "echo \'{CANARY}"', "it is no command"),
+        (f'[profiles.work]\nurl = "{HOST}"\nlogin = false', "a login that is no text"),
+        (f'[profiles.work]\nurl = "{HOST}"\nlogin = true\nkeep = "keyring"', 'a keep, which is only "keyring"'),
+        (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\nkeep = "{CANARY}"', "a keep, which"),
         ('[profiles.work]\nurl = "http://funcs.example.org"\ntoken_env = "A"', "unencrypted"),
         (b"\xff\xfe", "cannot be read"),
     ],
@@ -328,10 +343,13 @@ def test_a_folder_in_place_of_the_profiles_is_named(tmp_path: Path) -> None:
 
 
 def test_the_file_of_profiles_is_where_the_environment_says(tmp_path: Path) -> None:
-    """Else in the user's configuration folder, which is not made for it."""
+    """Else in Jupyter's configuration folder, which is not made for it."""
     assert profiles_file({"FUNCS_CONFIG": str(tmp_path / "x.toml")}) == tmp_path / "x.toml"
     assert "~" not in str(profiles_file({"FUNCS_CONFIG": "~/x.toml"}))
-    assert profiles_file({}).name == "config.toml"
+    for env in ({}, {"JUPYTER_PLATFORM_DIRS": "1"}, {"JUPYTER_CONFIG_DIR": str(tmp_path)}):
+        assert profiles_file(env).name == "jupyter_funcs.toml"
+    assert profiles_file({"JUPYTER_CONFIG_DIR": str(tmp_path)}).parent == tmp_path
+    assert profiles_file({}).parent.name == ".jupyter"
 
 
 @pytest.mark.parametrize(
@@ -399,6 +417,182 @@ def test_no_address_makes_it_fail_otherwise(text: str, scheme: str) -> None:
         return
     assert connection is not None
     assert connection.base_url.startswith(("https://", "http://"))
+
+
+def test_a_profile_may_be_the_default(tmp_path: Path) -> None:
+    """It comes after the environment and before the demo; one that is not there is no demo."""
+    path = tmp_path / "jupyter_funcs.toml"
+    path.write_text('default = "work"\n' + PROFILES)
+    env = {"JUPYTER_CONFIG_DIR": str(tmp_path), "WORK_TOKEN": "work-token", "WORK_KEY": "k"}
+    connection = resolve(environment=env)
+    assert connection is not None
+    assert (connection.name, token_of(connection)) == ("work", "work-token")
+    for wins in (resolve(environment={**env, "FUNCS_PROFILE": "keyed"}), resolve("keyed", environment=env)):
+        assert wins is not None
+        assert wins.name == "keyed"
+    assert token_of(resolve(environment={**env, **ENV})) == CANARY
+    with pytest.raises(ConfigError, match="no address to send it to"):
+        resolve(environment={**env, "FUNCS_TOKEN": CANARY})
+    for text, said in {'default = "wrok"': "no profile 'wrok'", "default = 3": "not the name of a profile"}.items():
+        path.write_text(text)
+        with pytest.raises(ConfigError, match=said):
+            resolve(environment=env)
+
+
+def test_a_variable_is_read_for_each_request(profiles: dict[str, str]) -> None:
+    """A new token in it is seen; one for another service is not sent here, and what is unset was read before."""
+    env = {**profiles, **ENV, "WORK_TOKEN": "first"}
+    work, own = resolve("work", environment=env), resolve(environment=env)
+    env |= {"WORK_TOKEN": "second", "FUNCS_TOKEN": "newer"}
+    assert [token_of(work), token_of(own)] == ["second", "newer"]
+    env |= {"FUNCS_BASE_URL": "https://other.example.org", "FUNCS_TOKEN": "of-another"}
+    assert token_of(own) == "newer"
+    env |= {"FUNCS_BASE_URL": "https://[", "FUNCS_TOKEN": "of-a-third"}
+    assert token_of(own) == "newer"
+    del env["WORK_TOKEN"]
+    assert token_of(work) == "second"
+
+
+def with_source(tmp_path: Path, line: str) -> Connection | None:
+    (tmp_path / "c.toml").write_text(f'[profiles.work]\nurl = "{HOST}"\n{line}')
+    return resolve("work", environment={"FUNCS_CONFIG": str(tmp_path / "c.toml")})
+
+
+@pytest.mark.parametrize(("key", "header"), [("token_file", "Authorization"), ("api_key_file", "X-Api-Key")])
+def test_a_file_is_read_for_each_request(tmp_path: Path, key: str, header: str) -> None:
+    """Without the line break that an editor adds."""
+    path = tmp_path / "token"
+    path.touch(0o600)
+    path.write_text(f"{CANARY}\r\n")
+    connection = with_source(tmp_path, f'{key} = "{path}"')
+    assert connection is not None
+    assert (connection.header, token_of(connection)) == (header, CANARY)
+    path.write_text("\ufeffnewer\n", "utf-8")
+    assert token_of(connection) == "newer"
+
+
+def test_a_file_that_others_can_read_is_said_to_be(tmp_path: Path) -> None:
+    """With what closes it; the token is used all the same."""
+    path = tmp_path / "token"
+    path.write_text(CANARY)
+    path.chmod(0o644)
+    with pytest.warns(
+        UserWarning, match="The token_file of profile 'work' can be read by others(.|\n)*chmod 600"
+    ) as said:
+        connection = with_source(tmp_path, f'token_file = "{path}"')
+    assert token_of(connection) == CANARY
+    assert CANARY not in str(said[0].message)
+
+
+@pytest.mark.parametrize("kind", ["absent", "folder", "pipe", "bytes", "long", "two lines", "empty"])
+def test_a_file_that_holds_no_token_is_named(tmp_path: Path, kind: str) -> None:
+    """Each fault names the profile and the source, and nothing waits for a pipe."""
+    path = tmp_path / "it"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind != "absent":
+        held = {"bytes": b"\xff\xfe" + CANARY.encode(), "long": CANARY.encode() * 9000, "empty": b"\n"}
+        path.write_bytes(held.get(kind, f"{CANARY}\n{CANARY}".encode()))
+        path.chmod(0o600)
+    if kind == "long":
+        assert len(token_of(with_source(tmp_path, f'token_file = "{path}"'))) == 64 * 1024
+        return
+    with pytest.raises(ConfigError, match="oken_file of profile 'work'") as caught:
+        with_source(tmp_path, f'token_file = "{path}"')
+    assert CANARY not in "".join(traceback.format_exception(caught.value))
+    assert 1 <= len(caught.value.lines) <= 3
+
+
+def program(tmp_path: Path, code: str) -> str:
+    """Give the line of a profile whose command is a Python program."""
+    path = tmp_path / "program.py"
+    path.write_text(code)
+    return f"token_command = {json.dumps([sys.executable, '-I', '-S', str(path)])}"
+
+
+def test_a_command_is_asked_once_until_its_token_is_refused_or_about_to_end(tmp_path: Path) -> None:
+    """Its answer is kept in memory, and a new one fetched when it has to be."""
+    tokens = [jwt({"exp": time.time() + 3600, "n": 1}), jwt({"exp": time.time() + 30}), "opaque", "newest"]
+    (tmp_path / "left").write_text("\n".join(tokens))
+    code = (
+        "import pathlib; p = pathlib.Path(__file__).with_name('left'); first, _, rest = p.read_text().partition('\\n')"
+    )
+    connection = with_source(tmp_path, program(tmp_path, f"{code}; p.write_text(rest); print(first)"))
+    assert connection is not None
+    source = connection.token
+    assert isinstance(source, Source)
+    secret = source()
+    assert [secret.reveal(), token_of(connection)] == [tokens[0]] * 2
+    source.refused(Secret("another"))
+    assert source() is secret
+    source.refused(secret)
+    assert [token_of(connection), token_of(connection), token_of(connection)] == [tokens[1], "opaque", "opaque"]
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import sys; print('TOKEN'); print('TOKEN', file=sys.stderr); sys.exit(3)", "ended with status 3"),
+        ("import sys; print('TOKEN', file=sys.stderr)", "The token is empty"),
+        ("print('TOKEN TOKEN')", "characters that no token has"),
+        ("import os; os.write(1, b'\\xffTOKEN')", "it writes no text"),
+        ("import sys; sys.exit(len(input()))", "ended with status 1"),
+        ("import os\nwhile True: os.write(1, b'TOKEN' * 9999)", "ended with status"),
+        ("import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)", "no answer within 0.5 s"),
+        ("import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True)", "no answer within 0.5 s"),
+    ],
+)
+def test_a_command_that_gives_no_token_is_named_and_not_quoted(
+    tmp_path: Path, code: str, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Neither what it writes nor its errors are shown, and one that hangs is ended with what it started."""
+    if "0.5" in said:
+        monkeypatch.setattr(tokens, "COMMAND_SECONDS", 0.5)
+    connection = with_source(tmp_path, program(tmp_path, code.replace("TOKEN", CANARY)))
+    assert connection is not None
+    began = time.monotonic()
+    with pytest.raises(FuncsError, match="oken_command of profile 'work'") as caught:
+        connection.token()
+    assert time.monotonic() - began < 5
+    assert said in caught.value.what
+    assert CANARY not in "".join(traceback.format_exception(caught.value)) + "".join(capfd.readouterr())
+
+
+def test_a_command_that_hangs_is_ended_with_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of it goes on."""
+    monkeypatch.setattr(tokens, "COMMAND_SECONDS", 0.5)
+    code = "import pathlib, subprocess\nchild = subprocess.Popen(['sleep', '60'])\n"
+    code += "pathlib.Path(__file__).with_name('pid').write_text(str(child.pid))\nchild.wait()"
+    connection = with_source(tmp_path, program(tmp_path, code))
+    with pytest.raises(FuncsError, match="no answer within"):
+        token_of(connection)
+    child = int((tmp_path / "pid").read_text())
+    ends = time.monotonic() + 5
+    while psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """As are one with a zero byte in it, and one in a string, which no shell reads."""
+    for command, said in {"/no/such": "No such file", "a\\u0000b": "characters"}.items():
+        connection = with_source(tmp_path, f'token_command = "{command}"')
+        with pytest.raises(FuncsError, match=said):
+            token_of(connection)
+    assert token_of(with_source(tmp_path, 'token_command = "echo $HOME"')) == "$HOME"
+
+
+@pytest.mark.parametrize("home", ["/dev/null", "/proc/self/fdinfo"])
+def test_a_home_that_cannot_be_written_or_is_none_changes_nothing(home: str) -> None:
+    """Connecting reads and writes nothing there (FAULTS 106)."""
+    code = (
+        "import jupyter_funcs as jf; from jupyter_funcs.config import resolve; print(resolve(), jf.connect().service)"
+    )
+    env = {"HOME": home, "PATH": os.environ["PATH"], "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("None demo\n", "")
 
 
 def test_a_callable_is_asked_for_each_request() -> None:

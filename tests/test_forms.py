@@ -21,7 +21,7 @@ from jupyter_funcs.catalog import Function, Param
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind, Rule, read_fields
 from jupyter_funcs.forms import Form
-from jupyter_funcs.values import to_wire
+from jupyter_funcs.values import as_json, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,11 @@ def function(described: dict[str, tuple[int, str]] | None = None, name: str = "G
         Param(name=each, type=code, description=text) for each, (code, text) in (described or DESCRIBED).items()
     )
     return SimpleNamespace(name=name, fields=read_fields(Function(name=name, params=params)))
+
+
+def in_json(form: Form) -> dict[str, Any]:
+    """Give what a form sends in JSON's own types, as its schema says them; on the wire numbers are texts."""
+    return {name: as_json(form.field(name), value) for name, value in form.args.items()}
 
 
 def filled(**values: Any) -> Form:
@@ -379,7 +384,7 @@ def test_a_repeated_parameter_has_one_value() -> None:
     assert form.errors.keys() == {"Given"}
     form["Given"] = 1
     assert form.args == {"Given": "1"}
-    jsonschema.validate(form.args, form.json_schema())
+    jsonschema.validate(in_json(form), form.json_schema())
 
 
 def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
@@ -388,7 +393,7 @@ def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
     assert form.errors == {}
     assert form.args["Unit"] == "year"
     assert form.args["Dimensions"] == ["Region", "City"]
-    jsonschema.validate(form.args, form.json_schema())
+    jsonschema.validate(in_json(form), form.json_schema())
     form["PoPGrowth"] = "TRUE"
     assert form.args["PoPGrowth"] == "Yes"
     form["PoPLookback"] = "abc"
@@ -427,7 +432,7 @@ def test_options_hold_for_numbers_and_dates_only_where_all_of_them_are_such(
     assert form.args.get("Given") == sent
     assert ("Given" in form.errors) is (sent is None)
     if sent is not None:
-        jsonschema.validate(form.args, form.json_schema())
+        jsonschema.validate(in_json(form), form.json_schema())
 
 
 def test_a_thousand_options_are_told_briefly() -> None:
@@ -441,12 +446,17 @@ def test_a_thousand_options_are_told_briefly() -> None:
 SCHEMA_ERRORS: list[tuple[dict[str, Any], bool]] = [
     ({"PanelName": "Card", "Symbol": "x"}, True),
     ({"PanelName": "Card", "Brand": ["x"]}, True),
-    ({"PanelName": "Card", "Symbol": "x", "Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": "1"}, True),
+    ({"PanelName": "Card", "Symbol": "x", "Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": 1}, True),
     ({"PanelName": "Card"}, False),
     ({"Symbol": "x"}, False),
     ({"PanelName": "Card", "Symbol": "x", "Zzz": "1"}, False),
     ({"PanelName": "Card", "Symbol": "x", "PoPLookback": "abc"}, False),
-    ({"PanelName": "Card", "Symbol": "x", "PoPLookback": 1}, False),
+    ({"PanelName": "Card", "Symbol": "x", "PoPLookback": 0}, False),
+    ({"PanelName": "Card", "Symbol": "x", "PoPLookback": 1.5}, False),
+    ({"PanelName": "Card", "Symbol": "x", "Share": 0.5}, True),
+    ({"PanelName": " ", "Symbol": "x"}, False),
+    ({"PanelName": "Card", "Symbol": ""}, False),
+    ({"PanelName": "Card", "Brand": []}, False),
     ({"PanelName": "Card", "Symbol": "x", "Unit": "year"}, False),
     ({"PanelName": "Card", "Symbol": "x", "Dimensions": "Region"}, False),
     ({"PanelName": "Card", "Symbol": "x", "Dimensions": ["City"]}, False),
@@ -458,11 +468,11 @@ CHECKER = jsonschema.FormatChecker(["date"])
 
 @pytest.mark.parametrize(("args", "valid"), SCHEMA_ERRORS, ids=[json.dumps(args) for args, _ in SCHEMA_ERRORS])
 def test_the_schema_and_the_form_agree_on_what_is_valid(args: dict[str, Any], valid: bool) -> None:
-    """The JSON Schema says required, rules, options and types as the form does; on wire values."""
+    """The JSON Schema says required, rules, options, bounds and types as the form does."""
     schema = Form(function()).json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     assert jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(args) is valid
-    if all(name in DESCRIBED and isinstance(value, str | list) for name, value in args.items()):
+    if all(name in DESCRIBED for name in args):
         form = Form(function(), **args)
         # A single string for a list is taken from a person, and becomes an array; else both agree.
         assert (form.errors == {}) is (valid or args.get("Dimensions") == "Region")
@@ -478,8 +488,41 @@ def test_the_schema_carries_help_and_defaults() -> None:
         "default": "No",
         "description": "'Yes'/'No', default 'No'",
     }
+    assert properties["PoPLookback"] == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 4,
+        "default": 1,
+        "description": "Between 1 and 4. Default 1",
+    }
+    assert properties["StartDate"] == {"type": "string", "format": "date"}
+    assert properties["Symbol"] == {
+        "type": "string",
+        "pattern": r"\S",
+        "description": "Required if Brand is not specified.",
+    }
     assert properties["Dimensions"]["items"] == {"type": "string", "enum": ["Age Group", "Region", "Brand"]}
     assert properties["Note"] == {"type": "string"}
+    assert Form(function()).json_schema()["anyOf"] == [{"required": ["Symbol"]}, {"required": ["Brand"]}]
+
+
+def test_a_schema_has_every_rule_and_no_default_that_its_own_options_refuse() -> None:
+    """Two rules stand side by side; a default that is none of the options is said in the help alone."""
+    rules = {
+        "A": (0, "Required if B is not specified"),
+        "B": (0, ""),
+        "C": (0, "Required if D is not specified"),
+        "D": (0, "One of day, week. Default: 'year'"),
+        "E": (4, "One or more of 'day', 'week', default 'DAY'"),
+    }
+    form = Form(function(rules))
+    schema = form.json_schema()
+    assert schema["allOf"] == [
+        {"anyOf": [{"required": ["A"]}, {"required": ["B"]}]},
+        {"anyOf": [{"required": ["C"]}, {"required": ["D"]}]},
+    ]
+    assert "default" not in schema["properties"]["D"]
+    assert schema["properties"]["E"]["default"] == ["day"]
 
 
 NAMES = st.sampled_from(["A", "a", "B", "StartDate", "EndDate", "class", "?"])
@@ -555,7 +598,35 @@ def test_whatever_is_set_the_form_never_raises_and_what_it_gives_is_valid(
             form.check()
     else:
         assert form.check() == args
-        jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(args)
+        jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(in_json(form))
+
+
+JSON_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(-4, 4),
+    st.floats(-1e15, 1e15),
+    st.text(max_size=3),
+    st.sampled_from(["Yes", "No", "1", "2", "a", "B", "b", " ", "2025-01-01", "2025-12-31", "2025-02-30", "20250101"]),
+)
+
+
+@settings(max_examples=150)
+@given(FIELDS, st.lists(JSON_SCALARS | st.lists(JSON_SCALARS, max_size=2), min_size=5))
+def test_what_the_schema_accepts_the_form_accepts(fields: list[Field], values: list[Any]) -> None:
+    """A tool that keeps to the schema is refused nothing but a last date before the first."""
+    form = Form(SimpleNamespace(name="F", fields=fields))
+    schema = form.json_schema()
+    # For each field the first value that its own schema takes, so that most of what is tried is valid as a whole.
+    held = {}
+    for name, own in schema["properties"].items():
+        checker = jsonschema.Draft202012Validator(own, format_checker=CHECKER)
+        fitting = [value for value in values if checker.is_valid(value)]
+        held |= {name: fitting[0]} if fitting else {}
+    if jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(held):
+        form.update(held)
+        assert not [text for texts in form.errors.values() for text in texts if " is before " not in text]
 
 
 @pytest.mark.parametrize("use", [Form.check, lambda form: form.args, lambda form: form.errors, Form.json_schema])

@@ -146,7 +146,8 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
     monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
     session = run(f"%funcs connect {service_url}")
     assert service_url.endswith(session.service)
-    assert run("%funcs status") is session
+    status = run("%funcs status")
+    assert (status.address, status.user, status.functions) == (service_url, "analyst", 7)
     assert len(run("%funcs refresh").names) == 7
     session.close()
     monkeypatch.delenv("FUNCS_BASE_URL")

@@ -151,7 +151,8 @@ def test_the_signature_is_that_of_the_function(funcs: Session) -> None:
     assert list(signature.parameters) == [param.name for param in function.params]
     assert signature.parameters["PanelName"].default is inspect.Parameter.empty
     assert signature.parameters["Symbol"].default is None
-    assert "PoPLookback : integer, optional" in (function.__doc__ or "")
+    assert signature.parameters["PoPLookback"].default == 1
+    assert "PoPLookback : int, default 1" in (function.__doc__ or "")
 
 
 def test_one_field_feeds_everything(funcs: Session) -> None:

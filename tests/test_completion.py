@@ -1,0 +1,464 @@
+"""
+Tab, in a real IPython and in live kernels: what fits at the cursor, from what is known, with nothing sent for it.
+
+The kernel of another IPython is that of the Python which ``FUNCS_TEST_OLD_PYTHON`` names, in its own environment::
+
+    python3 -m venv /tmp/ip812
+    /tmp/ip812/bin/pip install . 'ipython==8.12.*' 'ipykernel>=6.29,<7'
+    FUNCS_TEST_OLD_PYTHON=/tmp/ip812/bin/python pytest tests/test_completion.py
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import httpx
+import pytest
+from IPython.core.completer import Completion, CompletionContext, provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+
+import jupyter_funcs as jf
+from jupyter_funcs.service import embedded
+from tests.conftest import PANEL, SYMBOL, serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_client.blocking.client import BlockingKernelClient
+
+FUNCTIONS = [
+    "get_panels",
+    "get_universe",
+    "get_panel_dimensions",
+    "get_panel_daily",
+    "get_panel_fq",
+    "get_kpis",
+    "get_report",
+]
+NAMES = [
+    "Get Panels",
+    "Get Universe",
+    "Get Panel Dimensions",
+    "Get Panel Daily",
+    "Get Panel FQ",
+    "Get KPIs",
+    "Get Report",
+]
+FUNCTIONS = [name.lower().replace(" ", "_") for name in NAMES]
+OF_DAILY = ["PanelName", "Symbol", "Brand", "PoPGrowth", "PoPLookback", "Dimensions"]
+PANELS = ["Demo Card Panel", "Demo Debit Panel"]
+
+
+class Counting(httpx.AsyncBaseTransport):
+    """The embedded service's transport, with a count of what goes through it."""
+
+    requests: ClassVar[list[str]] = []
+
+    def __init__(self) -> None:
+        self.inner = httpx.ASGITransport(embedded().app)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.requests.append(request.url.path)
+        return await self.inner.handle_async_request(request)
+
+
+@pytest.fixture(scope="module")
+def shell() -> Iterator[InteractiveShell]:
+    """A shell in which the magics' session is known to Python too, and one session has not listed its functions."""
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "jupyter_funcs")
+    magics = shell.magics_manager.registry["FuncsMagics"]
+    magics._session = jf.connect("http://localhost", token=embedded().token, transport=Counting())
+    shell.user_ns |= {
+        "funcs": magics._session,
+        "unlisted": jf.connect("http://localhost", token=embedded().token, transport=Counting()),
+        "symbol": SYMBOL,
+        "held": {"here": magics._session},
+    }
+    shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
+    shell.run_cell("daily = funcs['Get Panel Daily']")
+    wait_for(lambda: len(magics._session._wire._choices) == 3)
+    yield shell
+    shell.run_line_magic("unload_ext", "jupyter_funcs")
+    InteractiveShell.clear_instance()
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    ends = time.monotonic() + 20
+    while not is_so():
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+
+
+def tab(shell: InteractiveShell, text: str) -> list[Completion]:
+    """Press Tab where the text has its mark ‸, or at its end."""
+    at = text.index("‸") if "‸" in text else len(text)
+    with provisionalcompleter():
+        return list(shell.Completer.completions(text.replace("‸", ""), at))
+
+
+def after_tab(text: str, completions: list[Completion]) -> list[str]:
+    """Give what the line before the cursor is when each is taken, from where the first one begins."""
+    before = text.partition("‸")[0]
+    begin = min((one.start for one in completions), default=len(before))
+    return [before[begin : one.start] + one.text for one in completions]
+
+
+COMMANDS = ["find", "list", "describe", "call", "run", "panel", "result", "connect", "status", "refresh"]
+# What is before the cursor, and what is offered first; "…" where more may follow.
+CASES: dict[str, list[str]] = {
+    # Lines
+    "%funcs ": [*COMMANDS, "…"],
+    "  df = %funcs ": [*COMMANDS, "…"],
+    "%funcs de": ["describe"],
+    "%funcs call ": [*FUNCTIONS, *(f'"{name}"' for name in NAMES)],
+    "%funcs describe get_panel_": ["get_panel_dimensions", "get_panel_daily", "get_panel_fq"],
+    "%funcs describe get_panel_daily ": [],
+    "df = %funcs call get_k": ["get_kpis"],
+    "df = %funcs call GET_K": ["get_kpis"],
+    "x = 1\nfor _ in y:\n    df = %funcs run get_k": ["get_kpis"],
+    '%funcs call "Get P': ['"Get Panels"', '"Get Panel Dimensions"', '"Get Panel Daily"', '"Get Panel FQ"'],
+    "%funcs call 'Get P‸'": ["'Get Panels", "'Get Panel Dimensions", "'Get Panel Daily", "'Get Panel FQ"],
+    "%funcs call “Get K": ["“Get KPIs”"],
+    "%funcs call Get Panel D": ["Dimensions", "Daily"],
+    "%funcs panel get_panel_daily ": [f"{name}=" for name in OF_DAILY],
+    "%funcs call 'Get Panel Daily' po": ["PoPGrowth=", "PoPLookback="],
+    "%funcs call Get Panel Daily po": ["PoPGrowth=", "PoPLookback="],
+    "%funcs call get_panel_daily Symbol=x PoPGrowth=Yes ‸ Dimensions=[a]": ["PanelName=", "Brand=", "PoPLookback="],
+    "%funcs call -q get_panel_daily --timeout 3 Sy": ["Symbol="],
+    "%funcs call get_panel_daily PanelName=": [f'"{name}"' for name in PANELS],
+    '%funcs call get_panel_daily PanelName="Demo D': ['"Demo Debit Panel"'],
+    '%funcs call get_panel_daily PanelName="demo d‸" Symbol=x': ['"Demo Debit Panel'],
+    "%funcs call get_panel_daily PanelName='": [f"'{name}'" for name in PANELS],
+    "%funcs call get_panel_daily Symbol=BKQ": [f'"{SYMBOL}"'],
+    "%funcs call get_panel_daily PoPGrowth=": ["Yes", "No"],
+    "%funcs call get_panel_daily PoPLookback=": ["1"],
+    f"%funcs call get_panel_daily PanelName='{PANEL}' Brand=Bulk": ["Bulkandry", '"Bulkandry Fuel"'],
+    f"%funcs call get_panel_daily PanelName='{PANEL}' Brand=[Bulkandry, Bulk": ['"Bulkandry Fuel"'],
+    "%funcs call get_panel_daily Dimensions=[": ['"Age Group"', "Region", "Brand"],
+    "%funcs call get_panel_daily Dimensions=[Region, 'Age Group', ": ["Brand"],
+    "%funcs call get_panel_daily Dimensions=['Region', \"A": ['"Age Group"'],
+    "%funcs call get_panel_daily Symbol=$sym": ["$symbol"],
+    "%funcs call get_panel_daily --": ["--output", "--quiet", "--dry-run", "--timeout", "…", "--help"],
+    "%funcs find -": ["…", "-q", "…"],
+    # Bodies
+    "%%funcs ": ["call", "run", "panel"],
+    "\n%%funcs call get_k": ["get_kpis"],
+    "%%funcs call get_panel_daily S": ["Symbol="],
+    "%%funcs call get_panel_daily -o df\n": [f"{name}: " for name in OF_DAILY],
+    "%%funcs call 'Get Panel Daily' Symbol=x\n  pop": ["PoPGrowth: ", "PoPLookback: "],
+    "%%funcs call get_panel_daily\nP‸\nPoPGrowth: Yes\nSymbol: x": ["PanelName: ", "PoPLookback: "],
+    "%%funcs call get_panel_daily\nPanelName: ": PANELS,
+    "%%funcs call get_panel_daily\nSymbol: x\nPanelName: Demo D‸\nPoPGrowth: Yes": ["Demo Debit Panel"],
+    f"%%funcs call get_panel_daily\nBrand: Bulkandry F‸\nPanelName: {PANEL}": ["Bulkandry Fuel"],
+    "%%funcs call get_panel_daily\nDimensions: [Region, 'Ag": ["'Age Group'"],
+    "%%funcs call get_panel_daily\nSymbol: $sy": ["$symbol"],
+    # Python
+    "funcs.": [*FUNCTIONS, "…"],
+    "x = [funcs.get_k": ["get_kpis"],
+    "daily.sub": ["submit"],
+    "held['here'].get_k": ["get_kpis"],
+    "funcs['": [f"'{name}'" for name in NAMES],
+    "funcs[": [f'"{name}"' for name in NAMES],
+    'funcs["Get K‸"]': ['"Get KPIs'],
+    "funcs.panel('Get K": ["'Get KPIs'"],
+    "funcs.panel('Get Panel Daily', Sy": ["Symbol="],
+    "funcs.get_panel_daily(": [f"{name}=" for name in OF_DAILY],
+    "df = funcs.get_panel_daily(\n    Symbol=f(1, 2),  # it's (\n    pop": ["PoPGrowth=", "PoPLookback="],
+    "funcs.get_panel_daily(P‸, PoPGrowth=True)": ["PanelName=", "PoPLookback="],
+    "funcs['Get Panel Daily'](Sy": ["Symbol="],
+    "daily(Sy": ["Symbol="],
+    "await daily.submit(Sy": ["Symbol="],
+    "daily.with_options(ti": ["timeout="],
+    "daily.with_options(timeout=3)(Sy": ["Symbol="],
+    'funcs.get_panel_daily(PanelName="': [f'"{name}"' for name in PANELS],
+    "funcs.get_panel_daily(PanelName=": [f'"{name}"' for name in PANELS],
+    "funcs.get_panel_daily(Symbol=symbol, PanelName='demo d‸')": ["'Demo Debit Panel"],
+    "daily(Symbol='BKQ": [f"'{SYMBOL}'"],
+    "daily(PoPGrowth='": ["'Yes'", "'No'"],
+    f"daily(PanelName={PANEL!r}, Brand='Bulk": ["'Bulkandry'", "'Bulkandry Fuel'"],
+    f"daily(PanelName={PANEL!r}, Brand=['Bulkandry', 'Bulk": ["'Bulkandry Fuel'"],
+    "print(daily(Dimensions=['Region', ": ['"Age Group"', '"Brand"'],
+}
+
+
+@pytest.mark.parametrize(("text", "offered"), CASES.items(), ids=[text or "nothing" for text in CASES])
+def test_tab_offers_what_fits_and_sends_nothing(shell: InteractiveShell, text: str, offered: list[str]) -> None:
+    """What fits at the cursor is offered alone and in its order, and no request is made for it."""
+    sent = len(Counting.requests)
+    completions = tab(shell, text)
+    ours = after_tab(text, [one for one in completions if one._origin == jf.__name__])
+    assert len(Counting.requests) == sent
+    if offered:
+        assert len(ours) == len(completions)
+    wanted = [one for one in offered if one != "…"]
+    if "…" in offered:
+        assert [one for one in ours if one in wanted] == wanted
+    else:
+        assert ours == wanted
+    before = text.partition("‸")[0]
+    assert all(one.end == len(before) for one in completions)
+
+
+NOT_OURS = [
+    "",
+    "x = 'it",
+    "import js",
+    "%time",
+    "%funcsy ca",
+    "%funcs call get_panel_daily --timeout ",
+    "%funcs call get_panel_daily Nothing=",
+    "%funcs call nothing x",
+    "%funcs find Get",
+    "%%funcs call get_panel_daily\n# Pan",
+    '%%funcs call get_panel_daily\n{"Pan',
+    "'funcs.get_panel_daily(",
+    "# funcs.get_panel_daily(",
+    "funcs.get_panel_daily(Symbol=x + ",
+    "funcs.get_panel_daily(Symbol='x' + 'BK",
+    "funcs.get_panel_daily(f(",
+    "funcs.get_panel_daily('",
+    "print('funcs.",
+    "symbol.",
+    "nothing.get_panel_daily(",
+    "nothing['",
+]
+
+
+@pytest.mark.parametrize("text", NOT_OURS, ids=[text[:40] or "nothing" for text in NOT_OURS])
+def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str, capsys: Any) -> None:
+    """Other text is left to others, without a word."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # jedi's, and Python's, of such code
+        assert not [one for one in tab(shell, text) if one._origin == jf.__name__]
+    assert not any(capsys.readouterr())
+
+
+@pytest.mark.usefixtures("no_hang")
+@pytest.mark.parametrize(
+    "piece", ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "]
+)
+@pytest.mark.parametrize(
+    "begin", ["daily", "%funcs call ", "%%funcs call daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"]
+)
+def test_long_hostile_text_is_read_in_one_go(shell: InteractiveShell, begin: str, piece: str) -> None:
+    """Nothing is tried in every pairing, and nothing nests without end."""
+    match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
+    text = begin + piece * (20_000 // len(piece))
+    *above, line = text.split("\n")
+    context = CompletionContext(token="", full_text=text, cursor_position=len(line), cursor_line=len(above), limit=500)
+    began = time.perf_counter()
+    assert isinstance(match(context)["completions"], list)
+    assert time.perf_counter() - began < 1
+
+
+UNLISTED = [
+    "unlisted.",
+    "unlisted.get_panel_daily(",
+    "unlisted.get_panel_daily.",
+    "unlisted.get_panel_daily(PanelName='",
+    "unlisted['",
+    "unlisted['Get Panel Daily'](",
+    "unlisted['Get Panel Daily'].",
+    "unlisted.catalog.",
+    "unlisted.names[0].",
+    "for fn in unlisted:\n    fn.",
+    "a, b = unlisted\na.",
+    "fn = unlisted.get_panel_daily\nfn(",
+    "(lambda: unlisted.get_panel_daily)().",
+]
+
+
+@pytest.mark.parametrize("text", UNLISTED)
+def test_a_catalog_that_is_not_known_is_not_asked_for(shell: InteractiveShell, text: str, capsys: Any) -> None:
+    """Neither the matcher nor jedi nor IPython, which look attributes up, makes a session ask its service."""
+    sent = len(Counting.requests)
+    tab(shell, text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        shell.Completer.complete(line_buffer=text.splitlines()[-1])
+    assert len(Counting.requests) == sent
+    assert shell.user_ns["unlisted"].listed is None
+    assert not any(capsys.readouterr())
+
+
+def test_the_older_way_of_asking_gives_the_same(shell: InteractiveShell) -> None:
+    """`complete`, of the line alone, which plain consoles use."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        typed, offered = shell.Completer.complete(line_buffer="%funcs call get_k")
+    assert (typed, list(offered)) == ("get_k", ["get_kpis"])
+
+
+def test_what_a_listing_function_gave_is_known_while_it_is_held(shell: InteractiveShell) -> None:
+    """The frame of a listing function's own run tells values too, without another request."""
+    session = jf.connect("http://localhost", token=embedded().token, transport=Counting())
+    shell.user_ns["other"] = session
+    panels = session.get_panels()
+    sent = len(Counting.requests)
+    text = "other.get_panel_daily(PanelName='"
+    assert after_tab(text, tab(shell, text)) == [f"'{name}'" for name in PANELS]
+    session.refresh()
+    assert not [one for one in tab(shell, text) if one._origin == jf.__name__]
+    assert len(panels) == len(PANELS)
+    assert len(Counting.requests) == sent + 1
+    del shell.user_ns["other"]
+
+
+def test_each_result_is_a_fresh_one(shell: InteractiveShell) -> None:
+    """What a completer does to a result is not seen by the next."""
+    match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
+    line = "%funcs call get_k"
+    context = CompletionContext(token="", full_text=line, cursor_position=len(line), cursor_line=0, limit=500)
+    first = match(context)
+    first["completions"].clear()
+    first["suppress"] = False
+    second = match(context)
+    assert [one.text for one in second["completions"]] == ["get_kpis"]
+    assert second["suppress"]
+
+
+def test_a_matcher_that_fails_is_silent(shell: InteractiveShell, capsys: Any) -> None:
+    """An error of ours costs the offer, and shows nothing."""
+    match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
+    broken = CompletionContext(token="", full_text="", cursor_position=0, cursor_line=7, limit=500)
+    assert match(broken) == {"completions": []}
+    assert not any(capsys.readouterr())
+
+
+def test_hostile_names_are_not_put_into_a_line(answering: Any, shell: InteractiveShell) -> None:
+    """What a terminal would obey is not offered, and a quote within a value is not taken for its end."""
+    names = ["Plain", "It's", 'Say "it"', "Both ' and \"", "Bad \x1b[31m", "New\nline", "\u202eabc", "a\\b"]
+    shell.user_ns["hostile"] = session = answering(
+        lambda _: httpx.Response(200, json=[{"id": at + 1, "name": name} for at, name in enumerate(names)])
+    )
+    assert len(session.names) == len(names)
+    text = "hostile['"
+    offered = after_tab(text, tab(shell, text))
+    assert offered == ["'Plain'", "'It\\'s'", "'Say \"it\"'", "'Both \\' and \"'", "'a\\\\b'"]
+    assert [session[eval(one)].name for one in offered] == ["Plain", "It's", 'Say "it"', "Both ' and \"", "a\\b"]
+    del shell.user_ns["hostile"]
+
+
+def test_loading_any_number_of_times_leaves_one_matcher_and_unloading_what_was_there() -> None:
+    """Others' matchers stay in the same list, the same objects in the same order (FAULTS 98)."""
+    shell = InteractiveShell()
+    matchers = shell.Completer.custom_matchers
+
+    def before(_text: str) -> list[str]:
+        return []
+
+    def later(_text: str) -> list[str]:
+        return []
+
+    matchers.append(before)
+    for _ in range(20):
+        shell.run_line_magic("reload_ext", "jupyter_funcs")
+        jf.load_ipython_extension(shell)
+    assert matchers[0] is before
+    assert [getattr(one, "matcher_identifier", None) for one in matchers[1:]] == [jf.__name__]
+    matchers.append(later)
+    for _ in range(2):
+        jf.unload_ipython_extension(shell)
+        assert shell.Completer.custom_matchers is matchers
+        assert matchers == [before, later]
+    assert "funcs" not in shell.magics_manager.magics["line"]
+    # What was not loaded takes nothing away.
+    shell.register_magic_function(lambda line: line, "line", "funcs")
+    jf.unload_ipython_extension(shell)
+    assert "funcs" in shell.magics_manager.magics["line"]
+
+
+# ---------------------------------------------------------------------------------------------------------- kernels
+
+OLD = os.environ.get("FUNCS_TEST_OLD_PYTHON", "")
+SERVED: list[str] = []
+
+
+async def counted(scope: Any, receive: Any, send: Any) -> None:
+    SERVED.append(scope.get("path", ""))
+    await embedded().app(scope, receive, send)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        sys.executable,
+        pytest.param(OLD, marks=pytest.mark.skipif(not OLD, reason="FUNCS_TEST_OLD_PYTHON names no Python")),
+    ],
+    ids=["this", "old"],
+)
+def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
+    """A live kernel with the extension loaded, a session over HTTP, and what a first run has listed."""
+    with serving(counted) as url:
+        manager = KernelManager()
+        argv = [request.param, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="tested")
+        path = str(Path(jf.__file__).parent.parent)
+        manager.start_kernel(
+            env={**os.environ, "PYTHONPATH": path, "FUNCS_BASE_URL": url, "FUNCS_TOKEN": embedded().token}
+        )
+        client = manager.client()
+        client.start_channels()
+        client.wait_for_ready(timeout=30)
+        run(client, "%load_ext jupyter_funcs\nimport jupyter_funcs as jf; unlisted = jf.connect()")
+        run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
+        run(client, "funcs = get_ipython().magics_manager.registry['FuncsMagics'].session")
+        wait_for(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
+        yield client
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+        SERVED.clear()
+        gc.collect()
+
+
+def run(client: BlockingKernelClient, code: str) -> None:
+    reply = client.execute_interactive(code, timeout=30, output_hook=lambda _: None)
+    assert reply["content"]["status"] == "ok", reply["content"]
+
+
+KERNEL_CASES = [text for text in CASES if text.startswith(("%", "df = %", "funcs"))]
+
+
+def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
+    """`complete_request` gives what the table says, and the service hears nothing of it."""
+    run(kernel, f"symbol = {SYMBOL!r}")
+    sent = len(SERVED)
+    for text in KERNEL_CASES:
+        at = text.index("‸") if "‸" in text else len(text)
+        code = text.replace("‸", "")
+        content = kernel.complete(code, at, reply=True, timeout=20)["content"]
+        assert content["status"] == "ok"
+        wanted = [one for one in CASES[text] if one != "…"]
+        if not wanted:
+            continue
+        matches = content["matches"]
+        assert content["cursor_end"] == at, text
+        assert [one for one in matches if one in wanted] == wanted, text
+        assert "…" in CASES[text] or len(matches) == len(wanted), text
+    for text in UNLISTED:
+        assert kernel.complete(text, len(text), reply=True, timeout=20)["content"]["status"] == "ok"
+    assert len(SERVED) == sent
+
+
+@pytest.mark.parametrize("code", ["funcs.get_panel_daily", "funcs.get_panel_daily(", "funcs['Get Panel Daily']"])
+def test_a_live_kernel_inspects(kernel: BlockingKernelClient, code: str) -> None:
+    """`inspect_request`, which is Shift-Tab, shows the signature and the parameters of a function."""
+    if "[" in code:
+        run(kernel, f"inspected = {code}")
+        code = "inspected"
+    sent = len(SERVED)
+    content = kernel.inspect(code, len(code), reply=True, timeout=20)["content"]
+    assert content["found"]
+    shown = content["data"]["text/plain"]
+    assert all(name in shown for name in ("PanelName", "Parameters", "Age Group", "DataFrame"))
+    assert len(SERVED) == sent

@@ -1,0 +1,502 @@
+"""A token is asked for once, goes to its own service, is said to end, and shows itself nowhere."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import re
+import subprocess
+import sys
+import time
+import traceback
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
+import pexpect
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from jupyter_client.manager import start_new_kernel
+
+import jupyter_funcs as jf
+from jupyter_funcs import cli, vault
+from jupyter_funcs.masking import mask, typed_secrets
+from jupyter_funcs.secret import Hidden
+from jupyter_funcs.service import companies, demo, state
+from jupyter_funcs.service.app import create_app
+from jupyter_funcs.service.auth import Auth
+from jupyter_funcs.service.engine import DuckDBEngine
+from jupyter_funcs.service.grants import Grants
+from jupyter_funcs.service.keys import SigningKeys
+from jupyter_funcs.service.registry import Registry
+from jupyter_funcs.status import Status, ends_in
+from tests.conftest import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+PASSWORD = "c4n4ry correct horse bättery"
+CANARY = "c4n4ry-t0ken-8d1f"
+
+
+class Service(NamedTuple):
+    url: str
+    auth: Auth
+    grants: Grants
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    """The demo's functions with accounts of the tests' own, over HTTP."""
+    grants = Grants(seed=state.seed_demo)
+    auth = Auth(SigningKeys.in_memory(), grants)
+    engine = DuckDBEngine(companies.reference(), demo.cards)
+    grants.set_password("guest", PASSWORD)
+    with serving(create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)) as url:
+        yield Service(url, auth, grants)
+
+
+@pytest.fixture
+def profile(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Write the profile 'work' of the service with a source of its token."""
+
+    def write(source: str) -> None:
+        path = tmp_path / "profiles.toml"
+        path.write_text(f'[profiles.work]\nurl = "{service.url}"\n{source}\n', "utf-8")
+        monkeypatch.setenv("FUNCS_CONFIG", str(path))
+
+    return write
+
+
+@pytest.fixture
+def keyrings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
+    """Give the backends of the tests, and put the one in place that keeps what it is given."""
+    keyring = pytest.importorskip("keyring")
+    from tests import keyrings
+
+    monkeypatch.setenv("KEYRING_FILE", str(tmp_path / "keyring.json"))
+    before = keyring.get_keyring()
+    keyring.set_keyring(keyrings.InMemory())
+    keyrings.InMemory.kept.clear()
+    yield keyrings
+    keyring.set_keyring(before)
+
+
+def shown(error: BaseException) -> str:
+    """Give what a traceback says with the variables of its frames, but for the test's own, which knows the token."""
+    frames = error.__traceback__
+    assert frames is not None
+    inside = traceback.TracebackException(type(error), error, frames.tb_next, capture_locals=True)
+    return "".join(inside.format()) + repr(vars(error)) + str(error)
+
+
+def test_a_login_gives_a_session_its_token(service: Service, profile: Callable[[str], None]) -> None:
+    """The functions are those of who logged in, and the status says who that is and for how long."""
+    profile('login = "guest"')
+    session = jf.connect("work")
+    assert "not logged in" in session.status().trouble
+    session.login("guest", Hidden(PASSWORD))
+    assert len(session) == 6
+    status = session.status()
+    assert (status.service, status.address, status.user, status.functions) == ("work", service.url, "guest", 6)
+    assert 7.9 * 3600 < status.remaining <= 8 * 3600 + 1
+    assert re.search("ends in [78] hours", repr(status))
+    assert "<td" in status._repr_html_()
+    assert len(session.get_panels()) == 2
+
+
+def test_a_wrong_password_is_said_and_shown_nowhere(profile: Callable[[str], None]) -> None:
+    """Neither the password nor a token is in the error, its frames or the session."""
+    profile('login = "guest"')
+    session = jf.connect("work")
+    with pytest.raises(jf.AuthenticationError, match="email or the password is wrong") as caught:
+        session.login("guest", Hidden(PASSWORD + "!"))
+    assert "c4n4ry" not in shown(caught.value) + repr(session)
+    with pytest.raises(jf.AuthenticationError, match="not logged in"):
+        session._wire.transport.connection.token()
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (httpx.Response(404, text="no"), jf.ConfigError),
+        (httpx.Response(429, json={"error": f"no {PASSWORD}"}, headers={"Retry-After": "7"}), jf.RateLimitError),
+        (httpx.Response(500, text=PASSWORD), jf.ServerError),
+        (httpx.Response(302, headers={"Location": "https://evil.example"}), jf.ProtocolError),
+        (httpx.Response(200, json={"message": PASSWORD}), jf.ProtocolError),
+        (httpx.Response(200, json=["token"]), jf.ProtocolError),
+        (httpx.Response(200, json={"token": f"{CANARY} {CANARY}"}), jf.ProtocolError),
+        (httpx.Response(200, text=f"{CANARY}"), jf.ProtocolError),
+        (httpx.Response(200, json={"token": "a" * 99_000}), jf.ReplyTooLargeError),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_a_login_that_is_answered_otherwise_is_an_error_without_what_was_sent(
+    profile: Callable[[str], None], reply: httpx.Response, error: type[jf.FuncsError]
+) -> None:
+    """Whatever a service answers, password and token stand in no error, and no redirect is followed."""
+    profile('login = "guest"')
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return reply
+
+    session = jf.connect("work", transport=httpx.MockTransport(answer))
+    with pytest.raises(error) as caught:
+        session.login("guest", Hidden(PASSWORD))
+    assert "c4n4ry" not in shown(caught.value)
+    assert [request.url.path for request in asked] == ["/api/account/login"]
+    assert json.loads(asked[0].content) == {"email": "guest", "password": PASSWORD}
+    assert not {"authorization", "x-api-key"} & set(asked[0].headers)
+
+
+def test_nobody_to_ask_is_said(profile: Callable[[str], None]) -> None:
+    """A run without a person fails at once with what to do, and waits for no answer."""
+    profile('login = "guest"')
+    command = [sys.executable, "-m", "jupyter_funcs.cli", "list", "--profile", "work"]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, start_new_session=True
+    )
+    assert done.returncode == 1
+    assert "You are not logged in, or no longer: login of profile 'work'" in done.stderr
+    assert "jupyter funcs login --profile work" in done.stderr
+    assert 1 <= len(done.stderr.splitlines()) <= 3
+
+
+def test_the_password_is_asked_for_once_and_not_shown(profile: Callable[[str], None]) -> None:
+    """In a terminal, where what is typed is not echoed."""
+    profile('login = "guest"')
+    with pexpect.spawn(
+        sys.executable, ["-m", "jupyter_funcs.cli", "list", "--profile", "work"], encoding="utf-8"
+    ) as child:
+        child.expect("Password of guest for http://127.0.0.1:[0-9]+: ", timeout=20)
+        child.sendline(PASSWORD)
+        child.expect(pexpect.EOF, timeout=20)
+        assert "Get Panel Daily" in child.before
+        assert "c4n4ry" not in child.before
+
+
+def test_a_login_is_kept_in_the_keyring_where_the_profile_says_so(
+    profile: Callable[[str], None], keyrings: Any, service: Service
+) -> None:
+    """Another session takes it from there; one that the service refuses is taken out, and the person told to log in."""
+    profile('login = "guest"\nkeep = "keyring"')
+    jf.connect("work").login("guest", Hidden(PASSWORD))
+    ((name, user),) = keyrings.InMemory.kept
+    assert (name, user) == (f"jupyter_funcs {service.url}", "guest")
+    assert PASSWORD not in keyrings.InMemory.kept.values()
+    session = jf.connect("work")
+    assert len(session) == 6
+    time.sleep(1.1)
+    service.grants.revoke("guest")
+    with pytest.raises(jf.AuthenticationError, match="not logged in, or no longer"):
+        session.get_panels()
+    assert keyrings.InMemory.kept == {}
+
+
+def test_the_shell_logs_in_for_every_notebook(
+    profile: Callable[[str], None],
+    keyrings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """`jupyter funcs login` reads the password, keeps the token and says until when; and not where nothing keeps it."""
+    profile('login = "guest"')
+    assert cli.main(["login", "--profile", "work"]) == 1
+    assert 'keep = "keyring"' in capsys.readouterr().err
+    profile('login = "guest"\nkeep = "keyring"')
+    monkeypatch.setattr(sys, "stdin", io.StringIO(PASSWORD + "\n"))
+    assert cli.main(["login", "--profile", "work"]) == 0
+    out = capsys.readouterr().out
+    assert re.search("ends in [78] hours", out)
+    assert not any(token in out for token in keyrings.InMemory.kept.values())
+    assert cli.main(["list", "--profile", "work"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("Locked", "it is locked"),
+        ("Hanging", "no answer within 1.5 s"),
+        ("PlaintextKeyring", "can be read"),
+        ("fail", "this machine has none"),
+        ("chainer", "can be read"),
+    ],
+)
+def test_a_keyring_that_cannot_be_used_leaves_the_token_in_memory(
+    profile: Callable[[str], None], keyrings: Any, kind: str, said: str, tmp_path: Path
+) -> None:
+    """None, locked, hanging, or a plain file: it is said within 2 s and nothing is written (FAULTS 105)."""
+    import keyring
+    from keyring.backends import chainer, fail
+
+    class Chain(chainer.ChainerBackend):
+        backends = [keyrings.InMemory(), keyrings.PlaintextKeyring()]  # noqa: RUF012  # as the chainer has them
+
+    made = {"fail": fail.Keyring, "chainer": Chain}.get(kind) or getattr(keyrings, kind)
+    keyring.set_keyring(made())
+    profile('login = "guest"\nkeep = "keyring"')
+    session = jf.connect("work")
+    began = time.monotonic()
+    with pytest.raises(jf.ConfigError, match=re.escape(said)) as caught:
+        session.login("guest", Hidden(PASSWORD))
+    assert time.monotonic() - began < 3
+    assert "c4n4ry" not in shown(caught.value)
+    assert len(session) == 6
+    assert not (tmp_path / "keyring.json").exists()
+    assert keyrings.InMemory.kept == {}
+
+
+def test_an_entry_of_the_keyring_is_a_token(profile: Callable[[str], None], keyrings: Any, service: Service) -> None:
+    """Under the name of its service, so that a profile with another address does not get it."""
+    profile('token_keyring = "ann"')
+    keyrings.InMemory().set_password("jupyter_funcs https://other.example", "ann", "of-another")
+    with pytest.raises(jf.AuthenticationError, match="has no such entry: token_keyring of profile 'work'") as caught:
+        jf.connect("work")._wire.transport.connection.token()
+    assert f"keyring set 'jupyter_funcs {service.url}' 'ann'" in caught.value.hint
+    keyrings.InMemory().set_password(f"jupyter_funcs {service.url}", "ann", service.auth.issue("guest", 1) + "\n")
+    assert len(jf.connect("work")) == 6
+
+
+def test_where_the_keyring_hangs_the_person_is_asked_within_two_seconds(
+    profile: Callable[[str], None], keyrings: Any, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token that they give is used, and kept in memory (FAULTS 105)."""
+    profile('token_keyring = "ann"')
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.keyrings.Hanging")
+    code = (
+        "import jupyter_funcs as jf, pandas, keyring; session = jf.connect('work'); print('begin', flush=True); "
+        "print(len(session), 'listed')"
+    )
+    with pexpect.spawn(sys.executable, ["-c", code], encoding="utf-8") as child:
+        child.expect("begin", timeout=20)
+        began = time.monotonic()
+        child.expect("Token .not shown, kept in memory.: ", timeout=10)
+        assert time.monotonic() - began < 2.3  # of which some is that of the machine
+        child.sendline(service.auth.issue("guest", 1))
+        child.expect("6 listed", timeout=20)
+
+
+def test_without_the_extra_the_keyring_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the line that installs it."""
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    with pytest.raises(vault.VaultError, match=re.escape("pip install 'jupyter-funcs[keyring]'")):
+        vault.read("https://funcs.example", "ann")
+
+
+def test_a_refused_token_is_asked_for_anew_once(
+    service: Service, profile: Callable[[str], None], tmp_path: Path
+) -> None:
+    """A command, a file and a variable are each asked again after a 401, and no more than that (FAULTS 24, 25)."""
+    (tmp_path / "left").write_text(f"forged\n{service.auth.issue('guest', 1)}\nforged\nforged\n{CANARY}")
+    (tmp_path / "program.py").write_text(
+        "import pathlib\np = pathlib.Path(__file__).with_name('left')\n"
+        "first, _, rest = p.read_text().partition('\\n')\np.write_text(rest)\nprint(first)"
+    )
+    profile(f"token_command = {json.dumps([sys.executable, '-I', '-S', str(tmp_path / 'program.py')])}")
+    assert len(jf.connect("work")) == 6
+    with pytest.raises(jf.AuthenticationError, match="does not accept the token"):
+        _ = jf.connect("work").names
+    assert (tmp_path / "left").read_text() == CANARY
+
+
+def test_a_token_that_ends_within_minutes_is_said_to_once(service: Service, recwarn: pytest.WarningsRecorder) -> None:
+    """When it is first used, in words; not again, and not of one that brings its successor."""
+    session = jf.connect(service.url, token=service.auth.issue("guest", 0.05))
+    with pytest.warns(UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes"):
+        _ = session.names
+    recwarn.clear()
+    session.refresh().get_panels()
+    assert len(jf.connect(service.url, token=lambda: service.auth.issue("guest", 0.05))) == 6
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (200_000, "ends in 2 days"),
+        (4000, "ends in 1 hour"),
+        (130, "ends in 2 minutes"),
+        (30.5, "ends in 31 s"),
+        (-1, "has ended"),
+        (float("inf"), "does not say when it ends"),
+    ],
+)
+def test_the_time_that_is_left_is_said_in_words(seconds: float, said: str) -> None:
+    assert ends_in(time.time() + seconds) == said
+
+
+def test_the_status_is_inert_and_says_what_is_wrong() -> None:
+    """Names come from a token that anybody may have made."""
+    status = Status("<b>", "https://x.example", "a\u202e<script>", None, 0, "It\nfailed.")
+    assert "<script>" not in status._repr_html_()
+    assert "\u202e" not in repr(status) + status._repr_html_()
+    assert "trouble   It failed." in repr(status)
+    assert jf.connect().status().user == "analyst"
+    assert "demo, synthetic data" in repr(jf.connect().status())
+
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (f"find {JWT}", [JWT]),
+        (f"call get_panels a='{JWT}'", [JWT]),
+        (f"connect https://x.example token={CANARY}", [CANARY]),
+        (f"connect https://x.example --token {CANARY}", [CANARY]),
+        (f"find x --api-key='{CANARY}'", [CANARY]),
+        (f"connect https://x.example {CANARY}", [CANARY]),
+        (f"connect https://ada:{CANARY}@x.example", [CANARY]),
+        (f"connect https://{CANARY}@x.example", [CANARY]),
+        ("connect work -o session --timeout 30", []),
+        ("connect https://x.example", []),
+        ("call f token=$mine Note='a secret' -q", []),
+        ("find token", []),
+    ],
+)
+def test_a_token_on_a_line_is_found(line: str, found: list[str]) -> None:
+    """Whatever it stands behind; an argument of a function's own that is called so is none."""
+    assert [secret for secret in typed_secrets(line, None) if secret != "ada"] == found
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[InteractiveShell]:
+    from traitlets.config import Config
+
+    config = Config()
+    config.HistoryManager.hist_file = str(tmp_path / "history.sqlite")
+    shell = InteractiveShell.instance(config=config)
+    shell.run_line_magic("load_ext", "jupyter_funcs")
+    yield shell
+    shell.run_line_magic("unload_ext", "jupyter_funcs")
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize(
+    "cell", ["%funcs connect https://x.example token={}", "x = %funcs find --token '{}'", "%funcs connect {0}{0}"]
+)
+def test_a_token_typed_on_a_magic_line_is_refused_and_masked(
+    shell: InteractiveShell, cell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The person is told to have it replaced, and this kernel keeps it no longer (FAULTS 93)."""
+    shell.run_cell("1 + 1", store_history=True)
+    with pytest.raises(jf.ConfigError, match="have it replaced"):
+        shell.run_cell(cell.format(CANARY), store_history=True).raise_error()
+    shell.run_cell("2 + 2", store_history=True)
+    assert shell.user_ns["In"][2].count("****") >= 1
+    assert shell.user_ns["In"][1] == "1 + 1"
+    kept = shell.history_manager
+    kept.writeout_cache()
+    kept.db.commit()
+    names = {name: value for name, value in shell.user_ns.items() if name.startswith("_")}
+    stored = b"".join(path.read_bytes() for path in tmp_path.glob("history.sqlite*"))
+    assert b"****" in stored
+    for text in (names, kept.input_hist_raw, kept.input_hist_parsed, list(kept.get_range()), vars(kept), stored):
+        assert CANARY not in repr(text)
+    assert CANARY not in "".join(capsys.readouterr())
+
+
+def test_a_shell_without_a_history_is_passed_over() -> None:
+    """Masking never fails what it is for."""
+    mask(None, [CANARY])
+    mask(object(), [CANARY])
+
+
+SOURCES = {
+    "env": 'token_env = "WORK_TOKEN"',
+    "file": 'token_file = "{folder}/token"',
+    "command": 'token_command = "cat {folder}/token"',
+    "keyring": 'token_keyring = "ann"',
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_no_source_shows_its_token(
+    source: str,
+    request: pytest.FixtureRequest,
+    profile: Callable[[str], None],
+    service: Service,
+    tmp_path: Path,
+    shell: InteractiveShell,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not in repr, vars, pickle, a log, nor in a traceback of any %xmode, when a service refuses it (FAULTS 103)."""
+    caplog.set_level("DEBUG")
+    (tmp_path / "token").touch(0o600)
+    (tmp_path / "token").write_text(CANARY)
+    monkeypatch.setenv("WORK_TOKEN", CANARY)
+    if source == "keyring":
+        keyrings = request.getfixturevalue("keyrings")
+        keyrings.InMemory().set_password(f"jupyter_funcs {service.url}", "ann", CANARY)
+    profile(SOURCES[source].format(folder=tmp_path))
+    shell.user_ns["jf"] = jf
+    shell.run_cell("session = jf.connect('work')", store_history=True).raise_error()
+    for mode in ("Plain", "Context", "Verbose", "Minimal"):
+        shell.run_line_magic("xmode", mode)
+        for cell in ("session.names", "%funcs connect work\n%funcs find x", "1 / 0 if session.status() else 0"):
+            assert not shell.run_cell(cell, store_history=True).success
+    shell.run_line_magic("xmode", "Context")
+    shell.run_cell("%whos\nprint(vars(session)); session.status()", store_history=True)
+    session = shell.user_ns["session"]
+    token = session._wire.transport.connection.token
+    assert token().reveal() == CANARY
+    with pytest.raises(TypeError):
+        pickle.dumps(session)
+    with pytest.raises(jf.AuthenticationError) as caught:
+        _ = session.names
+    seen = [repr(session), repr(vars(token)), repr(token), caplog.text, *capsys.readouterr(), shown(caught.value)]
+    assert CANARY not in "".join(seen) + repr(shell.user_ns["In"])
+    assert "does not accept the token" in seen[-3]
+
+
+def test_a_notebook_asks_for_the_password_and_refuses_a_token(profile: Callable[[str], None], service: Service) -> None:
+    """A live kernel: the front end is asked for a password, and a typed token is gone from In and %history."""
+    profile('login = "guest"')
+    manager, client = start_new_kernel(startup_timeout=60)
+    prompts: list[dict[str, Any]] = []
+    outputs: list[str] = []
+
+    def asked(message: dict[str, Any]) -> None:
+        prompts.append(message["content"])
+        client.input(PASSWORD)
+
+    def run(code: str) -> dict[str, Any]:
+        outputs.clear()
+        reply: dict[str, Any] = client.execute_interactive(
+            code,
+            allow_stdin=True,
+            stdin_hook=asked,
+            output_hook=lambda message: outputs.append(
+                json.dumps(message["content"]) if message["msg_type"] != "execute_input" else ""
+            ),
+            timeout=60,
+        )["content"]
+        return reply
+
+    try:
+        run("%load_ext jupyter_funcs")
+        assert run("%funcs connect work")["status"] == "ok"
+        assert [(each["password"], "Password of guest" in each["prompt"]) for each in prompts] == [(True, True)]
+        assert run("%funcs status")["status"] == "ok"
+        assert '"text/html"' in "".join(outputs)
+        assert "guest" in "".join(outputs)
+        token = service.auth.issue("guest", 1)
+        assert run(f"%funcs connect {service.url} token={token}")["ename"] == "ConfigError"
+        assert token not in "".join(outputs)
+        assert run("print(get_ipython().last_execution_result.info.raw_cell)")["status"] == "ok"
+        assert "connect" in "".join(outputs)
+        assert token not in "".join(outputs)
+        assert run("%history\nprint(In, _i, _ih)")["status"] == "ok"
+        assert "****" in "".join(outputs)
+        assert token not in "".join(outputs)
+        assert len(prompts) == 1
+        assert "c4n4ry" not in "".join(outputs)
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
