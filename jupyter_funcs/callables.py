@@ -43,7 +43,7 @@ class Options:
     max_bytes
         The largest reply taken, in bytes.
     schema
-        Types by column (SERVICE.md 2), for a service that declares none.
+        Types by column, for a service that declares none; `frame.to_frame` lists them.
     validate
         ``False`` sends options that a description does not list, as they are.
     """
@@ -60,7 +60,7 @@ class Options:
         Raises
         ------
         ArgumentError
-            An option is unknown, or is a time or a size that is not positive.
+            An option is unknown, or is a time or a size that is not positive, or no `schema`.
         """
         known = [field.name for field in fields(self)]
         for name, value in options.items():
@@ -70,6 +70,10 @@ class Options:
             is_number = not isinstance(value, bool) and isinstance(value, numbers.Real)
             if name in {"timeout", "max_bytes"} and not (is_number and float(value) > 0):
                 raise ArgumentError(f"{name} takes a positive number, not {quote(value)}.")
+            if name == "schema" and value is not None:
+                from jupyter_funcs.dtypes import checked  # noqa: PLC0415  # pandas takes a quarter of a second
+
+                checked(value)
         return replace(self, **options)
 
 

@@ -9,6 +9,7 @@ declared of them. What a dtype would change raises ValueError or OverflowError.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -18,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.errors import ProtocolError
-from jupyter_funcs.text import quote
+from jupyter_funcs.errors import ArgumentError, ProtocolError
+from jupyter_funcs.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -61,8 +62,10 @@ class Column:
             return np.ones(len(self), dtype=bool)
         if self.kind == "float":
             return np.asarray(np.isnan(self.data))
+        if self.kind == "text" and _has_arrow():
+            return np.asarray(self.data.is_null())
         if self.kind in {"text", "number", "object"}:
-            return _are_none(self.to_list())
+            return _are_none(self.data)
         return np.zeros(len(self), dtype=bool) if self.nulls is None else self.nulls
 
     def to_list(self) -> list[Any]:
@@ -266,9 +269,9 @@ def _bools(column: Column, *, nullable: bool = False) -> Any:
 def _floats(column: Column) -> Any:
     if column.kind == "float":
         return column.data
-    if column.kind not in {"int", "number", "null"}:
-        raise ValueError
     values = column.to_list()
+    if not set(map(type, values)) <= {int, float, _NULL}:
+        raise ValueError
     floats = _pack_floats(values)
     if (np.abs(floats) >= _EXACT).any() and any(type(value) is int and float(value) != value for value in values):
         raise ValueError
@@ -294,21 +297,26 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     None unless every text is a strict ISO-8601 date or datetime, and all or none have an offset.
     """
     texts = column.data
-    # Most columns of text are told by their first value; and of dates there are many fewer than rows.
-    first = next((text for text in map(str, texts[:64]) if text != "None"), None)
+    # Most columns of text are told by their first value.
+    head = texts[:16].to_pylist() if _has_arrow() else texts[:16]
+    first = next((text for text in head if text is not None), None)
     if first is not None and _ISO.fullmatch(first) is None:
         return None
+    # Of dates there are many fewer than rows: each is read once.
     if _has_arrow():
         encoded = texts.dictionary_encode()
         codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
     else:
         codes, uniques = pd.factorize(texts)
     parsed = _parsed(uniques)
-    return parsed and (np.append(parsed[0], np.datetime64("NaT"))[codes], parsed[1])  # the code of null is -1
+    if parsed is None:
+        return None
+    times, has_offsets = parsed
+    return np.append(times, np.datetime64("NaT"))[codes], has_offsets  # the code of null is -1
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
-    # Days, the most frequent, are told many times faster all at once.
+    # Days, the most frequent, are told many times faster all at once; one with a line break in it numpy refuses.
     parts = (texts, [], 0) if _DAYS.fullmatch("\n".join(texts)) else _parts(texts)
     if parts is None:
         return None
@@ -365,8 +373,7 @@ class Declared:
 
     def array(self, name: str, column: Column) -> Any:
         """Give the array of the declared dtype, or raise a `ProtocolError` that names column, row and value."""
-        missing = column.missing
-        if self.nullable is False and missing.any():
+        if self.nullable is False and (missing := column.missing).any():
             raise ProtocolError(
                 f"Column {quote(name)} is declared as never null and has a null in row {missing.argmax():,}.",
                 f"To read it all the same, give schema={{{name!r}: {self.kind!r}}}.",
@@ -374,20 +381,29 @@ class Declared:
         try:
             return self.built(column)
         except (ValueError, OverflowError) as error:
-            wrong = ((row, value) for row, value in enumerate(column.to_list()) if not self.fits(value))
-            row, value = next(wrong, (None, None))
+            values = column.to_list()
+            row = self.misfit(values)
+            alone = "" if not self.fits([values[row]]) else ", which does not go with those above it"
             raise ProtocolError(
                 f"Column {quote(name)} is declared as {self.kind} and holds "
-                + ("values that do not go together." if row is None else f"{quote(value)} in row {row:,}."),
+                f"{quote(values[row])} in row {row:,}{alone}.",
                 f"To read it as another type, give schema={{{name!r}: type}}.",
             ) from error
+
+    def misfit(self, values: Sequence[Any]) -> int:
+        """Give the first row at which the values no longer fit, and their number if they do."""
+        fit, end = 0, len(values) + 1
+        while end - fit > 1:
+            middle = (fit + end) // 2
+            fit, end = (middle, end) if self.fits(values[:middle]) else (fit, middle)
+        return fit
 
     def built(self, column: Column) -> Any:
         return DECLARED[self.kind](column, bool(self.nullable))
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, values: Sequence[Any]) -> bool:
         try:
-            self.built(packed([value]))
+            self.built(packed(values))
         except (ValueError, OverflowError):
             return False
         return True
@@ -458,3 +474,25 @@ DECLARED: dict[str, Callable[[Column, bool], Any]] = {
     "datetime64[us]": lambda column, _: _moments(column, "us", "us"),
     "datetime64[ns]": lambda column, _: _moments(column, "ns", "ns"),
 }
+
+
+def checked(schema: Any) -> dict[str, Declared]:
+    """
+    Give what a caller declares, by column.
+
+    Raises
+    ------
+    ArgumentError
+        It is no mapping of text to text, or a type is unknown.
+    """
+    if not isinstance(schema, Mapping) or not all(isinstance(part, str) for pair in schema.items() for part in pair):
+        raise ArgumentError(
+            "schema takes the name of a type by the name of a column.", 'Such as {"Date": "datetime64[ms]"}.'
+        )
+    for name, kind in schema.items():
+        if kind not in DECLARED:
+            raise ArgumentError(
+                f"Column {quote(name)} has the unknown type {quote(kind)} in schema.",
+                f"Types are {listed(DECLARED)}. {did_you_mean(kind, DECLARED)}".strip(),
+            )
+    return {name: Declared(kind) for name, kind in schema.items()}

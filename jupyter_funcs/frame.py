@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.dtypes import DECLARED, Column, Declared, Table, are_objects, inferred, packed
-from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError
+from jupyter_funcs.dtypes import DECLARED, Column, Declared, Table, are_objects, checked, inferred, packed
+from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
 from jupyter_funcs.pieces import read_long
-from jupyter_funcs.text import clip, did_you_mean, inert, listed, quote
-from jupyter_funcs.wire import decode, decode_lines, too_deep
+from jupyter_funcs.text import clip, inert, quote
+from jupyter_funcs.wire import decode, decode_lines, too_deep, warn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from types import UnionType
 
 _RESULT = "Result"
+_MOST_CELLS = 500_000_000
 _LONGEST_REASON = 300
 _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
 _SCALAR = re.compile(
@@ -41,9 +41,11 @@ def to_frame(
     """
     Read the reply of a run as a DataFrame.
 
-    **Envelope** (SERVICE.md 2). ``{"error": ..., "body": ...}`` is unwrapped; a document without it is the body
-    itself. A body that is JSON text is read, however often it was encoded: one that starts with ``[``, ``{`` or ``"``
-    has to be JSON. Any other text is a result in itself.
+    **Envelope** (SERVICE.md 2). ``{"error": ..., "body": ...}``, either of them alone, or with more beside both, is
+    unwrapped; a document without it is the body itself. An object whose ``error`` is text is a failure, so that a
+    single record has no such column. A body that is JSON text is read, however often it was encoded: one that starts
+    with ``[``, ``{`` or ``"`` has to be JSON, and a number, ``true``, ``false`` or ``null`` is. Any other text is a
+    result in itself.
 
     **Shapes.** Which one was seen stands in ``frame.attrs["funcs"]["shape"]``:
 
@@ -111,8 +113,8 @@ def to_frame(
     ====================================================  ===================================================
 
     A date may be a count since 1970: of milliseconds, as pandas writes them, or of the unit of ``datetime64[unit]``.
-    A column is nullable if that is declared, or not denied and a null is in it. A declared column that is absent is all
-    null.
+    An offset is applied where the dtype has no place for it. A column is nullable if that is declared, or not denied
+    and a null is in it. Declared columns stand first, in the declared order; one that the reply lacks is all null.
 
     Parameters
     ----------
@@ -132,36 +134,51 @@ def to_frame(
     ProtocolError
         The reply, or the JSON text in it, is not sound JSON; its columns do not fit together; or a value does not
         fit its declared type.
+    ReplyTooLargeError
+        Ragged rows would be filled up to more than 500 million values.
     ArgumentError
-        `schema` names an unknown type.
+        `schema` is no mapping, or names an unknown type; or `reply` is neither bytes nor text.
 
     Warns
     -----
     UserWarning
         The reply declares a type of no known meaning (the column is left as read), or as in `decode`.
     """
-    for name, kind in (schema or {}).items():
-        if kind not in DECLARED:
-            raise ArgumentError(
-                f"Column {quote(name)} has the unknown type {quote(kind)} in schema.",
-                f"Types are {listed(DECLARED)}. {did_you_mean(kind, DECLARED)}".strip(),
-            )
+    given = checked({} if schema is None else schema)
+    reply = _text(reply)
     try:
-        body: Any = None if strict or lines else read_long(reply)
-        if body is None or (isinstance(body, dict) and not (_is_split(body) or _declaration(body))):
+        body: Any = None if strict or lines else _long(reply)
+        if body is None:
             body = _lines(reply, strict=strict) if lines else _body(decode(reply, strict=strict), strict=strict)
         declaration = _declaration(body)
         table = _table(_decoded_text(body["data"], strict=strict) if declaration else body)
     except RecursionError as error:
         raise too_deep("reply") from error
-    declared = declaration.known() if declaration else {}
-    frame = _frame(table, declared | {name: Declared(kind) for name, kind in (schema or {}).items()})
     told = {"shape": "lines" if lines else table.shape}
-    if declaration:
-        frame = declaration.indexed(frame)
+    if declaration is None:
+        frame = _frame(table, given)
+    else:
+        frame = declaration.frame(table, given)
         told |= {"shape": declaration.shape, **declaration.told}
     frame.attrs["funcs"] = told
     return frame
+
+
+def _text(reply: Any) -> bytes | str:
+    if isinstance(reply, bytearray | memoryview):
+        return bytes(reply)
+    if not isinstance(reply, bytes | str):
+        raise ArgumentError(
+            f"to_frame takes the bytes or the text of a reply, not {type(reply).__name__}.",
+            "Give it as the service sent it, before it is read as JSON.",
+        )
+    return reply if isinstance(reply, bytes) else str(reply)
+
+
+def _long(reply: bytes | str) -> Any:
+    body = read_long(reply)
+    # What stands beside `data` may also be the other keys of a record.
+    return body if isinstance(body, Table) or (body and (_is_split(body) or _declaration(body))) else None
 
 
 # The envelope
@@ -171,11 +188,16 @@ def _body(document: Any, *, strict: bool) -> Any:
     document = _decoded_text(document, strict=strict)
     if not _is_envelope(document):
         return document
+    while isinstance(document, dict) and "body" in document:
+        _raise_error(document)
+        body = document["body"]
+        if isinstance(body, str) and _SCALAR.fullmatch(body):
+            return decode(body, what="body of the reply", strict=strict)
+        document = _decoded_text(body, strict=strict)
+        if not _is_bare_envelope(document):
+            return document
     _raise_error(document)
-    body = document.get("body")
-    if isinstance(body, str) and _SCALAR.fullmatch(body):
-        return decode(body, what="body of the reply", strict=strict)
-    return _decoded_text(body, strict=strict)
+    return None
 
 
 def _lines(reply: bytes | str, *, strict: bool) -> list[Any]:
@@ -236,26 +258,28 @@ class _Declaration:
     keys: list[str]
     told: dict[str, Any]
 
+    def frame(self, table: Table, given: Mapping[str, Declared]) -> pd.DataFrame:
+        """Give the frame of the table, whose columns the caller may declare otherwise."""
+        if table.shape == "rows" and len(table.names) == len(self.columns):
+            table = replace(table, names=list(self.columns))
+        frame = _frame(table, {**self.known(), **given})
+        keys = [key for key in self.keys if key in frame.columns and frame[key].dtype != object]
+        if not keys:
+            return frame
+        frame = frame.set_index(keys)
+        if keys == ["index"]:  # as pandas writes one without a name
+            frame.index.name = None
+        return frame
+
     def known(self) -> dict[str, Declared | None]:
         """Give what is declared by column; of a type that nobody knows, that the column is left as read."""
         for name, column in self.columns.items():
             if column.kind not in {*DECLARED, _ANY}:
-                warnings.warn(
+                warn(
                     f"The reply declares column {quote(name)} as {quote(column.kind)}, which is no known type; "
-                    "its values are left as read.",
-                    UserWarning,
-                    stacklevel=3,
+                    "its values are left as read."
                 )
         return {name: column if column.kind in DECLARED else None for name, column in self.columns.items()}
-
-    def indexed(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Give the frame with its keys as the index; pandas writes one without a name as ``index``."""
-        if not self.keys or not {*self.keys} <= {*frame.columns}:
-            return frame
-        frame = frame.set_index(self.keys)
-        if self.keys == ["index"]:
-            frame.index.name = None
-        return frame
 
 
 # The words of table schema, as pandas writes it; a column of any kind is left as read.
@@ -276,12 +300,18 @@ def _declaration(body: Any) -> _Declaration | None:
     schema = body["schema"]
     told = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
     if isinstance(fields := schema.get("fields"), list) and all(isinstance(column, dict) for column in fields):
-        kinds = {str(column.get("name", "")): str(column.get("type", _ANY)) for column in fields}
+        kinds = {str(column.get("name") or ""): str(column.get("type", _ANY)) for column in fields}
         columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
-        keys = schema.get("primaryKey") or []
-        return _Declaration("table", columns, [keys] if isinstance(keys, str) else [*map(str, keys)], told)
+        keys = schema.get("primaryKey")
+        keys = keys if isinstance(keys, list) else [keys]
+        return _Declaration("table", columns, [key for key in keys if isinstance(key, str)], told)
     if all(isinstance(column, dict) and "type" in column for column in schema.values()):
-        columns = {name: Declared(str(column["type"]), column.get("nullable")) for name, column in schema.items()}
+        columns = {
+            name: Declared(
+                str(column["type"]), nullable if isinstance(nullable := column.get("nullable"), bool) else None
+            )
+            for name, column in schema.items()
+        }
         return _Declaration("schema", columns, [], told)
     return None
 
@@ -306,6 +336,8 @@ def _from_object(value: dict[str, Any]) -> Table:
         return _from_split(value)
     if value and _all(dict, value.values()):
         return _from_index(value) if _is_by_index(value) else _from_columns(value)
+    if are_objects(value.values()) and _numbers(value) is not None:  # rows, or columns, one of which is null
+        return _from_object({key: row or {} for key, row in value.items()})
     if value and _all(list, value.values()):
         return _from_lists(value)
     return _from_records([value], "record") if value else Table("empty", [], [], 0)
@@ -336,7 +368,9 @@ def _from_records(rows: Sequence[dict[str, Any]], shape: str = "records", labels
 
 
 def _flat(rows: Sequence[dict[str, Any]], prefix: str = "") -> Iterator[tuple[str, Column]]:
-    for name in dict.fromkeys(chain.from_iterable(rows)):
+    names = dict.fromkeys(chain.from_iterable(rows))
+    _bound(len(rows), len(names))
+    for name in names:
         values = [row.get(name) for row in rows]
         if are_objects(values):
             yield from _flat([value or {} for value in values], f"{prefix}{name}.")
@@ -344,7 +378,16 @@ def _flat(rows: Sequence[dict[str, Any]], prefix: str = "") -> Iterator[tuple[st
             yield prefix + name, packed(values)
 
 
+def _bound(rows: int, columns: int) -> None:
+    """Refuse the table that a few ragged rows would be filled up to."""
+    if rows * columns > _MOST_CELLS:
+        raise ReplyTooLargeError(
+            f"The reply is ragged: filled up it has {rows:,} rows and {columns:,} columns.", "Ask for less at a time."
+        )
+
+
 def _from_rows(rows: list[list[Any]]) -> Table:
+    _bound(len(rows), max(map(len, rows), default=0))
     columns = [packed(column) for column in zip_longest(*rows)]
     return Table("rows", [str(place) for place in range(len(columns))], columns, len(rows))
 
@@ -361,6 +404,7 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
 
 def _from_columns(value: dict[str, dict[str, Any]]) -> Table:
     keys, labels = _rows_of(value.values())
+    _bound(len(keys), len(value))
     columns = [packed([column.get(key) for key in keys]) for column in value.values()]
     return Table("columns", list(value), columns, len(keys), labels)
 
@@ -435,11 +479,9 @@ def _ascend(keys: Iterable[Any]) -> bool:
 
 def _index(table: Table) -> pd.Index[Any]:
     labels = table.labels
-    if (
-        labels is None
-        or not table.rows
-        or (labels.kind == "int" and np.array_equal(labels.data, np.arange(table.rows)))
-    ):
+    if labels is None or not table.rows:
+        return pd.RangeIndex(table.rows)
+    if labels.kind == "int" and labels.nulls is None and np.array_equal(labels.data, np.arange(table.rows)):
         return pd.RangeIndex(table.rows)
     index: pd.Index[Any] = pd.Index(inferred(labels))
     return index

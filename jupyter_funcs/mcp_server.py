@@ -51,8 +51,13 @@ def server_of(session: Session) -> Server[Any]:
 
     async def call_tool(_context: object, asked: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            # Cancelling the request cancels the run.
-            frame = await (await asyncio.to_thread(_start, session, asked.name, asked.arguments or {}))
+            # Cancelling the request cancels the run, one that is being started too.
+            starting = asyncio.ensure_future(asyncio.to_thread(_start, session, asked.name, asked.arguments or {}))
+            try:
+                frame = await (await asyncio.shield(starting))
+            except asyncio.CancelledError:
+                starting.add_done_callback(_cancel)
+                raise
             texts = await asyncio.to_thread(as_texts, frame)
         except FuncsError as error:
             return _result([str(error)], is_error=True)
@@ -67,6 +72,11 @@ def server_of(session: Session) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _cancel(started: asyncio.Future[Job]) -> None:
+    if not started.cancelled() and started.exception() is None:
+        started.result().cancel()
 
 
 def _result(texts: list[str], *, is_error: bool = False) -> types.CallToolResult:

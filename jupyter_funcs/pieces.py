@@ -1,5 +1,5 @@
 """
-A long reply -> columns, piece by piece; None for one of no such shape, and for one that holds what must be told.
+A long reply -> columns, piece by piece; None where the plain way has to read it.
 
 A long list of alike records is cut between them, in the text as it came, still escaped, into pieces that fit into the
 processor's cache. Each is decoded, turned into columns and forgotten, so that neither the text without its escapes nor
@@ -34,8 +34,8 @@ T = TypeVar("T")
 # In bytes: a piece, and the shortest reply that is worth cutting.
 _PIECE = 128 * 1024
 _LONG = 2 * _PIECE
-# Of more keys it is no table by columns, and a struct of so many fields is slow to make.
-_MOST_KEYS = 1000
+# Of more columns a piece holds too few rows to be worth it.
+_MOST_KEYS = 256
 # A text ends in at most so many blanks and brackets.
 _TAIL = 256
 
@@ -47,7 +47,7 @@ class _Odd(ValueError):  # noqa: N818  # no error: the plain way reads it
 class _Marks(NamedTuple):
     """Where a text may be cut, of a document as it is, or of one that is escaped as a JSON text."""
 
-    list: tuple[bytes, bytes]
+    brackets: tuple[bytes, bytes]
     opening: re.Pattern[bytes]
     closing: re.Pattern[bytes]
     records: re.Pattern[bytes]
@@ -89,8 +89,8 @@ _struct = partial(msgspec.defstruct, forbid_unknown_fields=True, gc=False)
 _EMPTY = _struct("Record", [])
 _text = msgspec.json.Decoder(str)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_objects = msgspec.json.Decoder(list[dict[str, Any]])
-_rows = msgspec.json.Decoder(list[list[Any]])
+_as_objects = msgspec.json.Decoder(list[dict[str, Any]])
+_as_rows = msgspec.json.Decoder(list[list[Any]])
 _numbered: dict[type | None, msgspec.json.Decoder[Any]] = {
     every: msgspec.json.Decoder(GenericAlias(dict, (int, every or Any))) for every in (str, int, bool, None)
 }
@@ -108,7 +108,8 @@ def read_long(reply: bytes | str) -> Any:
     Returns
     -------
     Table, dict or None
-        A dict is that of a ``schema`` and the ``data`` beside it. None: the plain way is to read the reply.
+        A dict has it as ``data``, beside a ``schema`` or the ``columns`` of pandas' split form. None: the plain way is
+        to read the reply.
     """
     if len(reply) < _LONG:
         return None
@@ -204,7 +205,7 @@ def _list(text: memoryview, marks: _Marks, reading: _Reading) -> Table:
         raise _Odd
     inside = text[opening.end() : closing.start()]
     are_records = inside[:1].tobytes() == b"{"
-    pieces = _pieces(inside, marks.records if are_records else marks.rows, marks.list)
+    pieces = _pieces(inside, marks.records if are_records else marks.rows, marks.brackets)
     documents = map(_text.decode, pieces) if marks is _ESCAPED else pieces
     return _records(documents, reading) if are_records else _from_rows(documents, reading)
 
@@ -270,12 +271,12 @@ class _Rows:
 
     rows: int = 0
     parts: list[list[Column]] = field(default_factory=list)
-    decoder: msgspec.json.Decoder[Any] = _rows
+    decoder: msgspec.json.Decoder[Any] = _as_rows
 
     def decode(self, piece: bytes | str) -> list[Any]:
         if not self.parts:
-            width = len(next(iter(_rows.decode(piece)), ()))
-            if not width:
+            width = len(next(iter(_as_rows.decode(piece)), ()))
+            if not 0 < width <= _MOST_KEYS:
                 raise _Odd
             self.parts = [[] for _ in range(width)]
             self.decoder = _decoder(_struct("Row", [(f"f{place}", Any) for place in range(width)], array_like=True))
@@ -333,7 +334,7 @@ class _Objects:
         try:
             structs = self.decoder.decode(piece)
         except msgspec.ValidationError:  # a new key, or another type
-            self.learn(_objects.decode(piece))
+            self.learn(_as_objects.decode(piece))
             self.decoder = _decoder(self.struct)
             structs = self.decoder.decode(piece)
         return structs
@@ -349,7 +350,7 @@ class _Objects:
         fields: list[tuple[Any, ...]] = []
         for key in keys:
             values = [each.get(key) if each else None for each in objects]
-            if self.has_nulls:  # earlier ones, whose struct is made of nulls
+            if self.has_nulls:  # `take` makes a struct of nothing for each: every field needs a default
                 values.append(None)
             if key not in self.parts:
                 before = [packed([None] * self.rows)] if self.rows else []

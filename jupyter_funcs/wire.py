@@ -12,6 +12,7 @@ import gc
 import json
 import math
 import re
+import sys
 import warnings
 from contextlib import contextmanager, suppress
 from itertools import accumulate, chain
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 # The length at which CPython and msgspec refuse to read an integer, since that takes quadratic time.
 _MOST_DIGITS = 4300
-_HINT = "Run it again; if it stays so, tell the owner of the service."
+_HINT = "Run it again; if it stays so, tell the operator of the service."
 _BOM = "\ufeff"
 # Which of the first bytes are not zero in UTF-16 and UTF-32, where the first two characters are ASCII, as of most JSON.
 _WIDE = {b"\1\0", b"\0\1", b"\1\0\1\0", b"\0\1\0\1", b"\1\0\0\0", b"\0\0\0\1", b"\0\0\1\1"}
@@ -98,11 +99,10 @@ def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False
     careful = _Careful(what, strict=strict)
     documents = []
     with uncollected():
+        if not strict:
+            with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
+                return [_decoder.decode(line) for line in lines if line]
         for number, line in enumerate(lines, 1):
-            if not strict:
-                with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
-                    documents.append(_decoder.decode(line))
-                    continue
             if line.strip(_BLANKS.encode() if isinstance(line, bytes) else _BLANKS):
                 careful.what = f"{what}'s line {number:,}"
                 documents.append(careful.decode(line))
@@ -152,7 +152,15 @@ def _constants(count: int) -> tuple[str, str]:
 
 
 def _warn(what: str, text: str, done: str) -> None:
-    warnings.warn(f"The {what} {text}; {done}.", UserWarning, stacklevel=5)
+    warn(f"The {what} {text}; {done}.")
+
+
+def warn(text: str) -> None:
+    """Warn at the line that called this package, since Python shows a warning once a line."""
+    level, frame = 1, sys._getframe()  # noqa: SLF001  # as warnings does, which cannot skip a package before 3.12
+    while frame.f_back and frame.f_globals["__name__"].startswith(f"{__package__}."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 def too_deep(what: str) -> ProtocolError:
