@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from types import UnionType
 
 _RESULT = "Result"
+_TELL = "Tell the operator of the service."
 _MOST_CELLS = 500_000_000
 _LONGEST_REASON = 300
 _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
@@ -397,7 +398,8 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
     for name, column in value.items():
         if len(column) != len(values):
             raise ProtocolError(
-                f"Column {quote(first)} has {len(values):,} values and column {quote(name)} has {len(column):,}."
+                f"Column {quote(first)} has {len(values):,} values and column {quote(name)} has {len(column):,}.",
+                f"An object of lists is read by column. {_TELL}",
             )
     return Table("lists", list(value), [packed(column) for column in value.values()], len(values))
 
@@ -426,16 +428,16 @@ def _from_split(value: dict[str, Any]) -> Table:
     if isinstance(table, list):
         for row, cells in enumerate(table):
             if len(cells) != len(names):
-                raise ProtocolError(f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.")
+                raise ProtocolError(f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.", _TELL)
         table = _from_rows(table)
     columns = table.columns or [packed([])] * len(names)
     if len(columns) != len(names):
-        raise ProtocolError(f"Row 0 has {len(columns):,} values for {len(names):,} columns.")
+        raise ProtocolError(f"Row 0 has {len(columns):,} values for {len(names):,} columns.", _TELL)
     if "index" not in value:
         return Table("split", names, columns, table.rows)
     labels = [_label(label) if isinstance(label, dict | list) else label for label in value["index"]]
     if len(labels) != table.rows:
-        raise ProtocolError(f"The reply has {len(labels):,} row labels for {table.rows:,} rows.")
+        raise ProtocolError(f"The reply has {len(labels):,} row labels for {table.rows:,} rows.", _TELL)
     return Table("split", names, columns, table.rows, packed(labels))
 
 

@@ -15,6 +15,7 @@ import os
 import re
 import ssl
 import time
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -41,6 +42,7 @@ from jupyter_funcs.inflate import inflated
 from jupyter_funcs.secret import Secret
 from jupyter_funcs.text import clip, inert, quote
 from jupyter_funcs.tokens import Source
+from jupyter_funcs.wire import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator
@@ -55,6 +57,7 @@ RUN_PATH = "/api/function/runFunction"
 LOGIN_PATH = "/api/account/login"
 
 MAX_BYTES = 2**30
+_SHORTEST_PART = 8
 _MAX_ERROR_BYTES = 64 * 1024
 # The media types whose body is one JSON document a line.
 _LINES = {
@@ -98,16 +101,14 @@ class Reply(NamedTuple):
         FuncsError
             What the reader raises, without the token.
         """
+        cleaning = cleaned.set(partial(_redact, secret=self.secret))
         try:
             return reader(self.data)
         except FuncsError as error:
             failed = type(error)(_redact(error.what, self.secret), _redact(error.hint, self.secret))
-        # Out here, so that the error of the reader, which holds what it read, is not chained. A message quotes parts of
-        # the reply, and so perhaps of the token: it is made anew of a reply that holds none.
-        clean = _redact(self.data.decode("utf-8", "surrogateescape"), self.secret).encode("utf-8", "surrogateescape")
-        if clean != self.data:
-            reader(clean)
-        raise failed
+        finally:
+            cleaned.reset(cleaning)
+        raise failed  # out here, so that the error of the reader, which holds what it read, is not chained
 
 
 class Transport:
@@ -482,10 +483,17 @@ def _by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
 
 
 def _redact(text: str, secret: Hidden) -> str:
+    """Put a mask in place of the token, and of any part of it that is long enough to be one."""
     token = secret.reveal()
-    for part in (token, *(part for part in token.split(".") if len(part) >= 12)):
-        text = text.replace(part, "****")
-    return text
+    size = min(len(token), _SHORTEST_PART)
+    shown: list[str] = []
+    end = 0
+    for start in range(len(text)):
+        if text[start : start + size] in token and start + size <= len(text):
+            if start > end or not shown:
+                shown += [text[end:start], "****"]
+            end = start + size
+    return "".join([*shown, text[end:]])
 
 
 def _seconds(retry_after: str) -> float | None:

@@ -15,6 +15,7 @@ import re
 import sys
 import warnings
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,7 +25,7 @@ from jupyter_funcs.errors import ProtocolError
 from jupyter_funcs.text import clip, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 # The length at which CPython and msgspec refuse to read an integer, since that takes quadratic time.
 _MOST_DIGITS = 4300
@@ -41,6 +42,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 _decoder = msgspec.json.Decoder()
+# What a warning goes through that quotes a reply; whoever knows the token takes it out.
+cleaned: ContextVar[Callable[[str], str]] = ContextVar("cleaned", default=str)
 
 
 def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> Any:
@@ -157,6 +160,7 @@ def _warn(what: str, text: str, done: str) -> None:
 
 def warn(text: str) -> None:
     """Warn at the line that called this package, since Python shows a warning once a line."""
+    text = cleaned.get()(text)
     level, frame = 1, sys._getframe()  # noqa: SLF001  # as warnings does, which cannot skip a package before 3.12
     while frame.f_back and frame.f_globals["__name__"].startswith(f"{__package__}."):
         level, frame = level + 1, frame.f_back
