@@ -18,7 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError
+from jupyter_funcs import frame as frame_room
+from jupyter_funcs.callables import Options
+from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
 from jupyter_funcs.frame import to_frame
 
 
@@ -48,6 +50,7 @@ ENVELOPES = {
     "all of it encoded": json.dumps(reply(TABLE).decode()),
     "space around": json.dumps({"body": f"\n {json.dumps(TABLE)} \n", "error": None}),
     "no error said": json.dumps({"body": TABLE}),
+    "an envelope in an envelope": json.dumps({"error": None, "body": reply(TABLE).decode()}),
     "more fields": json.dumps({"error": None, "body": TABLE, "requestId": "7"}),
 }
 
@@ -79,6 +82,11 @@ def test_a_failure_is_told_once() -> None:
             to_frame(reply(None, error))
         assert caught.value.what.count("failed") == 1
         assert caught.value.what.endswith("failed: no such store")
+
+
+def test_an_error_in_an_inner_envelope_is_one() -> None:
+    with pytest.raises(FunctionError, match="boom"):
+        to_frame(json.dumps({"error": None, "body": '{"error": "boom", "body": null}'}))
 
 
 def test_an_error_needs_no_body_to_be_one() -> None:
@@ -318,6 +326,34 @@ def test_row_labels_stand_beside_values_of_every_dtype() -> None:
 
 def test_row_numbers_from_0_are_no_labels() -> None:
     assert isinstance(to_frame(reply({"a": {"0": 1, "1": 2}})).index, pd.RangeIndex)
+
+
+def test_a_label_that_is_null_is_no_row_number() -> None:
+    index = to_frame(reply({"columns": ["a"], "index": [None, 1], "data": [[10], [20]]})).index
+    assert [None if pd.isna(label) else label for label in index] == [None, 1]
+
+
+def test_rows_beside_a_schema_have_the_names_that_it_declares() -> None:
+    schema = {"a": {"type": "int32"}, "b": {"type": "str"}}
+    assert plain(to_frame(reply({"schema": schema, "data": [[1, "x"], [2, None]]}))) == {"a": [1, 2], "b": ["x", None]}
+
+
+def test_a_row_that_is_null_is_one_of_nulls() -> None:
+    assert plain(to_frame(reply({"7": {"a": 1}, "8": None}))) == {"a": [1, None]}
+
+
+@pytest.mark.parametrize("keys", [5, True, None, ["a", "b"], [["a"]], "c"])
+def test_a_primary_key_that_cannot_be_one_is_left_out(keys: Any) -> None:
+    fields = [{"name": "a"}, {"name": None, "type": "any"}]
+    frame = to_frame(reply({"schema": {"fields": fields, "primaryKey": keys}, "data": [{"a": [1], "": 2}]}))
+    assert plain(frame.reset_index(drop=frame.index.name is None)) == {"a": [[1]], "": [2]}
+
+
+def test_what_a_few_ragged_rows_would_be_filled_up_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame_room, "_MOST_CELLS", 8)
+    for body in ([[1, 2, 3], [], []], [{"a": 1}, {"b": 1}, {"c": 1}], {"a": {"0": 1}, "b": {"1": 1}, "c": {"2": 1}}):
+        with pytest.raises(ReplyTooLargeError, match="3 rows and 3 columns"):
+            to_frame(reply(body))
 
 
 @pytest.mark.parametrize(
@@ -591,6 +627,52 @@ def test_a_declared_datetime_whose_values_all_have_an_offset_is_utc() -> None:
     column = to_frame(declared("datetime", ["2024-03-01T00:00:00+00:00", "2024-03-01T02:00+02:00", None]))["x"]
     assert str(column.dtype) == UTC
     assert column.tolist() == [DAY.tz_localize("UTC")] * 2 + [pd.NaT]
+
+
+def test_values_that_do_not_go_together_are_named_by_the_row_that_comes_first() -> None:
+    with pytest.raises(ProtocolError, match="'2024-01-02' in row 2, which does not go with those above it"):
+        to_frame(declared("datetime", ["2024-01-01T00:00Z", None, "2024-01-02", "2024-01-03"]))
+
+
+def test_a_declared_float_does_not_depend_on_its_neighbours() -> None:
+    for values in ([10**20, 1], [10**20, 1.0], [1, None]):
+        assert to_frame(declared("float64", values))["x"].dtype == "float64"
+
+
+@pytest.mark.parametrize(
+    "schema", [{"a": str}, {"a": ["x"]}, {1: "str"}, [("a", "str")], "x", pd.Series(["str"], ["a"])]
+)
+def test_a_schema_that_is_none_is_refused_before_anything_is_sent(schema: Any) -> None:
+    with pytest.raises(ArgumentError, match="schema takes"):
+        to_frame("[]", schema=schema)
+    with pytest.raises(ArgumentError, match="schema takes"):
+        Options().changed(schema=schema)
+    with pytest.raises(ArgumentError, match="int46"):
+        Options().changed(schema={"a": "int46"})
+
+
+@pytest.mark.parametrize("reply", [None, 5, [{"a": 1}], {"a": 1}])
+def test_what_is_no_reply_is_refused_by_its_type(reply: Any) -> None:
+    with pytest.raises(ArgumentError, match=type(reply).__name__):
+        to_frame(reply)
+
+
+def test_any_bytes_and_any_text_is_a_reply() -> None:
+    class Text(str):
+        __slots__ = ()
+
+    text = '[{"a": NaN}]'
+    for kept in (bytearray(text.encode()), memoryview(text.encode()), Text(text)):
+        with pytest.warns(UserWarning, match="NaN"):
+            assert plain(to_frame(kept)) == {"a": [None]}  # type: ignore[arg-type]
+
+
+def test_a_warning_names_the_line_that_called() -> None:
+    schema = {"schema": {"a": {"type": "decimal"}}, "data": []}
+    for text in ('{"a": NaN, "b": 1}', r'["\ud800"]', json.dumps(schema), "[" + '{"a": NaN},' * 50_000 + "{}]"):
+        with pytest.warns(UserWarning, match="The reply") as caught:
+            to_frame(text)
+        assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_a_null_where_none_is_declared_is_refused_and_the_caller_can_say_otherwise() -> None:
