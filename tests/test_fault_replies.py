@@ -517,6 +517,10 @@ TABLE: dict[int, dict[str, Case]] = {
             {"a": ("object", [[1], ["\x1b[31m", {"\u202e": "\0"}]])},
         ),
         "a text": read(rb'"\u001b]0;title\u0007"', {"Result": ("string", ["\x1b]0;title\x07"])}, "text"),
+        "markup": read(
+            b'[<more>{"<b>":"x"}</more>,{"<b>":"<script>alert(1)</script>"},{"<b>":"&lt;"}]',
+            {"<b>": ("string", ["x", "<script>alert(1)</script>", "&lt;"])},
+        ),
         "in the error": Case(
             rb'{"error":"<token>gone \u001b[31m \u202e\u0000","body":null}',
             Refused(r"gone \x1b[31m \u202e\x00", jf.FunctionError),
@@ -1244,6 +1248,20 @@ def test_a_token_that_the_reply_repeats_is_not_shown(service: tuple[Service, Ses
 
 
 # --- single rows ---
+
+
+@pytest.mark.parametrize(("opening", "closing"), [(b'{"a":', b"}"), (b"[", b"]")], ids=["objects", "arrays"])
+def test_55_every_depth_is_a_frame_or_an_error(opening: bytes, closing: bytes) -> None:
+    """Around the depth at which decoding ends, and that at which columns are made, nothing else is raised."""
+    ends = set()
+    for depth in range(600, 1100, 5):
+        try:
+            found = jf.to_frame(b'[{"a":' + opening * depth + b"1" + closing * depth + b"}]")
+        except jf.ProtocolError as error:
+            ends.add(error.what)
+        else:
+            assert found.shape == (1, 1)
+    assert ends <= {"The reply is nested too deeply to be read."}
 
 
 TOO_LARGE = {name: case for name, case in CASES.items() if case.stream is not None}
