@@ -387,7 +387,7 @@ class Declared:
             raise ProtocolError(
                 f"Column {quote(name)} is declared as {self.kind} and holds "
                 f"{quote(values[row])} in row {row:,}{alone}.",
-                f"To read it as another type, give schema={{{name!r}: type}}.",
+                f"To leave it as it is, give schema={{{name!r}: 'any'}}.",
             ) from error
 
     def misfit(self, values: Sequence[Any]) -> int:
@@ -473,6 +473,7 @@ DECLARED: dict[str, Callable[[Column, bool], Any]] = {
     "datetime64[ms]": lambda column, _: _moments(column, "ms", "ms"),
     "datetime64[us]": lambda column, _: _moments(column, "us", "us"),
     "datetime64[ns]": lambda column, _: _moments(column, "ns", "ns"),
+    "any": lambda column, _: inferred(column),
 }
 
 

@@ -111,6 +111,7 @@ def to_frame(
     ``datetime`` (``datetime``)                           ``datetime64[us]``, or in UTC if all have an offset
     ``Int32``, ``Int64``, ``boolean``, ``string``         the same
     ``datetime64[s]``, ``[ms]``, ``[us]``, ``[ns]``       the same
+    ``any`` (``any``)                                     as where nothing is declared
     ====================================================  ===================================================
 
     A date may be a count since 1970: of milliseconds, as pandas writes them, or of the unit of ``datetime64[unit]``.
@@ -275,7 +276,7 @@ class _Declaration:
     def known(self) -> dict[str, Declared | None]:
         """Give what is declared by column; of a type that nobody knows, that the column is left as read."""
         for name, column in self.columns.items():
-            if column.kind not in {*DECLARED, _ANY}:
+            if column.kind not in DECLARED:
                 warn(
                     f"The reply declares column {quote(name)} as {quote(column.kind)}, which is no known type; "
                     "its values are left as read."
@@ -283,8 +284,7 @@ class _Declaration:
         return {name: column if column.kind in DECLARED else None for name, column in self.columns.items()}
 
 
-# The words of table schema, as pandas writes it; a column of any kind is left as read.
-_ANY = "any"
+# The words of table schema, as pandas writes it.
 _TABLE_TYPES = {
     "integer": "int64",
     "number": "float64",
@@ -301,7 +301,7 @@ def _declaration(body: Any) -> _Declaration | None:
     schema = body["schema"]
     told = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
     if isinstance(fields := schema.get("fields"), list) and all(isinstance(column, dict) for column in fields):
-        kinds = {str(column.get("name") or ""): str(column.get("type", _ANY)) for column in fields}
+        kinds = {str(column.get("name") or ""): str(column.get("type", "any")) for column in fields}
         columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
         keys = schema.get("primaryKey")
         keys = keys if isinstance(keys, list) else [keys]

@@ -42,7 +42,8 @@ def pytest_sessionfinish() -> None:
 @contextlib.contextmanager
 def serving(app: Any) -> Iterator[str]:
     """Serve an ASGI application over real HTTP on a free port; give its address."""
-    with socket.socket() as listening:
+    # With its protocol, without which asyncio does not switch Nagle's algorithm off: 40 ms a request.
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
