@@ -265,8 +265,10 @@ class _Declaration:
         if table.shape == "rows" and len(table.names) == len(self.columns):
             table = replace(table, names=list(self.columns))
         frame = _frame(table, {**self.known(), **given})
-        keys = [key for key in self.keys if key in frame.columns and frame[key].dtype != object]
-        if not keys:
+        keys = [key for key in self.keys if key in frame.columns]
+        values = chain.from_iterable(frame[key] for key in keys if frame[key].dtype == object)
+        # pandas' index of several columns takes no lists and no objects.
+        if not keys or (len(keys) > 1 and any(isinstance(value, list | dict) for value in values)):
             return frame
         frame = frame.set_index(keys)
         if keys == ["index"]:  # as pandas writes one without a name

@@ -342,7 +342,7 @@ def test_a_row_that_is_null_is_one_of_nulls() -> None:
     assert plain(to_frame(reply({"7": {"a": 1}, "8": None}))) == {"a": [1, None]}
 
 
-@pytest.mark.parametrize("keys", [5, True, None, ["a", "b"], [["a"]], "c"])
+@pytest.mark.parametrize("keys", [5, True, None, ["a", ""], [["a"]], "c"])
 def test_a_primary_key_that_cannot_be_one_is_left_out(keys: Any) -> None:
     fields = [{"name": "a"}, {"name": None, "type": "any"}]
     frame = to_frame(reply({"schema": {"fields": fields, "primaryKey": keys}, "data": [{"a": [1], "": 2}]}))
