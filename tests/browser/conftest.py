@@ -44,7 +44,7 @@ FOLDERS = (
     "JUPYTERLAB_SETTINGS_DIR",
     "JUPYTERLAB_WORKSPACES_DIR",
 )
-IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+_IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 
 
 @dataclass
@@ -143,7 +143,7 @@ def open_notebook(lab: Lab, context: BrowserContext, request: pytest.FixtureRequ
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(notebook, lab.folder / name)
         page.goto(f"{lab.url}/lab/tree/{name}?token={TOKEN}&reset")
-        page.wait_for_function(IDLE, timeout=60_000)
+        page.wait_for_function(_IDLE, timeout=60_000)
         page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
         return page
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import IDLE
 from tests.conftest import PANEL, SYMBOL
 
 if TYPE_CHECKING:
@@ -114,9 +113,10 @@ def test_brands_follow_the_panel(open_notebook: Callable[..., Page]) -> None:
     brands.locator("input").fill("fennloft")
     page.keyboard.press("Tab")
     expect(brands.locator("button")).to_have_text(["Fennloft"])
-    # While the kernel handles one change of a field, ipywidgets holds back the next, and a click overtakes it.
-    page.wait_for_function(IDLE)
-    brands.locator("input").fill("Nuvarelle")  # left unfinished: the click on Run takes it
+    brands.locator("input").fill("Nuvarelle")
+    page.keyboard.press("Tab")
+    # Waited for: ipywidgets may hold a second change of a field back, and a click on Run then overtakes it.
+    expect(brands.locator("button")).to_have_text(["Fennloft", "Nuvarelle"])
     page.locator("button.jf-run").click()
     wait_for_state(page, "done", 1)
     assert run_python(page, "print(panel.result().attrs['funcs']['args']['Brand'])") == "['Fennloft', 'Nuvarelle']"
