@@ -278,12 +278,12 @@ def _floats(column: Column) -> Any:
     return floats
 
 
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_DAYS = re.compile(f"{_DAY}(?:\n{_DAY})*")
 _ISO = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?P<decimals>[0-9]{1,9}))?)?"
+    _DAY + r"(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?P<decimals>[0-9]{1,9}))?)?"
     r"(?P<zone>Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?"
 )
-_DAYS = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}(?:\n[0-9]{4}-[0-9]{2}-[0-9]{2})*")
 # The years that Python's own datetime has, and so every row that a frame has to show.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
 # What 64 bit of nanoseconds hold, in whole seconds.

@@ -52,7 +52,6 @@ class _Marks(NamedTuple):
     closing: re.Pattern[bytes]
     records: re.Pattern[bytes]
     rows: re.Pattern[bytes]
-    members: re.Pattern[bytes]
 
 
 def _marks(blanks: bytes, around: tuple[bytes, bytes]) -> _Marks:
@@ -63,7 +62,6 @@ def _marks(blanks: bytes, around: tuple[bytes, bytes]) -> _Marks:
         # What stands first is of a fixed length, or many blanks would be looked through again and again.
         records=re.compile(rb"(?<=\})" + blanks + b"," + blanks + rb"(?=\{)"),
         rows=re.compile(rb"(?<=\])" + blanks + b"," + blanks + rb"(?=\[)"),
-        members=re.compile(b"," + blanks + b'(?=")'),
     )
 
 
@@ -79,7 +77,8 @@ def _spaced(*tokens: bytes, end: bytes = b"") -> re.Pattern[bytes]:
 _NO_ERROR = _BLANKS.join((rb'"error"', b":", b"null"))
 _ENVELOPE = _spaced(rb"\{", b"(?:" + _NO_ERROR + _BLANKS + b"," + _BLANKS + b")?" + rb'"body"', b":")
 _ENVELOPE_END = _spaced(b"(?:," + _BLANKS + _NO_ERROR + _BLANKS + rb")?\}", end=rb"\Z")
-# What stands between two values of an object.
+# Where an object may be cut, and what stands between two values of one.
+_MEMBERS = re.compile(b"," + _BLANKS + b'(?=")')
 _KEY = _spaced(rb"[{,]", rb'"(?:[^"\\]|\\.)*"', b":")
 # No row number, but read as 0.
 _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
@@ -236,7 +235,7 @@ def _keyed(members: Mapping[str, memoryview]) -> Table:
         numbers: list[Any] = []
         parts: list[Column] = []
         every: type | None = None
-        for piece in _pieces(text[1:-1], _PLAIN.members, (b"{", b"}")):
+        for piece in _pieces(text[1:-1], _MEMBERS, (b"{", b"}")):
             try:
                 rows = _numbered[every].decode(piece)
             except msgspec.ValidationError:  # another type

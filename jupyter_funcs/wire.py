@@ -147,15 +147,12 @@ def without_constants(document: str) -> tuple[str, int]:
 
 def warn_of_constants(what: str, count: int) -> None:
     """Warn that so many constants of a document were read as null."""
-    _warn(what, *_constants(count))
+    text, done = _constants(count)
+    warn(f"The {what} {text}; {done}.")
 
 
 def _constants(count: int) -> tuple[str, str]:
     return f"holds NaN or Infinity, which JSON does not have ({count:,} in all)", "read as null"
-
-
-def _warn(what: str, text: str, done: str) -> None:
-    warn(f"The {what} {text}; {done}.")
 
 
 def warn(text: str) -> None:
@@ -242,7 +239,7 @@ class _Careful:
         if done in self.told:
             return
         self.told.add(done)
-        _warn(self.what, text, done)
+        warn(f"The {self.what} {text}; {done}.")
 
     def broken(self, error: json.JSONDecodeError, before: str) -> NoReturn:
         document = error.doc

@@ -28,30 +28,13 @@ from jupyter_client.manager import KernelManager
 import jupyter_funcs as jf
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL, serving
+from tests.test_session import ALL as NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jupyter_client.blocking.client import BlockingKernelClient
 
-FUNCTIONS = [
-    "get_panels",
-    "get_universe",
-    "get_panel_dimensions",
-    "get_panel_daily",
-    "get_panel_fq",
-    "get_kpis",
-    "get_report",
-]
-NAMES = [
-    "Get Panels",
-    "Get Universe",
-    "Get Panel Dimensions",
-    "Get Panel Daily",
-    "Get Panel FQ",
-    "Get KPIs",
-    "Get Report",
-]
 FUNCTIONS = [name.lower().replace(" ", "_") for name in NAMES]
 OF_DAILY = ["PanelName", "Symbol", "Brand", "PoPGrowth", "PoPLookback", "Dimensions"]
 PANELS = ["Demo Card Panel", "Demo Debit Panel"]
