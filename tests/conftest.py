@@ -9,14 +9,20 @@ import socket
 import tempfile
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import pytest
 import uvicorn
 
 import jupyter_funcs as jf
-from jupyter_funcs.service import embedded
+from jupyter_funcs.service import companies, demo, embedded, state
+from jupyter_funcs.service.app import create_app
+from jupyter_funcs.service.auth import Auth
+from jupyter_funcs.service.engine import DuckDBEngine
+from jupyter_funcs.service.grants import Grants
+from jupyter_funcs.service.keys import SigningKeys
+from jupyter_funcs.service.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,6 +61,24 @@ def serving(app: Any) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join(10)
+
+
+class Service(NamedTuple):
+    """A service with accounts of its own."""
+
+    url: str
+    auth: Auth
+    grants: Grants
+
+
+@contextlib.contextmanager
+def serving_accounts() -> Iterator[Service]:
+    """Serve the demo's functions over HTTP with the demo's users, whose accounts a test may change."""
+    grants = Grants(seed=state.seed_demo)
+    auth = Auth(SigningKeys.in_memory(), grants)
+    engine = DuckDBEngine(companies.reference(), demo.cards)
+    with serving(create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)) as url:
+        yield Service(url, auth, grants)
 
 
 @pytest.fixture(scope="session")

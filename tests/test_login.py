@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import traceback
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pexpect
@@ -22,15 +22,8 @@ import jupyter_funcs as jf
 from jupyter_funcs import cli, vault
 from jupyter_funcs.masking import mask, typed_secrets
 from jupyter_funcs.secret import Hidden
-from jupyter_funcs.service import companies, demo, state
-from jupyter_funcs.service.app import create_app
-from jupyter_funcs.service.auth import Auth
-from jupyter_funcs.service.engine import DuckDBEngine
-from jupyter_funcs.service.grants import Grants
-from jupyter_funcs.service.keys import SigningKeys
-from jupyter_funcs.service.registry import Registry
 from jupyter_funcs.status import Status, ends_in
-from tests.conftest import serving
+from tests.conftest import Service, serving_accounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,21 +33,12 @@ PASSWORD = "c4n4ry correct horse bättery"
 CANARY = "c4n4ry-t0ken-8d1f"
 
 
-class Service(NamedTuple):
-    url: str
-    auth: Auth
-    grants: Grants
-
-
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
     """The demo's functions with accounts of the tests' own, over HTTP."""
-    grants = Grants(seed=state.seed_demo)
-    auth = Auth(SigningKeys.in_memory(), grants)
-    engine = DuckDBEngine(companies.reference(), demo.cards)
-    grants.set_password("guest", PASSWORD)
-    with serving(create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)) as url:
-        yield Service(url, auth, grants)
+    with serving_accounts() as service:
+        service.grants.set_password("guest", PASSWORD)
+        yield service
 
 
 @pytest.fixture

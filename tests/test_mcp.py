@@ -19,7 +19,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL
+from tests.conftest import PANEL, SYMBOL, serving_accounts
 from tests.test_callables import listing
 
 mcp = pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
@@ -104,6 +104,23 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
         assert words in text_of(result)
         assert "Traceback" not in text_of(result)
     assert not seen.panels.is_error
+
+
+def test_an_assistant_has_the_grants_of_the_token_and_no_more(tmp_path: Path) -> None:
+    """A function that only another user was given is no tool, and calling it is as if there was none (FAULTS 110)."""
+
+    async def questions(client: Any) -> tuple[set[str], Any]:
+        tools = (await client.list_tools()).tools
+        return {tool.name for tool in tools}, await client.call_tool("get_report", {})
+
+    with serving_accounts() as service, (tmp_path / "errors").open("w") as errlog:
+        analyst, guest = (
+            ask(questions, service.url, service.auth.issue(user, 1), errlog) for user in ("analyst", "guest")
+        )
+    assert analyst[0] - guest[0] == {"get_report"}
+    assert "was not run" in text_of(analyst[1])  # for want of its arguments
+    assert guest[1].is_error
+    assert text_of(guest[1]).startswith("There is no function 'get_report' in your catalog.")
 
 
 def test_a_token_that_is_refused_is_an_error_in_our_words(service_url: str, tmp_path: Path) -> None:
