@@ -15,6 +15,7 @@ from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
 from jupyter_funcs.jobs import Job
+from jupyter_funcs.retries import MOST_RETRIES
 from jupyter_funcs.text import did_you_mean, inert, listed, quote
 from jupyter_funcs.transport import MAX_BYTES
 from jupyter_funcs.values import allowed, as_json, default_of
@@ -46,12 +47,18 @@ class Options:
         Types by column, for a service that declares none; `frame.to_frame` lists them.
     validate
         ``False`` sends options that a description does not list, as they are.
+    retries
+        How often a run is sent again at most, from 0 to 2, where its failure shows that this is safe.
+    force
+        Send it also while the service is left alone because it failed.
     """
 
     timeout: float = RUN_SECONDS
     max_bytes: int = MAX_BYTES
     schema: Mapping[str, str] | None = None
     validate: bool = True
+    retries: int = MOST_RETRIES
+    force: bool = False
 
     def changed(self, **options: Any) -> Options:
         """
@@ -60,7 +67,7 @@ class Options:
         Raises
         ------
         ArgumentError
-            An option is unknown, or is a time or a size that is not positive, or no `schema`.
+            An option is unknown, or is a time or a size that is not positive, or no `schema`, or no count of retries.
         """
         known = [field.name for field in fields(self)]
         for name, value in options.items():
@@ -70,6 +77,8 @@ class Options:
             is_number = not isinstance(value, bool) and isinstance(value, numbers.Real)
             if name in {"timeout", "max_bytes"} and not (is_number and float(value) > 0):
                 raise ArgumentError(f"{name} takes a positive number, not {quote(value)}.")
+            if name == "retries" and (type(value) is not int or not 0 <= value <= MOST_RETRIES):
+                raise ArgumentError(f"retries takes a number from 0 to {MOST_RETRIES}, not {quote(value)}.")
             if name == "schema" and value is not None:
                 from jupyter_funcs.dtypes import checked  # noqa: PLC0415  # pandas takes a quarter of a second
 

@@ -45,6 +45,11 @@ class FuncsError(Exception):
     hint
         What to do next, in one sentence; may be empty.
 
+    Attributes
+    ----------
+    attempts
+        How often the request was sent before it was given up.
+
     Examples
     --------
     >>> import jupyter_funcs as jf
@@ -53,6 +58,8 @@ class FuncsError(Exception):
     ... except jf.FuncsError as error:
     ...     print(error)
     """
+
+    attempts: int = 1
 
     def __init__(self, what: str, hint: str = "") -> None:
         self.what = clip(inert(what), _LONGEST_LINE)
@@ -66,7 +73,8 @@ class FuncsError(Exception):
     @property
     def lines(self) -> list[str]:
         """The one to three lines a person reads, without the name of the error."""
-        return [line for line in (self.what, self.hint) if line]
+        tried = f" Tried {self.attempts} times." if self.attempts > 1 else ""
+        return [line for line in (self.what + tried, self.hint) if line]
 
     def _render_traceback_(self) -> list[str]:
         # IPython shows this in place of a traceback; the error is raised all the same. One text with its line breaks,

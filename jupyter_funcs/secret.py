@@ -15,6 +15,8 @@ from jupyter_funcs.text import clip, inert
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# So many letters of a secret in a row are taken for a part of it; fewer may stand in any text.
+_SHORTEST_PART = 8
 # The claims of a JWT that say whose it is, the one that a person knows best first.
 _WHOSE = ("preferred_username", "email", "name", "sub")
 
@@ -101,3 +103,17 @@ class Secret(Hidden):
         except (ValueError, binascii.Error, msgspec.DecodeError, RecursionError):
             return {}
         return payload if isinstance(payload, dict) else {}
+
+
+def redacted(text: str, secret: Hidden) -> str:
+    """Put a mask in place of a secret, and of any part of it that is long enough to be one."""
+    token = secret.reveal()
+    size = min(len(token), _SHORTEST_PART)
+    shown: list[str] = []
+    end = 0
+    for start in range(len(text)):
+        if text[start : start + size] in token and start + size <= len(text):
+            if start > end or not shown:
+                shown += [text[end:start], "****"]
+            end = start + size
+    return "".join([*shown, text[end:]])

@@ -19,6 +19,7 @@ from jupyter_funcs.catalog import parse_listing
 from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.login import Login
+from jupyter_funcs.retries import Purpose
 from jupyter_funcs.status import Status, ends_in
 from jupyter_funcs.text import listed, nearest
 from jupyter_funcs.tokens import Source
@@ -320,7 +321,8 @@ class _Wire:
 
     async def listing(self) -> Reply:
         """Ask for the functions."""
-        return await _within(LIST_SECONDS, self.transport.post(LIST_PATH, {}), "The listing of the functions")
+        asked = self.transport.post(LIST_PATH, {}, purpose=Purpose.LISTING, until=_clock() + LIST_SECONDS)
+        return await _within(LIST_SECONDS, asked, "The listing of the functions")
 
     async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame:
         """
@@ -362,9 +364,19 @@ class _Wire:
     async def _fetch(self, function: str, args: Args, options: Options) -> pd.DataFrame:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
-        reply = await self.transport.post(RUN_PATH, request(function, args), max_bytes=options.max_bytes)
+        reply = await self.transport.post(
+            RUN_PATH,
+            request(function, args),
+            purpose=Purpose.RUN,
+            until=_clock() + options.timeout,
+            max_bytes=options.max_bytes,
+            retries=options.retries,
+            force=options.force,
+        )
         read = partial(to_frame, schema=options.schema, lines=reply.lines)
-        return await asyncio.to_thread(reply.read, read)
+        frame = await asyncio.to_thread(reply.read, read)
+        frame.attrs["funcs"] = {**frame.attrs.get("funcs", {}), "attempts": reply.attempts}
+        return frame
 
 
 def _key(listing: RemoteFunction, args: Args, field: Field) -> str:
@@ -389,6 +401,10 @@ def _is_completing() -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _clock() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _close(transport: Transport) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import html
 import io
 import math
 import os
@@ -17,6 +16,7 @@ import ssl
 import time
 from functools import partial
 from http import HTTPStatus
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -24,22 +24,20 @@ import httpx
 import msgspec
 
 from jupyter_funcs.errors import (
-    ArgumentError,
     AuthenticationError,
+    CircuitOpenError,
     ConfigError,
     DeadlineError,
     FuncsError,
-    FunctionError,
-    NotFoundError,
-    PermissionDeniedError,
     ProtocolError,
-    RateLimitError,
     ReplyTooLargeError,
     ServerError,
     ServiceConnectionError,
 )
 from jupyter_funcs.inflate import inflated
-from jupyter_funcs.secret import Secret
+from jupyter_funcs.refusals import CHECK_ADDRESS, NEW_TOKEN, Failure, Refusal, said
+from jupyter_funcs.retries import MOST_RETRIES, Health, Proof, health, pause, wish
+from jupyter_funcs.secret import Secret, redacted
 from jupyter_funcs.text import clip, inert, quote
 from jupyter_funcs.tokens import Source
 from jupyter_funcs.wire import cleaned
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator
 
     from jupyter_funcs.config import Connection
+    from jupyter_funcs.retries import Purpose
     from jupyter_funcs.secret import Hidden
 
 T = TypeVar("T")
@@ -57,7 +56,6 @@ RUN_PATH = "/api/function/runFunction"
 LOGIN_PATH = "/api/account/login"
 
 MAX_BYTES = 2**30
-_SHORTEST_PART = 8
 _MAX_ERROR_BYTES = 64 * 1024
 # The media types whose body is one JSON document a line.
 _LINES = {
@@ -67,9 +65,9 @@ _LINES = {
     "application/json-lines",
     "application/x-jsonlines",
 }
-_NEW_TOKEN = "Get a new token and connect again."  # noqa: S105  # advice, no token
-_CHECK_ADDRESS = "Check the address of the service."
 
+# The errors that say that the service is not well; any other is an answer of it.
+_AILING = (ServiceConnectionError, DeadlineError, ServerError)
 # Connecting, waiting for a free connection and writing have bounds of their own, in seconds; reading has the deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
 
@@ -86,11 +84,14 @@ class Reply(NamedTuple):
         The token, or the password of a login.
     lines
         Whether the reply says that it is one JSON document a line.
+    attempts
+        How often the request was sent.
     """
 
     data: bytes
     secret: Hidden
     lines: bool
+    attempts: int = 1
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """
@@ -101,11 +102,11 @@ class Reply(NamedTuple):
         FuncsError
             What the reader raises, without the token.
         """
-        cleaning = cleaned.set(partial(_redact, secret=self.secret))
+        cleaning = cleaned.set(partial(redacted, secret=self.secret))
         try:
             return reader(self.data)
         except FuncsError as error:
-            failed = type(error)(_redact(error.what, self.secret), _redact(error.hint, self.secret))
+            failed = type(error)(redacted(error.what, self.secret), redacted(error.hint, self.secret))
         finally:
             cleaned.reset(cleaning)
         raise failed  # out here, so that the error of the reader, which holds what it read, is not chained
@@ -135,11 +136,23 @@ class Transport:
         self._transport = None if transport is None else _Given(transport)
         self._client: httpx.AsyncClient | None = None
         self._pid = os.getpid()
+        # What is known of a user's own transport is known of that one only.
+        self._health = health(_origin(connection.base_url)) if transport is None else Health()
         self.ends = math.inf
 
-    async def post(self, path: str, payload: object, *, max_bytes: int = MAX_BYTES) -> Reply:
+    async def post(  # noqa: PLR0913  # each but the first two changes how hard it is tried
+        self,
+        path: str,
+        payload: object,
+        *,
+        purpose: Purpose,
+        until: float,
+        max_bytes: int = MAX_BYTES,
+        retries: int = MOST_RETRIES,
+        force: bool = False,
+    ) -> Reply:
         """
-        Send `payload` as JSON and give the whole reply, which is never cut short.
+        Send `payload` as JSON and give the whole reply, which is never cut short; send it again where that is safe.
 
         Parameters
         ----------
@@ -147,27 +160,80 @@ class Transport:
             Below the connection's address.
         payload
             Anything that msgspec writes as JSON.
+        purpose
+            What the request is for, by which it is sent again or not.
+        until
+            The deadline on the running loop's clock, in seconds; the caller ends the wait then.
         max_bytes
             The largest reply taken, in bytes, after decompression.
+        retries
+            How often it is sent again at most, from 0 to 2.
+        force
+            Send it also while the service is left alone for its failures.
 
         Raises
         ------
         FuncsError
             Every failure of the network, the service or the reply, as the class that FAULTS names for it.
         """
+        clock = asyncio.get_running_loop().time
+        breaker = self._health.breaker
+        admission = breaker.admit(clock(), force=force)
+        if admission.wait:
+            raise CircuitOpenError(
+                f"{self.connection.name} failed {breaker.row} times in a row; it is left alone for now.",
+                f"Try again in {math.ceil(admission.wait)} s, or now with with_options(force=True).",
+            )
+        try:
+            reply = await self._send(path, payload, purpose, until, max_bytes, retries)
+        except asyncio.CancelledError:
+            # By the deadline, which is the service's failure, or by a person, which says nothing of it.
+            if clock() >= until:
+                breaker.failed(clock(), admission)
+            else:
+                breaker.dropped(admission)
+            raise
+        except FuncsError:  # of the token's source; nothing was sent
+            breaker.dropped(admission)
+            raise
+        if isinstance(reply, Reply):
+            breaker.answered()
+            self._health.budget.succeeded()
+            return reply
+        if isinstance(reply.error, _AILING):
+            breaker.failed(clock(), admission)
+        else:
+            breaker.answered()
+        raise reply.error
+
+    async def _send(  # noqa: PLR0913, PLR0917  # as above
+        self, path: str, payload: object, purpose: Purpose, until: float, max_bytes: int, retries: int
+    ) -> Reply | Failure:
+        """Send a request so often as its failures allow; give what came of it at last."""
+        for done in count():
+            reply = await self._attempt(path, payload, max_bytes)
+            if isinstance(reply, Reply):
+                return reply._replace(attempts=done + 1)
+            reply.error.attempts = done + 1
+            left = until - asyncio.get_running_loop().time()
+            seconds = pause(reply.proof, purpose, done=done, left=left, wished=reply.wished, most=retries)
+            timed_out = isinstance(reply.error, DeadlineError)
+            if seconds is None or not self._health.budget.take(timed_out=timed_out):
+                return reply
+            await asyncio.sleep(seconds)
+        raise AssertionError  # count() has no end
+
+    async def _attempt(self, path: str, payload: object, max_bytes: int) -> Reply | Failure:
+        """Send a request once, and once more with a new token where the first is not accepted."""
         secret = await self.secret()
         reply = await self._exchange(path, payload, secret, max_bytes)
-        if isinstance(reply, AuthenticationError):
-            if isinstance(self.connection.token, Source):
-                await asyncio.to_thread(self.connection.token.refused, secret)
-            renewed = await self.secret()
-            if renewed.reveal() == secret.reveal():
-                raise reply
-            secret = renewed
-            reply = await self._exchange(path, payload, secret, max_bytes)
-        if isinstance(reply, FuncsError):
-            raise reply
-        return reply
+        if isinstance(reply, Reply) or not isinstance(reply.error, AuthenticationError):
+            return reply
+        if isinstance(self.connection.token, Source):
+            await asyncio.to_thread(self.connection.token.refused, secret)
+        renewed = await self.secret()
+        same = renewed.reveal() == secret.reveal()
+        return reply if same else await self._exchange(path, payload, renewed, max_bytes)
 
     async def login(self, email: str, password: Hidden) -> Secret:
         """
@@ -181,10 +247,12 @@ class Transport:
         payload = {"email": email, "password": password.reveal()}
         reply = await self._exchange(LOGIN_PATH, payload, password, _MAX_ERROR_BYTES, in_header=False)
         del payload  # a debugger that shows a traceback's variables would show it
-        if isinstance(reply, AuthenticationError):
-            raise AuthenticationError(f"The email or the password is wrong for {self.connection.name}.", "Try again.")
-        if isinstance(reply, FuncsError):
-            raise reply
+        if isinstance(reply, Failure):
+            if isinstance(reply.error, AuthenticationError):
+                raise AuthenticationError(
+                    f"The email or the password is wrong for {self.connection.name}.", "Try again."
+                )
+            raise reply.error
         token = _token(reply.data)
         del reply  # as above
         if token is None:
@@ -218,7 +286,7 @@ class Transport:
             raise AuthenticationError(f"The source of the token failed ({failed}).", "Call it by itself to see why.")
         self.ends = secret.expires_at
         if self.ends <= time.time():
-            raise AuthenticationError(f"The token for {self.connection.name} has expired.", _NEW_TOKEN)
+            raise AuthenticationError(f"The token for {self.connection.name} has expired.", NEW_TOKEN)
         return secret
 
     def _open_client(self) -> httpx.AsyncClient:
@@ -235,7 +303,7 @@ class Transport:
 
     async def _exchange(
         self, path: str, payload: object, secret: Hidden, max_bytes: int, *, in_header: bool = True
-    ) -> Reply | FuncsError:
+    ) -> Reply | Failure:
         # The error is given back and raised by the caller, outside any except block: httpx's own errors hold the
         # request with its headers, and as a chained cause they would carry the token along. So would a traceback's
         # frames, and with it all that was read.
@@ -253,18 +321,24 @@ class Transport:
                 auth=_Auth(secret, self.connection.header) if in_header else None,
             ) as response:
                 if response.status_code != HTTPStatus.OK:
-                    return _refusal(response, await _read_head(response, secret), path, secret)
+                    head = await _read_head(response, secret)
+                    refusal = Refusal(
+                        response.status_code, head, _where(response), path == RUN_PATH, path == LOGIN_PATH, secret
+                    )
+                    return refusal.failure(wish(response.headers, time.time()))
                 body = await _read(response, max_bytes, secret)
                 _check(response, body, secret)
                 media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 return Reply(body, secret, media_type in _LINES)
         except FuncsError as error:
-            return error.with_traceback(None)
+            return Failure(error.with_traceback(None))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
             return _translate(error, self.connection, response)
         except Exception as error:  # noqa: BLE001  # a transport of the user's own need not speak httpx's errors
-            return ServiceConnectionError(
-                f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.", "Try again."
+            return Failure(
+                ServiceConnectionError(
+                    f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.", "Try again."
+                )
             )
 
 
@@ -367,7 +441,7 @@ def _is_gzip(response: httpx.Response, secret: Hidden) -> bool:
     if codings in ([], ["gzip"], ["x-gzip"]):
         return bool(codings)
     raise ProtocolError(
-        f"The reply's encoding is {quote(_redact(header, secret))}; only gzip, once, was asked for.",
+        f"The reply's encoding is {quote(redacted(header, secret))}; only gzip, once, was asked for.",
         "Tell the operator of the service.",
     )
 
@@ -378,83 +452,9 @@ def _check(response: httpx.Response, body: bytes, secret: Hidden) -> None:
         raise ProtocolError("The service sent an empty reply.", "Try again; if it stays so, tell its operator.")
     if re.match(rb"\s*<", body) and "html" in response.headers.get("content-type", "text/html"):
         raise AuthenticationError(
-            f"The service sent a web page in place of data: {_said(body, secret)}",
-            f"Is it a login page? {_NEW_TOKEN}",
+            f"The service sent a web page in place of data: {said(body, secret)}",
+            f"Is it a login page? {NEW_TOKEN}",
         )
-
-
-def _refusal(response: httpx.Response, body: bytes, path: str, secret: Hidden) -> FuncsError:
-    """Give the error that a status other than 200 stands for."""
-    status = response.status_code
-    text = _said(body, secret)
-    if status == HTTPStatus.NOT_FOUND:
-        # An address that does not exist answers in plain text or HTML; a function that does not, in the service's JSON.
-        if path == RUN_PATH and body.lstrip()[:1] == b"{":
-            return NotFoundError(
-                text or "The service knows no such function.", "List yours with %funcs find, after %funcs refresh."
-            )
-        what = "login" if path == LOGIN_PATH else "function service"
-        return ConfigError(f"There is no {what} at {_where(response)} (404).", _CHECK_ADDRESS)
-    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
-        return ArgumentError(text or "The service refuses the arguments (422).", errors=_by_argument(body, secret))
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        seconds = _seconds(response.headers.get("retry-after", ""))
-        when = f"in {seconds:.0f} s" if seconds is not None else "in a minute"
-        return RateLimitError(
-            text or "The service takes no more requests for now (429).", f"Try again {when}.", seconds
-        )
-    if 300 <= status < 400:
-        return ProtocolError(
-            f"The service redirects to another address ({status}); nothing was sent there.",
-            "Connect to the address that it has now.",
-        )
-    make = _BY_STATUS.get(status) or (_server if status >= 500 else _unexpected)
-    return make(text, status)
-
-
-def _server(text: str, status: int) -> FuncsError:
-    return ServerError(f"The service failed ({status}){_after_colon(text)}", "Try again later.")
-
-
-def _unexpected(text: str, status: int) -> FuncsError:
-    return ProtocolError(f"The service answered with status {status}{_after_colon(text)}", _CHECK_ADDRESS)
-
-
-def _after_colon(text: str) -> str:
-    return f": {text}" if text else "."
-
-
-# One row a status whose error is made from its text alone (FAULTS.md 23-40).
-_BY_STATUS: dict[int, Callable[[str, int], FuncsError]] = {
-    400: lambda text, _: FunctionError(text or "The service refuses the request (400)."),
-    401: lambda text, _: AuthenticationError(f"The service does not accept the token{_after_colon(text)}", _NEW_TOKEN),
-    403: lambda text, _: PermissionDeniedError(
-        f"You are not allowed to do this{_after_colon(text)}", "Ask the service's operator for access."
-    ),
-    405: lambda _, status: ConfigError(f"This address takes no runs (status {status}).", _CHECK_ADDRESS),
-    408: lambda *_: DeadlineError("The service waited too long for the request (408).", "Try again."),
-    409: lambda text, _: FunctionError(text or "The service is busy with the same request (409)."),
-    413: lambda text, _: ReplyTooLargeError(text or "The service takes no request this large.", "Send fewer values."),
-    415: lambda _, status: ConfigError(f"This address takes no JSON (status {status}).", _CHECK_ADDRESS),
-    504: lambda *_: DeadlineError(
-        "The service's gateway stopped waiting (504); the run may still go on.", "Try again later."
-    ),
-}
-
-
-def _said(body: bytes, secret: Hidden) -> str:
-    """Give what an error's body says to a person: its JSON text, or its text without markup; inert, short, no token."""
-    text = body.decode("utf-8", "replace")
-    try:
-        value: Any = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        text = re.sub(r"(?is)<(script|style)\b.*?</\1\s*>|<[^>]*>", " ", text)
-        text = html.unescape(text)
-    else:
-        if isinstance(value, dict):
-            value = next((value[key] for key in ("error", "detail", "message", "title") if value.get(key)), "")
-        text = value if isinstance(value, str) else "" if not value else msgspec.json.encode(value).decode()
-    return clip(inert(_redact(text, secret)), 300)
 
 
 def _token(body: bytes) -> Secret | None:
@@ -465,39 +465,9 @@ def _token(body: bytes) -> Secret | None:
     return None
 
 
-def _by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
-    """Give the texts of a 422 by argument: ``{"arguments": {name: [text]}}``, or FastAPI's ``detail`` list."""
-    try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {}
-    named: dict[str, list[str]] = {}
-    if isinstance(value, dict) and isinstance(value.get("arguments"), dict):
-        for name, texts in value["arguments"].items():
-            named[name] = [str(text) for text in (texts if isinstance(texts, list) else [texts])]
-    elif isinstance(value, dict) and isinstance(value.get("detail"), list):
-        for entry in value["detail"]:
-            if isinstance(entry, dict) and isinstance(entry.get("loc"), list) and entry["loc"]:
-                named.setdefault(str(entry["loc"][-1]), []).append(str(entry.get("msg", "")))
-    return {name: [clip(inert(_redact(text, secret)), 300) for text in texts] for name, texts in named.items()}
-
-
-def _redact(text: str, secret: Hidden) -> str:
-    """Put a mask in place of the token, and of any part of it that is long enough to be one."""
-    token = secret.reveal()
-    size = min(len(token), _SHORTEST_PART)
-    shown: list[str] = []
-    end = 0
-    for start in range(len(text)):
-        if text[start : start + size] in token and start + size <= len(text):
-            if start > end or not shown:
-                shown += [text[end:start], "****"]
-            end = start + size
-    return "".join([*shown, text[end:]])
-
-
-def _seconds(retry_after: str) -> float | None:
-    return float(retry_after) if re.fullmatch(r"\d{1,6}", retry_after.strip(), re.ASCII) else None
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower()
 
 
 def _where(response: httpx.Response) -> str:
@@ -506,35 +476,56 @@ def _where(response: httpx.Response) -> str:
 
 def _translate(  # noqa: PLR0911  # one return a fault
     error: Exception, connection: Connection, response: httpx.Response | None
-) -> FuncsError:
+) -> Failure:
     """Translate httpx's error; its text is used only where it holds no request."""
     host = urlsplit(connection.base_url).netloc or connection.name
     cause = _find_cause(error, ssl.SSLError)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return ServiceConnectionError(
-            f"The certificate of {host} is not trusted: {inert(cause.verify_message)}.",
-            "Ask the service's operator; if your company has its own authority, set SSL_CERT_FILE to its certificate.",
+        return Failure(
+            ServiceConnectionError(
+                f"The certificate of {host} is not trusted: {inert(cause.verify_message)}.",
+                "Ask its operator; if your company has an authority of its own, set SSL_CERT_FILE to its certificate.",
+            )
         )
     if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-        return DeadlineError(f"{host} did not take the connection within 5 s.", "Check your network and try again.")
+        return Failure(
+            DeadlineError(f"{host} did not take the connection within 5 s.", "Check your network and try again."),
+            Proof.NOT_SENT,
+        )
     if isinstance(error, httpx.TimeoutException):
-        return DeadlineError(f"{host} did not take the request in time; it may still run.", "Try again later.")
+        return Failure(
+            DeadlineError(f"{host} did not take the request in time; it may still run.", "Try again later."),
+            Proof.UNANSWERED,
+        )
     if isinstance(error, httpx.ProxyError):
         if "407" in str(error):
-            return ConfigError("The proxy asks for a user name and a password (407).", "Set them in HTTPS_PROXY.")
-        return ServiceConnectionError("The proxy cannot be reached.", "Check HTTPS_PROXY and your network.")
+            return Failure(
+                ConfigError("The proxy asks for a user name and a password (407).", "Set them in HTTPS_PROXY.")
+            )
+        return Failure(
+            ServiceConnectionError("The proxy cannot be reached.", "Check HTTPS_PROXY and your network."),
+            Proof.NOT_SENT,
+        )
     if isinstance(error, httpx.ConnectError):
-        return ServiceConnectionError(
-            f"Cannot reach {host}: {_reason(error)}.", "Check the address and your network, then try again."
+        return Failure(
+            ServiceConnectionError(
+                f"Cannot reach {host}: {_reason(error)}.", "Check the address and your network, then try again."
+            ),
+            Proof.NOT_SENT,
         )
     if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
-        return ConfigError(f"No request can be sent to {host}.", _CHECK_ADDRESS)
+        return Failure(ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS))
     if isinstance(error, httpx.DecodingError):
-        return ProtocolError("The reply's compression is broken.", "Try again; if it stays so, tell its operator.")
+        return Failure(
+            ProtocolError("The reply's compression is broken.", "Try again; if it stays so, tell its operator.")
+        )
     if isinstance(error, httpx.RemoteProtocolError) and not re.search(r"closed|disconnected", str(error)):
-        return ProtocolError(f"{host} did not answer in HTTP.", _CHECK_ADDRESS)
+        return Failure(ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS))
     came = f" after {response.num_bytes_downloaded:,} bytes of it" if response is not None else ""
-    return ServiceConnectionError(f"The connection to {host} broke before the reply was whole{came}.", "Try again.")
+    return Failure(
+        ServiceConnectionError(f"The connection to {host} broke before the reply was whole{came}.", "Try again."),
+        Proof.BROKEN,
+    )
 
 
 def _reason(error: Exception) -> str:

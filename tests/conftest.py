@@ -16,6 +16,7 @@ import pytest
 import uvicorn
 
 import jupyter_funcs as jf
+from jupyter_funcs import retries
 from jupyter_funcs.service import companies, demo, embedded, state
 from jupyter_funcs.service.app import create_app
 from jupyter_funcs.service.auth import Auth
@@ -96,6 +97,12 @@ def funcs(request: pytest.FixtureRequest) -> Iterator[Session]:
     session = jf.connect(**where)
     yield session
     session.close()
+
+
+@pytest.fixture(autouse=True)
+def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is sent again be sent at once; how long it would wait is shown by tests without a clock."""
+    monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.001)
 
 
 @pytest.fixture

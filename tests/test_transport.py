@@ -70,35 +70,37 @@ def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "headers", "error", "said"),
+    ("status", "body", "headers", "error", "said", "sent"),
     [
-        (400, {"error": "Args is missing"}, {}, jf.FunctionError, "Args is missing"),
-        (401, {"error": "who?"}, {}, jf.AuthenticationError, "does not accept the token: who?"),
-        (403, "no", {}, jf.PermissionDeniedError, "not allowed"),
-        (404, {"error": "no function 'F'"}, {}, jf.NotFoundError, "no function 'F'"),
-        (404, "Not Found", {"content_type": "text/plain"}, jf.ConfigError, "no function service at http://127"),
-        (405, "", {}, jf.ConfigError, "405"),
-        (408, "", {}, jf.DeadlineError, "408"),
-        (409, {"message": "running"}, {}, jf.FunctionError, "running"),
-        (413, "", {}, jf.ReplyTooLargeError, "large"),
-        (415, "", {}, jf.ConfigError, "415"),
-        (422, {"error": "bad", "arguments": {"a": ["a is bad"]}}, {}, jf.ArgumentError, "bad"),
-        (429, "", {}, jf.RateLimitError, "in a minute"),
-        (429, "", {"retry_after": "7"}, jf.RateLimitError, "in 7 s"),
-        (429, "", {"retry_after": "nan"}, jf.RateLimitError, "in a minute"),
-        (500, {"error": "boom"}, {}, jf.ServerError, "boom"),
-        (502, HTML, {"content_type": "text/html"}, jf.ServerError, "502.*Sign in Please & sign in"),
-        (503, "", {}, jf.ServerError, "503"),
-        (504, "", {}, jf.DeadlineError, "may still go on"),
-        (599, "", {}, jf.ServerError, "599"),
-        (307, "", {"location": "http://127.0.0.1:1/"}, jf.ProtocolError, "redirects"),
-        (418, "", {}, jf.ProtocolError, "418"),
-        (204, b"", {}, jf.ProtocolError, "204"),
-        (206, "[]", {}, jf.ProtocolError, "206"),
-        (200, " ", {}, jf.ProtocolError, "empty reply"),
-        (200, HTML, {"content_type": "text/html"}, jf.AuthenticationError, "login page"),
-        (200, {"error": "it failed", "body": "[1]"}, {}, jf.FunctionError, "it failed"),
-        (200, '{"error": null, "body": "[{\\"a\\": 1"', {}, jf.ProtocolError, ""),
+        (400, {"error": "Args is missing"}, {}, jf.FunctionError, "Args is missing", 1),
+        (401, {"error": "who?"}, {}, jf.AuthenticationError, "does not accept the token: who?", 1),
+        (403, "no", {}, jf.PermissionDeniedError, "not allowed", 1),
+        (404, {"error": "no function 'F'"}, {}, jf.NotFoundError, "no function 'F'", 1),
+        (404, "Not Found", {"content_type": "text/plain"}, jf.ConfigError, "no function service at http://127", 1),
+        (405, "", {}, jf.ConfigError, "405", 1),
+        (408, "", {}, jf.DeadlineError, "408", 2),
+        (409, {"message": "running"}, {}, jf.FunctionError, "running", 1),
+        (413, "", {}, jf.ReplyTooLargeError, "large", 1),
+        (415, "", {}, jf.ConfigError, "415", 1),
+        (422, {"error": "bad", "arguments": {"a": ["a is bad"]}}, {}, jf.ArgumentError, "bad", 1),
+        (429, "", {}, jf.RateLimitError, "in a minute", 3),
+        (429, "", {"retry_after": "0"}, jf.RateLimitError, "in 0 s", 3),
+        (429, "", {"retry_after": "31"}, jf.RateLimitError, "in 31 s", 1),
+        (503, "", {"retry_after": "9999"}, jf.ServerError, "503", 1),
+        (429, "", {"retry_after": "nan"}, jf.RateLimitError, "in a minute", 3),
+        (500, {"error": "boom"}, {}, jf.ServerError, "boom", 1),
+        (502, HTML, {"content_type": "text/html"}, jf.ServerError, "502.*Sign in Please & sign in", 2),
+        (503, "", {}, jf.ServerError, "503", 3),
+        (504, "", {}, jf.DeadlineError, "may still go on", 1),
+        (599, "", {}, jf.ServerError, "599", 2),
+        (307, "", {"location": "http://127.0.0.1:1/"}, jf.ProtocolError, "redirects", 1),
+        (418, "", {}, jf.ProtocolError, "418", 1),
+        (204, b"", {}, jf.ProtocolError, "204", 1),
+        (206, "[]", {}, jf.ProtocolError, "206", 1),
+        (200, " ", {}, jf.ProtocolError, "empty reply", 1),
+        (200, HTML, {"content_type": "text/html"}, jf.AuthenticationError, "login page", 1),
+        (200, {"error": "it failed", "body": "[1]"}, {}, jf.FunctionError, "it failed", 1),
+        (200, '{"error": null, "body": "[{\\"a\\": 1"', {}, jf.ProtocolError, "", 1),
     ],
 )
 def test_each_status_is_an_error_that_says_what_to_do(
@@ -108,8 +110,13 @@ def test_each_status_is_an_error_that_says_what_to_do(
     headers: dict[str, str],
     error: type[Exception],
     said: str,
+    sent: int,
 ) -> None:
-    """Each status gives its own class in one to three lines, is sent once, and the next healthy run works."""
+    """
+    Each status gives its own class in one to three lines, and the next healthy run works.
+
+    It is sent again where the status shows that the run did not begin, or may not have; never else.
+    """
     app, session = answers
     told(app, status, body, **headers)
     with pytest.raises(error, match=f"(?s){said}" if said else None) as caught:
@@ -117,9 +124,11 @@ def test_each_status_is_an_error_that_says_what_to_do(
     assert isinstance(caught.value, jf.FuncsError)
     assert 1 <= len(caught.value.lines) <= 3
     assert "<" not in str(caught.value)
-    assert len(app.seen) == 1
+    assert len(app.seen) == sent == caught.value.attempts
+    assert (f"Tried {sent} times." in str(caught.value)) is (sent > 1)
     told(app, 200, [{"a": 1}])
-    assert len(session.f(a="1")) == 1
+    frame = session.f(a="1")
+    assert len(frame) == frame.attrs["funcs"]["attempts"] == 1
 
 
 def test_a_refused_argument_is_named(answers: tuple[Answers, Session]) -> None:
@@ -287,3 +296,59 @@ def test_a_synchronous_transport_will_do() -> None:
 
     session = jf.connect("https://service.example", token="t", transport=Sync())
     assert session.names == ["/api/function/ListUserFunctions"]
+
+
+def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
+    """After five failed runs nothing is sent, from another session neither, until someone forces it (FAULTS 100)."""
+    app = Answers()
+    with serving(app) as url:
+        session, other = jf.connect(url, token=CANARY), jf.connect(url, token="another-token")
+        told(app, 500, "boom")
+        assert session.names == other.names == ["F"]
+        for _ in range(5):
+            with pytest.raises(jf.ServerError):
+                session.f()
+        for each in (session, other):
+            with pytest.raises(jf.CircuitOpenError, match=r"left alone for now.\nTry again in \d+ s") as caught:
+                each.f()
+            assert len(caught.value.lines) == 2
+        assert len(app.seen) == 5
+        told(app, 200, [{"a": 1}])
+        assert len(other.f.with_options(force=True)()) == 1
+        assert len(session.f()) == 1
+        session.close()
+        other.close()
+
+
+def test_refusals_and_failed_functions_leave_no_service_alone(answers: tuple[Answers, Session]) -> None:
+    """A 4xx, a failed function and a run that is cancelled say that the service is there."""
+    app, session = answers
+    for status, body in [(400, ""), (422, ""), (404, "{}"), (200, {"error": "failed"}), (403, "")] * 2:
+        told(app, status, body)
+        with pytest.raises(jf.FuncsError) as caught:
+            session.f()
+        assert not isinstance(caught.value, jf.CircuitOpenError)
+
+
+def test_a_dead_service_gets_no_more_than_ten_retries() -> None:
+    """However many runs meet it, ten are sent again; and none of a user who allows none."""
+    app = Answers()
+    with serving(app) as url:
+        session = jf.connect(url, token=CANARY)
+        told(app, 503)
+        assert session.names == ["F"]
+        with pytest.raises(jf.ServerError) as caught:
+            session.f.with_options(retries=0)()
+        assert caught.value.attempts == len(app.seen) == 1
+        for _ in range(20):
+            with pytest.raises(jf.ServerError):
+                session.f.with_options(force=True)()
+        assert len(app.seen) == 1 + 20 + 10
+        session.close()
+
+
+@pytest.mark.parametrize("retries", [-1, 3, "two", True, 1.5, None])
+def test_retries_are_a_small_number(answers: tuple[Answers, Session], retries: object) -> None:
+    """What is no number from 0 to 2 is said, with the value."""
+    with pytest.raises(jf.ArgumentError, match="retries takes a number from 0 to 2, not"):
+        answers[1].f.with_options(retries=retries)
