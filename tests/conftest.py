@@ -41,6 +41,40 @@ PANEL = "Demo Card Panel"
 SYMBOL = "BKQU US EQUITY"
 
 
+# The rows of FAULTS.md that cannot happen here, each with its reason.
+NO_FAULTS: dict[int, str] = {}
+ALL_FAULTS = range(1, 121)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in item.iter_markers("fault"):
+            # As a property, which a test process sends along with its report.
+            item.user_properties.extend(("fault", number) for number in mark.args)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Report the catalogue of faults, row by row, after a run of the whole suite."""
+    if config.option.file_or_dir or config.option.keyword:
+        return
+    proven: dict[int, int] = dict.fromkeys(ALL_FAULTS, 0)
+    failed: set[int] = set()
+    for outcome, reports in terminalreporter.stats.items():
+        for report in reports:
+            for name, number in getattr(report, "user_properties", ()):
+                if name == "fault" and getattr(report, "when", "") == "call":
+                    proven[number] += outcome == "passed"
+                    failed |= {number} if outcome == "failed" else set()
+    lines = [
+        f"{number}: {'FAILED' if number in failed else f'{count} passed' if count else NO_FAULTS.get(number, 'NO TEST')}"
+        for number, count in proven.items()
+    ]
+    terminalreporter.section("faults, by their number in the catalogue")
+    width = max(map(len, lines)) + 2
+    for at in range(0, len(lines), 6):
+        terminalreporter.write_line("".join(line.ljust(width) for line in lines[at : at + 6]))
+
+
 def pytest_sessionfinish() -> None:
     if _CACHE is not None:
         _CACHE.cleanup()
@@ -101,8 +135,10 @@ def funcs(request: pytest.FixtureRequest) -> Iterator[Session]:
 
 @pytest.fixture(autouse=True)
 def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is sent again be sent at once; how long it would wait is shown by tests without a clock."""
+    """Let what is sent again be sent at once, and let no test pay for what another has broken."""
     monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.001)
+    for health in retries._HEALTH.values():
+        health.budget, health.breaker = retries.Budget(), retries.Breaker()
 
 
 @pytest.fixture

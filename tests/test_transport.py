@@ -69,38 +69,47 @@ def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
     app.seen.clear()
 
 
+def row(number: int, *values: Any) -> Any:
+    """Give a case of a row of FAULTS.md."""
+    return pytest.param(*values, marks=pytest.mark.fault(number), id=f"{number}-{values[0]}-{len(repr(values))}")
+
+
 @pytest.mark.parametrize(
     ("status", "body", "headers", "error", "said", "sent"),
     [
-        (400, {"error": "Args is missing"}, {}, jf.FunctionError, "Args is missing", 1),
-        (401, {"error": "who?"}, {}, jf.AuthenticationError, "does not accept the token: who?", 1),
-        (403, "no", {}, jf.PermissionDeniedError, "not allowed", 1),
-        (404, {"error": "no function 'F'"}, {}, jf.NotFoundError, "no function 'F'", 1),
-        (404, "Not Found", {"content_type": "text/plain"}, jf.ConfigError, "no function service at http://127", 1),
-        (405, "", {}, jf.ConfigError, "405", 1),
-        (408, "", {}, jf.DeadlineError, "408", 2),
-        (409, {"message": "running"}, {}, jf.FunctionError, "running", 1),
-        (413, "", {}, jf.ReplyTooLargeError, "large", 1),
-        (415, "", {}, jf.ConfigError, "415", 1),
-        (422, {"error": "bad", "arguments": {"a": ["a is bad"]}}, {}, jf.ArgumentError, "bad", 1),
-        (429, "", {}, jf.RateLimitError, "in a minute", 3),
-        (429, "", {"retry_after": "0"}, jf.RateLimitError, "in 0 s", 3),
-        (429, "", {"retry_after": "31"}, jf.RateLimitError, "in 31 s", 1),
-        (503, "", {"retry_after": "9999"}, jf.ServerError, "503", 1),
-        (429, "", {"retry_after": "nan"}, jf.RateLimitError, "in a minute", 3),
-        (500, {"error": "boom"}, {}, jf.ServerError, "boom", 1),
-        (502, HTML, {"content_type": "text/html"}, jf.ServerError, "502.*Sign in Please & sign in", 2),
-        (503, "", {}, jf.ServerError, "503", 3),
-        (504, "", {}, jf.DeadlineError, "may still go on", 1),
-        (599, "", {}, jf.ServerError, "599", 2),
-        (307, "", {"location": "http://127.0.0.1:1/"}, jf.ProtocolError, "redirects", 1),
-        (418, "", {}, jf.ProtocolError, "418", 1),
-        (204, b"", {}, jf.ProtocolError, "204", 1),
-        (206, "[]", {}, jf.ProtocolError, "206", 1),
-        (200, " ", {}, jf.ProtocolError, "empty reply", 1),
-        (200, HTML, {"content_type": "text/html"}, jf.AuthenticationError, "login page", 1),
-        (200, {"error": "it failed", "body": "[1]"}, {}, jf.FunctionError, "it failed", 1),
-        (200, '{"error": null, "body": "[{\\"a\\": 1"', {}, jf.ProtocolError, "", 1),
+        row(23, 400, {"error": "Args is missing"}, {}, jf.FunctionError, "Args is missing", 1),
+        row(24, 401, {"error": "who?"}, {}, jf.AuthenticationError, "does not accept the token: who?", 1),
+        row(26, 403, "no", {}, jf.PermissionDeniedError, "not allowed", 1),
+        row(27, 404, {"error": "no function 'F'"}, {}, jf.NotFoundError, "no function 'F'", 1),
+        row(27, 404, "Not Found", {"content_type": "text/plain"}, jf.ConfigError, "no function service at http:", 1),
+        row(28, 405, "", {}, jf.ConfigError, "405", 1),
+        row(29, 408, "", {}, jf.DeadlineError, "408", 2),
+        row(30, 409, {"message": "running"}, {}, jf.FunctionError, "running", 1),
+        row(31, 413, "", {}, jf.ReplyTooLargeError, "large", 1),
+        row(28, 415, "", {}, jf.ConfigError, "415", 1),
+        row(32, 422, {"error": "bad", "arguments": {"a": ["a is bad"]}}, {}, jf.ArgumentError, "bad", 1),
+        row(33, 429, "", {}, jf.RateLimitError, "in a minute", 3),
+        row(34, 429, "", {"retry_after": "0"}, jf.RateLimitError, "in 0 s", 3),
+        row(36, 429, "", {"retry_after": "31"}, jf.RateLimitError, "in 31 s", 1),
+        row(36, 503, "", {"retry_after": "9999"}, jf.ServerError, "503", 1),
+        row(36, 429, "", {"retry_after": "nan"}, jf.RateLimitError, "in a minute", 3),
+        row(37, 500, {"error": "boom"}, {}, jf.ServerError, "boom", 1),
+        row(38, 502, HTML, {"content_type": "text/html"}, jf.ServerError, "502.*Sign in Please & sign in", 2),
+        row(39, 503, "", {}, jf.ServerError, "503", 3),
+        row(40, 504, "", {}, jf.DeadlineError, "may still go on", 1),
+        row(45, 599, "", {}, jf.ServerError, "599", 2),
+        row(16, 307, "", {"location": "http://127.0.0.1:1/"}, jf.ProtocolError, "redirects", 1),
+        row(45, 418, "", {}, jf.ProtocolError, "418", 1),
+        row(44, 204, b"", {}, jf.ProtocolError, "204", 1),
+        row(45, 206, "[]", {}, jf.ProtocolError, "206", 1),
+        row(41, 200, {"error": "it failed"}, {}, jf.FunctionError, "it failed", 1),
+        row(34, 429, "", {"retry_after": "1"}, jf.RateLimitError, "in 1 s", 3),
+        row(36, 429, "", {"retry_after": "-1"}, jf.RateLimitError, "in a minute", 3),
+        row(36, 429, "", {"retry_after": "inf"}, jf.RateLimitError, "in a minute", 3),
+        row(44, 200, " ", {}, jf.ProtocolError, "empty reply", 1),
+        row(43, 200, HTML, {"content_type": "text/html"}, jf.AuthenticationError, "login page", 1),
+        row(42, 200, {"error": "it failed", "body": "[1]"}, {}, jf.FunctionError, "it failed", 1),
+        row(48, 200, '{"error": null, "body": "[{\\"a\\": 1"', {}, jf.ProtocolError, "", 1),
     ],
 )
 def test_each_status_is_an_error_that_says_what_to_do(
@@ -113,9 +122,10 @@ def test_each_status_is_an_error_that_says_what_to_do(
     sent: int,
 ) -> None:
     """
-    Each status gives its own class in one to three lines, and the next healthy run works.
+        Each status gives its own class in one to three lines, and the next healthy run works.
 
-    It is sent again where the status shows that the run did not begin, or may not have; never else.
+    @pytest.mark.fault(32)
+        It is sent again where the status shows that the run did not begin, or may not have; never else.
     """
     app, session = answers
     told(app, status, body, **headers)
@@ -144,6 +154,7 @@ def test_a_refused_argument_is_named(answers: tuple[Answers, Session]) -> None:
     assert caught.value.errors == {"a": ["must be text"]}
 
 
+@pytest.mark.fault(47)
 @pytest.mark.parametrize(
     "body",
     [{"error": f"bad token {CANARY}"}, f"token {CANARY} refused", {"arguments": {"a": [CANARY]}, "error": CANARY}],
@@ -176,6 +187,7 @@ def test_what_is_sent_is_what_the_service_takes(answers: tuple[Answers, Session]
     assert b"x-api-key" not in seen["headers"]
 
 
+@pytest.mark.fault(24, 25)
 def test_an_api_key_is_sent_in_its_own_header(answers: tuple[Answers, Session]) -> None:
     """An API key goes as X-Api-Key, and no bearer token beside it."""
     app, session = answers
@@ -207,6 +219,7 @@ def test_a_token_source_is_asked_once_more_after_a_401(answering: Callable[..., 
     assert len(seen) == 1
 
 
+@pytest.mark.fault(59)
 def test_an_expired_token_is_not_sent(answering: Callable[..., Session]) -> None:
     """A JWT that has ended is an AuthenticationError before anything is sent."""
     jwt = pytest.importorskip("jwt")
@@ -298,6 +311,7 @@ def test_a_synchronous_transport_will_do() -> None:
     assert session.names == ["/api/function/ListUserFunctions"]
 
 
+@pytest.mark.fault(100)
 def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
     """After five failed runs nothing is sent, from another session neither, until someone forces it (FAULTS 100)."""
     app = Answers()
@@ -352,3 +366,12 @@ def test_retries_are_a_small_number(answers: tuple[Answers, Session], retries: o
     """What is no number from 0 to 2 is said, with the value."""
     with pytest.raises(jf.ArgumentError, match="retries takes a number from 0 to 2, not"):
         answers[1].f.with_options(retries=retries)
+
+
+@pytest.mark.fault(46)
+@pytest.mark.parametrize("kind", ["text/plain", "text/html", "application/octet-stream", "junk", ""])
+def test_json_of_any_content_type_is_json(answers: tuple[Answers, Session], kind: str) -> None:
+    """What it is called does not matter where it can be read."""
+    app, session = answers
+    told(app, 200, [{"a": 1}, {"a": 2}], content_type=kind)
+    assert session.f()["a"].tolist() == [1, 2]

@@ -1,0 +1,508 @@
+"""Rows 1 to 22 of FAULTS.md: what breaks between here and the service, on real sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import io
+import logging
+import socket
+import ssl
+import threading
+import time
+import traceback
+from dataclasses import replace
+from email.utils import format_datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httpx
+import psutil
+import pytest
+import trustme
+
+import jupyter_funcs as jf
+from jupyter_funcs import loop, transport
+from tests.faults.canary import CANARY, leaks
+from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_funcs.session import Session
+    from tests.faults.server import Act
+
+# With room for a retry, which none begins that has not a second left; the rows whose time runs out have less.
+DEADLINE, SHORT_DEADLINE = 3.0, 0.5
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture(autouse=True)
+def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds of a fifth of a second in place of seconds, so that one fault takes no longer than a person's blink."""
+    monkeypatch.setattr(transport, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Faulty]:
+    """A service that does what each test tells it."""
+    with faulty() as server:
+        yield server
+
+
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    """Everything that any library logs, down to DEBUG."""
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    root = logging.getLogger()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    yield text
+    root.removeHandler(handler)
+    root.setLevel(before)
+
+
+def listed(server: Faulty, token: str = CANARY, **options: Any) -> Session:
+    """Give a session with the service that knows its function and has no open connection."""
+    server.tell()
+    session = jf.connect(server.url, token=token, **options)
+    assert session.names == ["F"]
+    session.close()
+    return session
+
+
+class Kept(NamedTuple):
+    """What is to be as it was once a fault is over."""
+
+    sockets: int
+    threads: set[str]
+
+
+def kept() -> Kept:
+    names = {thread.name for thread in threading.enumerate() if thread.name.startswith("jupyter_funcs")}
+    mine = [each for each in psutil.Process().net_connections() if each.status == psutil.CONN_ESTABLISHED]
+    return Kept(len(mine), names)
+
+
+def tasks() -> int:
+    """Give the tasks of the background loop, but for the one that counts."""
+
+    async def count() -> int:
+        import asyncio
+
+        return len(asyncio.all_tasks()) - 1
+
+    return loop.wait(loop.start(count()), 5)
+
+
+def shown(error: BaseException) -> str:
+    """Give all that a traceback, a debugger and a log of an error may show, down to the variables of its frames."""
+    whole = traceback.TracebackException.from_exception(error, capture_locals=True)
+    # The frames of the tests know the token: those of the package are looked at.
+    inside = [text for text in whole.format() if "tests/faults" not in text]
+    return "".join(inside) + repr(error) + str(error) + repr(vars(error)) + repr(error.args)
+
+
+def check(
+    session: Session,
+    server: Faulty,
+    error: type[jf.FuncsError],
+    said: str,
+    attempts: int,
+    logged: io.StringIO,
+    deadline: float = DEADLINE,
+) -> jf.FuncsError:
+    """Run into a fault and hold it to what every row requires."""
+    before, tasks_before = kept(), tasks()
+    function = session.f.with_options(timeout=deadline)
+    began = time.monotonic()
+    with pytest.raises(jf.FuncsError) as caught:
+        function(a="1")
+    # Not a measure of speed: what has no end would end here.
+    assert time.monotonic() - began < deadline + 5
+    failure = caught.value
+    assert type(failure) is error, str(failure)
+    assert said in str(failure)
+    assert 1 <= len(failure.lines) <= 3
+    assert all(line == line.strip() for line in failure.lines)
+    assert failure.attempts == attempts
+    assert not leaks(shown(failure))
+    assert not leaks(logged.getvalue())
+    server.tell()
+    assert len(function.with_options(force=True, timeout=10)(a="1")) == 2
+    session.close()
+    assert tasks() == tasks_before
+    after = kept()
+    assert after.sockets <= before.sockets
+    assert after.threads == before.threads
+    return failure
+
+
+def broken(act: Callable[[Connection], None]) -> Act:
+    """Read a request, then do something to the connection."""
+
+    def acting(connection: Connection) -> None:
+        connection.request()
+        act(connection)
+
+    return acting
+
+
+def short(connection: Connection) -> None:
+    connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + ROWS[:20])
+
+
+def in_body(connection: Connection) -> None:
+    short(connection)
+    time.sleep(0.05)  # or the reset overtakes what was sent
+    connection.reset()
+
+
+def stale(connection: Connection) -> None:
+    """Answer once, keep the connection, and close it as the next request comes."""
+    reply()(connection)
+    connection.request()
+
+
+def dripping(connection: Connection) -> None:
+    connection.drip(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n" + ROWS[:50], 0.05
+    )
+
+
+Row = tuple[int, str, list["Act"], type[jf.FuncsError], str, int]
+CONN, TIMEOUT, PROTOCOL = jf.ServiceConnectionError, jf.DeadlineError, jf.ProtocolError
+ROWS_OF_SOCKETS: list[Row] = [
+    (4, "reset before the reply", [broken(Connection.reset)] * 3, CONN, "broke before the reply", 2),
+    (6, "reset in the body", [broken(in_body)] * 3, CONN, "broke before the reply was whole", 2),
+    (7, "short of its length", [broken(short)] * 3, CONN, "after 20 bytes", 2),
+    (8, "no header", [broken(Connection.hold)] * 3, TIMEOUT, "may still run", 1),
+    (9, "a drip", [broken(dripping)] * 3, TIMEOUT, "did not end within 0.5 s", 1),
+    (20, "no status line", [raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")] * 3, PROTOCOL, "did not answer in HTTP", 1),
+    (20, "a greeting of another protocol", [raw(b"\x16\x03\x01\x00\xa5\x01\x00")] * 3, PROTOCOL, "HTTP", 1),
+    (21, "a header of 300 kB", [raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 300_000)] * 3, PROTOCOL, "HTTP", 1),
+    (21, "a bad chunk", [raw(CHUNKED + b"2\r\n[]\r\nnine\r\n")] * 3, PROTOCOL, "HTTP", 1),
+    (21, "a chunk cut short", [raw(CHUNKED + b"9\r\n[{")] * 3, CONN, "after 2 bytes", 2),
+]
+
+
+def numbered(rows: list[Row]) -> list[Any]:
+    return [pytest.param(*row[2:], id=f"{row[0]}-{row[1]}", marks=pytest.mark.fault(row[0])) for row in rows]
+
+
+@pytest.mark.parametrize(("acts", "error", "said", "attempts"), numbered(ROWS_OF_SOCKETS))
+def test_a_connection_that_breaks_is_a_named_error_and_never_short_data(
+    server: Faulty, logged: io.StringIO, acts: list[Act], error: type[jf.FuncsError], said: str, attempts: int
+) -> None:
+    """Each says what happened, is sent again so often as is safe, and leaves nothing behind; the next run works."""
+    session = listed(server)
+    server.tell(*acts)
+    check(session, server, error, said, attempts, logged, SHORT_DEADLINE if error is TIMEOUT else DEADLINE)
+
+
+@pytest.mark.fault(4, 5, 6)
+@pytest.mark.parametrize("act", [broken(Connection.reset), stale, broken(in_body), broken(short)])
+def test_a_connection_that_breaks_once_costs_nothing(server: Faulty, act: Act) -> None:
+    """The run is sent again on a new connection, and gives whole data."""
+    session = listed(server)
+    if act is stale:
+        server.tell(stale)
+        assert len(session.f(a="0")) == 2
+        assert server.connections == 1
+    else:
+        server.tell(act)
+    frame = session.f(a="1")
+    assert len(frame) == 2
+    assert frame.attrs["funcs"]["attempts"] == 2
+    assert server.connections == 2
+    session.close()
+
+
+@pytest.mark.fault(4, 7, 9)
+@pytest.mark.parametrize(
+    ("act", "attempts"), [(broken(Connection.reset), 3), (broken(short), 3), (reply(b"", "500 Bad"), 2)]
+)
+def test_a_listing_is_asked_for_again_more_often_than_a_run(server: Faulty, act: Act, attempts: int) -> None:
+    """It changes nothing and costs little."""
+    server.tell(*[act] * 5)
+    session = jf.connect(server.url, token=CANARY)
+    with pytest.raises(jf.FuncsError) as caught:
+        _ = session.names
+    assert caught.value.attempts == len(server.requests) == attempts
+    server.tell()
+    assert session.names == ["F"]
+    session.close()
+
+
+@pytest.mark.fault(1)
+def test_a_name_that_nobody_knows_is_said(logged: io.StringIO) -> None:
+    """The host stands in the error."""
+    session = jf.connect("https://no-such-host.invalid", token=CANARY)
+    with pytest.raises(jf.ServiceConnectionError, match=r"Cannot reach no-such-host\.invalid") as caught:
+        _ = session.names
+    assert caught.value.attempts == 3
+    assert not leaks(shown(caught.value) + logged.getvalue())
+
+
+@pytest.fixture
+def moved(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Session]:
+    """Give a session that has listed its function, and whose service has then another address."""
+
+    def move(url: str) -> Session:
+        session = listed(server)
+        connection = session._wire.transport.connection
+        monkeypatch.setattr(session._wire.transport, "connection", replace(connection, base_url=url))
+        return session
+
+    return move
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.fault(2)
+def test_a_refused_connection_is_tried_three_times(moved: Callable[[str], Session], logged: io.StringIO) -> None:
+    """Nothing was sent, so that a run is safe to try again."""
+    port = free_port()
+    session = moved(f"http://127.0.0.1:{port}")
+    with pytest.raises(jf.ServiceConnectionError, match=f"Cannot reach 127.0.0.1:{port}") as caught:
+        session.f(a="1")
+    assert caught.value.attempts == 3
+    assert not leaks(shown(caught.value) + logged.getvalue())
+
+
+@pytest.mark.fault(3)
+def test_a_connection_that_is_not_taken_is_a_time_out(moved: Callable[[str], Session], logged: io.StringIO) -> None:
+    """A machine whose queue is full drops what asks to connect; it is asked three times."""
+    with socket.socket() as full, contextlib.ExitStack() as stack:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):  # what the system keeps beyond the queue
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        session = moved(f"http://127.0.0.1:{full.getsockname()[1]}")
+        with pytest.raises(jf.DeadlineError, match="did not take the connection") as caught:
+            session.f.with_options(timeout=5)(a="1")
+    assert caught.value.attempts == 3
+    assert not leaks(shown(caught.value) + logged.getvalue())
+
+
+@pytest.mark.fault(10)
+def test_a_pool_that_is_exhausted_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
+    """Where every connection is in use and stays so, the run is given up; it never left this machine."""
+    pool = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=1))
+    session = listed(server, transport=pool)
+    server.tell(broken(Connection.hold))
+    first = session.f.submit(a="1")
+    while not server.requests:
+        time.sleep(0.01)
+    with pytest.raises(jf.DeadlineError, match="did not take the connection") as caught:
+        session.f(a="2")
+    assert caught.value.attempts == 3
+    assert len(server.requests) == 1
+    first.cancel()
+    assert not leaks(shown(caught.value) + logged.getvalue())
+
+
+@pytest.mark.fault(11)
+def test_a_request_that_nobody_reads_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
+    """What was written may be at work, and is not sent again."""
+    session = listed(server)
+    server.tell(lambda _: server.stopping.wait(2) and None)
+    with pytest.raises(jf.DeadlineError, match="may still run") as caught:
+        session.f(a="x" * 20_000_000)
+    assert caught.value.attempts == 1
+    assert not leaks(shown(caught.value)[:1_000_000] + logged.getvalue())
+
+
+AUTHORITY = trustme.CA()
+
+
+def context_of(certificate: trustme.LeafCert) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate.configure_cert(context)
+    return context
+
+
+@pytest.fixture
+def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trust the tests' authority, as a company's is trusted."""
+    AUTHORITY.cert_pem.write_to_path(tmp_path / "authority.pem")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+
+
+PAST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+
+
+@pytest.mark.fault(12)
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize(
+    ("certificate", "said"),
+    [
+        pytest.param(
+            lambda: AUTHORITY.issue_cert("127.0.0.1", not_before=PAST, not_after=PAST.replace(2021)), "expired"
+        ),
+        pytest.param(lambda: AUTHORITY.issue_cert("other.example"), "not valid for '127.0.0.1'"),
+        pytest.param(lambda: trustme.CA().issue_cert("127.0.0.1"), "unable to get local issuer"),
+    ],
+    ids=["expired", "of another host", "of nobody known"],
+)
+def test_a_certificate_that_is_not_good_is_said(
+    certificate: Callable[[], trustme.LeafCert], said: str, logged: io.StringIO
+) -> None:
+    """With its reason, once, and nobody is told to look away."""
+    with faulty(context_of(certificate())) as server:
+        with pytest.raises(jf.ServiceConnectionError, match=said) as caught:
+            _ = jf.connect(server.url, token=CANARY).names
+        assert server.requests == []
+    assert caught.value.attempts == 1
+    assert "verify" not in str(caught.value).replace("verify failed", "")
+    assert not leaks(shown(caught.value) + logged.getvalue())
+
+
+@pytest.mark.fault(12)
+@pytest.mark.usefixtures("trusted")
+def test_a_certificate_that_is_good_is_taken() -> None:
+    """Or the rows above prove nothing."""
+    with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1"))) as server:
+        session = jf.connect(server.url, token=CANARY)
+        assert session.names == ["F"]
+        session.close()
+
+
+@pytest.mark.fault(13)
+def test_a_handshake_that_breaks_is_tried_three_times(moved: Callable[[str], Session], logged: io.StringIO) -> None:
+    """Nothing of the request was sent."""
+    with faulty() as server:
+        server.tell(*[lambda connection: (connection.socket.recv(10), connection.reset())] * 3)
+        session = moved(server.url.replace("http:", "https:"))
+        with pytest.raises(jf.ServiceConnectionError, match="Cannot reach") as caught:
+            session.f(a="1")
+        assert server.connections == 3
+    assert caught.value.attempts == 3
+    assert not leaks(shown(caught.value) + logged.getvalue())
+
+
+@pytest.mark.fault(14)
+@pytest.mark.parametrize(
+    ("answer", "error", "said", "attempts"),
+    [
+        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", jf.ConfigError, "user name and a password", 1),
+        (None, jf.ServiceConnectionError, "Cannot reach", 3),
+    ],
+    ids=["asks for a password", "cannot be reached"],
+)
+def test_a_proxy_that_is_in_the_way_is_said_without_its_password(
+    answer: bytes | None,
+    error: type[jf.FuncsError],
+    said: str,
+    attempts: int,
+    monkeypatch: pytest.MonkeyPatch,
+    logged: io.StringIO,
+) -> None:
+    """Which of the two it is, and what to set."""
+    password = "pr0xy-Passw0rd-of-the-tests"
+    with faulty() as proxy:
+        port = proxy.url.rpartition(":")[2] if answer else free_port()
+        proxy.tell(*[raw(answer or b"")] * 3)
+        monkeypatch.setenv("HTTPS_PROXY", f"http://someone:{password}@127.0.0.1:{port}")
+        with pytest.raises(error, match=said) as caught:
+            _ = jf.connect("https://service.example", token=CANARY).names
+    assert caught.value.attempts == attempts
+    assert password not in shown(caught.value) + logged.getvalue()
+    assert not leaks(shown(caught.value) + logged.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("status", "where"),
+    [
+        pytest.param("307 Temporary Redirect", "{other}/api", marks=pytest.mark.fault(15), id="15-other port"),
+        pytest.param(
+            "308 Permanent Redirect", "https://127.0.0.1:1/", marks=pytest.mark.fault(15), id="15-other scheme"
+        ),
+        pytest.param("302 Found", "http://127.1.2.3/", marks=pytest.mark.fault(15), id="15-other host"),
+        pytest.param("307 Temporary Redirect", "/api/v2", marks=pytest.mark.fault(16), id="16-same origin"),
+        pytest.param("301 Moved", "{own}/api/function/runFunction", marks=pytest.mark.fault(17), id="17-loop"),
+    ],
+)
+def test_no_redirect_is_followed(server: Faulty, logged: io.StringIO, status: str, where: str) -> None:
+    """Neither a token nor arguments go to an address that nobody has chosen."""
+    session = listed(server)
+    with faulty() as other:
+        server.tell(reply(b"", status, Location=where.format(other=other.url, own=server.url)))
+        with pytest.raises(jf.ProtocolError, match="redirects to another address") as caught:
+            session.f(a="1")
+        assert len(server.requests) == 1
+        assert other.connections == 0
+    assert caught.value.attempts == 1
+    assert not leaks(shown(caught.value) + logged.getvalue())
+    session.close()
+
+
+@pytest.mark.fault(18, 19)
+@pytest.mark.parametrize(
+    "url",
+    ["http://service.example", f"https://someone:{CANARY[16:34]}@service.example"],
+    ids=["18-http", "19-password"],
+)
+def test_an_address_that_would_give_a_token_away_is_refused(url: str) -> None:
+    """Before anything is sent, and without what stands in it."""
+    with pytest.raises(jf.ConfigError) as caught:
+        jf.connect(url, token="a-token-of-the-tests")
+    assert not leaks(str(caught.value) + repr(caught.value))
+
+
+@pytest.mark.fault(22)
+def test_a_network_that_changes_is_a_connection_that_breaks(server: Faulty) -> None:
+    """As after a laptop's sleep: the socket that was kept is dead, and the run goes over a new one."""
+    dead = OSError(101, "Network is unreachable")
+
+    class Asleep(httpx.AsyncHTTPTransport):
+        sleeps = 0
+
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if Asleep.sleeps:
+                Asleep.sleeps -= 1
+                raise httpx.ReadError("network is unreachable") from dead
+            return await super().handle_async_request(request)
+
+    session = listed(server, transport=Asleep())
+    Asleep.sleeps = 1
+    assert session.f(a="1").attrs["funcs"]["attempts"] == 2
+    Asleep.sleeps = 9
+    with pytest.raises(jf.ServiceConnectionError) as caught:
+        session.f(a="1")
+    assert caught.value.attempts == 2
+
+
+@pytest.mark.fault(35)
+@pytest.mark.parametrize("skew", [-3600, 0, 3600])
+def test_a_date_to_try_again_is_read_by_the_services_own_clock(server: Faulty, skew: int) -> None:
+    """Where the clocks differ by an hour the wait is what the service means: none, or an hour."""
+    session = listed(server)
+    now = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=skew)
+    for wait, attempts in [(0, 3), (3600, 1)]:
+        later = now + dt.timedelta(seconds=wait)
+        dates = {"Date": format_datetime(now, usegmt=True), "Retry-After": format_datetime(later, usegmt=True)}
+        server.tell(*[reply(b"{}", "429 Too Many Requests", **dates)] * 3)
+        with pytest.raises(jf.RateLimitError, match=f"in {wait} s") as caught:
+            session.f(a="1")
+        assert caught.value.retry_after == wait
+        assert caught.value.attempts == len(server.requests) == attempts
+        session.close()
+
+
+@pytest.mark.fault(45)
+def test_interim_replies_are_passed_over(server: Faulty) -> None:
+    """A hundred of them before the reply change nothing."""
+    session = listed(server)
+    interim = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 100
+    server.tell(raw(interim + b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS))
+    assert len(session.f(a="1")) == 2
+    assert server.connections == 1
+    session.close()
