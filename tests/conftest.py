@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import tempfile
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
@@ -46,33 +48,44 @@ NO_FAULTS: dict[int, str] = {}
 ALL_FAULTS = range(1, 121)
 
 
+_NAMED = re.compile(r"FAULTS(?:\.md)? (\d+(?:(?:-|, | and )\d+)*)")
+
+
+def faults_of(item: pytest.Item) -> set[int]:
+    """Give the rows of the catalogue that a test names: as ``FAULTS 24, 25`` in its words, a case of it by a mark."""
+    numbers = {number for mark in item.iter_markers("fault") for number in mark.args}
+    for named in _NAMED.findall(getattr(getattr(item, "function", None), "__doc__", None) or ""):
+        for one in re.split(", | and ", named):
+            first, _, last = one.partition("-")
+            numbers.update(range(int(first), int(last or first) + 1))
+    return numbers
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        for mark in item.iter_markers("fault"):
-            # As a property, which a test process sends along with its report.
-            item.user_properties.extend(("fault", number) for number in mark.args)
+        # As properties, which a test process sends along with its report.
+        item.user_properties.extend(("fault", number) for number in sorted(faults_of(item)))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Report the catalogue of faults, row by row, after a run of the whole suite."""
     if config.option.file_or_dir or config.option.keyword:
         return
-    proven: dict[int, int] = dict.fromkeys(ALL_FAULTS, 0)
+    passed: Counter[int] = Counter()
     failed: set[int] = set()
     for outcome, reports in terminalreporter.stats.items():
         for report in reports:
-            for name, number in getattr(report, "user_properties", ()):
-                if name == "fault" and getattr(report, "when", "") == "call":
-                    proven[number] += outcome == "passed"
-                    failed |= {number} if outcome == "failed" else set()
-    lines = [
-        f"{number}: {'FAILED' if number in failed else f'{count} passed' if count else NO_FAULTS.get(number, 'NO TEST')}"
-        for number, count in proven.items()
-    ]
+            numbers = {number for name, number in getattr(report, "user_properties", ()) if name == "fault"}
+            if outcome == "passed" and report.when == "call":
+                passed.update(numbers)
+            elif outcome in {"failed", "error"}:
+                failed |= numbers
     terminalreporter.section("faults, by their number in the catalogue")
-    width = max(map(len, lines)) + 2
-    for at in range(0, len(lines), 6):
-        terminalreporter.write_line("".join(line.ljust(width) for line in lines[at : at + 6]))
+    for number in ALL_FAULTS:
+        said = f"{passed[number]} passed" if passed[number] else NO_FAULTS.get(number, "no test")
+        terminalreporter.write(
+            f"{number}: {'FAILED' if number in failed else said}".ljust(18) + "\n" * (number % 6 == 0)
+        )
 
 
 def pytest_sessionfinish() -> None:
