@@ -14,6 +14,7 @@ import os
 import re
 import ssl
 import time
+from contextlib import asynccontextmanager
 from functools import partial
 from http import HTTPStatus
 from itertools import count
@@ -35,6 +36,7 @@ from jupyter_funcs.errors import (
     ServiceConnectionError,
 )
 from jupyter_funcs.inflate import inflated
+from jupyter_funcs.lanes import CONNECTIONS, Lanes
 from jupyter_funcs.refusals import CHECK_ADDRESS, NEW_TOKEN, Failure, Refusal, said
 from jupyter_funcs.retries import MOST_RETRIES, Health, Proof, health, pause, wish
 from jupyter_funcs.secret import Secret, redacted
@@ -68,6 +70,7 @@ _LINES = {
 
 # The errors that say that the service is not well; any other is an answer of it.
 _AILING = (ServiceConnectionError, DeadlineError, ServerError)
+_HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "gzip"}
 # Connecting, waiting for a free connection and writing have bounds of their own, in seconds; reading has the deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
 
@@ -134,7 +137,9 @@ class Transport:
     ) -> None:
         self.connection = connection
         self._transport = None if transport is None else _Given(transport)
-        self._client: httpx.AsyncClient | None = None
+        self._own: httpx.AsyncClient | None = None  # the client of a transport of the user's own
+        self._lanes = Lanes(self._open_client)
+        self._certificates: ssl.SSLContext | None = None
         self._pid = os.getpid()
         # What is known of a user's own transport is known of that one only.
         self._health = health(_origin(connection.base_url)) if transport is None else Health()
@@ -261,9 +266,10 @@ class Transport:
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        own, self._own = self._own, None
+        if own is not None:
+            await own.aclose()
+        await self._lanes.close()
 
     async def secret(self) -> Secret:
         """
@@ -289,17 +295,33 @@ class Transport:
             raise AuthenticationError(f"The token for {self.connection.name} has expired.", NEW_TOKEN)
         return secret
 
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[httpx.AsyncClient]:
+        """Give a client for one request."""
+        if self._pid != os.getpid():  # a forked child must not share its parent's sockets
+            self._pid, self._lanes, self._own = os.getpid(), Lanes(self._open_client), None
+        if self._transport is None:
+            async with self._lanes.client() as client:
+                yield client
+        else:
+            self._own = self._own or httpx.AsyncClient(transport=self._transport, timeout=_TIMEOUT)
+            yield self._own
+
     def _open_client(self) -> httpx.AsyncClient:
-        if self._client is None or self._pid != os.getpid():  # a forked child must not share its parent's sockets
-            try:
-                self._client = httpx.AsyncClient(transport=self._transport, timeout=_TIMEOUT, follow_redirects=False)
-            except (ImportError, ValueError, OSError, httpx.InvalidURL):
-                raise ConfigError(
-                    "The environment's settings for proxies or certificates cannot be used.",
-                    "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and SSL_CERT_FILE.",
-                ) from None
-            self._pid = os.getpid()
-        return self._client
+        try:
+            # Made once: to read a system's certificates takes as long as some requests.
+            self._certificates = self._certificates or httpx.create_ssl_context()
+            return httpx.AsyncClient(
+                verify=self._certificates,
+                limits=httpx.Limits(max_connections=CONNECTIONS),
+                timeout=_TIMEOUT,
+                follow_redirects=False,
+            )
+        except (ImportError, ValueError, OSError, httpx.InvalidURL):
+            raise ConfigError(
+                "The environment's settings for proxies or certificates cannot be used.",
+                "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and SSL_CERT_FILE.",
+            ) from None
 
     async def _exchange(
         self, path: str, payload: object, secret: Hidden, max_bytes: int, *, in_header: bool = True
@@ -309,17 +331,16 @@ class Transport:
         # frames, and with it all that was read.
         response = None
         try:
-            async with self._open_client().stream(
-                "POST",
-                self.connection.base_url + path,
-                content=msgspec.json.encode(payload),
-                headers={
-                    "Content-Type": "application/json",
-                    "Accept": "application/json",
-                    "Accept-Encoding": "gzip",
-                },
-                auth=_Auth(secret, self.connection.header) if in_header else None,
-            ) as response:
+            async with (
+                self._client() as client,
+                client.stream(
+                    "POST",
+                    self.connection.base_url + path,
+                    content=msgspec.json.encode(payload),
+                    headers=_HEADERS,
+                    auth=_Auth(secret, self.connection.header) if in_header else None,
+                ) as response,
+            ):
                 if response.status_code != HTTPStatus.OK:
                     head = await _read_head(response, secret)
                     refusal = Refusal(

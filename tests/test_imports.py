@@ -37,6 +37,7 @@ ROOMS = [
     "retries",
     "inflate",
     "refusals",
+    "lanes",
     "transport",
     "loop",
     "jobs",

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import gzip
 import json
+import math
 import random
 import socket
 import threading
@@ -20,6 +21,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs import loop
 from jupyter_funcs.inflate import inflated
+from jupyter_funcs.retries import Purpose
 from jupyter_funcs.transport import RUN_PATH
 
 if TYPE_CHECKING:
@@ -132,7 +134,8 @@ def run(session: Session, max_bytes: int = 2**30) -> pd.DataFrame:
 
 def post(session: Session, max_bytes: int = 2**30) -> Reply:
     """Give the reply to a run as it is before it is read."""
-    return loop.wait(loop.start(session._wire.transport.post(RUN_PATH, {}, max_bytes=max_bytes)))
+    send = session._wire.transport.post(RUN_PATH, {}, purpose=Purpose.RUN, until=math.inf, max_bytes=max_bytes)
+    return loop.wait(loop.start(send))
 
 
 def refused(session: Session, error: type[jf.FuncsError], said: str, max_bytes: int = 2**30) -> str:

@@ -27,6 +27,7 @@ class Connection:
     socket: socket.socket
     server: Faulty
     buffer: bytes = b""
+    body: bytes = b""
 
     def request(self) -> bytes:
         """Read one request and remember it; raise where the client has gone."""
@@ -41,7 +42,12 @@ class Connection:
             self._more()
         body, self.buffer = self.buffer[:length], self.buffer[length:]
         self.server.requests.append(head + b"\r\n\r\n" + body)
+        self.body = body
         return head
+
+    def argument(self) -> str:
+        """Give the argument `a` of the run that was read last."""
+        return str(json.loads(self.body)["Args"]["a"])
 
     def _more(self) -> None:
         piece = self.socket.recv(65536)
@@ -112,13 +118,14 @@ def healthy(connection: Connection) -> None:
 
 @dataclass
 class Faulty:
-    """The service: each new connection does the next of the script; those after its end are healthy."""
+    """The service: each new connection does the next of the script; those after its end what `otherwise` does."""
 
     script: list[Act] = field(default_factory=list)
     requests: list[bytes] = field(default_factory=list)
     connections: int = 0
     stopping: threading.Event = field(default_factory=threading.Event)
     url: str = ""
+    otherwise: Act | None = None
 
     def tell(self, *acts: Act) -> None:
         """Set what the next connections do, and forget what was."""
@@ -128,9 +135,9 @@ class Faulty:
 
 
 @contextlib.contextmanager
-def faulty(tls: ssl.SSLContext | None = None) -> Iterator[Faulty]:
+def faulty(tls: ssl.SSLContext | None = None, otherwise: Act | None = None) -> Iterator[Faulty]:
     """Serve on a free port of this machine; every thread has ended when the block has."""
-    server = Faulty()
+    server = Faulty(otherwise=otherwise)
     threads: list[threading.Thread] = []
     sockets: list[socket.socket] = []
 
@@ -150,7 +157,7 @@ def faulty(tls: ssl.SSLContext | None = None) -> Iterator[Faulty]:
                 accepted, _ = listening.accept()
                 server.connections += 1
                 sockets.append(accepted)
-                act = server.script.pop(0) if server.script else healthy
+                act = server.script.pop(0) if server.script else server.otherwise or healthy
                 thread = threading.Thread(target=handle, args=(accepted, act), daemon=True)
                 threads.append(thread)
                 thread.start()

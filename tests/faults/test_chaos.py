@@ -1,0 +1,323 @@
+"""
+Many runs among many faults: exact data or a named error, and nothing left behind; run with -m slow.
+
+The sizes here are for every check. Those that the README gives figures of are run by ``FUNCS_SOAK=1 pytest -m slow
+tests/faults/test_chaos.py``, in half an hour or so.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import random
+import signal
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import psutil
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs import retries
+from tests.faults.canary import CANARY, leaks
+from tests.faults.server import LISTING, Faulty, faulty
+from tests.faults.test_transport_faults import shown, tasks
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_funcs.session import Session
+    from tests.faults.server import Connection
+
+pytestmark = pytest.mark.slow
+
+LONG = "FUNCS_SOAK" in os.environ
+RUNS = 10_000 if LONG else 1_000
+SOAK = 100_000 if LONG else 5_000
+INTERRUPTS = 500 if LONG else 100
+MANY_THREADS, RUNS_A_THREAD = 200, 50 if LONG else 10
+FAULTY_PART = 0.2
+
+
+def tell(figures: str) -> None:
+    """Print what was counted, for `pytest -s` and for the README."""
+    print(f"\n{figures}")  # noqa: T201  # as above
+
+
+def rows(argument: str) -> bytes:
+    """Give the reply that belongs to an argument, and to no other."""
+    number = int(argument)
+    table = [{"n": number, "square": number * number, "text": f"é{number}"} for _ in range(3)]
+    return json.dumps({"error": None, "body": json.dumps(table)}).encode()
+
+
+def is_exact(frame: Any, argument: str) -> bool:
+    number = int(argument)
+    wanted = {"n": number, "square": number * number, "text": f"é{number}"}
+    return bool(frame.to_dict("records") == [wanted] * 3)
+
+
+def head(length: int, status: str = "200 OK", more: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{more}\r\n".encode()
+
+
+def reset_at_once(connection: Connection, body: bytes) -> None:
+    connection.reset()
+
+
+def reset_in_body(connection: Connection, body: bytes) -> None:
+    connection.send(head(len(body)) + body[:20])
+    connection.reset()
+
+
+def short(connection: Connection, body: bytes) -> None:
+    connection.send(head(len(body)) + body[:-1])
+    connection.socket.close()
+
+
+def garbage(connection: Connection, body: bytes) -> None:
+    connection.send(b"\x00\x01\x02 junk\r\n\r\n")
+    connection.socket.close()
+
+
+def cut_json(connection: Connection, body: bytes) -> None:
+    connection.send(head(len(body) - 5) + body[:-5])
+
+
+def failing(connection: Connection, body: bytes) -> None:
+    failed = b'{"error": "the function failed", "body": null}'
+    connection.send(head(len(failed)) + failed)
+
+
+def login_page(connection: Connection, body: bytes) -> None:
+    page = b"<html><title>Sign in</title></html>"
+    connection.send(head(len(page)).replace(b"application/json", b"text/html") + page)
+
+
+def stalled(connection: Connection, body: bytes) -> None:
+    connection.hold()
+
+
+def answering(status: str, more: str = "") -> Callable[[Connection, bytes], None]:
+    def act(connection: Connection, body: bytes) -> None:
+        connection.send(head(2, status, more) + b"{}")
+
+    return act
+
+
+BROKEN = [
+    reset_at_once,
+    reset_in_body,
+    short,
+    garbage,
+    cut_json,
+    failing,
+    login_page,
+    stalled,
+    *[answering(f"{status} Status") for status in (400, 403, 408, 500, 502, 504, 599)],
+    *[answering(f"{status} Status", "Retry-After: 0\r\n") for status in (429, 503)],
+]
+
+
+class Chaotic:
+    """A service that meets one request in five with a fault, which one drawn from a seed."""
+
+    def __init__(self, part: float, seed: int) -> None:
+        self.part = part
+        self.drawn = random.Random(seed)
+        self.lock = threading.Lock()
+        self.faults: Counter[str] = Counter()
+        self.runs = 0
+
+    def __call__(self, connection: Connection) -> None:
+        while True:
+            connection.server.requests.clear()
+            if b"ListUserFunctions" in connection.request():
+                connection.send(head(len(LISTING)) + LISTING)
+                continue
+            with self.lock:
+                self.runs += 1
+                fault = self.drawn.choice(BROKEN) if self.drawn.random() < self.part else None
+                self.faults[getattr(fault, "__name__", "none")] += 1
+            body = rows(connection.argument())
+            if fault is None:
+                connection.send(head(len(body)) + body)
+            else:
+                fault(connection, body)
+                if fault in {reset_at_once, reset_in_body, short, garbage, stalled}:
+                    return
+
+
+@pytest.fixture
+def chaotic() -> Iterator[tuple[Chaotic, Faulty]]:
+    """A chaotic service, each with a seed of its own."""
+    chaos = Chaotic(FAULTY_PART, seed=int(os.environ.get("FUNCS_SEED", "7")))
+    with faulty(otherwise=chaos) as server:
+        yield chaos, server
+
+
+def open_files() -> int:
+    return psutil.Process().num_fds() if hasattr(psutil.Process, "num_fds") else 0
+
+
+def test_runs_among_faults_give_exact_data_or_a_named_error(chaotic: tuple[Chaotic, Faulty]) -> None:
+    """At least three in four give data; no row is another run's; no more than 1.2 requests a run; no token is shown."""
+    chaos, server = chaotic
+    session = jf.connect(server.url, token=CANARY)
+    assert session.names == ["F"]
+    function = session.f.with_options(timeout=2)
+    outcomes: Counter[str] = Counter()
+    leaked: list[str] = []
+
+    def run(number: int) -> None:
+        try:
+            frame = function(a=str(number))
+        except jf.FuncsError as error:
+            outcomes[type(error).__name__] += 1
+            leaked.extend(leaks(shown(error)))
+        else:
+            outcomes["data"] += 1
+            assert is_exact(frame, str(number))
+
+    with ThreadPoolExecutor(16) as pool:
+        for done in [pool.submit(run, number) for number in range(RUNS)]:
+            done.result(600)
+    session.close()
+    tell(f"{RUNS} runs, {chaos.runs} requests: {dict(outcomes)}; faults: {dict(chaos.faults)}")
+    assert sum(outcomes.values()) == RUNS
+    assert not leaked
+    assert outcomes["FuncsError"] == 0  # every class has a name of its own
+    assert outcomes["data"] >= 0.75 * RUNS
+    assert chaos.runs <= 1.2 * RUNS
+    assert tasks() == 0
+
+
+def test_many_threads_get_each_its_own_rows() -> None:
+    """Whoever asks at the same time, through one session, gets what belongs to the own arguments."""
+    with faulty(otherwise=Chaotic(0, seed=1)) as server:
+        session = jf.connect(server.url, token=CANARY)
+        assert session.names == ["F"]
+        wrong: list[str] = []
+
+        def use(first: int) -> None:
+            numbers = map(str, range(first, first + RUNS_A_THREAD))
+            wrong.extend(number for number in numbers if not is_exact(session.f(a=number), number))
+
+        threads = [threading.Thread(target=use, args=(at * RUNS_A_THREAD,)) for at in range(MANY_THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(600)
+        assert not wrong
+        assert not any(thread.is_alive() for thread in threads)
+        session.close()
+        assert tasks() == 0
+
+
+def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
+    """An interrupt raises KeyboardInterrupt, closes the socket, and the run's task has ended; the next run works."""
+    drawn = random.Random(11)
+    waiting = False
+
+    def interrupt(_number: int, _frame: object) -> None:
+        if waiting:
+            raise KeyboardInterrupt
+
+    before_handler = signal.signal(signal.SIGALRM, interrupt)
+    interrupted = 0
+    with faulty(otherwise=Chaotic(0, seed=1)) as server:
+        session = jf.connect(server.url, token=CANARY)
+        assert session.names == ["F"]
+        for _ in range(20):
+            session.f(a="1")
+        threads, files = threading.active_count(), open_files()
+        for number in range(INTERRUPTS):
+            # Now and then the service holds the run, so that nothing but the interrupt ends it.
+            held = number % 4 == 0
+            server.script = [stalled_after_request] if held else []
+            if held:
+                session.close()  # or the run would go over a connection that is not of the script
+            # Again and again, for the first may come before the wait has begun.
+            signal.setitimer(signal.ITIMER_REAL, drawn.uniform(0.0005, 0.05), 0.05)
+            try:
+                waiting = True
+                frame = session.f(a=str(number))
+                waiting = False
+            except KeyboardInterrupt:
+                waiting = False
+                interrupted += 1
+            else:
+                assert not held
+                assert is_exact(frame, str(number))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        server.script = []
+        wait_until(lambda: tasks() == 0 and open_files() <= files + 2 and threading.active_count() <= threads + 2)
+        tell(f"{INTERRUPTS} interrupts, {interrupted} of them while a run was waited for")
+        assert interrupted >= INTERRUPTS // 4
+        session.close()
+        assert is_exact(session.f(a="5"), "5")
+        session.close()
+    signal.signal(signal.SIGALRM, before_handler)
+
+
+def stalled_after_request(connection: Connection) -> None:
+    connection.request()
+    connection.hold()
+
+
+def test_many_runs_keep_nothing() -> None:
+    """Memory, files and threads are as they were: 5 MiB at most, for a hundred thousand runs as for some thousand."""
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, content=LISTING)
+        return httpx.Response(200, content=rows(json.loads(request.content)["Args"]["a"]))
+
+    session = jf.connect("https://service.example", token=CANARY, transport=httpx.MockTransport(answer))
+    process = psutil.Process()
+
+    def use(times: int) -> None:
+        for number in range(times):
+            assert len(session.f(a=str(number))) == 3
+
+    use(2_000)  # allocators and caches have grown to their size
+    gc.collect()
+    memory, threads, files = process.memory_info().rss, threading.active_count(), open_files()
+    use(SOAK)
+    gc.collect()
+    grown = process.memory_info().rss - memory
+    tell(f"{SOAK} runs: {grown / 2**20:+.1f} MiB")
+    assert grown <= 5 * 2**20
+    assert threading.active_count() <= threads
+    assert open_files() <= files
+    assert tasks() == 0
+
+
+def test_a_service_that_is_down_gets_few_requests() -> None:
+    """However often it is asked, a dead service sees ten retries, and after five failures next to nothing."""
+    with faulty(otherwise=Chaotic(0, seed=1)) as server:
+        session = jf.connect(server.url, token=CANARY)
+        assert session.names == ["F"]
+        session.close()
+        server.otherwise = answer_503
+        outcomes = Counter(type(error_of(session, number)).__name__ for number in range(200))
+        assert set(outcomes) == {"ServerError", "CircuitOpenError"}
+        assert outcomes["ServerError"] == retries.Breaker.row
+        assert server.connections <= 1 + 5 * 3
+        session.close()
+
+
+def answer_503(connection: Connection) -> None:
+    connection.request()
+    answering("503 Service Unavailable")(connection, b"")
+
+
+def error_of(session: Session, number: int) -> Exception:
+    with pytest.raises(jf.FuncsError) as caught:
+        session.f(a=str(number))
+    return caught.value
