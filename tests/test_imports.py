@@ -50,6 +50,7 @@ ROOMS = [
     "masking",
     "magic",
     "completion",
+    "extension",
     "cli",
     "__init__",
 ]
@@ -75,7 +76,7 @@ UPWARDS = {("session", "panel"), ("callables", "panel"), ("magic", "__init__"), 
 HOMES = {
     "httpx": {"transport", "__init__"},
     "ipywidgets": {"widgets", "formbox", "chooser", "panel"},
-    "IPython": {"magic", "completion", "__init__"},
+    "IPython": {"magic", "completion", "extension"},
     "pydantic": {"catalog"},
     "msgspec": {"wire", "pieces", "secret", "transport"},
     "keyring": {"vault"},
