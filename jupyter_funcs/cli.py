@@ -10,8 +10,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from jupyter_funcs.commands import Parser
 from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
-from jupyter_funcs.magic import NAME_AND_VALUE, Parser, read_value
+from jupyter_funcs.line import given_twice, read_value
 from jupyter_funcs.text import quote
 
 if TYPE_CHECKING:
@@ -122,14 +123,13 @@ def call(given: argparse.Namespace) -> None:
 
     values = {}
     for word in given.arguments:
-        found = NAME_AND_VALUE.fullmatch(word)
-        if found is None:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
             raise ArgumentError(f"{quote(word)} is no argument.", "Write NAME=VALUE, in quotes where it holds spaces.")
-        if found["name"] in values:
-            raise ArgumentError(f"{found['name']} is given twice.", "Several values go in brackets: [a, b].")
+        if name in values:
+            raise given_twice(name)
         # A shell has put its own variables in already.
-        value = found["value"]
-        values[found["name"]] = value if value.startswith("$") else read_value(value, {})
+        values[name] = value if value.startswith("$") else read_value(value, {})
     function = _session(given)[given.name].with_options(timeout=given.timeout)
     written = _format(given)
     if written == "parquet" and given.output is None and sys.stdout.isatty():

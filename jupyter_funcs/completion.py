@@ -17,16 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from IPython.core.completer import SimpleCompletion
 
-from jupyter_funcs.magic import (
-    _COMMANDS,
-    _QUOTES,
-    _TAKEN_BY,
-    NAME_AND_VALUE,
-    _parser,
-    _unquoted,
-    read_value,
-    split_open,
-)
+from jupyter_funcs.commands import NAMES, OPTIONS, taken_by
+from jupyter_funcs.line import NAME_AND_VALUE, QUOTES, read_value, split_open, unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -147,9 +139,7 @@ def _read_line(line: str) -> _Words:
     words, unclosed = split_open(line)
     typed = "" if unclosed is None and line[-1:].isspace() else "".join(words[-1:])
     words = words[: len(words) - bool(typed)]
-    # argparse has no public way to ask a parser what it takes.
-    actions = _parser()._actions  # noqa: SLF001
-    with_value = {spelling for action in actions if action.nargs != 0 for spelling in action.option_strings}
+    with_value = {spelling for spelt, option in OPTIONS.items() if option.value for spelling in spelt.split("/")}
     plain, is_value = [], False
     for word in words:
         if is_value:
@@ -169,7 +159,7 @@ def _in_line(line: str, after: str, magics: FuncsMagics, *, is_cell: bool = Fals
     if typed.startswith("-"):
         return Offer(typed, typed, _options(command), "option")
     if command is None:
-        commands = [name for name in _COMMANDS if not is_cell or name in _TAKE_A_BODY]
+        commands = [name for name in NAMES if not is_cell or name in _TAKE_A_BODY]
         return Offer(typed, typed, _same(commands), "command")
     session = magics.connected
     if session is None or session.listed is None or command not in _TAKE_A_NAME:
@@ -194,7 +184,7 @@ def _in_arguments(session: Session, line: _Words, after: str, namespace: Mapping
     if argument is None:
         left = _left(function, [*given, *_GIVEN_AFTER.findall(after)])
         return Offer(typed, typed, _same(f"{_spelt(field)}=" for field in left), "param")
-    field = _field(function, _unquoted(argument["name"]))
+    field = _field(function, unquoted(argument["name"]))
     values = _values(function, field, _read_values(given, namespace)) if field else ()
     return _of_a_value(argument["value"], after, values, _Writer(_PLAIN_WORD.fullmatch), namespace)
 
@@ -203,17 +193,17 @@ def _name_and_arguments(words: list[str]) -> tuple[str, dict[str, str]]:
     arguments = [NAME_AND_VALUE.fullmatch(word) for word in words]
     first = next((at for at, found in enumerate(arguments) if found), len(words))
     return (
-        " ".join(map(_unquoted, words[:first])),
-        {_unquoted(found["name"]): found["value"] for found in arguments if found},
+        " ".join(map(unquoted, words[:first])),
+        {unquoted(found["name"]): found["value"] for found in arguments if found},
     )
 
 
 def _options(command: str | None) -> list[Candidate]:
     return [
         Candidate(spelling, spelling)
-        for action in _parser()._actions  # noqa: SLF001  # as above
-        if command is None or command in _TAKEN_BY.get(action.dest, {command})
-        for spelling in reversed(action.option_strings)
+        for spelt in OPTIONS
+        if command is None or command in taken_by(spelt)
+        for spelling in reversed(spelt.split("/"))
     ]
 
 
@@ -222,7 +212,7 @@ def _names(session: Session, name: str, typed: str, after: str) -> Offer:
     catalog = session.listed or ()
     if not name:
         writer = _Writer(lambda _: False)
-        slugs = () if typed[:1] in _QUOTES or session.listed is None else session.listed.slugs
+        slugs = () if typed[:1] in QUOTES or session.listed is None else session.listed.slugs
         quoted = writer.candidates((function.name for function in catalog), typed, after)
         return Offer(typed, _unquoted_begin(typed), chain(_each(slugs), quoted), "function")
     begin = f"{name} ".casefold()
@@ -243,15 +233,15 @@ def _in_body(line: str, typed: str, after: str, others: list[str], magics: Funcs
     for text in others:
         if ":" in text and not text.lstrip().startswith(("#", "%%")):
             key, _, value = text.partition(":")
-            given[_unquoted(key.strip())] = value.strip()
+            given[unquoted(key.strip())] = value.strip()
     key, colon, value = typed.partition(":")
     if not colon:
         key = key.lstrip()
         return Offer(key, key, _same(f"{_spelt(field)}: " for field in _left(function, given)), "param")
-    field = _field(function, _unquoted(key.strip()))
+    field = _field(function, unquoted(key.strip()))
     values = _values(function, field, _read_values(given, magics.namespace)) if field else ()
     # A value goes to the line's end, so that spaces in it need no quotes.
-    writer = _Writer(lambda text: text == text.strip() and text[:1] not in {*_QUOTES, "[", "$", ""})
+    writer = _Writer(lambda text: text == text.strip() and text[:1] not in {*QUOTES, "[", "$", ""})
     return _of_a_value(value.lstrip(), after, values, writer, magics.namespace)
 
 
@@ -271,7 +261,9 @@ class _Writer(NamedTuple):
     """
 
     is_plain: Callable[[str], object]
-    escape: Callable[[str, str], str | None] = lambda value, end: None if end in value else value
+    escape: Callable[[str, str], str | None] = lambda value, end: (
+        None if end in value else value.replace("\\", "\\\\") if end == '"' else value
+    )
 
     def candidates(self, values: Iterable[str], typed: str, after: str) -> Iterator[Candidate]:
         """Go through the values as they are written in place of what was typed."""
@@ -280,7 +272,7 @@ class _Writer(NamedTuple):
         compared = _unquoted_begin(typed).casefold()
         if "\\" not in compared:
             values = (value for value in values if value.casefold().startswith(compared))
-        if end := _QUOTES.get(begin):
+        if end := QUOTES.get(begin):
             closed = "" if after.startswith(end) else end  # many editors close a quote themselves
             for value in values:
                 if (inner := self.escape(value, end)) is not None:
@@ -311,7 +303,7 @@ def _of_a_value(
 
 
 def _unquoted_begin(typed: str) -> str:
-    return typed[1:] if typed[:1] in _QUOTES else typed
+    return typed[1:] if typed[:1] in QUOTES else typed
 
 
 def _values(function: RemoteFunction, field: Field, given: Mapping[str, Any]) -> list[str]:

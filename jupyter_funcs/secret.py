@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import threading
+import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -15,6 +17,9 @@ from jupyter_funcs.text import clip, inert
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# What is in use in this process, to be masked where a text may repeat it.
+_alive: weakref.WeakSet[Hidden] = weakref.WeakSet()
+_known = threading.Lock()
 # The claims of a JWT that say whose it is, the one that a person knows best first.
 _WHOSE = ("preferred_username", "email", "name", "sub")
 
@@ -27,11 +32,13 @@ class Hidden:
     into no traceback, log, saved notebook or ``%store``.
     """
 
-    __slots__ = ("_reveal",)
+    __slots__ = ("__weakref__", "_reveal")
 
     def __init__(self, text: str) -> None:
         # In a closure, where vars(), dir() and a debugger's variable list do not look.
         self._reveal: Callable[[], str] = lambda: text
+        with _known:
+            _alive.add(self)
 
     def reveal(self) -> str:
         """Give the text itself; call it at the last moment and keep the result in no variable."""
@@ -101,3 +108,10 @@ class Secret(Hidden):
         except (ValueError, binascii.Error, msgspec.DecodeError, RecursionError):
             return {}
         return payload if isinstance(payload, dict) else {}
+
+
+def in_use() -> list[str]:
+    """Give the texts that are hidden in this process, the longest first; never to be kept or shown."""
+    with _known:
+        held = list(_alive)
+    return sorted({text for hidden in held if (text := hidden.reveal())}, key=len, reverse=True)

@@ -39,10 +39,10 @@ from jupyter_funcs.errors import (
     ServiceConnectionError,
 )
 from jupyter_funcs.inflate import inflated
+from jupyter_funcs.notices import cleaned
 from jupyter_funcs.secret import Secret
 from jupyter_funcs.text import clip, inert, quote
 from jupyter_funcs.tokens import Source
-from jupyter_funcs.wire import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator
