@@ -54,6 +54,7 @@ ROOMS = [
     "magic",
     "completion",
     "extension",
+    "autoload",
     "cli",
     "__init__",
 ]
