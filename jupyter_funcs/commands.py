@@ -61,7 +61,7 @@ NAME is the name in quotes, the slug (get_panel_daily) or the id.
 A value is text, 'quoted text', [a, b, c] or $variable."""
 _VALUES = f"""\
 {_ARGUMENTS}
-Quotes and backslashes are read as a shell reads them; nothing else is: {{braces}} and $dollars within a text stay."""
+Quotes and backslashes are read as a shell reads them; {{braces}} and a $ within a text stay as they are."""
 
 COMMANDS = {
     "find": Command("WORDS", "the catalog as a table", "%funcs find panel daily", "Without words it is all of it."),

@@ -193,7 +193,10 @@ def remember(error: BaseException) -> None:
     """Keep the traceback of an error that a person is shown: its lines, and not its frames with all that they hold."""
     with suppress(Exception):  # an error that cannot be kept is shown all the same
         # The lines are read when they are asked for: until then a token that was typed in one of them is masked.
-        _shown[:] = [TracebackException.from_exception(error, lookup_lines=False)]
+        kept = TracebackException.from_exception(error, lookup_lines=False)
+        if kept.stack and kept.stack[0].name == "run_code":  # IPython's, above the line of the cell
+            del kept.stack[0]
+        _shown[:] = [kept]
 
 
 def last_traceback() -> str:

@@ -33,9 +33,7 @@ _TYPED = "A token, or what looks like one, is typed here; no magic takes one. It
 _WITHOUT_WORDS = {"result", "status", "refresh", "lasterror"}
 _WITH_A_BODY = {"call", "panel"}
 _LIST = "List them with %funcs find."
-_HOW = "Write name=value, with quotes around a value that holds spaces."
-_DASH = "An option begins with two hyphens: --timeout."
-_NO_ARGUMENT = {"–": _DASH, "—": _DASH}  # what a phone or an office program makes of two hyphens
+_DASHES = ("–", "—")  # what a phone or an office program makes of two hyphens
 _OF_IPYTHON = {"In", "Out", "_", "__", "___", "get_ipython", "exit", "quit"}
 
 
@@ -58,10 +56,9 @@ class FuncsMagics(Magics):
             self._session = jupyter_funcs.connect()
         return self._session
 
-    @property
-    def connected(self) -> Session | None:
-        """The session in use, if there is one yet."""
-        return self._session
+    def known(self, profile: str = "") -> Session | None:
+        """Give the session in use, or that of a profile, if there is one yet; nothing is connected for it."""
+        return self._by_profile.get(profile) if profile else self._session
 
     @no_var_expand
     @line_cell_magic
@@ -197,7 +194,7 @@ class FuncsMagics(Magics):
         return self._of(given).refresh()
 
     def _lasterror(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
-        text = masked_traceback(last_traceback())
+        text = masked_traceback(last_traceback()).rstrip()
         if given.output is None:
             print(text or "No error was shown in this kernel yet.")  # noqa: T201  # asked for
         return text if given.output else None
@@ -208,14 +205,18 @@ class FuncsMagics(Magics):
         name, arguments = _name_and_arguments(words)
         if any(word.startswith("=") for word in words) or any(word.endswith("=") for word in words[:-1]):
             raise ArgumentError("An argument is written without spaces around its =.", "Write name=value.")
+        if dash := next((word for word in words if word.startswith(_DASHES)), None):
+            raise ArgumentError(f"{quote(dash)} is no argument.", "An option begins with two hyphens: --timeout.")
         if not name:
             raise ArgumentError(f"%funcs {command} takes a function's name.", _LIST)
-        typed = f"{words}{cell}"
+        typed = f"{' '.join(words)}\n{cell}"
         values = {} if cell is None else read_body(cell, self.namespace)
         for word in arguments:
             match = NAME_AND_VALUE.fullmatch(word)
             if match is None:
-                raise ArgumentError(f"{quote(word)} is no argument.", _NO_ARGUMENT.get(word[0], _HOW))
+                raise ArgumentError(
+                    f"{quote(word)} is no argument.", "Write name=value, with quotes around a value that holds spaces."
+                )
             if (argument := unquoted(match["name"])) in values:
                 raise given_twice(argument)
             values[argument] = read_word(match["value"], self.namespace)
