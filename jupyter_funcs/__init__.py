@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import httpx
-    from IPython.core.completer import CompletionContext, SimpleMatcherResult
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.errors import (
@@ -135,38 +134,16 @@ def connect(
 
 def load_ipython_extension(ip: InteractiveShell) -> None:
     """Add ``%funcs`` and ``%%funcs``, and Tab within them, to a running IPython."""
-    from IPython.core.completer import context_matcher  # noqa: PLC0415  # see _ROOMS
+    from jupyter_funcs import extension  # noqa: PLC0415  # see _ROOMS
 
-    from jupyter_funcs.magic import FuncsMagics  # noqa: PLC0415  # see _ROOMS
-
-    unload_ipython_extension(ip)
-    magics = FuncsMagics(ip)
-    magics.replaced = {kind: table.get("funcs") for kind, table in ip.magics_manager.magics.items()}
-    ip.register_magics(magics)
-
-    # Before all others, so that jedi does not set out on what it would not be asked for.
-    @context_matcher(identifier=__name__, priority=1000)  # type: ignore[untyped-decorator]  # IPython's
-    def matcher(context: CompletionContext) -> SimpleMatcherResult:
-        from jupyter_funcs.completion import complete  # noqa: PLC0415  # see _ROOMS
-
-        return complete(context, magics)
-
-    ip.Completer.custom_matchers.append(matcher)
+    extension.of(ip).load()
 
 
 def unload_ipython_extension(ip: InteractiveShell) -> None:
     """Take ``%funcs``, ``%%funcs`` and their Tab away again, and put back what they replaced."""
-    magics = ip.magics_manager.registry.pop("FuncsMagics", None)
-    if magics is None:
-        return
-    matchers = ip.Completer.custom_matchers
-    matchers[:] = [one for one in matchers if getattr(one, "matcher_identifier", None) != __name__]
-    for kind, table in ip.magics_manager.magics.items():
-        before = getattr(magics, "replaced", {}).get(kind)
-        if before is None:
-            table.pop("funcs", None)
-        else:
-            table["funcs"] = before
+    from jupyter_funcs import extension  # noqa: PLC0415  # see _ROOMS
+
+    extension.of(ip).unload()
 
 
 def __getattr__(name: str) -> Any:

@@ -10,8 +10,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from jupyter_funcs.commands import Parser
 from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
-from jupyter_funcs.magic import NAME_AND_VALUE, Parser, read_value
+from jupyter_funcs.line import given_twice, read_value
 from jupyter_funcs.text import quote
 
 if TYPE_CHECKING:
@@ -122,14 +123,13 @@ def call(given: argparse.Namespace) -> None:
 
     values = {}
     for word in given.arguments:
-        found = NAME_AND_VALUE.fullmatch(word)
-        if found is None:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
             raise ArgumentError(f"{quote(word)} is no argument.", "Write NAME=VALUE, in quotes where it holds spaces.")
-        if found["name"] in values:
-            raise ArgumentError(f"{found['name']} is given twice.", "Several values go in brackets: [a, b].")
+        if name in values:
+            raise given_twice(name)
         # A shell has put its own variables in already.
-        value = found["value"]
-        values[found["name"]] = value if value.startswith("$") else read_value(value, {})
+        values[name] = value if value.startswith("$") else read_value(value, {})
     function = _session(given)[given.name].with_options(timeout=given.timeout)
     written = _format(given)
     if written == "parquet" and given.output is None and sys.stdout.isatty():
@@ -187,6 +187,22 @@ def serve_mcp(given: argparse.Namespace) -> None:
     mcp_server.serve(_session(given))
 
 
+def enable(_given: argparse.Namespace) -> None:
+    """Have IPython load the extension in this environment."""
+    from jupyter_funcs import autoload  # noqa: PLC0415  # as above
+
+    done = "Kernels that start now have" if autoload.enable() else "It was enabled already: kernels have"
+    print(f"{done} %funcs without %load_ext jupyter_funcs.\n{autoload.config_file()}")  # noqa: T201  # what was done
+
+
+def disable(_given: argparse.Namespace) -> None:
+    """Have IPython no longer load the extension in this environment."""
+    from jupyter_funcs import autoload  # noqa: PLC0415  # as above
+
+    done = "Kernels that start now have" if autoload.disable() else "It was not enabled: kernels have"
+    print(f"{done} %funcs after %load_ext jupyter_funcs.\n{autoload.config_file()}")  # noqa: T201  # what was done
+
+
 def _parser() -> Parser:
     from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
 
@@ -227,6 +243,12 @@ def _parser() -> Parser:
 
     mcp_parser = commands.add_parser("mcp", help="serve the functions to an assistant, as tools over stdio")
     mcp_parser.set_defaults(command=serve_mcp)
+
+    enable_parser = commands.add_parser("enable", help="load %%funcs in every notebook of this environment")
+    enable_parser.set_defaults(command=enable)
+
+    disable_parser = commands.add_parser("disable", help="undo enable")
+    disable_parser.set_defaults(command=disable)
 
     for one in (list_parser, call_parser, stubs_parser, mcp_parser):
         one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")

@@ -19,11 +19,14 @@ Every error that jupyter_funcs raises on purpose, as a tree.
     ├── CircuitOpenError          the service failed so often that it is left alone for a while
     └── RunCancelledError         the run was cancelled
 
-In IPython an error shows itself in one to three lines and the cell still fails, so that *Run All* stops.
+In IPython an error shows itself in one to three lines and the cell still fails, so that *Run All* stops; the whole
+traceback of the last one is kept for ``%funcs lasterror``.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+from traceback import TracebackException
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.text import clip, inert
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LONGEST_LINE = 600
+
+_shown: list[TracebackException] = []  # of the error shown last
 
 
 class FuncsError(Exception):
@@ -79,6 +84,7 @@ class FuncsError(Exception):
     def _render_traceback_(self) -> list[str]:
         # IPython shows this in place of a traceback; the error is raised all the same. One text with its line breaks,
         # since the modes Plain and Minimal join what they are given with nothing between.
+        remember(self)
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -94,15 +100,32 @@ class ArgumentError(FuncsError, ValueError):
         What to do next.
     errors
         The texts for each field by its wire name; cross-field texts under ``""``.
+    excerpt
+        What was written, in place of a hint, and the columns of it that stand before the caret under it.
     """
 
-    def __init__(self, what: str = "", hint: str = "", errors: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(
+        self,
+        what: str = "",
+        hint: str = "",
+        errors: Mapping[str, Sequence[str]] | None = None,
+        excerpt: tuple[str, int] | None = None,
+    ) -> None:
         self.errors: dict[str, list[str]] = {name: list(texts) for name, texts in (errors or {}).items()}
+        self.excerpt = excerpt
         super().__init__(what or " ".join(text for texts in self.errors.values() for text in texts), hint)
+
+    @property
+    def lines(self) -> list[str]:
+        """The one to three lines a person reads, the caret's own among them."""
+        if self.excerpt is None:
+            return super().lines
+        text, before = self.excerpt
+        return [self.what, clip(text, _LONGEST_LINE), f"{' ' * before}^"]
 
     def __reduce__(self) -> tuple[object, ...]:
         """Keep the errors by field when the error crosses to another process."""
-        return type(self), (self.what, self.hint, self.errors)
+        return type(self), (self.what, self.hint, self.errors, self.excerpt)
 
 
 class ConfigError(FuncsError):
@@ -172,3 +195,18 @@ class CircuitOpenError(FuncsError):
 
 class RunCancelledError(FuncsError):
     """The run was cancelled; the service may still finish it."""
+
+
+def remember(error: BaseException) -> None:
+    """Keep the traceback of an error that a person is shown: its lines, and not its frames with all that they hold."""
+    with suppress(Exception):  # an error that cannot be kept is shown all the same
+        # The lines are read when they are asked for: until then a token that was typed in one of them is masked.
+        kept = TracebackException.from_exception(error, lookup_lines=False)
+        if kept.stack and kept.stack[0].name == "run_code":  # IPython's, above the line of the cell
+            del kept.stack[0]
+        _shown[:] = [kept]
+
+
+def last_traceback() -> str:
+    """Give the whole traceback of the error shown last, its causes before it; empty where there was none."""
+    return "".join("".join(kept.format()) for kept in _shown)

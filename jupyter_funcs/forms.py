@@ -128,14 +128,18 @@ class Form:
         Raises
         ------
         ArgumentError
-            Some names are no parameters of the function; all of them are named.
+            Some names are no parameters of the function, or two are spellings of one; all of them are named.
         """
         errors: dict[str, list[str]] = {}
+        given: dict[str, str] = {}
         for name in values:
             try:
-                self.field(name)
+                first = given.setdefault(self.field(name).name, name)
             except ArgumentError as error:
                 errors.update(error.errors)
+            else:
+                if first != name:
+                    errors[name] = [f"{quote(name)} is the same parameter as {quote(first)}. Give one of them."]
         if errors:
             raise ArgumentError(errors=errors)
         for name, value in values.items():

@@ -18,9 +18,10 @@ import pandas as pd
 
 from jupyter_funcs.dtypes import DECLARED, Column, Declared, Table, are_objects, checked, inferred, packed
 from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
+from jupyter_funcs.notices import warn
 from jupyter_funcs.pieces import read_long
 from jupyter_funcs.text import clip, inert, quote
-from jupyter_funcs.wire import decode, decode_lines, too_deep, warn
+from jupyter_funcs.wire import decode, decode_lines, too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

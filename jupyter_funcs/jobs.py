@@ -8,7 +8,7 @@ import html
 import time
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs import loop
+from jupyter_funcs import loop, notices
 from jupyter_funcs.errors import DeadlineError, FuncsError, RunCancelledError
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ class Job:
         self.args = dict(args)
         self._started = time.monotonic()
         self._ended: float | None = None
-        self.future = loop.start(run)
+        self._warnings: list[str] = []
+        with notices.kept_in(self._warnings):
+            self.future = loop.start(run)
         self.future.add_done_callback(self._stop_clock)
 
     def _stop_clock(self, _: concurrent.futures.Future[pd.DataFrame]) -> None:
@@ -84,6 +86,9 @@ class Job:
             raise DeadlineError(
                 f"{self.function} has not ended after {timeout:g} s; it goes on.", "Wait again with result()."
             ) from None
+        finally:
+            if self.future.done():
+                notices.say(self._warnings)
         raise RunCancelledError(f"{self.function} was cancelled; the service may still finish it.", "Run it again.")
 
     def error(self) -> FuncsError | None:
@@ -105,7 +110,10 @@ class Job:
 
     def __await__(self) -> Generator[Any, None, pd.DataFrame]:
         """Await the DataFrame in any event loop."""
-        return asyncio.wrap_future(self.future).__await__()
+        try:
+            return (yield from asyncio.wrap_future(self.future).__await__())
+        finally:
+            notices.say(self._warnings)
 
     def __repr__(self) -> str:
         """Say which run it is, and how it stands."""

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
+import builtins
+import inspect
 import json
-import re
+import keyword
+import linecache
+import unicodedata
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
 
-from jupyter_funcs.errors import ArgumentError, ConfigError
-from jupyter_funcs.masking import mask, typed_secrets
+from jupyter_funcs.commands import ALIASES, NAMES, OPTIONS, ROTATE, parser, taken_by, usage, usage_of
+from jupyter_funcs.errors import ArgumentError, ConfigError, NotFoundError, last_traceback
+from jupyter_funcs.line import NAME_AND_VALUE, given_twice, read_body, read_word, split_line, unquoted
+from jupyter_funcs.masking import as_secrets, mask, masked_traceback, typed_secrets
 from jupyter_funcs.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import argparse
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -23,176 +28,13 @@ if TYPE_CHECKING:
     from jupyter_funcs.panel import Panel
     from jupyter_funcs.session import Session
 
-_QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
-NAME_AND_VALUE = re.compile(r"(?P<name>[^=]+)=(?P<value>.*)", re.DOTALL)
-
-_SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
-ROTATE = "What is typed is kept in a history: set FUNCS_TOKEN. If you wrote a token here, have it replaced."
 _LONGEST_PROFILE = 32
 _TYPED = "A token, or what looks like one, is typed here; no magic takes one. It is masked in this kernel's history."
-
-# What a person writes, and the method that does it.
-_COMMANDS = {
-    "find": "_find",
-    "list": "_find",
-    "describe": "_describe",
-    "call": "_call",
-    "run": "_call",
-    "panel": "_panel",
-    "result": "_result",
-    "connect": "_connect",
-    "status": "_status",
-    "refresh": "_refresh",
-}
-_WITHOUT_WORDS = {"result", "status", "refresh"}
-# The options that only some commands take.
-_TAKEN_BY = {"dry_run": {"call", "run"}, "timeout": {"call", "run", "panel", "result"}}
-
-USAGE = """\
-%funcs                        open the panel
-%funcs find WORDS             the catalog as a table (also: list)
-%funcs describe NAME          a function's parameters as a table
-%funcs call NAME k=v …        run it; gives a DataFrame (also: run)
-%funcs panel NAME k=v …       open the panel with values filled in
-%funcs result                 the DataFrame of the panel opened last
-%funcs connect PROFILE|URL    use another service, logging in where that is needed; without one, the configured
-%funcs status                 which service is in use, who you are there, how long the token lasts
-%funcs refresh                list the functions again
-%%funcs call NAME             the same, with a `key: value` line an argument, or one JSON object, as the cell's body
-
-NAME is the name in quotes, the slug (get_panel_daily) or the id.
-A value is text, 'quoted text', [a, b, c] or $variable.
--o NAME  bind the result to NAME and show nothing     -q         no warnings
---dry-run  print the JSON that would be sent           --timeout SECONDS
---help   this text"""
-
-
-class Parser(argparse.ArgumentParser):
-    """argparse, with errors of ours, which repeat no value of an option that is unknown: it may be a token."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise the message as an error of ours."""
-        if _SECRET_OPTION.search(message):
-            raise ConfigError("No option takes a token.", ROTATE)
-        said = re.sub(r"(?<![\w-])(--?[\w-]+)=\S*", r"\1", message)
-        raise ArgumentError(f"{self.prog}: {said}.", f"See {self.prog} --help.")
-
-
-def _parser() -> Parser:
-    parser = Parser(prog="%funcs", add_help=False, allow_abbrev=False)
-    parser.add_argument("words", nargs="*")
-    parser.add_argument("-o", "--output")
-    parser.add_argument("-q", "--quiet", action="store_true")
-    parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument("--timeout", type=float)
-    parser.add_argument("-h", "--help", action="store_true")
-    return parser
-
-
-_QUOTED = "|".join(f"{begin}[^{end}]*{end}" for begin, end in _QUOTES.items())
-# One way only to read an item (atomic groups): else a row of closing quotes is tried in every pairing.
-_ITEM = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
-_ITEMS = re.compile(_ITEM)
-# What may hold spaces where a value begins: quoted text, and a list, whose quoted items may hold commas and brackets.
-_WITH_SPACES = re.compile(rf"{_QUOTED}|\[(?:{_ITEM},)*+{_ITEM}\]")
-
-
-def split_line(line: str) -> list[str]:
-    """
-    Split a magic's line into words at white space, as far as it stands outside of quotes and square brackets.
-
-    The quotes stay in the words, for `read_value`.
-
-    Raises
-    ------
-    ArgumentError
-        A quote or a bracket is not closed; a caret shows which.
-    """
-    words, at = split_open(line)
-    if at is not None:
-        near = f"{line[max(0, at - 20) : at]}‸{line[at : at + 20]}"
-        what = "bracket" if line[at] == "[" else "quote"
-        raise ArgumentError(f"The {what} at the caret is not closed: {near}", "Close it, or put quotes around it.")
-    return words
-
-
-def split_open(line: str) -> tuple[list[str], int | None]:
-    """
-    Split a line that may not be finished.
-
-    Returns
-    -------
-    words : list of str
-        As of `split_line`; the last takes all that stands behind a quote or a bracket that is not closed.
-    unclosed : int or None
-        Where that quote or bracket is.
-    """
-    words, word, at = [], "", 0
-    while at < len(line):
-        value_begins = not word or word.endswith("=")
-        if line[at].isspace():
-            words.append(word)
-            word, at = "", at + 1
-        elif value_begins and (found := _WITH_SPACES.match(line, at)):
-            word, at = word + found[0], found.end()
-        elif value_begins and (line[at] in _QUOTES or line[at] == "["):
-            return [word for word in [*words, word + line[at:]] if word], at
-        else:
-            word, at = word + line[at], at + 1
-    return [word for word in [*words, word] if word], None
-
-
-def read_value(text: str, namespace: Mapping[str, Any]) -> Any:
-    """
-    Read the value behind ``name=``: quoted text, a list in brackets, ``$variable``, or text as it stands.
-
-    Raises
-    ------
-    ArgumentError
-        There is no such variable.
-    """
-    if text.startswith("$"):
-        name = text[1:]
-        if name in namespace:
-            return namespace[name]
-        hint = did_you_mean(name, (key for key in namespace if not key.startswith("_")))
-        raise ArgumentError(f"There is no variable {quote(name)}.", hint or f"Define it, or quote the value: '{text}'.")
-    if text.startswith("[") and text.endswith("]"):
-        try:
-            # Numbers stay as they are written, as they do outside of a list.
-            return list(json.loads(text, parse_int=str, parse_float=str, parse_constant=str))
-        except (ValueError, RecursionError):
-            items = (item.strip() for item in _ITEMS.findall(text[1:-1]))
-            return [_unquoted(item) for item in items if item]
-    return _unquoted(text)
-
-
-def _unquoted(text: str) -> str:
-    return text[1:-1] if len(text) > 1 and _QUOTES.get(text[0]) == text[-1] else text
-
-
-def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
-    """
-    Read a cell's body: one JSON object, or a ``key: value`` line an argument; ``#`` begins a comment line.
-
-    Raises
-    ------
-    ArgumentError
-        The JSON is not an object, or a line has no colon; says which.
-    """
-    if body.lstrip().startswith("{"):
-        try:
-            return dict(json.loads(body))
-        except (ValueError, RecursionError) as error:
-            raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Give one object of arguments.") from None
-    values = {}
-    for number, line in enumerate(body.splitlines(), start=2):
-        if line.strip() and not line.lstrip().startswith("#"):
-            name, colon, text = line.partition(":")
-            if not colon:
-                raise ArgumentError(f"Line {number} of the cell is no argument: {quote(line)}.", "Write `name: value`.")
-            values[_unquoted(name.strip())] = read_value(text.strip(), namespace)
-    return values
+_WITHOUT_WORDS = {"result", "status", "refresh", "lasterror"}
+_WITH_A_BODY = {"call", "panel"}
+_LIST = "List them with %funcs find."
+_DASHES = ("–", "—")  # what a phone or an office program makes of two hyphens
+_OF_IPYTHON = {"In", "Out", "_", "__", "___", "get_ipython", "exit", "quit"}
 
 
 @magics_class
@@ -201,8 +43,8 @@ class FuncsMagics(Magics):
 
     def __init__(self, shell: InteractiveShell) -> None:
         super().__init__(shell)
-        self.replaced: dict[str, Any] = {}  # what stood in their place before, by kind of magic
         self._session: Session | None = None
+        self._by_profile: dict[str, Session] = {}  # those of --profile, so that each is listed once
         self._panel_shown: Panel | None = None
 
     @property
@@ -214,63 +56,100 @@ class FuncsMagics(Magics):
             self._session = jupyter_funcs.connect()
         return self._session
 
-    @property
-    def connected(self) -> Session | None:
-        """The session in use, if there is one yet."""
-        return self._session
+    def known(self, profile: str = "") -> Session | None:
+        """Give the session in use, or that of a profile, if there is one yet; nothing is connected for it."""
+        return self._by_profile.get(profile) if profile else self._session
 
     @no_var_expand
     @line_cell_magic
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill its form, run it: ``%funcs --help`` shows how."""
-        self._refuse_secrets(line, cell)
-        given = _parser().parse_intermixed_args(split_line(line))
-        command, *rest = given.words or ["panel"]
+        self._refuse(typed_secrets(line, cell))
+        words, is_silent = _without_semicolon(split_line(line))
+        given = parser().parse_intermixed_args(words)
+        command, *rest = given.words or [None if given.help else "panel"]
+        if command is not None:
+            self._check_command(command, rest, cell)
         if given.help:
-            print(USAGE)  # noqa: T201  # what a person asked to read
+            print(usage() if command is None else usage_of(command))  # noqa: T201  # what a person asked to read
             return None
-        if command not in _COMMANDS:
-            hint = did_you_mean(command, _COMMANDS) or f"Commands are {listed(_COMMANDS, 'and')}."
-            raise ArgumentError(f"%funcs has no command {quote(command)}.", hint)
-        if rest and command in _WITHOUT_WORDS:
-            raise ArgumentError(f"%funcs {command} takes nothing more, not {quote(' '.join(rest))}.", "Leave it out.")
-        if cell is not None and command not in {"call", "run", "panel"}:
-            raise ArgumentError(f"%%funcs {command} takes no body.", f"Write %funcs {command}, with one %.")
-        for option, takes in _TAKEN_BY.items():
-            if getattr(given, option) and command not in takes:
-                raise ArgumentError(f"%funcs {command} takes no --{option.replace('_', '-')}.", "See %funcs --help.")
-        if given.output is not None and not given.output.isidentifier():
-            raise ArgumentError(f"-o takes a variable's name, not {quote(given.output)}.")
+        _check_options(command, given)
+        name = None if given.output is None else _variable(given.output)
         with warnings.catch_warnings():
             if given.quiet:
                 warnings.simplefilter("ignore")
-            result = getattr(self, _COMMANDS[command])(rest, cell, given)
-        if given.output is None:
-            return result
-        self.namespace[given.output] = result
+            result = getattr(self, f"_{ALIASES.get(command, command)}")(rest, cell, given)
+            if name is None:
+                return None if is_silent and not _is_assigned() else result
+            if hasattr(builtins, name) or name in _OF_IPYTHON:
+                from jupyter_funcs.notices import warn  # noqa: PLC0415  # on first use
+
+                warn(f"-o {name} hides what Python calls {name}; `del {name}` brings it back.")
+            self.namespace[name] = result
         return None
+
+    def _check_command(self, command: str, rest: list[str], cell: str | None) -> None:
+        if command not in NAMES:
+            raise self._no_command([command, *rest])
+        if rest and command in _WITHOUT_WORDS:
+            raise ArgumentError(f"%funcs {command} takes nothing more, not {quote(' '.join(rest))}.", "Leave it out.")
+        if cell is not None and ALIASES.get(command, command) not in _WITH_A_BODY:
+            raise ArgumentError(f"%%funcs {command} takes no body.", f"Write %funcs {command}, with one %.")
+
+    def _no_command(self, words: list[str]) -> ArgumentError:
+        said = f"%funcs has no command {quote(words[0])}."
+        catalog = self._session.listed if self._session is not None else None
+        function = catalog.peek(_name_and_arguments(words)[0]) if catalog is not None else None
+        if catalog is not None and function is not None:
+            slug = catalog.slug(function)
+            return ArgumentError(said, f"It is a function: write %funcs call {slug}, or %funcs panel {slug}.")
+        return ArgumentError(said, did_you_mean(words[0], NAMES) or f"Commands are {listed(NAMES, 'and')}.")
 
     @property
     def namespace(self) -> dict[str, Any]:
         """The user's variables."""
         return {} if self.shell is None else self.shell.user_ns
 
-    def _refuse_secrets(self, line: str, cell: str | None) -> None:
-        if secrets := typed_secrets(line, cell):
+    def _refuse(self, secrets: list[str]) -> None:
+        if secrets:
             mask(self.shell, secrets)
             raise ConfigError(_TYPED, ROTATE)
 
-    def _find(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
-        return self.session.find(" ".join(map(_unquoted, words)))
+    def _of(self, given: argparse.Namespace) -> Session:
+        """Give the session that a line is for."""
+        name = given.profile
+        if name is None:
+            return self.session
+        if not name:
+            raise ArgumentError("--profile takes the name of a profile.")
+        if self._session is not None and self._session.where == name:
+            return self._session
+        if name not in self._by_profile:
+            self._by_profile[name] = self._connected(name)
+        return self._by_profile[name]
 
-    def _describe(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
-        return self._function(words, "describe")[0].describe()
+    def _connected(self, *where: str) -> Session:
+        import jupyter_funcs  # noqa: PLC0415  # what connects is imported on first use
+
+        try:
+            return jupyter_funcs.connect(*where).ready()
+        except ConfigError:
+            # What is as long as a token is none of the profiles.
+            mask(self.shell, [word for word in where if len(word) > _LONGEST_PROFILE and "://" not in word])
+            raise
+
+    def _find(self, words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        return self._of(given).find(" ".join(map(unquoted, words)))
+
+    def _describe(self, words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        return self._function(words, given, "describe")[0].describe()
 
     def _call(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
-        function, values = self._function(words, "call", cell)
+        function, values = self._function(words, given, "call", cell)
         if not given.dry_run:
             frame = _timed(function, given)(**values)
-            function.learn(function.form(**values).args)  # so that the next Tab knows its values
+            if function.session is self._session:
+                function.learn(function.form(**values).args)  # so that the next Tab knows its values
             return frame
         request = function.request(**values)
         if given.output is None:
@@ -279,13 +158,22 @@ class FuncsMagics(Magics):
 
     def _panel(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         if words:
-            function, values = self._function(words, "panel", cell)
+            function, values = self._function(words, given, "panel", cell)
             panel = _timed(function, given).panel(**values)
+        elif given.wait:
+            raise ArgumentError("--wait takes a function's name, and the values to run it with.", _LIST)
         else:
-            panel = self.session.panel()
+            panel = self._of(given).panel()
         panel.recipe = "df = %funcs result"
         self._panel_shown = panel
-        return panel
+        if not given.wait:
+            return panel
+        # For front ends that show nothing of what happens behind a cell, as Colab: the result is that of the cell.
+        from IPython.display import display  # noqa: PLC0415  # on first use
+
+        display(panel)  # type: ignore[no-untyped-call]  # IPython's
+        panel.run()
+        return panel.result()
 
     def _result(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
         if self._panel_shown is None:
@@ -295,43 +183,95 @@ class FuncsMagics(Magics):
     def _connect(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         if len(words) > 1 or any("=" in word and "://" not in word for word in words):
             raise ConfigError("%funcs connect takes one profile or address, and no token.", ROTATE)
-        import jupyter_funcs  # noqa: PLC0415  # what connects is imported on first use
-
-        try:
-            self._session = jupyter_funcs.connect(*map(_unquoted, words)).ready()
-        except ConfigError:
-            # What is as long as a token is none of the profiles.
-            mask(self.shell, [word for word in words if len(word) > _LONGEST_PROFILE and "://" not in word])
-            raise
+        self._session = self._connected(*map(unquoted, words))
+        self._by_profile.pop(self._session.where, None)
         return self._session
 
-    def _status(self, _words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
-        return self.session.status()
+    def _status(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        return self._of(given).status()
 
-    def _refresh(self, _words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
-        return self.session.refresh()
+    def _refresh(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        return self._of(given).refresh()
+
+    def _lasterror(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        text = masked_traceback(last_traceback()).rstrip()
+        if given.output is None:
+            print(text or "No error was shown in this kernel yet.")  # noqa: T201  # asked for
+        return text if given.output else None
 
     def _function(
-        self, words: list[str], command: str, cell: str | None = None
+        self, words: list[str], given: argparse.Namespace, command: str, cell: str | None = None
     ) -> tuple[RemoteFunction, dict[str, Any]]:
-        # A name of several words may stand without quotes: everything before the first argument is the name.
-        given = [NAME_AND_VALUE.fullmatch(word) for word in words]
-        first = next((at for at, match in enumerate(given) if match), len(words))
-        function = " ".join(map(_unquoted, words[:first]))
-        if "=" in words:
+        name, arguments = _name_and_arguments(words)
+        if any(word.startswith("=") for word in words) or any(word.endswith("=") for word in words[:-1]):
             raise ArgumentError("An argument is written without spaces around its =.", "Write name=value.")
-        if not function:
-            raise ArgumentError(f"%funcs {command} takes a function's name.", "List them with %funcs find.")
+        if dash := next((word for word in words if word.startswith(_DASHES)), None):
+            raise ArgumentError(f"{quote(dash)} is no argument.", "An option begins with two hyphens: --timeout.")
+        if not name:
+            raise ArgumentError(f"%funcs {command} takes a function's name.", _LIST)
+        typed = f"{' '.join(words)}\n{cell}"
         values = {} if cell is None else read_body(cell, self.namespace)
-        for word, match in zip(words[first:], given[first:], strict=True):
+        for word in arguments:
+            match = NAME_AND_VALUE.fullmatch(word)
             if match is None:
                 raise ArgumentError(
                     f"{quote(word)} is no argument.", "Write name=value, with quotes around a value that holds spaces."
                 )
-            if (name := _unquoted(match["name"])) in values:
-                raise ArgumentError(f"{name} is given twice.", "Several values go in brackets: [a, b].")
-            values[name] = read_value(match["value"], self.namespace)
-        return self.session[function], values
+            if (argument := unquoted(match["name"])) in values:
+                raise given_twice(argument)
+            values[argument] = read_word(match["value"], self.namespace)
+        try:
+            function = self._of(given)[name]
+        except NotFoundError:
+            self._refuse(as_secrets(values, typed))
+            raise
+        # An argument of the function's own may be called so.
+        own = {field.name for field in function.fields}
+        self._refuse(as_secrets({name: values[name] for name in values if name not in own}, typed))
+        return function, values
+
+
+def _name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
+    # A name of several words may stand without quotes: everything before the first argument is the name.
+    first = next((at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)), len(words))
+    return " ".join(map(unquoted, words[:first])), words[first:]
+
+
+def _check_options(command: str, given: argparse.Namespace) -> None:
+    for option in OPTIONS:
+        name = option.rpartition("--")[2]
+        if getattr(given, name.replace("-", "_")) not in {None, False} and command not in taken_by(option):
+            raise ArgumentError(f"%funcs {command} takes no --{name}.", f"See %funcs {command} --help.")
+
+
+def _variable(name: str) -> str:
+    name = unicodedata.normalize("NFKC", name)  # as Python reads names
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ArgumentError(f"-o takes a variable's name, not {quote(name)}.", "Write a name as Python takes it: -o df")
+    return name
+
+
+def _without_semicolon(words: list[str]) -> tuple[list[str], bool]:
+    """Take the semicolon off that ends a line, as it ends one of Python; a quoted one stays."""
+    if not words or not words[-1].endswith(";") or words[-1].endswith("\\;"):
+        return words, False
+    return [word for word in [*words[:-1], words[-1].rstrip(";")] if word], True
+
+
+def _is_assigned() -> bool:
+    """
+    Say whether a line stands behind a ``name =``.
+
+    IPython tells a magic nothing of it: the line that it made of the cell's, and runs, is where a traceback takes it
+    from.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name not in {"run_line_magic", "run_cell_magic"}:
+        frame = frame.f_back
+    caller = None if frame is None else frame.f_back
+    if caller is None:
+        return True
+    return not linecache.getline(caller.f_code.co_filename, caller.f_lineno).lstrip().startswith("get_ipython()")
 
 
 def _timed(function: RemoteFunction, given: argparse.Namespace) -> RemoteFunction:

@@ -9,8 +9,10 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from jupyter_funcs.text import inert
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _MASK = "****"
 _SHORTEST = 4  # what is shorter is no token, and stands in many a word
@@ -19,16 +21,20 @@ _JWT = re.compile(r"\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*")
 _NAMED = r"[\w-]*(?:token|api[_-]?key|secret|password)[\w-]*"
 _OPTION = re.compile(rf"(?i)(?<!\S)--?{_NAMED}(?:\s*=\s*|\s+)(\S+)")
 _ARGUMENT = re.compile(rf"(?i)(?<!\S){_NAMED}\s*=\s*(\S+)")
-_OTHER_OPTIONS = re.compile(r"(?<!\S)(?:(?:-o|--output|--timeout)(?:\s+|=)\S+|--?[\w-]+)")
+_PROFILE = re.compile(r"(?<!\S)--profile(?:\s+|=)(\S+)")
+# In Python: token="…", and the header's own word.
+_LITERAL = re.compile(rf"""(?i)(\b{_NAMED}["']?\s*[=:]\s*[a-z]{{0,2}}["'])[^"'\n]+(["']?)""")
+_BEARER = re.compile(r"(?i)(\bbearer\s+)[\w.~+/=-]+")
+_OTHER_OPTIONS = re.compile(r"(?<!\S)(?:(?:-o|--output|--timeout|--profile)(?:\s+|=)\S+|--?[\w-]+)")
 _QUOTES = "'\"‘’“”"
 
 
 def typed_secrets(line: str, cell: str | None) -> list[str]:
     """Give what is a token, or was meant as one, in a magic's line and body as they were typed."""
     typed = f"{line}\n{cell or ''}"
-    own = [os.environ.get(name, "") for name in ("FUNCS_TOKEN", "FUNCS_API_KEY")]
     found = [*_JWT.findall(typed), *_OPTION.findall(line)]
-    found += [token for token in own if len(token) >= _SURELY and token in typed]
+    found += [token for token in _own() if token in typed]
+    found += [text for address in _PROFILE.findall(line) for text in _passwords(address.strip(_QUOTES))]
     words = _OTHER_OPTIONS.sub(" ", line).split()
     if words[:1] == ["connect"]:
         found += _ARGUMENT.findall(line)
@@ -39,6 +45,12 @@ def typed_secrets(line: str, cell: str | None) -> list[str]:
     return sorted((secret for secret in bare if len(secret) >= _SHORTEST), key=len, reverse=True)
 
 
+def as_secrets(values: Mapping[str, Any], typed: str) -> list[str]:
+    """Give those of a line's arguments that are called as a token is, and whose text was typed."""
+    named = {value for name, value in values.items() if re.fullmatch(_NAMED, name, re.IGNORECASE)}
+    return [text for text in named if isinstance(text, str) and len(text) >= _SHORTEST and text in typed]
+
+
 def _passwords(address: str) -> list[str]:
     if "://" not in address or "@" not in address:
         return []
@@ -46,6 +58,21 @@ def _passwords(address: str) -> list[str]:
         parts = urlsplit(address)
         return [text for text in (parts.password, parts.username) if text] or [address]
     return [address]
+
+
+def masked_traceback(text: str) -> str:
+    """Give a traceback inert, and with a mask for whatever is a token, or stands in the code as one."""
+    from jupyter_funcs.secret import in_use  # noqa: PLC0415  # a decoder comes along, which the magics need not
+
+    for token in (*in_use(), *_JWT.findall(text), *_own()):
+        text = text.replace(token, _MASK) if len(token) >= _SHORTEST else text
+    text = _BEARER.sub(rf"\g<1>{_MASK}", _LITERAL.sub(rf"\g<1>{_MASK}\g<2>", text))
+    return "\n".join(line[: len(line) - len(line.lstrip(" "))] + inert(line) for line in text.split("\n"))
+
+
+def _own() -> list[str]:
+    given = (os.environ.get(name, "") for name in ("FUNCS_TOKEN", "FUNCS_API_KEY"))
+    return [token for token in given if len(token) >= _SURELY]
 
 
 def mask(shell: Any, secrets: Sequence[str]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import threading
+import weakref
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
 
 # So many letters of a secret in a row are taken for a part of it; fewer may stand in any text.
 _SHORTEST_PART = 8
+# What is in use in this process, to be masked where a text may repeat it.
+_alive: weakref.WeakSet[Hidden] = weakref.WeakSet()
+_known = threading.Lock()
 # The claims of a JWT that say whose it is, the one that a person knows best first.
 _WHOSE = ("preferred_username", "email", "name", "sub")
 
@@ -29,11 +34,13 @@ class Hidden:
     into no traceback, log, saved notebook or ``%store``.
     """
 
-    __slots__ = ("_reveal",)
+    __slots__ = ("__weakref__", "_reveal")
 
     def __init__(self, text: str) -> None:
         # In a closure, where vars(), dir() and a debugger's variable list do not look.
         self._reveal: Callable[[], str] = lambda: text
+        with _known:
+            _alive.add(self)
 
     def reveal(self) -> str:
         """Give the text itself; call it at the last moment and keep the result in no variable."""
@@ -117,3 +124,10 @@ def redacted(text: str, secret: Hidden) -> str:
                 shown += [text[end:start], "****"]
             end = start + size
     return "".join([*shown, text[end:]])
+
+
+def in_use() -> list[str]:
+    """Give the texts that are hidden in this process, the longest first; never to be kept or shown."""
+    with _known:
+        held = list(_alive)
+    return sorted({text for hidden in held if (text := hidden.reveal())}, key=len, reverse=True)

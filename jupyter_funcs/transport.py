@@ -37,12 +37,12 @@ from jupyter_funcs.errors import (
 )
 from jupyter_funcs.inflate import inflated
 from jupyter_funcs.lanes import CONNECTIONS, Lanes
+from jupyter_funcs.notices import cleaned
 from jupyter_funcs.refusals import CHECK_ADDRESS, NEW_TOKEN, Failure, Refusal, said
 from jupyter_funcs.retries import MOST_RETRIES, Health, Proof, health, pause, wish
 from jupyter_funcs.secret import Secret, redacted
 from jupyter_funcs.text import clip, inert, quote
 from jupyter_funcs.tokens import Source
-from jupyter_funcs.wire import cleaned
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator

@@ -12,20 +12,18 @@ import gc
 import json
 import math
 import re
-import sys
-import warnings
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from jupyter_funcs.errors import ProtocolError
+from jupyter_funcs.notices import warn
 from jupyter_funcs.text import clip, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 # The length at which CPython and msgspec refuse to read an integer, since that takes quadratic time.
 _MOST_DIGITS = 4300
@@ -42,8 +40,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 _decoder = msgspec.json.Decoder()
-# What a warning goes through that quotes a reply; whoever knows the token takes it out.
-cleaned: ContextVar[Callable[[str], str]] = ContextVar("cleaned", default=str)
 
 
 def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> Any:
@@ -153,15 +149,6 @@ def warn_of_constants(what: str, count: int) -> None:
 
 def _constants(count: int) -> tuple[str, str]:
     return f"holds NaN or Infinity, which JSON does not have ({count:,} in all)", "read as null"
-
-
-def warn(text: str) -> None:
-    """Warn at the line that called this package, since Python shows a warning once a line."""
-    text = cleaned.get()(text)
-    level, frame = 1, sys._getframe()  # noqa: SLF001  # as warnings does, which cannot skip a package before 3.12
-    while frame.f_back and frame.f_globals["__name__"].startswith(f"{__package__}."):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(text, UserWarning, stacklevel=level)
 
 
 def too_deep(what: str) -> ProtocolError:

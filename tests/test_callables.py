@@ -28,7 +28,7 @@ import jupyter_funcs as jf
 from jupyter_funcs import stubs
 from jupyter_funcs.callables import RemoteFunction
 from jupyter_funcs.catalog import Function, Param
-from jupyter_funcs.magic import read_body
+from jupyter_funcs.line import read_body
 from jupyter_funcs.values import allowed, default_of
 
 if TYPE_CHECKING:

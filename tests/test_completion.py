@@ -26,6 +26,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
 import jupyter_funcs as jf
+from jupyter_funcs import extension
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL, serving
 from tests.test_session import ALL as NAMES
@@ -58,7 +59,7 @@ def shell() -> Iterator[InteractiveShell]:
     """A shell in which the magics' session is known to Python too, and one session has not listed its functions."""
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "jupyter_funcs")
-    magics = shell.magics_manager.registry["FuncsMagics"]
+    magics = extension.of(shell).magics
     magics._session = jf.connect("http://localhost", token=embedded().token, transport=Counting())
     shell.user_ns |= {
         "funcs": magics._session,
@@ -331,35 +332,6 @@ def test_hostile_names_are_not_put_into_a_line(answering: Any, shell: Interactiv
     del shell.user_ns["hostile"]
 
 
-def test_loading_any_number_of_times_leaves_one_matcher_and_unloading_what_was_there() -> None:
-    """Others' matchers stay in the same list, the same objects in the same order (FAULTS 98)."""
-    shell = InteractiveShell()
-    matchers = shell.Completer.custom_matchers
-
-    def before(_text: str) -> list[str]:
-        return []
-
-    def later(_text: str) -> list[str]:
-        return []
-
-    matchers.append(before)
-    for _ in range(20):
-        shell.run_line_magic("reload_ext", "jupyter_funcs")
-        jf.load_ipython_extension(shell)
-    assert matchers[0] is before
-    assert [getattr(one, "matcher_identifier", None) for one in matchers[1:]] == [jf.__name__]
-    matchers.append(later)
-    for _ in range(2):
-        jf.unload_ipython_extension(shell)
-        assert shell.Completer.custom_matchers is matchers
-        assert matchers == [before, later]
-    assert "funcs" not in shell.magics_manager.magics["line"]
-    # What was not loaded takes nothing away.
-    shell.register_magic_function(lambda line: line, "line", "funcs")
-    jf.unload_ipython_extension(shell)
-    assert "funcs" in shell.magics_manager.magics["line"]
-
-
 # ---------------------------------------------------------------------------------------------------------- kernels
 
 OLD = os.environ.get("FUNCS_TEST_OLD_PYTHON", "")
@@ -394,7 +366,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
         client.wait_for_ready(timeout=30)
         run(client, "%load_ext jupyter_funcs\nimport jupyter_funcs as jf; unlisted = jf.connect()")
         run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
-        run(client, "funcs = get_ipython().magics_manager.registry['FuncsMagics'].session")
+        run(client, "from jupyter_funcs import extension; funcs = extension.of(get_ipython()).magics.session")
         wait_for(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
         yield client
         client.stop_channels()

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import linecache
+import re
+import warnings
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_funcs as jf
-from jupyter_funcs.magic import _COMMANDS, USAGE
+from jupyter_funcs import extension
+from jupyter_funcs.commands import ALIASES, NAMES, OPTIONS, taken_by, usage, usage_of
+from jupyter_funcs.errors import _shown
 from jupyter_funcs.panel import Panel
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 DAILY = f'get_panel_daily PanelName="{PANEL}" Symbol="{SYMBOL}"'
 
@@ -32,14 +40,16 @@ def shell() -> Iterator[InteractiveShell]:
 @pytest.fixture
 def run(shell: InteractiveShell) -> Iterator[Any]:
     """Run a cell as a person does; give its value, or raise what it raised."""
-    shell.reset(new_session=False)
+    before = dict(shell.user_ns)
 
     def run_cell(cell: str) -> Any:
         result = shell.run_cell(cell)
         result.raise_error()
         return result.result
 
-    return run_cell
+    yield run_cell
+    shell.user_ns.clear()  # shell.reset() takes a second, which it spends on garbage
+    shell.user_ns.update(before)
 
 
 def test_funcs_alone_opens_the_panel(run: Any) -> None:
@@ -164,10 +174,31 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ("%funcs call get_panel_daily", jf.ArgumentError, "PanelName is required.*Give Symbol or Brand"),
         ("%funcs call get_panel_daily PanlName=x", jf.ArgumentError, "Did you mean 'PanelName'"),
         ("%funcs call get_panel_daily b=c d", jf.ArgumentError, "'d' is no argument"),
-        ('%funcs call get_panel_daily PanelName="Demo', jf.ArgumentError, 'PanelName=‸"Demo'),
-        ("%funcs call get_panel_daily Dimensions=[Region", jf.ArgumentError, "bracket.*‸"),
-        ("%funcs call get_panel_daily --tiemout 3", jf.ArgumentError, "--tiemout"),
-        ("%funcs call get_panels --timeout x", jf.ArgumentError, "invalid float"),
+        ('%funcs call get_panel_daily PanelName="Demo', jf.ArgumentError, 'not closed(.|\n)*"Demo\n {31}\\^$'),
+        ("%funcs call get_panel_daily Dimensions=[Region", jf.ArgumentError, "The bracket at the caret(.|\n)*\\^"),
+        ("%funcs call get_panel_daily --tiemout 3", jf.ArgumentError, "no option '--tiemout'(.|\n)*'--timeout'"),
+        ("%funcs call get_panels --timeout", jf.ArgumentError, "--timeout: expected one argument"),
+        ("%funcs call get_panels --timeout inf", jf.ArgumentError, "more than 0, and not 'inf'"),
+        ("%funcs result --timeout -1", jf.ArgumentError, "more than 0, and not '-1'"),
+        ("%funcs call get_panels —timeout 3", jf.ArgumentError, "two hyphens"),
+        ("%funcs call get_panels --profile wrok", jf.ConfigError, "no profile 'wrok'(.|\n)*'work'"),
+        ("%funcs call get_panels --profile ''", jf.ArgumentError, "takes the name of a profile"),
+        ("%funcs find --profile https://ada:SECRET@x.example", jf.ConfigError, "have it replaced"),
+        ("%funcs find --wait", jf.ArgumentError, "%funcs find takes no --wait"),
+        ("%funcs connect work --profile work", jf.ArgumentError, "takes no --profile"),
+        ("%funcs lasterror now", jf.ArgumentError, "takes nothing more"),
+        ("%funcs cal --help", jf.ArgumentError, "no command 'cal'(.|\n)*'call'"),
+        ("%funcs Get Panels", jf.ArgumentError, "It is a function: write %funcs call get_panels"),
+        ("%funcs get_panel_daily Symbol=x", jf.ArgumentError, "%funcs panel get_panel_daily"),
+        ("%funcs call get_panels token=SECRET", jf.ConfigError, "have it replaced"),
+        ("%%funcs call get_panels\napi_key: SECRET", jf.ConfigError, "have it replaced"),
+        ("%funcs call get_pnls token=SECRET", jf.ConfigError, "have it replaced"),
+        ("%funcs call get_panel_daily symbol=a Symbol=b", jf.ArgumentError, "same parameter as 'symbol'"),
+        ("%%funcs call get_panel_daily Symbol=a\nSymbol: b", jf.ArgumentError, "Symbol is given twice"),
+        ("%funcs call get_panel_daily PanelName= x", jf.ArgumentError, "without spaces"),
+        ("%funcs call get_panel_daily PanelName =x", jf.ArgumentError, "without spaces"),
+        ("%funcs call get_panels -o class", jf.ArgumentError, "variable's name"),
+        ("%funcs call get_panels --timeout x", jf.ArgumentError, "--timeout: give seconds, more than 0, and not 'x'"),
         ("%funcs call get_panels -o 'a b'", jf.ArgumentError, "variable's name"),
         ("%funcs connect https://x.example token=abc", jf.ConfigError, "no token"),
         ("%funcs call get_panel_daily PanelName = x", jf.ArgumentError, "without spaces"),
@@ -182,10 +213,12 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ('%%funcs call get_panels\n{"a": }', jf.ArgumentError, "JSON"),
     ],
 )
+@pytest.mark.usefixtures("profile")
 def test_bad_lines_say_what_to_do(
     run: Any, capsys: pytest.CaptureFixture[str], cell: str, error: type[jf.FuncsError], said: str
 ) -> None:
     """A bad line is an error of one to three lines, shown without a traceback, and the session lives on."""
+    run("%funcs refresh -o session")  # which knows its functions
     with pytest.raises(error, match=said):
         run(cell)
     shown = "".join(capsys.readouterr())
@@ -196,11 +229,188 @@ def test_bad_lines_say_what_to_do(
 
 
 def test_help_names_every_command(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """--help prints the usage, and the usage has every command."""
+    """--help prints the usage, and the usage has every command and option."""
     assert run("%funcs --help") is None
-    assert capsys.readouterr().out.strip() == USAGE
-    for command in _COMMANDS:
-        assert command in USAGE
+    assert capsys.readouterr().out.strip() == usage()
+    for word in (*NAMES, *chain.from_iterable(option.split("/") for option in OPTIONS)):
+        assert re.search(rf"(?<![\w-]){word}(?![\w-])", usage())
+    assert max(map(len, usage().splitlines())) < 120
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_has_a_help_of_its_own(
+    run: Any, capsys: pytest.CaptureFixture[str], name: str, profile: str
+) -> None:
+    """Its usage, the options that it takes and no others, and an example that runs on the demo as it stands."""
+    assert run(f"%funcs {name} --help") is None
+    shown = capsys.readouterr().out
+    assert run(f"%funcs {name} -h") is None
+    assert shown == capsys.readouterr().out == f"{usage_of(name)}\n"
+    for option in OPTIONS:
+        assert (option.rpartition("/")[2] in shown) == (name in taken_by(option))
+    panel = run(f"%funcs panel {DAILY}")
+    panel.run()
+    examples = shown.partition("For example:\n\n")[2].strip().split("\n\n")
+    assert examples
+    for example in examples:
+        assert re.search(rf"funcs {ALIASES.get(name, name)}\b", example)
+        opened = run(example)
+        if isinstance(opened, Panel):
+            opened.close()
+    panel.close()
+    run("%funcs connect")
+
+
+@pytest.fixture
+def profile(service_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Configure two profiles, work and other, of the service over HTTP; give its address."""
+    profiles = "".join(
+        f'[profiles.{name}]\nurl = "{service_url}"\ntoken_env = "OF_WORK"\n' for name in ("work", "other")
+    )
+    (tmp_path / "profiles.toml").write_text(profiles)
+    monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
+    monkeypatch.setenv("OF_WORK", embedded().token)
+    return service_url
+
+
+def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
+    """--profile uses that profile's session, the same each time, and leaves the one in use alone."""
+    assert run("%funcs connect").service == "demo"
+    frame = run("%funcs call get_panels --profile work")
+    assert frame.attrs["funcs"]["service"] == "work"
+    assert run("%funcs refresh --profile work") is run("%funcs refresh --profile 'work'")
+    assert run("%funcs status --profile work").address == profile
+    assert (run("%funcs status").service, run("%funcs call get_panels").attrs["funcs"]["service"]) == ("demo", "demo")
+    panel = run("%funcs --profile work")
+    assert panel._session.service == "work"
+    panel.close()
+    work = run("%funcs connect work")
+    assert run("%funcs refresh --profile work") is work
+    assert run("%funcs refresh --profile other") is not work
+    run("%funcs connect")
+
+
+def test_a_semicolon_silences_and_an_assignment_has_its_value(
+    run: Any, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a semicolon does at the end of a line of Python; a quoted or escaped one is text."""
+    for cell in ("%funcs call get_panels;", "%funcs find ;", "if True:\n    %funcs call get_panels;;"):
+        assert run(cell) is None
+    assert not capsys.readouterr().out
+    assert len(run("df = %funcs call get_panels;\ndf")) == 2
+    assert len(run("def f():\n    x = %funcs call get_panels;\n    return x\nf()")) == 2
+    assert run(f"%%funcs call get_panel_daily;\nPanelName: {PANEL}\nSymbol: {SYMBOL}") is None
+    assert len(shell.run_line_magic("funcs", "call get_panels;")) == 2  # called as a function is
+    for note in ("';'", "x\\;"):
+        with pytest.raises(jf.ArgumentError, match=r"has no option '.*;'"):
+            run(f"%funcs call {DAILY} PoPGrowth={note}")
+
+
+def test_waiting_runs_the_panel_in_the_cell(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """--wait shows the panel and gives its frame, for a front end that shows nothing of what comes later."""
+    frame = run(f"%funcs panel {DAILY} --wait")
+    assert "Panel of demo: Get Panel Daily" in capsys.readouterr().out
+    pd.testing.assert_frame_equal(frame, run("%funcs result"))
+    with pytest.raises(jf.ArgumentError, match="PanelName is required"):
+        run("%funcs panel get_panel_daily --wait")
+    with pytest.raises(jf.DeadlineError):
+        run(f"%funcs panel {DAILY} --wait --timeout 0.000001")
+    with pytest.raises(jf.ArgumentError, match="--wait takes a function's name"):
+        run("%funcs --wait")
+
+
+def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its causes and the lines of code, and without what IPython does before; -o binds the text."""
+    _shown.clear()
+    assert run("%funcs lasterror") is None
+    assert capsys.readouterr().out == "No error was shown in this kernel yet.\n"
+    with pytest.raises(jf.ConfigError):
+        run(
+            "import jupyter_funcs as jf\n"
+            "try:\n    {}['key']\nexcept KeyError as e:\n    raise jf.ConfigError('W.') from e"
+        )
+    capsys.readouterr()
+    assert run("%funcs lasterror") is None
+    shown = capsys.readouterr().out
+    for line in (
+        "    {}['key']\n",
+        "KeyError: 'key'\n",
+        "direct cause",
+        "raise jf.ConfigError('W.') from e",
+        "ConfigError: W.",
+    ):
+        assert line in shown
+    assert "run_code" not in shown
+    assert run("%funcs lasterror -o text") is None
+    assert run("text") == shown.rstrip("\n")
+    with pytest.raises(ZeroDivisionError):
+        run("1 / 0")
+    with pytest.raises(jf.NotFoundError):
+        run("jf.connect()['Get Panl']")
+    assert "jf.connect()['Get Panl']" in run("%funcs lasterror -o text\ntext")
+    assert "ConfigError" not in run("text")
+
+
+def test_the_last_error_shows_no_token(run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    """Not one in use, nor one in a line of the cell, in the environment, in a cause, or that looks like one."""
+    jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
+    monkeypatch.setenv("FUNCS_API_KEY", "c4n4ry-of-the-environment")
+    lines = [
+        "import jupyter_funcs as jf",
+        "held = jf.connect('https://x.example', token='c4n4ry-in-use')",
+        "try:",
+        f"    raise ValueError('c4n4ry-in-use {jwt} c4n4ry-of-the-environment', dict(api_key='c4n4ry-key'))",
+        "except ValueError as error:",
+        "    raise jf.ConfigError('Bearer c4n4ry-word\\x1b[0m') from error",
+    ]
+    with pytest.raises(jf.ConfigError):
+        run("\n".join(lines))
+    with_name = 'jf.connect("https://x.example", token="c4n4ry of two words")'
+    capsys.readouterr()
+    run("%funcs lasterror")
+    shown = capsys.readouterr().out
+    with pytest.raises(jf.ConfigError):
+        run(with_name)
+    run("%funcs lasterror")
+    shown += capsys.readouterr().out
+    assert "c4n4ry" not in shown
+    assert jwt not in shown
+    assert shown.count("****") >= 7
+    assert "\x1b" not in shown
+    assert "jf.connect" in shown
+
+
+def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering: Any, shell: Any) -> None:
+    """The cell's, whether the run is called, awaited or started by the magic; and it is said once."""
+    listing = {"functions": [{"name": "Get It", "params": []}]}
+    shell.user_ns["odd"] = session = answering(
+        lambda request: (
+            httpx.Response(200, json=listing)
+            if request.url.path.endswith("ListUserFunctions")
+            else httpx.Response(200, content=b'[{"a": NaN}]')
+        )
+    )
+    extension.of(shell).magics._session = session
+    cells = [
+        "\nodd.get_it()",
+        "job = odd.get_it.submit()\njob.result(), job.result()",
+        "%funcs call get_it -o x",
+        "\n\nawait odd.get_it.submit()",
+    ]
+    for cell in cells:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run(cell)
+        assert [str(one.message).partition(" (")[0] for one in caught] == [
+            "The reply holds NaN or Infinity, which JSON does not have"
+        ]
+        line = linecache.getline(caught[0].filename, caught[0].lineno)
+        assert re.search("get_it|job.result", line), caught[0]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run("%funcs call get_it -q")
+    assert not caught
+    run("%funcs connect")
 
 
 def test_loading_twice_and_unloading_leaves_what_was_there(shell: InteractiveShell) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.magic import read_body, read_value, split_line
+from jupyter_funcs.line import NAME_AND_VALUE, read_body, read_value, read_word, split_line, unquoted
 
 LINES: dict[str, list[str]] = {
     "": [],
@@ -43,25 +45,136 @@ def test_a_line_is_split_at_spaces_outside_of_quotes_and_brackets(line: str, wor
 
 
 @pytest.mark.parametrize(
-    ("line", "what", "near"),
+    ("line", "what", "shown", "caret"),
     [
-        ("call 'Get Panels", "quote", "call ‸'Get Panels"),
-        ('call x Note="a b', "quote", 'call x Note=‸"a b'),
-        ("call ‘Get Panels'", "quote", "call ‸‘Get Panels'"),
-        ("call x Brand=[a, b", "bracket", "call x Brand=‸[a, b"),
-        ("call x Brand=[[a]]", "bracket", "call x Brand=‸[[a]]"),
-        (f"call {'y' * 90} Note='{'z' * 90}", "quote", "‸'zzz"),
+        ("call 'Get Panels", "quote", "call 'Get Panels", "     ^"),
+        ('call x Note="a b', "quote", 'call x Note="a b', "            ^"),
+        ('call x Note=a"b c', "quote", 'call x Note=a"b c', "             ^"),
+        ("call ‘Get Panels'", "quote", "call ‘Get Panels'", "     ^"),
+        ("call x Brand=[a, b", "bracket", "call x Brand=[a, b", "             ^"),
+        ("call x Brand=[[a]]", "bracket", "call x Brand=[[a]]", "             ^"),
+        ("call  \t a='", "quote", "call a='", "       ^"),
+        ("call 日本=a a\u0301='", "quote", "call 日本=a a\u0301='", "              ^"),
+        ("call \x1b[0m='", "quote", "call \\x1b[0m='", "             ^"),
+        (f"call {'y' * 90} Note='{'z' * 90}", "quote", f"…{'y' * 44} Note='{'z' * 19}", f"{' ' * 51}^"),
     ],
 )
-def test_an_unclosed_quote_or_bracket_is_shown_with_a_caret(line: str, what: str, near: str) -> None:
-    """The message says where it begins (FAULTS 88), in a short line."""
+def test_an_unclosed_quote_or_bracket_is_shown_with_a_caret(line: str, what: str, shown: str, caret: str) -> None:
+    """A caret stands under it (FAULTS 88), in a piece of the line that is short, as it is seen."""
     with pytest.raises(ArgumentError, match=f"The {what} at the caret is not closed") as caught:
         split_line(line)
-    assert near in caught.value.what
+    assert caught.value.lines[1:] == [shown, caret]
     assert len(caught.value.what) < 100
 
 
-@given(st.text() | st.text(st.sampled_from("'\"‘’“”[], =ab$"), max_size=30))
+def like_shlex(line: str) -> list[str] | None:
+    """Give what shlex reads; None where it refuses."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return None
+
+
+def as_read(line: str) -> list[str] | None:
+    try:
+        return [unquoted(word) for word in split_line(line)]
+    except ArgumentError:
+        return None
+
+
+# Parts of a word that are not of the exceptions: an apostrophe behind a letter, a backslash before one, a bracket or a
+# typographic quote where a value begins.
+PARTS = st.one_of(
+    st.text(st.sampled_from("abZé01.,:-_/%@{}$#;=()"), min_size=1),
+    st.text(st.sampled_from(" ab='\"\\[]$\u201c")).map(lambda text: "'{}'".format(text.replace("'", ""))),
+    st.text(st.sampled_from(" ab='\"\\[]$\u201c")).map(
+        lambda text: '"{}"'.format(text.replace("\\", "\\\\").replace('"', '\\"'))
+    ),
+    st.sampled_from(" '\"\\[]$=;\u201c").map(lambda char: f"\\{char}"),
+)
+
+
+def joined(parts: list[str]) -> str:
+    """Give a word; a dot stands between a letter and what would be an apostrophe behind it."""
+    word = ""
+    for part in parts:
+        word += "." * (part[0] == "'" and word[-1:].isalnum()) + part
+    return word
+
+
+@given(st.lists(st.lists(PARTS, min_size=1).map(joined), max_size=4).map(" ".join))
+def test_what_shlex_reads_is_read_alike(line: str) -> None:
+    """Quotes within words, quoted parts side by side, and backslashes, within quotes and outside of them."""
+    assert as_read(line) == like_shlex(line) is not None
+
+
+@given(st.text(st.sampled_from("ab1'\"\\ =$;-#%\n"), max_size=20))
+def test_any_line_that_holds_no_exception_is_read_as_shlex_does(line: str) -> None:
+    """Also one that is refused."""
+    assume(not re.search(r"[ab1]'|\\[ab1]|\\$", line))
+    assert as_read(line) == like_shlex(line)
+
+
+WORDS: dict[str, list[str]] = {
+    "O'Brien": ["O'Brien"],
+    "Note=it's Note2=don't": ["Note=it's", "Note2=don't"],
+    "Macys' 'Macys'": ["Macys'", "Macys"],
+    "Brien\\'s x": ["Brien's", "x"],
+    "C:\\data\\1": ["C:\\data\\1"],
+    '"C:\\data"': ["C:\\data"],
+    "Get\\ Panels": ["Get Panels"],
+    "'it'\\''s'": ["it's"],
+    "a'b'": ["a'b'"],
+    "a-'b c'": ["a-b c"],
+    "“a b”c": ["a bc"],
+    "k=“a b”": ["k=a b"],
+    "k=that’s": ["k=that’s"],
+    "k=\\$name": ["k=$name"],
+    "k=\\[a": ["k=[a"],
+    '5\\"': ['5"'],
+}
+
+
+@pytest.mark.parametrize(("line", "words"), WORDS.items(), ids=list(WORDS))
+def test_what_people_write_who_know_no_shell_is_read_as_they_mean_it(line: str, words: list[str]) -> None:
+    """The exceptions from shlex's rules, and how to write what they take."""
+    assert as_read(line) == words
+
+
+READ: dict[str, Any] = {
+    "$name": "expanded",
+    "'$name'": "$name",
+    "\\$name": "$name",
+    "$'name": None,
+    "[a, 'b c']": ["a", "b c"],
+    "'[a, b]'": "[a, b]",
+    "\\[a]": "[a]",
+    "a' b'": "a' b'",
+    "'a b'c": "a bc",
+    "{name}": "{name}",
+    "a$name": "a$name",
+}
+
+
+@pytest.mark.parametrize(("text", "value"), READ.items(), ids=list(READ))
+def test_a_value_of_a_line_is_read_without_its_quotes(text: str, value: Any) -> None:
+    """A quoted dollar or bracket is text."""
+    if value is None:
+        with pytest.raises(ArgumentError, match="There is no variable"):
+            read_word(text, {"name": "expanded"})
+    else:
+        assert read_word(text, {"name": "expanded"}) == value
+
+
+def test_a_quoted_name_may_hold_an_equals_sign() -> None:
+    """It is a function's name, or an argument's, as a whole."""
+    assert NAME_AND_VALUE.fullmatch("'Rate a=b'") is None
+    found = NAME_AND_VALUE.fullmatch('"a=b"="c=d"')
+    assert found is not None
+    assert (unquoted(found["name"]), unquoted(found["value"])) == ("a=b", "c=d")
+
+
+@given(st.text() | st.text(st.sampled_from("'\"‘’“”[], =ab$\\"), max_size=30))
 def test_any_line_is_split_or_refused_and_loses_nothing_but_spaces(line: str) -> None:
     """No character is invented, dropped or moved."""
     try:
@@ -75,8 +188,9 @@ def test_any_line_is_split_or_refused_and_loses_nothing_but_spaces(line: str) ->
 @given(st.lists(st.text(st.characters(exclude_characters='"'), min_size=1), max_size=5))
 def test_quoted_values_come_back_as_they_were(values: list[str]) -> None:
     """What stands in double quotes is one value, whatever it holds."""
-    line = " ".join(f'k="{value}"' for value in values)
-    assert [read_value(word.removeprefix("k="), {}) for word in split_line(line)] == values
+    escaped = [value.replace("\\", "\\\\") for value in values]
+    line = " ".join(f'k="{value}"' for value in escaped)
+    assert [read_word(word.removeprefix("k="), {}) for word in split_line(line)] == values
 
 
 VALUES: dict[str, Any] = {
@@ -95,6 +209,11 @@ VALUES: dict[str, Any] = {
     "'": "'",
     "'a": "'a",
     "'a”": "'a”",
+    "'it's so'": "it's so",
+    "'a' or 'b'": "'a' or 'b'",
+    '"a" or "b"': '"a" or "b"',
+    '"a \\"b\\""': 'a "b"',
+    "C:\\a b": "C:\\a b",
     "'$name'": "$name",
     "{name}": "{name}",
     "a$name": "a$name",
@@ -170,7 +289,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "Symbol: '$symbol'": {"Symbol": "$symbol"},
     "Symbol:": {"Symbol": ""},
     "Symbol: {symbol}": {"Symbol": "{symbol}"},
-    "Symbol: a\nSymbol: b": {"Symbol": "b"},
+    'Note: it\'s a "b" c': {"Note": 'it\'s a "b" c'},
     '{"Symbol": "BKQU", "Brand": ["a"], "PoPLookback": 1, "x": null}': {
         "Symbol": "BKQU",
         "Brand": ["a"],
@@ -193,9 +312,17 @@ def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str,
     [
         ("Symbol BKQU", "Line 2 of the cell is no argument: 'Symbol BKQU'"),
         ("# c\n\nSymbol=BKQU", "Line 4 of the cell is no argument"),
-        ('{"Symbol": "BKQU"', "The cell's JSON cannot be read"),
-        ('{"a": 1} {"b": 2}', "The cell's JSON cannot be read"),
-        ("{'a': 1}", "The cell's JSON cannot be read"),
+        ('{"Symbol": "BKQU"', "Line 2 of the cell's JSON cannot be read at the caret"),
+        ('{"a": 1} {"b": 2}', '{"a": 1} {"b": 2}\n         ^'),
+        ('\n{\n  "a": x\n}', "Line 4 of the cell's JSON cannot be read at the caret"),
+        ("{'a': 1}", "{'a': 1}\n ^"),
+        ('{"a": 1, "a": 2}', "a is given twice."),
+        ("Symbol: a\nSymbol: b", "Symbol is given twice."),
+        (
+            'Symbol: "BKQU',
+            'in line 2 of the cell. Close it, or put other quotes around the value:\nSymbol: "BKQU\n        ^',
+        ),
+        ("A: a\nBrand: [a, b", "Brand: [a, b\n       ^"),
         ('{"a":' * 100_000, "The cell's JSON cannot be read"),
         ("[1, 2]", "Line 2 of the cell is no argument"),
         ("Symbol: $absent", "There is no variable 'absent'"),
@@ -207,7 +334,7 @@ def test_a_body_that_cannot_be_read_says_where(body: str, words: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         read_body(body, {})
     assert words in str(caught.value)
-    assert len(caught.value.lines) == 2
+    assert len(caught.value.lines) in {2, 3}
 
 
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())))
@@ -237,4 +364,6 @@ def test_a_long_hostile_line_is_read_in_one_go(begin: str, piece: str) -> None:
         except ArgumentError:
             continue
         for word in words:
+            read_word(word.removeprefix("k="), {})
             read_value(word.removeprefix("k="), {})
+            NAME_AND_VALUE.fullmatch(word)

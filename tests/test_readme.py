@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import cli, magic
+from jupyter_funcs import cli, commands
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -17,10 +17,10 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 def test_every_command_and_option_is_documented() -> None:
     """What %funcs takes stands in the README and in its own usage."""
-    spellings = [[command] for command in magic._COMMANDS]
-    spellings += [action.option_strings for action in magic._parser()._actions if action.option_strings]
+    spellings = [[command] for command in commands.NAMES]
+    spellings += [spelt.split("/") for spelt in commands.OPTIONS]
     for words in spellings:
-        for text in (README, magic.USAGE):
+        for text in (README, commands.usage()):
             assert any(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) for word in words), words
 
 

@@ -1,0 +1,179 @@
+"""What %funcs takes: its commands and options as tables, the parser that reads them, and the texts of --help."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from typing import NamedTuple, NoReturn
+
+from jupyter_funcs.errors import ArgumentError, ConfigError
+from jupyter_funcs.line import unquoted
+from jupyter_funcs.text import did_you_mean, quote
+
+ROTATE = "What is typed is kept in a history: set FUNCS_TOKEN. If you wrote a token here, have it replaced."
+_SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
+
+
+class Command(NamedTuple):
+    """
+    A command of %funcs.
+
+    Attributes
+    ----------
+    takes
+        What stands behind it, as its usage names it.
+    does
+        What it does, in a few words.
+    example
+        A line that works with the demo, and the cell's body below it where there is one.
+    more
+        What else there is to know, for its own --help.
+    """
+
+    takes: str
+    does: str
+    example: str
+    more: str = ""
+
+
+class Option(NamedTuple):
+    """
+    An option of %funcs.
+
+    Attributes
+    ----------
+    value
+        What stands behind it, as its usage names it; empty for a switch.
+    does
+        What it does, in a few words.
+    commands
+        Those that take it.
+    """
+
+    value: str
+    does: str
+    commands: tuple[str, ...]
+
+
+_ARGUMENTS = """\
+NAME is the name in quotes, the slug (get_panel_daily) or the id.
+A value is text, 'quoted text', [a, b, c] or $variable."""
+_VALUES = f"""\
+{_ARGUMENTS}
+Quotes and backslashes are read as a shell reads them; {{braces}} and a $ within a text stay as they are."""
+
+COMMANDS = {
+    "find": Command("WORDS", "the catalog as a table", "%funcs find panel daily", "Without words it is all of it."),
+    "describe": Command("NAME", "a function's parameters as a table", "%funcs describe get_panel_daily"),
+    "call": Command(
+        "NAME k=v …",
+        "run it; gives a DataFrame",
+        'df = %funcs call get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY" Dimensions=[Region]\n\n'
+        "%%funcs call get_panel_daily -o df\nPanelName: Demo Card Panel\nSymbol: BKQU US EQUITY",
+        _VALUES + "\nA ; at the end shows nothing.",
+    ),
+    "panel": Command(
+        "NAME k=v …",
+        "open the panel with values filled in",
+        '%funcs panel get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY"',
+        _ARGUMENTS + "\nWithout a name nothing is chosen yet.",
+    ),
+    "result": Command("", "the DataFrame of the panel opened last", "df = %funcs result"),
+    "connect": Command(
+        "PROFILE|URL",
+        "use another service, logging in where that is needed; without one, the configured",
+        "%funcs connect work",
+        "No token is taken here: a profile says where its token is, and FUNCS_TOKEN is that of FUNCS_BASE_URL.",
+    ),
+    "status": Command("", "which service is in use, who you are there, how long the token lasts", "%funcs status"),
+    "refresh": Command("", "list the functions again", "%funcs refresh"),
+    "lasterror": Command("", "the whole traceback of the last error", "%funcs lasterror"),
+}
+ALIASES = {"list": "find", "run": "call"}
+NAMES = [name for command in COMMANDS for name in [command, *(also for also, of in ALIASES.items() if of == command)]]
+
+_ASK = ("find", "describe", "call", "panel", "status", "refresh")
+OPTIONS = {
+    "-o/--output": Option("NAME", "bind the result to NAME and show nothing", tuple(COMMANDS)),
+    "-q/--quiet": Option("", "no warnings", tuple(COMMANDS)),
+    "--dry-run": Option("", "print the JSON that would be sent", ("call",)),
+    "--timeout": Option("SECONDS", "for a run, or to wait for a result", ("call", "panel", "result")),
+    "--profile": Option("NAME", "another service, for this line only", _ASK),
+    "--wait": Option("", "run the panel's function at once, and give its DataFrame", ("panel",)),
+    "-h/--help": Option("", "this text; that of a command behind it", tuple(COMMANDS)),
+}
+
+
+def taken_by(option: str) -> list[str]:
+    """Give the commands, aliases among them, that take an option, which is named as in `OPTIONS`."""
+    return [name for name in NAMES if ALIASES.get(name, name) in OPTIONS[option].commands]
+
+
+def _usage(command: str) -> str:
+    return f"%funcs {command} {COMMANDS[command].takes}".rstrip()
+
+
+def _spelt(option: str) -> str:
+    return f"{option.replace('/', ', ')} {OPTIONS[option].value}".rstrip()
+
+
+def usage() -> str:
+    """Give the usage of all commands."""
+    lines = [f"{'%funcs':<28}  open the panel"]
+    for name, command in COMMANDS.items():
+        also = "".join(f" (also: {alias})" for alias, of in ALIASES.items() if of == name)
+        lines.append(f"{_usage(name):<28}  {command.does}{also}")
+    lines.append(
+        f"{'%%funcs call NAME':<28}  the same, with a `key: value` line an argument, or one JSON object, below it"
+    )
+    options = [f"{_spelt(spelt):<28}  {option.does}" for spelt, option in OPTIONS.items()]
+    return "\n".join([*lines, "", _ARGUMENTS, "", *options])
+
+
+def usage_of(name: str) -> str:
+    """Give the usage of one command, with an example."""
+    name = ALIASES.get(name, name)
+    command = COMMANDS[name]
+    lines = [_usage(name), f"    {command.does}", ""]
+    if command.more:
+        lines += [command.more, ""]
+    lines += [f"{_spelt(spelt):<20}  {option.does}" for spelt, option in OPTIONS.items() if name in option.commands]
+    return "\n".join([*lines, "", "For example:", "", command.example])
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors of ours, which repeat no value of an option that is unknown: it may be a token."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the message as an error of ours."""
+        if _SECRET_OPTION.search(message):
+            raise ConfigError("No option takes a token.", ROTATE)
+        said = re.sub(r"(?<![\w-])(--?[\w-]+)=\S*", r"\1", message).removeprefix("argument ")
+        hint = f"See {self.prog} --help."
+        if unknown := re.match(r"unrecognized arguments: (--?[\w-]*)", said):
+            said = f"there is no option {quote(unknown[1])}"
+            hint = did_you_mean(unknown[1], self._option_string_actions) or hint
+        raise ArgumentError(f"{self.prog}: {said}.", hint)
+
+
+def parser() -> Parser:
+    """Give the parser of a line of %funcs."""
+    made = Parser(prog="%funcs", add_help=False, allow_abbrev=False)
+    made.add_argument("words", nargs="*")
+    for spelt, option in OPTIONS.items():
+        if option.value:
+            made.add_argument(*spelt.split("/"), type=_seconds if option.value == "SECONDS" else unquoted)
+        else:
+            made.add_argument(*spelt.split("/"), action="store_true")
+    return made
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(unquoted(text))
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"give seconds, more than 0, and not {quote(text)}")
+    return value

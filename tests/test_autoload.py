@@ -1,0 +1,226 @@
+"""``jupyter funcs enable`` and ``disable``: %funcs without %load_ext in an environment, and all as it was after it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+
+import jupyter_funcs as jf
+from jupyter_funcs import autoload
+from jupyter_funcs.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An environment of the test's own, by its prefix."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def config(environment: Path) -> Path:
+    """The place of its configuration, which is not there yet."""
+    folder = environment / "etc" / "ipython"
+    folder.mkdir(parents=True)
+    return folder / "ipython_config.json"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def loaded(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))["InteractiveShellApp"]["extra_extensions"]
+
+
+@pytest.fixture
+def magics_of(tmp_path: Path) -> Callable[[Path], set[str]]:
+    """Start a kernel of a Python, with no configuration of the person's; give the names of its line magics."""
+
+    def ask(python: Path) -> set[str]:
+        manager = KernelManager()
+        argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="tested")
+        manager.start_kernel(env={**os.environ, "IPYTHONDIR": str(tmp_path / "person")})
+        client = manager.client()
+        client.start_channels()
+        try:
+            client.wait_for_ready(timeout=60)
+            names = "list(get_ipython().magics_manager.magics['line'])"
+            reply = client.execute("", user_expressions={"names": names}, reply=True, timeout=60)
+            shown = reply["content"]["user_expressions"]["names"]["data"]["text/plain"]
+            return {name.strip(" '[]\n") for name in shown.split(",")}
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
+            manager.cleanup_resources()
+
+    return ask
+
+
+def test_a_kernel_of_an_enabled_environment_has_the_magic(
+    tmp_path: Path, magics_of: Callable[[Path], set[str]]
+) -> None:
+    """In a new environment a kernel has %funcs between enable and disable, and the environment is then as it was."""
+    home = tmp_path / "env"
+    venv.create(home, symlinks=True)
+    python = home / "bin" / "python"
+    [site] = home.glob("lib/*/site-packages")
+    paths = [str(Path(jf.__file__).parent.parent), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    (site / "outer.pth").write_text("\n".join(paths))
+    before = files(home)
+
+    def run(command: str) -> str:
+        words = [python, "-m", "jupyter_funcs.cli", command]
+        return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
+
+    assert "funcs" not in magics_of(python)
+    assert str(home / "etc" / "ipython") in run("enable")
+    assert "funcs" in magics_of(python)
+    run("disable")
+    assert files(home) == before
+    assert "funcs" not in magics_of(python)
+
+
+BEFORE = [
+    b'{"InteractiveShellApp":{"extensions":["autoreload"],\n\n"extra_extensions": ["other"]}, "X": {"\\u00e9": [1.5]}}',
+    b'{\n    "TerminalInteractiveShell": {"confirm_exit": false}\n}',
+    b'{"InteractiveShellApp": {}}\r\n',
+    b"",
+    None,
+]
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_what_stood_there_is_kept_and_comes_back_byte_for_byte(config: Path, before: bytes | None) -> None:
+    """Enabling adds one name to what others have configured; disabling leaves their bytes and permissions alone."""
+    if before is not None:
+        config.write_bytes(before)
+        config.chmod(0o664)
+    assert autoload.config_file() == config
+    assert autoload.enable()
+    enabled = json.loads(config.read_bytes())
+    assert loaded(config)[-1] == "jupyter_funcs"
+    names = enabled["InteractiveShellApp"].pop("extra_extensions")
+    was = json.loads(before or b"{}")
+    assert names[:-1] == was.get("InteractiveShellApp", {}).pop("extra_extensions", [])
+    assert {**enabled, "InteractiveShellApp": None} == {**was, "InteractiveShellApp": None}
+    assert not autoload.enable()
+    assert loaded(config) == names
+    assert autoload.disable()
+    assert not autoload.disable()
+    assert (config.read_bytes() if config.exists() else None) == before
+    assert files(config.parent) == ({} if before is None else {config.name: before})
+    if before is None:
+        assert not config.parent.exists()
+    else:
+        assert config.stat().st_mode & 0o777 == 0o664
+
+
+def test_what_others_changed_in_between_stays(config: Path) -> None:
+    """Disabling takes our own name alone out of a file that was changed after enabling."""
+    config.write_text('{"X": {"a": 1}}')
+    autoload.enable()
+    changed = json.loads(config.read_text())
+    changed["InteractiveShellApp"]["extra_extensions"].append("later")
+    changed["Y"] = {"b": 2}
+    config.write_text(json.dumps(changed))
+    autoload.disable()
+    expected = {"X": {"a": 1}, "InteractiveShellApp": {"extra_extensions": ["later"]}, "Y": {"b": 2}}
+    assert json.loads(config.read_text()) == expected
+    assert list(files(config.parent)) == [config.name]
+
+
+def test_a_link_leads_where_it_did(config: Path, tmp_path: Path) -> None:
+    """A file that lies elsewhere, behind a link, is changed there."""
+    (tmp_path / "mine.json").write_text("{}")
+    config.symlink_to(tmp_path / "mine.json")
+    autoload.enable()
+    assert config.is_symlink()
+    assert loaded(tmp_path / "mine.json") == ["jupyter_funcs"]
+    autoload.disable()
+    assert config.is_symlink()
+    assert (tmp_path / "mine.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (b"{", "is no JSON"),
+        (b"\xff", "is no JSON"),
+        (b"[]", "holds no configuration"),
+        (b'{"InteractiveShellApp": []}', "is no list"),
+        (b'{"InteractiveShellApp": {"extra_extensions": "other"}}', "is no list"),
+    ],
+)
+@pytest.mark.parametrize("command", ["enable", "disable"])
+def test_what_is_no_configuration_is_left_and_named(
+    config: Path, before: bytes, said: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that cannot be merged is an error of ours in two lines, and is left as it is."""
+    config.write_bytes(before)
+    assert main([command]) == 1
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert str(config) in shown
+    assert len(shown.splitlines()) <= 3
+    assert files(config.parent) == {config.name: before}
+
+
+@pytest.mark.parametrize("command", ["enable", "disable"])
+def test_an_environment_that_cannot_be_written_is_said(
+    config: Path, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no file can be made the error says so, and what to do in its place; nothing half-done stays."""
+    if command == "disable":
+        autoload.enable()
+    before = files(config.parent)
+    refuse(config.parent)
+    try:
+        assert main([command]) == 1
+    finally:
+        allow(config.parent)
+    shown = capsys.readouterr().err
+    assert str(config) in shown
+    assert "%load_ext jupyter_funcs" in shown
+    assert len(shown.splitlines()) <= 3
+    assert files(config.parent) == before
+
+
+def refuse(folder: Path) -> None:
+    """Let nobody write in a folder, root neither, whom permissions do not stop."""
+    if os.geteuid():
+        folder.chmod(0o555)
+        return
+    done = subprocess.run(["chattr", "+i", folder], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("Root writes everywhere here: no file system of this machine takes chattr +i.")
+
+
+def allow(folder: Path) -> None:
+    if os.geteuid():
+        folder.chmod(0o755)
+    else:
+        subprocess.run(["chattr", "-i", folder], check=True)
+
+
+def test_the_commands_say_what_they_did(environment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each says whether it changed anything, and where."""
+    for command, said in [("disable", "not"), ("enable", "now"), ("enable", "already"), ("disable", "now")]:
+        assert main([command]) == 0
+        shown = capsys.readouterr().out
+        assert said in shown
+        assert str(environment / "etc" / "ipython" / "ipython_config.json") in shown

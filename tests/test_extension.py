@@ -1,0 +1,200 @@
+"""%load_ext, %reload_ext and %unload_ext, in a live kernel and in a shell: light, once, and gone without a trace."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from jupyter_client.manager import start_new_kernel
+
+import jupyter_funcs as jf
+from jupyter_funcs import extension
+from jupyter_funcs.service import embedded
+from tests.conftest import PANEL, SYMBOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_client.blocking.client import BlockingKernelClient
+
+OURS = "jupyter_funcs"
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[BlockingKernelClient]:
+    """A live kernel in which nothing was done yet."""
+    manager, client = start_new_kernel()
+    yield client
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+    manager.cleanup_resources()
+    gc.collect()
+
+
+def answer(client: BlockingKernelClient, code: str, *, last: bool = False) -> Any:
+    """Run code in a kernel, which must succeed, and give the literal that it prints (the `last` of several lines)."""
+    printed: list[str] = []
+
+    def hear(message: dict[str, Any]) -> None:
+        if message["msg_type"] == "stream":
+            printed.append(message["content"]["text"])
+
+    reply = client.execute_interactive(textwrap.dedent(code), timeout=60, output_hook=hear)
+    assert reply["content"]["status"] == "ok", reply["content"]
+    said = "".join(printed).splitlines() or ["None"]
+    assert last or len(said) == 1, said
+    return ast.literal_eval(said[-1])
+
+
+def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernelClient) -> None:
+    """%load_ext adds two light modules of ours to a kernel and none of others; more comes when %funcs is first used."""
+    added = """
+        import sys
+        before = set(sys.modules)
+        {}
+        # What IPython itself imports for its own magics is its own.
+        print(sorted(name for name in set(sys.modules) - before if not name.startswith("IPython.")))
+    """
+    assert answer(kernel, added.format("%load_ext jupyter_funcs")) == [OURS, f"{OURS}.extension"]
+    assert answer(kernel, added.format("%reload_ext jupyter_funcs")) == []
+    used = answer(kernel, added.format("request = %funcs call get_panels --dry-run"), last=True)
+    assert {f"{OURS}.magic", f"{OURS}.session"} <= set(used)
+
+
+# What an extension could leave behind in a kernel, as plain data.
+LEFT = """
+    import atexit, sys, threading
+    shell = get_ipython()
+    print([
+        [getattr(one, "matcher_identifier", repr(one)) for one in shell.Completer.custom_matchers],
+        [[kind, name] for kind, table in shell.magics_manager.magics.items() for name in table if "funcs" in name],
+        sorted(shell.magics_manager.registry),
+        [type(one).__name__ for one in shell.configurables],
+        {event: len(heard) for event, heard in shell.events.callbacks.items()},
+        len(shell.input_transformers_cleanup + shell.input_transformers_post + shell.ast_transformers),
+        sorted(thread.name for thread in threading.enumerate() if not thread.name.startswith("asyncio_")),
+        atexit._ncallbacks(),
+        sys.warnoptions, len(sys.meta_path), sys.excepthook.__qualname__, sys.displayhook.__class__.__qualname__,
+        sorted(name for name in shell.user_ns if not name.startswith("_")),
+    ])
+"""
+
+
+def test_reloading_leaves_one_of_everything_and_unloading_nothing(kernel: BlockingKernelClient) -> None:
+    """Twenty reloads in a kernel in use change nothing; an unload then takes the magic and the matcher (FAULTS 98)."""
+    answer(kernel, f"{LEFT}\n    frame = %funcs call get_panels -q\n    panel = %funcs panel get_panels", last=True)
+    loaded = answer(kernel, LEFT)
+    assert loaded[0] == [OURS]
+    assert loaded[1] == [["line", "funcs"], ["cell", "funcs"]]
+    for _ in range(20):
+        answer(kernel, "%reload_ext jupyter_funcs")
+    assert answer(kernel, LEFT) == loaded
+    answer(kernel, "%unload_ext jupyter_funcs")
+    assert answer(kernel, LEFT) == [[], [], *loaded[2:]]
+    for _ in range(20):
+        answer(kernel, "%load_ext jupyter_funcs\n%unload_ext jupyter_funcs")
+    assert answer(kernel, LEFT) == [[], [], *loaded[2:]]
+    answer(kernel, "%load_ext jupyter_funcs")
+    assert answer(kernel, LEFT) == loaded
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """A shell of the test's own, with the extension loaded, in which a session has listed its functions."""
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", OURS)
+    extension.of(shell).magics._session = jf.connect("http://localhost", token=embedded().token, transport=TRANSPORT)
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+TRANSPORT = httpx.ASGITransport(embedded().app)
+
+
+def offered(shell: InteractiveShell, text: str) -> list[str]:
+    with provisionalcompleter():
+        return [one.text for one in shell.Completer.completions(text, len(text)) if one._origin == OURS]
+
+
+def test_the_connection_and_the_panels_result_outlive_a_reload(shell: InteractiveShell) -> None:
+    """What a person is connected to, and the frame of the panel opened last, are the same after %reload_ext."""
+    session = shell.run_line_magic("funcs", "refresh")
+    panel = shell.run_line_magic("funcs", f"panel get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
+    panel.run()
+    frame = panel.result(60)
+    shell.run_line_magic("reload_ext", OURS)
+    assert extension.of(shell).magics.session is session
+    assert shell.run_line_magic("funcs", "result") is frame
+    assert offered(shell, "%funcs call get_k") == ["get_kpis"]
+    panel.close()
+
+
+def test_two_shells_have_each_their_own(shell: InteractiveShell) -> None:
+    """What is loaded into one shell is not in another, and neither is its connection."""
+    other = InteractiveShell()
+    assert "funcs" not in other.magics_manager.magics["line"]
+    jf.load_ipython_extension(other)
+    assert extension.of(other).magics.connected is None
+    jf.unload_ipython_extension(other)
+    assert "funcs" in shell.magics_manager.magics["line"]
+
+
+def ours(line: str, cell: str | None = None) -> str:
+    return f"mine: {line}"
+
+
+@pytest.mark.parametrize("kinds", [["line"], ["cell"], ["line", "cell"]], ids=" and ".join)
+def test_unloading_puts_back_a_magic_of_the_same_name(kinds: list[str]) -> None:
+    """A %funcs of the user's own is there again, the same object in the same place, however often one reloads."""
+    shell = InteractiveShell()
+    for kind in kinds:
+        shell.register_magic_function(ours, kind, "funcs")
+    shell.register_magic_function(ours, "line_cell", "later")
+    shell.run_line_magic("unload_ext", OURS)  # IPython's own magics come when they are first used
+    before = {kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()}
+    configurables = list(shell.configurables)
+    for _ in range(20):
+        shell.run_line_magic("reload_ext", OURS)
+    assert extension.of(shell).magics is not None
+    assert shell.magics_manager.magics[kinds[0]]["funcs"] is not ours
+    shell.run_line_magic("unload_ext", OURS)
+    assert {kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()} == before
+    assert shell.configurables == configurables
+
+
+def test_what_others_put_there_later_stays() -> None:
+    """A magic and matchers that came after ours are none of ours to take away; those before and between stay too."""
+    shell = InteractiveShell()
+    matchers = shell.Completer.custom_matchers
+
+    def first(_text: str) -> list[str]:
+        return []
+
+    def between(_text: str) -> list[str]:
+        return []
+
+    matchers.append(first)
+    jf.load_ipython_extension(shell)
+    matchers.append(between)
+    jf.load_ipython_extension(shell)
+    shell.register_magic_function(ours, "line", "funcs")
+    shell.run_line_magic("unload_ext", OURS)  # IPython did not load it
+    jf.unload_ipython_extension(shell)
+    assert shell.Completer.custom_matchers is matchers
+    assert matchers == [first, between]
+    assert shell.magics_manager.magics["line"]["funcs"] is ours
+    assert "funcs" not in shell.magics_manager.magics["cell"]
+
+
+def test_what_was_never_loaded_takes_nothing_away() -> None:
+    """Unloading without a load changes nothing."""
+    shell = InteractiveShell()
+    shell.register_magic_function(ours, "line", "funcs")
+    jf.unload_ipython_extension(shell)
+    assert shell.magics_manager.magics["line"]["funcs"] is ours
