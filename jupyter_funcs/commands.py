@@ -99,6 +99,7 @@ OPTIONS = {
     "-q/--quiet": Option("", "no warnings", tuple(COMMANDS)),
     "--dry-run": Option("", "print the JSON that would be sent", ("call",)),
     "--timeout": Option("SECONDS", "for a run, or to wait for a result", ("call", "panel", "result")),
+    "--force": Option("", "send it although the service is left alone for its failures", ("call", "panel")),
     "--profile": Option("NAME", "another service, for this line only", _ASK),
     "--wait": Option("", "run the panel's function at once, and give its DataFrame", ("panel",)),
     "-h/--help": Option("", "this text; that of a command behind it", tuple(COMMANDS)),

@@ -147,7 +147,7 @@ class FuncsMagics(Magics):
     def _call(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         function, values = self._function(words, given, "call", cell)
         if not given.dry_run:
-            frame = _timed(function, given)(**values)
+            frame = _tuned(function, given)(**values)
             if function.session is self._session:
                 function.learn(function.form(**values).args)  # so that the next Tab knows its values
             return frame
@@ -159,7 +159,7 @@ class FuncsMagics(Magics):
     def _panel(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         if words:
             function, values = self._function(words, given, "panel", cell)
-            panel = _timed(function, given).panel(**values)
+            panel = _tuned(function, given).panel(**values)
         elif given.wait:
             raise ArgumentError("--wait takes a function's name, and the values to run it with.", _LIST)
         else:
@@ -274,5 +274,6 @@ def _is_assigned() -> bool:
     return not linecache.getline(caller.f_code.co_filename, caller.f_lineno).lstrip().startswith("get_ipython()")
 
 
-def _timed(function: RemoteFunction, given: argparse.Namespace) -> RemoteFunction:
-    return function if given.timeout is None else function.with_options(timeout=given.timeout)
+def _tuned(function: RemoteFunction, given: argparse.Namespace) -> RemoteFunction:
+    options = {"timeout": given.timeout, "force": given.force or None}
+    return function.with_options(**{name: value for name, value in options.items() if value is not None})

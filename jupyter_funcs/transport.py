@@ -187,7 +187,7 @@ class Transport:
         if admission.wait:
             raise CircuitOpenError(
                 f"{self.connection.name} failed {breaker.row} times in a row; it is left alone for now.",
-                f"Try again in {math.ceil(admission.wait)} s, or now with with_options(force=True).",
+                f"Try again in {math.ceil(admission.wait)} s, or now with --force or with_options(force=True).",
             )
         try:
             reply = await self._send(path, payload, purpose, until, max_bytes, retries)

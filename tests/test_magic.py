@@ -21,6 +21,7 @@ from jupyter_funcs.errors import _shown
 from jupyter_funcs.panel import Panel
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL
+from tests.faults.server import faulty, reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,6 +186,7 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ("%funcs call get_panels --profile ''", jf.ArgumentError, "takes the name of a profile"),
         ("%funcs find --profile https://ada:SECRET@x.example", jf.ConfigError, "have it replaced"),
         ("%funcs find --wait", jf.ArgumentError, "%funcs find takes no --wait"),
+        ("%funcs find --force", jf.ArgumentError, "%funcs find takes no --force"),
         ("%funcs connect work --profile work", jf.ArgumentError, "takes no --profile"),
         ("%funcs lasterror now", jf.ArgumentError, "takes nothing more"),
         ("%funcs cal --help", jf.ArgumentError, "no command 'cal'(.|\n)*'call'"),
@@ -317,6 +319,28 @@ def test_waiting_runs_the_panel_in_the_cell(run: Any, capsys: pytest.CaptureFixt
         run(f"%funcs panel {DAILY} --wait --timeout 0.000001")
     with pytest.raises(jf.ArgumentError, match="--wait takes a function's name"):
         run("%funcs --wait")
+
+
+def test_force_sends_to_a_service_that_is_left_alone(
+    run: Any, shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After five failures in a row a run says until when none is sent; --force sends it all the same."""
+    with faulty() as server:
+        monkeypatch.setenv("FUNCS_BASE_URL", server.url)
+        monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
+        run("%funcs connect")
+        run("%funcs find")
+        shell.magics_manager.registry["FuncsMagics"].session.close()  # so that the script is for the next request
+        server.script = [reply(b"", "500 Failed", Connection="close")] * 5
+        for _ in range(5):
+            with pytest.raises(jf.FuncsError):
+                run("%funcs call f")
+        with pytest.raises(jf.CircuitOpenError, match=r"or now with --force"):
+            run("%funcs call f")
+        assert len(run("%funcs call f --force")) == 2
+        assert len(run("%funcs call f")) == 2
+    monkeypatch.undo()
+    run("%funcs connect")
 
 
 def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
