@@ -21,7 +21,7 @@ from jupyter_funcs.errors import _shown
 from jupyter_funcs.panel import Panel
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL
-from tests.faults.server import faulty, reply
+from tests.faults.server import LISTING, faulty, reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -321,17 +321,15 @@ def test_waiting_runs_the_panel_in_the_cell(run: Any, capsys: pytest.CaptureFixt
         run("%funcs --wait")
 
 
-def test_force_sends_to_a_service_that_is_left_alone(
-    run: Any, shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_force_sends_to_a_service_that_is_left_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """After five failures in a row a run says until when none is sent; --force sends it all the same."""
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
         run("%funcs connect")
+        listing, failure = reply(LISTING, Connection="close"), reply(b"", "500 Failed", Connection="close")
+        server.script = [listing, *[failure] * 5]
         run("%funcs find")
-        shell.magics_manager.registry["FuncsMagics"].session.close()  # so that the script is for the next request
-        server.script = [reply(b"", "500 Failed", Connection="close")] * 5
         for _ in range(5):
             with pytest.raises(jf.FuncsError):
                 run("%funcs call f")
