@@ -114,7 +114,17 @@ class Secret(Hidden):
 
 def redacted(text: str, secret: Hidden) -> str:
     """Put a mask in place of a secret, and of any part of it that is long enough to be one."""
-    token = secret.reveal()
+    return _masked(text, secret.reveal())
+
+
+def redacted_all(text: str) -> str:
+    """Put masks in place of everything that is hidden in this process."""
+    for token in in_use():
+        text = _masked(text, token)
+    return text
+
+
+def _masked(text: str, token: str) -> str:
     size = min(len(token), _SHORTEST_PART)
     shown: list[str] = []
     end = 0

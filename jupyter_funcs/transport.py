@@ -37,6 +37,7 @@ from jupyter_funcs.errors import (
 )
 from jupyter_funcs.inflate import inflated
 from jupyter_funcs.lanes import CONNECTIONS, Lanes
+from jupyter_funcs.logs import mask_logs
 from jupyter_funcs.notices import cleaned
 from jupyter_funcs.refusals import CHECK_ADDRESS, NEW_TOKEN, Failure, Refusal, said
 from jupyter_funcs.retries import MOST_RETRIES, Health, Proof, health, pause, wish
@@ -135,6 +136,7 @@ class Transport:
     def __init__(
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
+        mask_logs()
         self.connection = connection
         self._transport = None if transport is None else _Given(transport)
         self._own: httpx.AsyncClient | None = None  # the client of a transport of the user's own

@@ -39,6 +39,7 @@ ROOMS = [
     "inflate",
     "refusals",
     "lanes",
+    "logs",
     "transport",
     "loop",
     "jobs",

@@ -27,6 +27,7 @@ class Connection:
     socket: socket.socket
     server: Faulty
     buffer: bytes = b""
+    head: bytes = b""
     body: bytes = b""
 
     def request(self) -> bytes:
@@ -42,8 +43,13 @@ class Connection:
             self._more()
         body, self.buffer = self.buffer[:length], self.buffer[length:]
         self.server.requests.append(head + b"\r\n\r\n" + body)
-        self.body = body
+        self.head, self.body = head, body
         return head
+
+    def token(self) -> str:
+        """Give the token that was sent with the request that was read last."""
+        lines = (line.split(b": ", 1) for line in self.head.split(b"\r\n") if b": " in line)
+        return next(value for name, value in lines if name.lower() == b"authorization").decode().removeprefix("Bearer ")
 
     def argument(self) -> str:
         """Give the argument `a` of the run that was read last."""

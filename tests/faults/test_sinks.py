@@ -1,0 +1,178 @@
+"""
+A token in use stands in nothing that a notebook leaves behind, whatever the service does.
+
+One real kernel runs a notebook against a service that meets it with every kind of fault and repeats the token where it
+can; then all that the kernel printed, kept, saved and sent is searched for the token, also encoded and in pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import nbformat
+import psutil
+import pytest
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+
+from tests.faults.canary import CANARY, leaks
+from tests.faults.server import LISTING, Connection, faulty
+from tests.faults.test_chaos import BROKEN, head, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MODES = ["Plain", "Context", "Verbose", "Minimal"]
+
+
+def echo(status: str, **where: str) -> Callable[[Connection, bytes], None]:
+    """Repeat what was sent as a token, as a careless service does."""
+
+    def act(connection: Connection, body: bytes) -> None:
+        token = connection.token()
+        said = json.dumps({key: value.format(token=token) for key, value in where.items()}).encode()
+        connection.send(head(len(said), status, f"X-Echo: {token}\r\n") + said)
+
+    return act
+
+
+FAULTS: list[Callable[[Connection, bytes], None]] = [
+    *BROKEN,
+    echo("401 Unauthorized", error="bad token {token}"),
+    echo("400 Bad", error="{token}"),
+    echo("422 Bad", detail="{token}"),
+    echo("500 Bad", message="at f(token={token!r})"),
+    echo("200 OK", error="refused: {token}", body="[]"),
+    echo("200 OK", body='[{{"cut": "{token}"'),
+]
+
+
+class Scripted:
+    """A service whose runs meet the fault that their argument names, and none without."""
+
+    def __call__(self, connection: Connection) -> None:
+        while True:
+            if b"ListUserFunctions" in connection.request():
+                connection.send(head(len(LISTING)) + LISTING)
+                continue
+            argument = connection.argument()
+            if argument.startswith("fault "):
+                FAULTS[int(argument.split()[1])](connection, rows("7"))
+                if connection.socket.fileno() < 0:
+                    return
+            else:
+                body = rows(argument)
+                connection.send(head(len(body)) + body)
+
+
+SETUP = """\
+import logging, sys, traceback, warnings
+logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, force=True)
+%load_ext jupyter_funcs
+import jupyter_funcs as jf
+funcs = jf.connect()
+f = funcs.f.with_options(timeout=1, force=True, retries=0)
+df = funcs.f(a="5")
+df"""
+LOOK = """\
+%whos
+%config
+print(repr(funcs), str(funcs), vars(funcs), repr(f), vars(f), dir(funcs), funcs.status(), df.attrs)
+%store df
+%history -n
+import pickle
+for thing in (funcs, f, df, f.submit(a="5"), jf.Form(f, a="5")):
+    try:
+        print(pickle.dumps(thing))
+    except Exception as error:
+        traceback.print_exc()
+print(f.code({"a": "5"}), f.request(a="5"), f.json_schema(), help(f))
+df.to_csv("saved.csv"); df.to_html("saved.html"); df.to_json("saved.json"); df.to_pickle("saved.pickle")"""
+PANEL = """\
+panel = funcs.panel("F", a="5")
+panel.run()
+panel.result(20)
+panel"""
+FAILING_PANEL = """\
+panel.form["a"] = "fault 17"
+try:
+    panel.run(); panel.result(20)
+except jf.FuncsError as error:
+    print(error, repr(error), vars(error))"""
+CAUGHT = """\
+for number in range({faults}):
+    try:
+        f(a=f"fault {{number}}")
+    except jf.FuncsError as error:
+        traceback.print_exc()
+        print(repr(error), vars(error), error.args, error.__cause__, error.__context__)
+        try:
+            print(pickle.dumps(error))
+        except Exception:
+            traceback.print_exc()"""
+
+
+def fails(source: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_code_cell(source, metadata={"tags": ["raises-exception"]})
+
+
+@pytest.mark.fault(47, 102, 103)
+def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Outputs, tracebacks of every mode, logs, the notebook and its export, history, files: none has any part of it."""
+    cells = [nbformat.v4.new_code_cell(source) for source in (SETUP, LOOK, PANEL, FAILING_PANEL)]
+    cells.append(nbformat.v4.new_code_cell(CAUGHT.format(faults=len(FAULTS))))
+    for mode in MODES:
+        cells.append(nbformat.v4.new_code_cell(f"%xmode {mode}"))
+        cells += [fails(f'f(a="fault {number}")') for number in range(len(FAULTS))]
+    cells.append(nbformat.v4.new_code_cell("%funcs lasterror\nIn, Out, _"))
+    notebook = nbformat.v4.new_notebook(cells=cells)
+
+    work, home = tmp_path / "work", tmp_path / "home"
+    work.mkdir()
+    home.mkdir()
+    for name in ("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "TMPDIR"):
+        (home / name).mkdir()
+        monkeypatch.setenv(name, str(home / name))
+    with faulty(otherwise=Scripted()) as server:
+        monkeypatch.setenv("FUNCS_BASE_URL", server.url)
+        monkeypatch.setenv("FUNCS_TOKEN", CANARY)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+        client = NotebookClient(
+            notebook,
+            timeout=300,
+            resources={"metadata": {"path": str(work)}},
+            ipython_hist_file=str(home / "history.sqlite"),
+        )
+        with client.setup_kernel():
+            for at, cell in enumerate(cells):
+                client.execute_cell(cell, at)
+            client.set_widgets_metadata()
+            arguments = [" ".join(each.cmdline()) for each in psutil.Process().children(recursive=True)]
+        requests = list(server.requests)
+
+    failed = [out.ename for cell in cells for out in cell.outputs if out.output_type == "error"]
+    assert len(failed) == len(MODES) * len(FAULTS)
+    assert set(failed) <= {name for name in dir(__import__("jupyter_funcs")) if name.endswith("Error")}
+    printed = capfd.readouterr()
+    sinks = {
+        "the saved notebook, its outputs and widgets": nbformat.writes(notebook),
+        "its export": HTMLExporter().from_notebook_node(notebook)[0],
+        "what the kernel wrote": printed.out + printed.err,
+        "arguments of processes": "\n".join(arguments),
+        "addresses": "\n".join(request.split(b"\r\n")[0].decode() for request in requests),
+        "bodies": "\n".join(request.partition(b"\r\n\r\n")[2].decode() for request in requests),
+    }
+    for path in [*work.rglob("*"), *home.rglob("*")]:
+        if path.is_file():
+            sinks[f"file {path.relative_to(tmp_path)}"] = path.read_bytes().decode("latin-1")
+    assert "history.sqlite" in " ".join(sinks)
+    assert any("saved.pickle" in sink for sink in sinks)
+    assert {name: found for name, text in sinks.items() if (found := leaks(text))} == {}
+    # Where it belongs it was, or the search proves nothing.
+    assert all(CANARY.encode() in request.partition(b"\r\n\r\n")[0] for request in requests)
