@@ -411,28 +411,3 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
         run("%funcs call get_it -q")
     assert not caught
     run("%funcs connect")
-
-
-def test_loading_twice_and_unloading_leaves_what_was_there(shell: InteractiveShell) -> None:
-    """Loading, reloading and unloading twenty times leaves one magic, and then none."""
-    for _ in range(20):
-        shell.run_line_magic("reload_ext", "jupyter_funcs")
-    assert "funcs" in shell.magics_manager.magics["line"]
-    before = set(shell.user_ns)
-    shell.run_line_magic("unload_ext", "jupyter_funcs")
-    for kind in ("line", "cell"):
-        assert "funcs" not in shell.magics_manager.magics[kind]
-    assert set(shell.user_ns) == before
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-
-
-def test_unloading_puts_back_what_was_there(shell: InteractiveShell) -> None:
-    """A %funcs of the user's own is there again after the extension is unloaded."""
-    shell.run_line_magic("unload_ext", "jupyter_funcs")
-    shell.register_magic_function(lambda line: f"mine: {line}", "line", "funcs")
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-    assert len(shell.run_line_magic("funcs", "find")) == 7
-    shell.run_line_magic("unload_ext", "jupyter_funcs")
-    assert shell.run_line_magic("funcs", "find") == "mine: find"
-    shell.magics_manager.magics["line"].pop("funcs")
-    shell.run_line_magic("load_ext", "jupyter_funcs")
