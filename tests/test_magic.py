@@ -411,3 +411,15 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
         run("%funcs call get_it -q")
     assert not caught
     run("%funcs connect")
+
+
+def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(run: Any, answering: Any, shell: Any) -> None:
+    """In any spelling; only what is no parameter of the function is taken for a token."""
+    listing = [{"name": "Get It", "params": [{"name": "AccessToken"}]}]
+    extension.of(shell).magics._session = answering(lambda _: httpx.Response(200, json=listing))
+    for name in ("AccessToken", "access_token", "'AccessToken'"):
+        run(f"%funcs call get_it {name}=abcdef --dry-run -o request")
+        assert run("request['Args']") == {"AccessToken": "abcdef"}
+    with pytest.raises(jf.ConfigError, match="have it replaced"):
+        run("%funcs call get_it refresh_token=abcdef --dry-run")
+    run("%funcs connect")

@@ -295,10 +295,17 @@ def test_what_numpy_and_pandas_give_is_converted_exactly(
     assert run("line['Args']")[name] == run(f"{python}{name}={value})['Args']")[name] == sent
 
 
-@pytest.mark.parametrize("name", ["print", "In", "list"])
-def test_a_result_that_hides_a_name_of_pythons_is_warned_of(run: Callable[[str], Any], name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("print", "-o print hides what Python calls print; `del print` brings it back"),
+        ("list", "-o list hides what Python calls list; `del list` brings it back"),
+        ("In", "-o In hides what IPython calls In, until the kernel is restarted"),
+    ],
+)
+def test_a_result_that_hides_a_name_of_pythons_is_warned_of(run: Callable[[str], Any], name: str, said: str) -> None:
     """Row 94: only a name that was given, and not with -q; the result is bound all the same, and Python's stays."""
-    with pytest.warns(UserWarning, match=f"-o {name} hides what Python calls {name}; `del {name}` brings it back"):
+    with pytest.warns(UserWarning, match=said):
         run(f"%funcs call get_panels -o {name}")
     assert len(run(name)) == 2
     assert hasattr(builtins, "print")
