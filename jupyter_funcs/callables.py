@@ -6,6 +6,7 @@ import copy
 import datetime as dt
 import inspect
 import numbers
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -133,7 +134,11 @@ class RemoteFunction:
 
     def __call__(self, /, *unnamed: Any, **values: Any) -> pd.DataFrame:
         """Run it and wait for the DataFrame; an interrupt cancels the run."""
-        return self.submit(*unnamed, **values).result()
+        job = self.submit(*unnamed, **values)
+        frame = job.result()
+        if f"{__package__}.extension" in sys.modules:  # the next Tab is to know its values; a script has no Tab
+            self.learn(job.args)
+        return frame
 
     def submit(self, /, *unnamed: Any, **values: Any) -> Job:
         """

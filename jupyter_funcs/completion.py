@@ -58,8 +58,7 @@ def _offer(context: CompletionContext, magics: FuncsMagics) -> Offer | None:
     if found := _CELL.fullmatch(before):
         if found["body"] is None:
             return in_line(found["line"], line[column:], magics, is_cell=True)
-        others = lines[: context.cursor_line] + lines[context.cursor_line + 1 :]
-        return in_body(found["line"], line[:column], line[column:], others, magics)
+        return in_body(found["line"], found["body"][1:], after, magics)
     if found := _LINE.fullmatch(line[:column]):
         return in_line(found["line"], line[column:], magics)
     # There is no session before its room is imported, and then no work for this Tab.

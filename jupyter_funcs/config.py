@@ -19,7 +19,7 @@ from jupyter_funcs.vault import FromKeyring
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Connection", "Secret", "profiles_file", "resolve"]
+__all__ = ["Connection", "Secret", "profile_names", "profiles_file", "resolve"]
 
 _LONGEST_PROFILE = 32
 # The header that each kind of secret goes in, and where a profile may say that it comes from.
@@ -137,6 +137,15 @@ def profiles_file(environment: Mapping[str, str]) -> Path:
         return Path("~/.jupyter").expanduser() / _FILE
     except RuntimeError:  # a user without a home folder
         return Path("/nonexistent") / _FILE
+
+
+def profile_names(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Give the names of the profiles, in the file's order; none where the file is absent or cannot be read."""
+    try:
+        profiles = _document(profiles_file(os.environ if environment is None else environment)).get("profiles")
+    except (ConfigError, OSError):
+        return []
+    return list(profiles) if isinstance(profiles, dict) else []
 
 
 def _default(path: Path) -> str | None:

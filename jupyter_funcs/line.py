@@ -36,6 +36,13 @@ _IN_DOUBLE = re.compile(r'\\(["\\])')
 # One quoted text from end to end; an apostrophe between two letters does not end it.
 _WHOLE = re.compile(rf"'(?:[^']|(?<=[^\W_])'(?=[^\W_]))*'|{_DOUBLE}|{_CURLY}", re.DOTALL)
 
+# json's words where they are of little help.
+_JSON = {
+    "Invalid control character at": "a text is not closed",
+    "Unterminated string starting at": "a text is not closed",
+    "Extra data": "there is more than one object",
+}
+
 _QUOTED = "|".join(f"{begin}[^{end}]*{end}" for begin, end in QUOTES.items())
 # One way only to read an item (atomic groups): else a row of closing quotes is tried in every pairing.
 _ITEM = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
@@ -173,7 +180,8 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
             raise
         except json.JSONDecodeError as error:
             excerpt = _excerpt(body.split("\n")[error.lineno - 1], error.colno - 1)
-            text = f"Line {error.lineno + 1} of the cell's JSON cannot be read at the caret: {error.msg}."
+            why = _JSON.get(error.msg, error.msg)
+            text = f"Line {error.lineno + 1} of the cell's JSON cannot be read at the caret: {why}."
             raise ArgumentError(text, excerpt=excerpt) from None
         except (ValueError, RecursionError) as error:
             raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Give one object of arguments.") from None

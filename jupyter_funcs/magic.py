@@ -17,7 +17,7 @@ from jupyter_funcs.commands import ALIASES, NAMES, OPTIONS, ROTATE, parser, take
 from jupyter_funcs.errors import ArgumentError, ConfigError, NotFoundError, last_traceback
 from jupyter_funcs.line import NAME_AND_VALUE, given_twice, read_body, read_word, split_line, unquoted
 from jupyter_funcs.masking import as_secrets, mask, masked_traceback, typed_secrets
-from jupyter_funcs.text import did_you_mean, listed, quote
+from jupyter_funcs.text import did_you_mean, folded, listed, quote
 
 if TYPE_CHECKING:
     import argparse
@@ -34,7 +34,7 @@ _WITHOUT_WORDS = {"result", "status", "refresh", "lasterror"}
 _WITH_A_BODY = {"call", "panel"}
 _LIST = "List them with %funcs find."
 _DASHES = ("–", "—")  # what a phone or an office program makes of two hyphens
-_OF_IPYTHON = {"In", "Out", "_", "__", "___", "get_ipython", "exit", "quit"}
+_OF_IPYTHON = {"In", "Out", "_", "__", "___", "exit", "quit"}
 
 
 @magics_class
@@ -81,10 +81,7 @@ class FuncsMagics(Magics):
             result = getattr(self, f"_{ALIASES.get(command, command)}")(rest, cell, given)
             if name is None:
                 return None if is_silent and not _is_assigned() else result
-            if hasattr(builtins, name) or name in _OF_IPYTHON:
-                from jupyter_funcs.notices import warn  # noqa: PLC0415  # on first use
-
-                warn(f"-o {name} hides what Python calls {name}; `del {name}` brings it back.")
+            _warn_of_hiding(name)
             self.namespace[name] = result
         return None
 
@@ -226,8 +223,8 @@ class FuncsMagics(Magics):
             self._refuse(as_secrets(values, typed))
             raise
         # An argument of the function's own may be called so.
-        own = {field.name for field in function.fields}
-        self._refuse(as_secrets({name: values[name] for name in values if name not in own}, typed))
+        own = {folded(spelt) for field in function.fields for spelt in (field.name, field.identifier)}
+        self._refuse(as_secrets({name: values[name] for name in values if folded(name) not in own}, typed))
         return function, values
 
 
@@ -249,6 +246,15 @@ def _variable(name: str) -> str:
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ArgumentError(f"-o takes a variable's name, not {quote(name)}.", "Write a name as Python takes it: -o df")
     return name
+
+
+def _warn_of_hiding(name: str) -> None:
+    from jupyter_funcs.notices import warn  # noqa: PLC0415  # on first use
+
+    if name in _OF_IPYTHON:
+        warn(f"-o {name} hides what IPython calls {name}, until the kernel is restarted.")
+    elif hasattr(builtins, name):
+        warn(f"-o {name} hides what Python calls {name}; `del {name}` brings it back.")
 
 
 def _without_semicolon(words: list[str]) -> tuple[list[str], bool]:

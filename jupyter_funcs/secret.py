@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-import threading
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 _SHORTEST_PART = 8
 # What is in use in this process, to be masked where a text may repeat it.
 _alive: weakref.WeakSet[Hidden] = weakref.WeakSet()
-_known = threading.Lock()
 # The claims of a JWT that say whose it is, the one that a person knows best first.
 _WHOSE = ("preferred_username", "email", "name", "sub")
 
@@ -39,8 +38,7 @@ class Hidden:
     def __init__(self, text: str) -> None:
         # In a closure, where vars(), dir() and a debugger's variable list do not look.
         self._reveal: Callable[[], str] = lambda: text
-        with _known:
-            _alive.add(self)
+        _alive.add(self)
 
     def reveal(self) -> str:
         """Give the text itself; call it at the last moment and keep the result in no variable."""
@@ -138,6 +136,9 @@ def _masked(text: str, token: str) -> str:
 
 def in_use() -> list[str]:
     """Give the texts that are hidden in this process, the longest first; never to be kept or shown."""
-    with _known:
-        held = list(_alive)
+    held: list[Hidden] = []
+    for _ in range(100):
+        with suppress(RuntimeError):  # another thread has made one in between; a lock would not outlive a fork
+            held = list(_alive)
+            break
     return sorted({text for hidden in held if (text := hidden.reveal())}, key=len, reverse=True)

@@ -36,43 +36,75 @@ _TAKE_A_BODY = {"call", "run", "panel"}
 
 
 class Words(NamedTuple):
-    """A line of %funcs up to the cursor: its words without the options, and the word that is being typed."""
+    """
+    A line of %funcs up to the cursor.
+
+    Attributes
+    ----------
+    words
+        Its words, without the options and what stands behind them.
+    typed
+        The word that is being typed.
+    option
+        The option whose value that word is; empty for none.
+    profile
+        What is given for ``--profile``.
+    """
 
     words: list[str]
     typed: str
-    is_option_value: bool
+    option: str = ""
+    profile: str = ""
 
 
 def read_line(line: str) -> Words:
+    """Read a line that may not be finished."""
     words, unclosed = split_open(line)
     typed = "" if unclosed is None and line[-1:].isspace() else "".join(words[-1:])
     words = words[: len(words) - bool(typed)]
     with_value = {spelling for spelt, option in OPTIONS.items() if option.value for spelling in spelt.split("/")}
-    plain, is_value = [], False
+    plain, option, profile = [], "", ""
     for word in words:
-        if is_value:
-            is_value = False
+        name, equals, value = word.partition("=")
+        if option or (equals and name in with_value):
+            name, value = (option, word) if option else (name, value)
+            profile = unquoted(value) if name == "--profile" else profile
+            option = ""
         elif word.startswith("-"):
-            is_value = word in with_value
+            option = word if word in with_value else ""
         else:
             plain.append(word)
-    return Words(plain, typed, is_value)
+    name, equals, value = typed.partition("=")
+    if not option and equals and name in with_value:
+        option, typed = name, value
+    return Words(plain, typed, option, profile)
 
 
 def in_line(line: str, after: str, magics: FuncsMagics, *, is_cell: bool = False) -> Offer | None:
-    words, typed, is_option_value = read_line(line)
+    """Offer what fits at the end of a line, which may be the first of a cell; `after` is what stands behind it."""
+    found = read_line(line)
+    words, typed = found.words, found.typed
     command = words[0] if words else None
-    if is_option_value:
-        return None
+    if found.option:
+        return _profiles(typed, after) if found.option == "--profile" else None
     if typed.startswith("-"):
         return Offer(typed, typed, _options(command), "option")
     if command is None:
         commands = [name for name in NAMES if not is_cell or name in _TAKE_A_BODY]
         return Offer(typed, typed, same(commands), "command")
-    session = magics.connected
+    if command == "connect":
+        return _profiles(typed, after) if len(words) == 1 else None
+    session = magics.known(found.profile)
     if session is None or session.listed is None or command not in _TAKE_A_NAME:
         return None
-    return _in_arguments(session, Words(words, typed, is_option_value), after, magics.namespace)
+    return _in_arguments(session, found, after, magics.namespace)
+
+
+def _profiles(typed: str, after: str) -> Offer:
+    from jupyter_funcs.config import profile_names  # noqa: PLC0415  # only where profiles are asked for
+
+    writer = Writer(PLAIN_WORD.fullmatch)
+    return Offer(typed, unquoted_begin(typed), writer.candidates(profile_names(), typed, after), "profile")
 
 
 def _in_arguments(session: Session, line: Words, after: str, namespace: Mapping[str, Any]) -> Offer | None:

@@ -54,6 +54,18 @@ class Counting(httpx.AsyncBaseTransport):
         return await self.inner.handle_async_request(request)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Profiles that nobody connects to; kernels that start now have them too."""
+    path = tmp_path_factory.mktemp("config") / "funcs.toml"
+    path.write_text(
+        "".join(f"[profiles.{name}]\nurl = 'https://x.example'\n" for name in ("work", "'lan.2'", "'my team'"))
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUNCS_CONFIG", str(path))
+        yield
+
+
 @pytest.fixture(scope="module")
 def shell() -> Iterator[InteractiveShell]:
     """A shell in which the magics' session is known to Python too, and one session has not listed its functions."""
@@ -133,6 +145,12 @@ CASES: dict[str, list[str]] = {
     "%funcs call get_panel_daily Symbol=$sym": ["$symbol"],
     "%funcs call get_panel_daily --": ["--output", "--quiet", "--dry-run", "--timeout", "…", "--help"],
     "%funcs find -": ["…", "-q", "…"],
+    "%funcs connect ": ["work", "lan.2", '"my team"'],
+    "%funcs connect W": ["work"],
+    "%funcs connect 'my‸'": ["'my team"],
+    "%funcs call --profile ": ["work", "lan.2", '"my team"'],
+    "%funcs call get_kpis --profile wo": ["work"],
+    "df = %funcs find --profile=l": ["lan.2"],
     # Bodies
     "%%funcs ": ["call", "run", "panel"],
     "\n%%funcs call get_k": ["get_kpis"],
@@ -145,6 +163,21 @@ CASES: dict[str, list[str]] = {
     f"%%funcs call get_panel_daily\nBrand: Bulkandry F‸\nPanelName: {PANEL}": ["Bulkandry Fuel"],
     "%%funcs call get_panel_daily\nDimensions: [Region, 'Ag": ["'Age Group'"],
     "%%funcs call get_panel_daily\nSymbol: $sy": ["$symbol"],
+    "%%funcs call get_panel_daily\n{": [f'"{name}": ' for name in OF_DAILY],
+    '%%funcs call get_panel_daily\n{"Sym': ['"Symbol": '],
+    '%%funcs call get_panel_daily Symbol=x\n{"s‸"}': [],
+    '%%funcs call get_panel_daily\n{"pop‸"}': ['"PoPGrowth', '"PoPLookback'],
+    '%%funcs call get_panel_daily -o df\n{\n  "Symbol": "a, {",\n  P‸\n  "PoPGrowth": "Yes"\n}': [
+        '"PanelName": ',
+        '"PoPLookback": ',
+    ],
+    '%%funcs call get_panel_daily\n{"PanelName": ': [f'"{name}"' for name in PANELS],
+    '%%funcs call get_panel_daily\n{"PanelName": "Demo D': ['"Demo Debit Panel"'],
+    '%%funcs call get_panel_daily\n{"Symbol": "x", "PanelName": "demo d‸"}': ['"Demo Debit Panel'],
+    f'%%funcs call get_panel_daily\n{{"PanelName": "{PANEL}", "Brand": "Bulkandry F': ['"Bulkandry Fuel"'],
+    f'%%funcs call get_panel_daily PanelName="{PANEL}"\n{{"Brand": ["Bulkandry", "Bulk': ['"Bulkandry Fuel"'],
+    '%%funcs call get_panel_daily\n{"Dimensions": ["Region", ': ['"Age Group"', '"Brand"'],
+    '%%funcs call get_panel_daily\n{"PoPGrowth": ': ['"Yes"', '"No"'],
     # Python
     "funcs.": [*FUNCTIONS, "…"],
     "x = [funcs.get_k": ["get_kpis"],
@@ -203,7 +236,14 @@ NOT_OURS = [
     "%funcs call nothing x",
     "%funcs find Get",
     "%%funcs call get_panel_daily\n# Pan",
-    '%%funcs call get_panel_daily\n{"Pan',
+    "%funcs connect work ",
+    "%funcs call --profile work get_k",
+    "%%funcs call get_panel_daily\n{'Pan",
+    '%%funcs call get_panel_daily\n{"Nothing": "',
+    '%%funcs call get_panel_daily\n{"Symbol": {"Pan',
+    '%%funcs call get_panel_daily\n{"Symbol": "x" "Pan',
+    '%%funcs call get_panel_daily\n{"Dimensions": ["Region" ',
+    '%%funcs call get_panel_daily\n[{"Pan',
     "'funcs.get_panel_daily(",
     "# funcs.get_panel_daily(",
     "funcs.get_panel_daily(Symbol=x + ",
@@ -403,6 +443,19 @@ def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
     for text in UNLISTED:
         assert kernel.complete(text, len(text), reply=True, timeout=20)["content"]["status"] == "ok"
     assert len(SERVED) == sent
+
+
+def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient) -> None:
+    """Calling a function in Python has panels, symbols and brands listed behind it, once, as %funcs call has."""
+    sent = len(SERVED)
+    run(kernel, f"other = jf.connect(); call = dict(PanelName={PANEL!r}, Symbol={SYMBOL!r})")
+    run(kernel, "df = other.get_panel_daily(**call)")
+    wait_for(lambda: len(SERVED) >= sent + 5)  # the listing, the run, and three that list values
+    run(kernel, "df = other.get_panel_daily(**call)")
+    wait_for(lambda: len(SERVED) >= sent + 6)
+    text = f"other.get_panel_daily(PanelName={PANEL!r}, Brand='Bulkandry F"
+    assert kernel.complete(text, reply=True, timeout=20)["content"]["matches"] == ["'Bulkandry Fuel'"]
+    assert len(SERVED) == sent + 6
 
 
 @pytest.mark.parametrize("code", ["funcs.get_panel_daily", "funcs.get_panel_daily(", "funcs['Get Panel Daily']"])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import inspect
 import pickle
 import re
 import sys
 import unicodedata
-from typing import TYPE_CHECKING
+import weakref
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import given
@@ -102,6 +104,50 @@ def test_what_an_error_carries_survives_too() -> None:
     assert pickle.loads(pickle.dumps(argument)).errors == {"A": ["one.", "two."], "": ["both."]}
     assert pickle.loads(pickle.dumps(RateLimitError("w", "h", retry_after=2.5))).retry_after == 2.5
     assert RateLimitError("w").retry_after is None
+
+
+def test_a_caret_stands_under_what_was_written() -> None:
+    """In place of the hint, and also after the way to another process."""
+    error = ArgumentError("Not closed:", excerpt=("call 'a", 5))
+    assert str(error) == "Not closed:\ncall 'a\n     ^"
+    assert pickle.loads(pickle.dumps(error)).lines == error.lines
+    assert len(ArgumentError("w", excerpt=("x" * 100_000, 3)).lines[1]) < 700
+
+
+class Held:
+    """What a frame may hold: a large frame, or a session."""
+
+
+def test_what_is_kept_of_a_shown_error_holds_no_frame() -> None:
+    """The lines that led to it and to its cause, and nothing of what the frames there held."""
+
+    def fails() -> weakref.ref[Held]:
+        held = Held()
+        try:
+            {}["inner"]
+        except KeyError as inner:
+            outer = FuncsError("outer")
+            outer.__cause__ = inner
+            outer._render_traceback_()
+        return weakref.ref(held)
+
+    there = fails()
+    gc.collect()
+    assert there() is None
+    assert "KeyError: 'inner'" in errors.last_traceback()
+    assert '{}["inner"]' in errors.last_traceback()
+    assert errors.last_traceback().endswith("FuncsError: outer\n")
+
+
+def test_an_error_that_cannot_be_kept_is_shown_all_the_same() -> None:
+    """Whatever hides behind it."""
+
+    class OddError(FuncsError):
+        @property
+        def __cause__(self) -> NoReturn:
+            raise RuntimeError
+
+    assert OddError("What.")._render_traceback_() == ["OddError: What."]
 
 
 def test_an_argument_error_keeps_its_own_copy_of_the_texts() -> None:

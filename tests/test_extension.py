@@ -140,7 +140,7 @@ def test_two_shells_have_each_their_own(shell: InteractiveShell) -> None:
     other = InteractiveShell()
     assert "funcs" not in other.magics_manager.magics["line"]
     jf.load_ipython_extension(other)
-    assert extension.of(other).magics.connected is None
+    assert extension.of(other).magics.known() is None
     jf.unload_ipython_extension(other)
     assert "funcs" in shell.magics_manager.magics["line"]
 

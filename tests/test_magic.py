@@ -435,26 +435,13 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
     run("%funcs connect")
 
 
-def test_loading_twice_and_unloading_leaves_what_was_there(shell: InteractiveShell) -> None:
-    """Loading, reloading and unloading twenty times leaves one magic, and then none."""
-    for _ in range(20):
-        shell.run_line_magic("reload_ext", "jupyter_funcs")
-    assert "funcs" in shell.magics_manager.magics["line"]
-    before = set(shell.user_ns)
-    shell.run_line_magic("unload_ext", "jupyter_funcs")
-    for kind in ("line", "cell"):
-        assert "funcs" not in shell.magics_manager.magics[kind]
-    assert set(shell.user_ns) == before
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-
-
-def test_unloading_puts_back_what_was_there(shell: InteractiveShell) -> None:
-    """A %funcs of the user's own is there again after the extension is unloaded."""
-    shell.run_line_magic("unload_ext", "jupyter_funcs")
-    shell.register_magic_function(lambda line: f"mine: {line}", "line", "funcs")
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-    assert len(shell.run_line_magic("funcs", "find")) == 7
-    shell.run_line_magic("unload_ext", "jupyter_funcs")
-    assert shell.run_line_magic("funcs", "find") == "mine: find"
-    shell.magics_manager.magics["line"].pop("funcs")
-    shell.run_line_magic("load_ext", "jupyter_funcs")
+def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(run: Any, answering: Any, shell: Any) -> None:
+    """In any spelling; only what is no parameter of the function is taken for a token."""
+    listing = [{"name": "Get It", "params": [{"name": "AccessToken"}]}]
+    extension.of(shell).magics._session = answering(lambda _: httpx.Response(200, json=listing))
+    for name in ("AccessToken", "access_token", "'AccessToken'"):
+        run(f"%funcs call get_it {name}=abcdef --dry-run -o request")
+        assert run("request['Args']") == {"AccessToken": "abcdef"}
+    with pytest.raises(jf.ConfigError, match="have it replaced"):
+        run("%funcs call get_it refresh_token=abcdef --dry-run")
+    run("%funcs connect")

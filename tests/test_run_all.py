@@ -1,0 +1,91 @@
+"""A notebook that is run from end to end, as Run All and nbclient do it: it stops at an error, which is short."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+import pytest
+from jupyter_client.manager import KernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LOAD = "%load_ext jupyter_funcs\nimport jupyter_funcs as jf\nfuncs = jf.connect()"
+DAILY = 'get_panel_daily PanelName="Demo Card Panel"'
+
+
+@pytest.fixture(scope="module")
+def kernel() -> Iterator[KernelManager]:
+    """A live kernel that all these notebooks share."""
+    manager = KernelManager()
+    manager.start_kernel()
+    yield manager
+    manager.shutdown_kernel(now=True)
+    manager.cleanup_resources()
+    gc.collect()
+
+
+def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
+    """Run a notebook of these cells; give them with their outputs, and what it stopped with."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (LOAD, *cells)])
+    stopped = ""
+    client = NotebookClient(notebook, km=kernel, timeout=60, store_widget_state=False)
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        stopped = str(error)
+    finally:
+        client.kc.stop_channels()
+    nbformat.validate(notebook)
+    return notebook.cells[1:], stopped
+
+
+@pytest.mark.parametrize(
+    ("cell", "lines"),
+    [
+        ("%funcs call get_panl_daily", ["NotFoundError: There is no function 'get_panl_daily'", "Did you mean "]),
+        (f"df = %funcs call {DAILY}", ["ArgumentError: Give Symbol or Brand: ", "Get Panel Daily was not run."]),
+        (f"%funcs call {DAILY} Symbol='BKQU", ["ArgumentError: The quote at the", "…et_panel_daily ", " " * 51 + "^"]),
+        ("%%funcs call get_panel_daily\nSymbol: BKQU", ["ArgumentError: PanelName is required.", "Get Panel Daily"]),
+        ("funcs.get_panel_daily(Symbl=1)", ["ArgumentError: Get Panel Daily has no parameter 'Symbl'. Did you "]),
+        ("await funcs.get_panel_daily.submit()", ["ArgumentError: PanelName is required.", "Get Panel Daily was not "]),
+        ("%funcs panel get_panel_daily --wait", ["ArgumentError: PanelName is required.", "Get Panel Daily was not "]),
+    ],
+)
+def test_run_all_stops_at_an_error_of_a_few_lines(kernel: KernelManager, cell: str, lines: list[str]) -> None:
+    """The cell fails, none below it is run, and the notebook keeps the short text and no other traceback."""
+    cells, stopped = run_all(kernel, "1 + 1", cell, "print('never')")
+    assert "never" not in str(cells[2].outputs)
+    assert cells[2].execution_count is None
+    assert cells[0].outputs[0]["data"]["text/plain"] == "2"
+    error = cells[1].outputs[-1]
+    assert error["output_type"] == "error"
+    shown = "\n".join(error["traceback"]).split("\n")
+    assert len(shown) == len(lines)
+    for line, begin in zip(shown, lines, strict=True):
+        assert line.startswith(begin)
+    assert "\n".join(shown) in stopped
+    assert "Traceback" not in str(cells)
+
+
+def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None:
+    """Line and cell magics, a semicolon, an assignment, and a run that is awaited in the kernel's own loop."""
+    cells, stopped = run_all(
+        kernel,
+        "%funcs call get_panels;",
+        "df = %funcs call get_panels;\nlen(df)",
+        '%%funcs call get_panel_daily -o daily\n{"PanelName": "Demo Card Panel", "Symbol": "BKQU"}',
+        "again = await funcs.get_panel_daily.submit(PanelName='Demo Card Panel', Symbol='BKQU')\nagain.equals(daily)",
+        "%funcs lasterror",
+        "%funcs call get_panels -o print\ndel print",
+    )
+    assert not stopped
+    shown = [[one.get("text", one.get("data", {}).get("text/plain")) for one in cell.outputs] for cell in cells]
+    assert shown[:4] == [[], ["2"], [], ["True"]]
+    assert "Traceback (most recent call last)" in shown[4][0]
+    assert "UserWarning: -o print hides" in shown[5][0]
+    assert "get_ipython().run_line_magic" in shown[5][0]  # the line of the cell

@@ -1,0 +1,345 @@
+"""
+What people do wrong, by the row of FAULTS.md (83 to 95, 98 and 103): through the magic and through Python.
+
+Each is an error of one to three lines that says what to do, nothing is sent for it, and nothing of the user's changes.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import json
+import pickle
+import warnings
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+import jupyter_funcs as jf
+from jupyter_funcs import extension
+from jupyter_funcs.service import embedded
+from jupyter_funcs.session import Session
+from tests.conftest import PANEL, SYMBOL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CANARY = "c4n4ry-token-of-the-tests"
+DAILY = f"get_panel_daily PanelName='{PANEL}'"
+IN_PYTHON = f"funcs.get_panel_daily(PanelName='{PANEL}', Symbol='BKQU', "
+
+
+class Demo(httpx.AsyncBaseTransport):
+    """The demo, with one function more in its listing, and the runs that were asked of it."""
+
+    runs: ClassVar[list[dict[str, Any]]] = []
+    PARAMS: ClassVar[dict[str, str]] = {
+        "First": "[Required]",
+        "Second": "[Required]",
+        "StartDate": "[Optional]",
+        "EndDate": "[Optional]",
+        "Share": "[Optional] A number, at most 1",
+    }
+
+    def __init__(self) -> None:
+        self.inner = httpx.ASGITransport(embedded().app)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            self.runs.append(json.loads(request.content))
+        request.headers["Authorization"] = f"Bearer {embedded().token}"
+        reply = await self.inner.handle_async_request(request)
+        if not request.url.path.endswith("ListUserFunctions"):
+            return reply
+        params = [{"name": name, "description": text} for name, text in self.PARAMS.items()]
+        listed = [*json.loads(await reply.aread()), {"name": "Get Days", "params": params}]
+        return httpx.Response(200, json=listed)
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell]:
+    """A shell with a folder of its own, whose magics and whose variable `funcs` have the same session."""
+    config = Config()
+    config.HistoryManager.hist_file = ":memory:"
+    folder = tmp_path_factory.mktemp("ipython")
+    made = InteractiveShell.instance(config=config, ipython_dir=str(folder))
+    made.run_line_magic("load_ext", "jupyter_funcs")
+    session = jf.connect("http://localhost", token=CANARY, transport=Demo())
+    extension.of(made).magics._session = session.refresh()
+    made.user_ns |= {"jf": jf, "np": np, "pd": pd, "Decimal": Decimal, "funcs": session, "symbol": SYMBOL}
+    yield made
+    made.run_line_magic("unload_ext", "jupyter_funcs")
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def run(shell: InteractiveShell) -> Iterator[Callable[[str], Any]]:
+    """Run a cell as a person does; give its value, or raise what it raised."""
+    before = dict(shell.user_ns)
+    Demo.runs.clear()
+
+    def run_cell(cell: str) -> Any:
+        result = shell.run_cell(cell)
+        result.raise_error()
+        return result.result
+
+    yield run_cell
+    shell.user_ns.clear()
+    shell.user_ns.update(before)
+
+
+class Fault(NamedTuple):
+    """A cell that is refused: by which row, how it begins, and what is said of it."""
+
+    row: int
+    cell: str
+    said: str
+    error: type[jf.FuncsError] = jf.ArgumentError
+
+
+def of_value(row: int, name: str, value: str, said: str) -> list[Fault]:
+    """Give the two cells that set a parameter of the daily function to an expression."""
+    line = f"given = {value}\n%funcs call {DAILY} Symbol=BKQU {name}=$given"
+    return [Fault(row, line, said), Fault(row, f"{IN_PYTHON}{name}={value})", said)]
+
+
+def of_text(row: int, call: str, python: str, said: str) -> list[Fault]:
+    return [Fault(row, f"%funcs {call}", said), Fault(row, python, said)]
+
+
+FAULTS = [
+    *of_text(83, "call get_days", "funcs.get_days()",
+             r"First is required\. Second is required\.\nGet Days was not run\."),
+    Fault(83, "%%funcs call get_days\nFirst: x", r"^Second is required\."),
+    Fault(83, "%funcs call get_days First=x Second=''", r"^Second is required\."),
+    Fault(83, "funcs.get_days.submit(First=None)", r"First is required\. Second is required\."),
+    *of_text(
+        84, f"call {DAILY}", f"funcs.get_panel_daily(PanelName='{PANEL}')",
+        r"^Give Symbol or Brand: 'Required if .* not .*'\.\nGet Panel Daily was not run\.$",
+    ),
+    *(fault for date, said in {
+        "2025-02-30": "has no such day in the calendar: '2025-02-30'",
+        "20250304": "takes a date as YYYY-MM-DD, not '20250304'",
+        "tomorrow": "takes a date as YYYY-MM-DD, not 'tomorrow'",
+        "04.03.2025": "takes a date as YYYY-MM-DD",
+    }.items() for fault in of_text(
+        85, f"call get_days First=a Second=b StartDate={date}",
+        f"funcs.get_days(First='a', Second='b', StartDate='{date}')", f"^StartDate {said}",
+    )),
+    *of_text(
+        85, "call get_days First=a Second=b StartDate=2025-03-04 EndDate=2025-03-03",
+        "funcs.get_days(First='a', Second='b', StartDate='2025-03-04', EndDate='2025-03-03')",
+        "^EndDate 2025-03-03 is before StartDate 2025-03-04",
+    ),
+    *of_text(86, f"call {DAILY} Symbol=BKQU Dimensions=[Regio]", f"{IN_PYTHON}Dimensions=['Regio'])",
+             r"Dimensions has no option 'Regio'\. Did you mean 'Region'\?"),
+    *of_text(86, f"call {DAILY} Symbol=BKQU PoPGrowth=maybe", f"{IN_PYTHON}PoPGrowth='maybe')",
+             r"PoPGrowth has no option 'maybe'\. Options are 'Yes' and 'No'"),
+    Fault(86, "funcs.get_panels.with_options(timout=3)", r"no option 'timout'\.\nDid you mean 'timeout'\?"),
+    Fault(86, "%funcs call get_panels --timout 3", r"no option '--timout'\.\nDid you mean '--timeout'\?"),
+    Fault(87, "%funcs call get_panel_dialy", r"^There is no function 'get_panel_dialy'.*\n"
+          r"Did you mean '[^']*'(, '[^']*'){0,1} or '[^']*'\?$", jf.NotFoundError),
+    Fault(87, "funcs['Get Panel Dialy']", r"Did you mean 'Get Panel Daily'", jf.NotFoundError),
+    *of_text(87, f"call {DAILY} Symbl=x", "funcs.get_panel_daily(Symbl='x')",
+             r"no parameter 'Symbl'\. Did you mean 'Symbol'\?"),
+    Fault(87, "%funcs cal get_panels", r"no command 'cal'\.\nDid you mean 'call'"),
+    Fault(87, "%funcs call get_panel_daily Symbol=$symbl", r"no variable 'symbl'\.\nDid you mean 'symbol'\?"),
+    Fault(88, '%funcs call get_panels "a b', r'caret is not closed\. .*:\ncall get_panels "a b\n {16}\^$'),
+    Fault(88, "%funcs call get_panels Brand=[a, b", r"Brand=\[a, b\n {22}\^$"),
+    Fault(88, '%%funcs call get_panels\nA: b\n  Symbol: "BKQU', r'in line 3 of the cell.*:\nSymbol: "BKQU\n {8}\^$'),
+    Fault(88, '%%funcs call get_panels\n{"Symbol": "BKQU}',
+          r'Line 2 of .* a text is not closed\.\n\{"Symbol": "BKQU\}\n {17}\^$'),
+    Fault(89, f"jf.connect('https://x.example', token='{CANARY} {CANARY}')", "^The token holds", jf.ConfigError),
+    Fault(89, f"jf.connect('https://x.example', token='{CANARY}\\r\\n{CANARY}')", r"^The token holds", jf.ConfigError),
+    Fault(89, f"jf.connect('https://x.example', token='{CANARY}”{CANARY}')", r"typographic quote", jf.ConfigError),
+    *(fault for value in ("float('nan')", "float('inf')", "2**63", "10**5000", "True", "1.5", "np.True_", "pd.NA")
+      for fault in of_value(90, "PoPLookback", value, "^PoPLookback (takes a whole number, not|has no value)")),
+    *(fault for value in ("NaN", "1e999", "9223372036854775808", "True", "0x1", "1_000")
+      for fault in of_text(90, f"call {DAILY} Symbol=BKQU PoPLookback={value}", f"{IN_PYTHON}PoPLookback='{value}')",
+                           "^PoPLookback takes a whole number, not")),
+    *of_text(90, "call get_days First=a Second=b Share=1e999", "funcs.get_days(First='a', Second='b', Share=1e999)",
+             "^Share takes a finite number"),
+    Fault(90, '%%funcs call get_days\n{"First": "a", "Second": "b", "Share": true}',
+          "^Share takes a number, not 'True'"),
+    Fault(90, '%%funcs call get_days\n{"First": "a", "Second": "b", "Share": NaN}', "^Share has no value: 'nan'"),
+    *(fault for value in ("np.nan", "pd.NA", "pd.NaT", "np.datetime64('NaT')", "Decimal('NaN')")
+      for name in ("PoPLookback", "PoPGrowth", "Dimensions")
+      for fault in of_value(91, name, value, rf"^{name} has no value: '.*'\. Leave it out")),
+    *of_value(91, "Dimensions", "['Region', np.nan]", "^Dimensions has no value: 'nan'"),
+    *of_value(91, "PoPLookback", "np.int64(-1)", "^PoPLookback is at least 1"),
+    *of_value(91, "PoPLookback", "np.timedelta64(1, 's')", "^PoPLookback takes no duration"),
+    *of_value(91, "Dimensions", "np.array([['Region']])", "^Dimensions takes a list"),
+    Fault(92, f"symbol = {SYMBOL!r}\n%funcs call {DAILY} Symbol=BKQU PoPGrowth={{symbol}}", "no option '{symbol}'"),
+    Fault(92, f"%funcs call {DAILY} Symbol=BKQU PoPGrowth=x$symbol", r"no option 'x\$symbol'"),
+    Fault(92, f"%funcs call {DAILY} Symbol=BKQU PoPGrowth='$symbol'", r"no option '\$symbol'"),
+    Fault(92, f"%%funcs call get_panel_daily\nPanelName: {PANEL}\nSymbol: BKQU\nPoPGrowth: {{symbol}}",
+          "no option '{symbol}'"),
+    Fault(92, "%funcs describe {symbol}", "no function '{symbol}'", jf.NotFoundError),
+    *(Fault(93, cell, "have it replaced", jf.ConfigError) for cell in (
+        f"%funcs connect https://x.example token={CANARY}", f"df = %funcs find --token {CANARY}",
+        f"%funcs call get_panels Token='{CANARY}'", f"%%funcs call get_panels\ntoken: {CANARY}",
+        f"%funcs call get_panels --profile {CANARY}{CANARY}", f"%funcs connect https://ada:{CANARY}@x.example",
+    )),
+]  # fmt: skip
+# Where a row, or a part of it, is shown by a test of another file.
+ELSEWHERE = {
+    83: ["test_forms::test_all_that_is_missing_is_named_at_once"],
+    84: ["test_forms::test_one_of_symbol_and_brand_is_needed_and_both_are_valid"],
+    85: ["test_forms::test_the_last_date_may_not_stand_before_the_first"],
+    87: ["test_forms::test_an_unknown_parameter_names_the_nearest_and_sets_nothing"],
+    88: ["test_magic_line::test_an_unclosed_quote_or_bracket_is_shown_with_a_caret"],
+    89: [
+        "test_config::test_what_a_clipboard_or_a_shell_adds_is_trimmed",
+        "test_config::test_a_token_with_characters_that_no_token_has_is_refused_unseen",
+    ],
+    90: ["test_forms::test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept"],
+    91: [
+        "test_forms::test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings",
+        "test_forms::test_what_stands_for_no_value_is_an_error_and_not_a_text",
+    ],
+    93: [
+        "test_login::test_a_token_typed_on_a_magic_line_is_refused_and_masked",
+        "test_login::test_a_notebook_asks_for_the_password_and_refuses_a_token",
+    ],
+    95: [
+        "test_export::test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers",
+        "test_export::test_a_table_holds_nothing_that_a_terminal_would_obey",
+    ],
+    98: [
+        "test_extension::test_reloading_leaves_one_of_everything_and_unloading_nothing",
+        "test_extension::test_unloading_puts_back_a_magic_of_the_same_name",
+    ],
+    103: ["test_login::test_no_source_shows_its_token"],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[f"{fault.row} {fault.cell[:60]}" for fault in FAULTS])
+def test_a_fault_is_told_in_a_few_lines_and_nothing_is_sent(
+    run: Callable[[str], Any], shell: InteractiveShell, capsys: pytest.CaptureFixture[str], fault: Fault
+) -> None:
+    """The user's variables are as before, no token is shown, and the next call works."""
+    before = set(shell.user_ns)
+    shell.history_manager.reset()
+    with pytest.raises(fault.error, match=fault.said) as caught:
+        shell.run_cell(fault.cell, store_history=True).raise_error()
+    shown = "".join(capsys.readouterr())
+    assert shown.strip().startswith(f"{type(caught.value).__name__}: ")
+    assert 1 <= len(caught.value.lines) == len(shown.strip("\n").splitlines()) <= 3
+    assert CANARY not in shown
+    assert set(shell.user_ns) - before <= {"given"} | {name for name in shell.user_ns if name.startswith("_i")}
+    assert not Demo.runs
+    if fault.row == 93:
+        kept = shell.history_manager
+        assert CANARY not in repr([kept.input_hist_raw, kept.input_hist_parsed, shell.user_ns["In"]])
+        assert "****" in shell.user_ns["In"][-1]
+    assert len(run("df = %funcs call get_panels\ndf")) == len(run("funcs.get_panels()")) == 2
+
+
+def test_each_row_is_shown() -> None:
+    """Here, or by a test that is there under its name."""
+    rows = {fault.row for fault in FAULTS} | ELSEWHERE.keys() | {94}
+    assert rows == {*range(83, 96), 98, 103}
+    for name in [name for names in ELSEWHERE.values() for name in names]:
+        file, _, test = name.partition("::")
+        assert callable(getattr(importlib.import_module(f"tests.{file}"), test, None)), name
+
+
+def test_a_symbol_and_a_brand_together_are_valid(run: Callable[[str], Any]) -> None:
+    """Row 84: those brands of that symbol, and no more than the symbol alone has."""
+    both = run(f"df = %funcs call {DAILY} Symbol=BKQU Brand=[Bulkandry]\ndf")
+    asked = {"PanelName": PANEL, "Symbol": "BKQU", "Brand": ["Bulkandry"]}
+    assert asked in [one["Args"] for one in Demo.runs]  # after it, what Tab offers is listed
+    alone = run(f"{IN_PYTHON})")
+    assert 0 < len(both) <= len(alone)
+
+
+def test_typographic_quotes_are_quotes(run: Callable[[str], Any]) -> None:
+    """Row 89: as a phone or an office program writes them, on a line and in a cell's body."""
+    asked = {"PanelName": PANEL, "Symbol": SYMBOL}
+    run(f"%funcs call “Get Panel Daily” PanelName=“{PANEL}” Symbol=‘{SYMBOL}’ --dry-run -o line")
+    run(f"%%funcs call get_panel_daily --dry-run -o body\nPanelName: “{PANEL}”\nSymbol: ’{SYMBOL}’")
+    assert run("line['Args'], body['Args']") == (asked, asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sent"),
+    [
+        ("PoPLookback", "np.int64(2)", "2"),
+        ("PoPLookback", "np.float64(2)", "2"),
+        ("PoPLookback", "Decimal('2')", "2"),
+        ("PoPLookback", "pd.array([2], dtype='Int64')[0]", "2"),
+        ("Dimensions", "pd.Series(['Region'], dtype='string')", ["Region"]),
+        ("Dimensions", "np.array(['Region', 'Age Group'])", ["Region", "Age Group"]),
+        ("PoPGrowth", "np.True_", "Yes"),
+        ("StartDate", "pd.Timestamp('2025-03-04')", "2025-03-04"),
+        ("StartDate", "np.datetime64('2025-03-04')", "2025-03-04"),
+        ("Share", "Decimal('0.10')", "0.10"),
+        ("Share", "np.float32(0.5)", "0.5"),
+    ],
+)
+def test_what_numpy_and_pandas_give_is_converted_exactly(
+    run: Callable[[str], Any], name: str, value: str, sent: Any
+) -> None:
+    """Row 91: as an object named on a line, and in Python."""
+    of_days = name in Demo.PARAMS
+    call = "get_days First=a Second=b" if of_days else f"{DAILY} Symbol=BKQU"
+    python = "funcs.get_days.request(First='a', Second='b', " if of_days else IN_PYTHON.replace("(", ".request(")
+    run(f"given = {value}\n%funcs call {call} {name}=$given --dry-run -o line")
+    assert run("line['Args']")[name] == run(f"{python}{name}={value})['Args']")[name] == sent
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("print", "-o print hides what Python calls print; `del print` brings it back"),
+        ("list", "-o list hides what Python calls list; `del list` brings it back"),
+        ("In", "-o In hides what IPython calls In, until the kernel is restarted"),
+    ],
+)
+def test_a_result_that_hides_a_name_of_pythons_is_warned_of(run: Callable[[str], Any], name: str, said: str) -> None:
+    """Row 94: only a name that was given, and not with -q; the result is bound all the same, and Python's stays."""
+    with pytest.warns(UserWarning, match=said):
+        run(f"%funcs call get_panels -o {name}")
+    assert len(run(name)) == 2
+    assert hasattr(builtins, "print")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(f"%funcs call get_panels -q -o {name}")
+        run("%funcs call get_panels -o of_mine\n%funcs call get_panels -o of_mine\nlen = %funcs call get_panels")
+
+
+def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
+    run: Callable[[str], Any], shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Row 103: tracebacks of every mode with all that is at hand, %whos, %store, pickle, %config, and what is kept."""
+    run("fn = funcs.get_panels\npanel = funcs.panel('Get Panels')\njob = fn.submit(); frame = job.result()")
+    run("def fails(session, fn, panel, job, frame, wire, connection, secret):\n    raise KeyError(secret)")
+    call = "fails(funcs, fn, panel, job, frame, funcs._wire, funcs._wire.transport.connection, funcs._wire.transport.connection.token)"  # noqa: E501
+    for mode in ("Plain", "Context", "Verbose", "Minimal"):
+        shell.run_line_magic("xmode", mode)
+        assert isinstance(shell.run_cell(call).error_in_exec, KeyError)
+        assert isinstance(shell.run_cell("funcs['Get Panls']").error_in_exec, jf.NotFoundError)
+    shell.run_line_magic("xmode", "Context")
+    run("%whos\n%who\n%config\n%funcs lasterror\n%funcs status")
+    run("print(vars(funcs), vars(funcs._wire), vars(fn), vars(job), funcs, fn, panel, job)\nframe")
+    run("%load_ext storemagic\n%store frame")
+    assert not shell.run_cell("%store funcs").success
+    for held in ("funcs", "fn", "job"):
+        with pytest.raises(TypeError):
+            pickle.dumps(shell.user_ns[held])
+    frame = pickle.loads(pickle.dumps(shell.user_ns["frame"]))
+    assert frame.attrs == shell.user_ns["frame"].attrs
+    assert isinstance(shell.user_ns["funcs"], Session)
+    shell.user_ns["panel"].close()
+    stored = [path.read_bytes() for path in Path(shell.ipython_dir).rglob("*") if path.is_file()]
+    assert any(b"Demo Card Panel" in one for one in stored)
+    seen = "".join(capsys.readouterr()) + repr(stored) + repr(frame.attrs)
+    for part in range(len(CANARY) - 12):
+        assert CANARY[part : part + 12] not in seen
