@@ -48,16 +48,18 @@ NO_FAULTS: dict[int, str] = {}
 ALL_FAULTS = range(1, 121)
 
 
-_NAMED = re.compile(r"FAULTS(?:\.md)? (\d+(?:(?:-|, | and )\d+)*)")
+_NAMED = re.compile(r"(?:FAULTS(?:\.md)?|Rows?) (\d+(?:(?:-|, | and )\d+)*)")
 
 
 def faults_of(item: pytest.Item) -> set[int]:
-    """Give the rows of the catalogue that a test names: as ``FAULTS 24, 25`` in its words, a case of it by a mark."""
+    """Give the rows of the catalogue that a test names in its words (``FAULTS 24, 25``), a case by its id or a mark."""
     numbers = {number for mark in item.iter_markers("fault") for number in mark.args}
     for named in _NAMED.findall(getattr(getattr(item, "function", None), "__doc__", None) or ""):
         for one in re.split(", | and ", named):
             first, _, last = one.partition("-")
             numbers.update(range(int(first), int(last or first) + 1))
+    if "fault" in item.nodeid.partition("::")[0] and (case := re.search(r"\[(\d+)[ -]", item.name)):
+        numbers.add(int(case[1]))
     return numbers
 
 

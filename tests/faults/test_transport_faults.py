@@ -189,7 +189,7 @@ ROWS_OF_SOCKETS: list[Row] = [
 
 
 def numbered(rows: list[Row]) -> list[Any]:
-    return [pytest.param(*row[2:], id=f"{row[0]}-{row[1]}", marks=pytest.mark.fault(row[0])) for row in rows]
+    return [pytest.param(*row[2:], id=f"{row[0]}-{row[1]}") for row in rows]
 
 
 @pytest.mark.parametrize(("acts", "error", "said", "attempts"), numbered(ROWS_OF_SOCKETS))
