@@ -72,6 +72,7 @@ def test_csv_holds_dates_as_days_numbers_whole_and_nothing_for_null() -> None:
     ],
 )
 def test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers(cell: str, written: str) -> None:
+    """FAULTS 95."""
     frame = pd.DataFrame({cell: pd.Series([cell], dtype="string"), "mixed": pd.Series([cell], dtype=object)})
     assert list(csv.reader(io.StringIO(saved(frame, "csv"), newline=""))) == [[written, "mixed"], [written, written]]
 

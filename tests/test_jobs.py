@@ -24,7 +24,7 @@ async def after(seconds: float) -> pd.DataFrame:
 
 
 def test_an_interrupt_cancels_the_run() -> None:
-    """Ctrl-C while waiting raises KeyboardInterrupt at once, and the run is cancelled."""
+    """Ctrl-C while waiting raises KeyboardInterrupt at once, and the run is cancelled (FAULTS 96)."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell starts it ignored
     job = Job("F", {}, after(30))
     threading.Timer(0.3, os.kill, [os.getpid(), signal.SIGINT]).start()
@@ -74,7 +74,7 @@ def test_a_job_of_a_coroutine_that_fails_keeps_its_error() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
 def test_a_forked_process_has_a_loop_of_its_own() -> None:
-    """After a fork the child runs, though the parent's loop stays behind."""
+    """After a fork the child runs, though the parent's loop stays behind (FAULTS 104)."""
     program = """
 import os, jupyter_funcs as jf
 funcs = jf.connect()

@@ -148,10 +148,12 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
     ],
 )
 def test_a_body_that_is_no_run_is_400(wire: Wire, content: bytes, says: str) -> None:
+    """FAULTS.md 111."""
     assert says in assert_refused(wire.post(RUN, content=content, headers=JSON), 400)["error"]
 
 
 def test_a_body_over_the_limit_is_413(wire: Wire) -> None:
+    """FAULTS.md 111."""
     padding = " " * (BODY_LIMIT - len(json.dumps(PANELS)))
     assert wire.post(RUN, content=json.dumps(PANELS) + padding, headers=JSON).status_code == 200
     reply = wire.post(RUN, content=json.dumps(PANELS) + padding + " ", headers=JSON)

@@ -141,6 +141,7 @@ def test_a_token_lasts_as_long_as_was_said(auth: Auth) -> None:
     ],
 )
 def test_any_other_token_is_refused_without_a_word_about_it(auth: Auth, token: str) -> None:
+    """FAULTS.md 107, 108."""
     assert refuses(auth, bearer(token))
 
 

@@ -193,6 +193,7 @@ def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
     ],
 )
 def test_a_short_or_odd_key_of_the_environment_is_refused_and_not_shown(text: str, says: str) -> None:
+    """FAULTS.md 109."""
     with pytest.raises(SetupError, match=says) as caught:
         SigningKeys.from_text(text)
     assert not text or text not in str(caught.value)
@@ -271,4 +272,5 @@ print("intact")
 
 @POSIX
 def test_a_full_disk_at_any_write_leaves_the_old_keys_intact(tmp_path: Path) -> None:
+    """FAULTS.md 117."""
     assert python(FULL_DISK, str(tmp_path)) == "intact"

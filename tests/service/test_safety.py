@@ -98,6 +98,7 @@ PARAMETERS = [(each.name, parameter.name) for each in FUNCTIONS for parameter in
 
 @pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
 def test_sql_in_any_argument_is_a_value_and_harms_no_table(service: Wire, name: str, parameter: str) -> None:
+    """FAULTS.md 112."""
     [published] = [each for each in FUNCTIONS if each.name == name]
     takes = {each.name: each for each in published.parameters}
     valid = {key: value for key, value in VALID.items() if key in takes}
@@ -211,6 +212,7 @@ def checksum(path: Path) -> str:
 
 @pytest.mark.parametrize("text", [*READING, *CHANGING, *STACKED, *ACTING])
 def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(engine: DuckDBEngine, stored: Path, text: str) -> None:
+    """FAULTS.md 113."""
     (stored.parent / "other.parquet").write_bytes(stored.read_bytes()[:1000])
     before = checksum(stored)
     with pytest.raises((duckdb.Error, ValueError)) as caught:
@@ -429,6 +431,7 @@ def test_a_database_is_read_and_never_written(database: Path) -> None:
 
 
 def test_a_database_in_use_is_refused_with_the_process_that_uses_it(database: Path) -> None:
+    """FAULTS.md 119."""
     code = f"import duckdb; con = duckdb.connect({str(database)!r}); print('open', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout
