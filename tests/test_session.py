@@ -322,7 +322,7 @@ def test_options_are_checked(options: dict[str, Any], said: str) -> None:
 
 
 def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session]) -> None:
-    """A listing with unknown fields and codes is read; each unknown code warns once, and its field takes text (FAULTS 71)."""
+    """A listing with unknown fields and codes is read; each code warns once, and its field takes text (FAULTS 71)."""
     listing = [
         {
             "name": "F",
