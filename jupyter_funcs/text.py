@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 200  # comparing takes time by the product of the lengths
 _SEPARATORS = re.compile(r"[\W_]+")
+# What most names consist of goes by a table, which takes a third of the time: a whole catalog is folded to be searched.
+_ASCII = {at: chr(at).lower() if chr(at).isalnum() else None for at in range(128)}
 
 
 def inert(text: str) -> str:
@@ -50,6 +52,8 @@ def listed(names: Iterable[str], last: str = "or") -> str:
 
 def folded(name: str) -> str:
     """Give the form under which two spellings of a name are the same: no case, no separators."""
+    if name.isascii():
+        return name.translate(_ASCII)
     return _SEPARATORS.sub("", unicodedata.normalize("NFKC", name)).casefold()
 
 

@@ -286,6 +286,7 @@ def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: 
         ({"assetName": "A"}, "A"),
         ({}, "Functions"),
         ({"groupName": None}, "Functions"),
+        ({"groupName": " ", "assetName": "A"}, "A"),
     ],
 )
 def test_a_function_without_a_group_stands_under_its_asset(said: dict[str, Any], group: str) -> None:
