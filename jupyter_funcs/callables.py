@@ -15,6 +15,7 @@ from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
 from jupyter_funcs.jobs import Job
+from jupyter_funcs.progress import Progress
 from jupyter_funcs.text import did_you_mean, inert, listed, quote
 from jupyter_funcs.transport import MAX_BYTES
 from jupyter_funcs.values import allowed, as_json, default_of
@@ -88,7 +89,7 @@ class Choice:
 class Wire(Protocol):
     """What a function needs of its session to run, on the background loop."""
 
-    async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame: ...
+    async def run(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame: ...
 
     async def choices(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
 
@@ -137,13 +138,14 @@ class RemoteFunction:
         """
         return self.start(self.form(*unnamed, **values).check())
 
-    def start(self, args: Args) -> Job:
-        """Start a run with arguments that a form has checked."""
-        return Job(self.name, args, self._run(args))
+    def start(self, args: Args, *, keep: bool = False) -> Job:
+        """Start a run with arguments that a form has checked; `keep` keeps the reply's body in the job's progress."""
+        progress = Progress(keeps=keep)
+        return Job(self.name, args, self._run(args, progress), progress)
 
-    async def _run(self, args: Args) -> pd.DataFrame:
+    async def _run(self, args: Args, progress: Progress) -> pd.DataFrame:
         # Through self, which holds the session: one that nobody else holds lives until its runs have ended.
-        return await self._wire.run(self.name, args, self.options)
+        return await self._wire.run(self.name, args, self.options, progress)
 
     def form(self, /, *unnamed: Any, **values: Any) -> Form:
         """

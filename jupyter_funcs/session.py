@@ -21,6 +21,8 @@ from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.login import Login
 from jupyter_funcs.status import Status, ends_in
 from jupyter_funcs.text import listed, nearest
+from jupyter_funcs.progress import MOST_KEPT, Progress
+from jupyter_funcs.shelf import Shelf
 from jupyter_funcs.tokens import Source
 from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Transport
 from jupyter_funcs.vault import VaultError
@@ -322,17 +324,17 @@ class _Wire:
         """Ask for the functions."""
         return await _within(LIST_SECONDS, self.transport.post(LIST_PATH, {}), "The listing of the functions")
 
-    async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame:
+    async def run(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame:
         """
-        Run a function by its wire name, on the background loop.
+        Run a function by its wire name, on the background loop; `progress` is told how far it has come.
 
         Raises
         ------
         FuncsError
             What the run failed with.
         """
-        started = time.time()
-        frame = await _within(options.timeout, self._fetch(function, args, options), function)
+        started, clock = time.time(), time.monotonic()
+        frame = await _within(options.timeout, self._fetch(function, args, options, progress), function)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
             "function": function,
@@ -348,7 +350,7 @@ class _Wire:
         """Run a listing function and give the values for a field; kept until `refresh`."""
         key = _key(listing, args, field)
         if key not in self._choices:
-            self._choices[key] = _choices(await self.run(listing.name, args, listing.options), field)
+            self._choices[key] = _choices(await self.run(listing.name, args, listing.options, Progress()), field)
         return self._choices[key]
 
     def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]:
@@ -359,12 +361,19 @@ class _Wire:
             self._choices[key] = _choices(held, field)
         return list(self._choices.get(key, ()))
 
-    async def _fetch(self, function: str, args: Args, options: Options) -> pd.DataFrame:
+            "elapsed": round(time.monotonic() - clock, 3),
+            "bytes": progress.received,
+            "attempts": progress.attempts,
+    async def _fetch(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
-        reply = await self.transport.post(RUN_PATH, request(function, args), max_bytes=options.max_bytes)
+        sent = request(function, args)
+        reply = await self.transport.post(RUN_PATH, sent, max_bytes=options.max_bytes, progress=progress)
         read = partial(to_frame, schema=options.schema, lines=reply.lines)
-        return await asyncio.to_thread(reply.read, read)
+        frame = await asyncio.to_thread(reply.read, read)
+        if progress.keeps and progress.received <= MOST_KEPT:
+            progress.reply = await asyncio.to_thread(reply.without_token)
+        return frame
 
 
 def _key(listing: RemoteFunction, args: Args, field: Field) -> str:

@@ -39,6 +39,7 @@ from jupyter_funcs.errors import (
     ServiceConnectionError,
 )
 from jupyter_funcs.inflate import inflated
+from jupyter_funcs.progress import Progress
 from jupyter_funcs.secret import Secret
 from jupyter_funcs.text import clip, inert, quote
 from jupyter_funcs.tokens import Source
@@ -110,6 +111,10 @@ class Reply(NamedTuple):
             cleaned.reset(cleaning)
         raise failed  # out here, so that the error of the reader, which holds what it read, is not chained
 
+    def without_token(self) -> bytes:
+        """Give the bytes, with a mask where the service has repeated the token."""
+        return self.data.replace(self.secret.reveal().encode(), b"****")
+
 
 class Transport:
     """
@@ -137,7 +142,9 @@ class Transport:
         self._pid = os.getpid()
         self.ends = math.inf
 
-    async def post(self, path: str, payload: object, *, max_bytes: int = MAX_BYTES) -> Reply:
+    async def post(
+        self, path: str, payload: object, *, max_bytes: int = MAX_BYTES, progress: Progress | None = None
+    ) -> Reply:
         """
         Send `payload` as JSON and give the whole reply, which is never cut short.
 
@@ -149,14 +156,17 @@ class Transport:
             Anything that msgspec writes as JSON.
         max_bytes
             The largest reply taken, in bytes, after decompression.
+        progress
+            Where it is said how far this has come.
 
         Raises
         ------
         FuncsError
             Every failure of the network, the service or the reply, as the class that FAULTS names for it.
         """
+        told = progress or Progress()
         secret = await self.secret()
-        reply = await self._exchange(path, payload, secret, max_bytes)
+        reply = await self._exchange(path, payload, secret, max_bytes, told)
         if isinstance(reply, AuthenticationError):
             if isinstance(self.connection.token, Source):
                 await asyncio.to_thread(self.connection.token.refused, secret)
@@ -164,7 +174,7 @@ class Transport:
             if renewed.reveal() == secret.reveal():
                 raise reply
             secret = renewed
-            reply = await self._exchange(path, payload, secret, max_bytes)
+            reply = await self._exchange(path, payload, secret, max_bytes, told)
         if isinstance(reply, FuncsError):
             raise reply
         return reply
@@ -179,7 +189,7 @@ class Transport:
             They are wrong, or the service gives no token; without the password.
         """
         payload = {"email": email, "password": password.reveal()}
-        reply = await self._exchange(LOGIN_PATH, payload, password, _MAX_ERROR_BYTES, in_header=False)
+        reply = await self._exchange(LOGIN_PATH, payload, password, _MAX_ERROR_BYTES, Progress())
         del payload  # a debugger that shows a traceback's variables would show it
         if isinstance(reply, AuthenticationError):
             raise AuthenticationError(f"The email or the password is wrong for {self.connection.name}.", "Try again.")
@@ -234,12 +244,13 @@ class Transport:
         return self._client
 
     async def _exchange(
-        self, path: str, payload: object, secret: Hidden, max_bytes: int, *, in_header: bool = True
+        self, path: str, payload: object, secret: Hidden, max_bytes: int, told: Progress
     ) -> Reply | FuncsError:
         # The error is given back and raised by the caller, outside any except block: httpx's own errors hold the
         # request with its headers, and as a chained cause they would carry the token along. So would a traceback's
         # frames, and with it all that was read.
         response = None
+        told.attempts, told.received = told.attempts + 1, 0
         try:
             async with self._open_client().stream(
                 "POST",
@@ -250,11 +261,12 @@ class Transport:
                     "Accept": "application/json",
                     "Accept-Encoding": "gzip",
                 },
-                auth=_Auth(secret, self.connection.header) if in_header else None,
+                auth=None if path == LOGIN_PATH else _Auth(secret, self.connection.header),
             ) as response:
+                told.request_id = clip(inert(_redact(response.headers.get("x-request-id", "")[:200], secret)), 80)
                 if response.status_code != HTTPStatus.OK:
                     return _refusal(response, await _read_head(response, secret), path, secret)
-                body = await _read(response, max_bytes, secret)
+                body = await _read(response, max_bytes, secret, told)
                 _check(response, body, secret)
                 media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 return Reply(body, secret, media_type in _LINES)
@@ -324,7 +336,7 @@ class _InThread(httpx.AsyncByteStream):
         await asyncio.to_thread(self._stream.close)
 
 
-async def _read(response: httpx.Response, max_bytes: int, secret: Hidden) -> bytes:
+async def _read(response: httpx.Response, max_bytes: int, secret: Hidden, told: Progress) -> bytes:
     """Give the whole body, inflated; no more is read than the piece that makes it larger than `max_bytes`."""
     too_large = ReplyTooLargeError(
         f"The reply is larger than max_bytes = {max_bytes:,}.",
@@ -342,6 +354,7 @@ async def _read(response: httpx.Response, max_bytes: int, secret: Hidden) -> byt
         else:
             body = io.BytesIO(piece)
             body.seek(len(piece))
+        told.received = body.tell()
     return body.getvalue()
 
 

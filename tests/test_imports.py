@@ -18,6 +18,7 @@ ROOMS = [
     "text",
     "errors",
     "guard",
+    "progress",
     "secret",
     "prompts",
     "tokens",
