@@ -165,6 +165,7 @@ class RemoteFunction:
                 raise ArgumentError(
                     f"{self.name} takes its arguments by name, not {quote(other)}.", f"Write {first}=…."
                 )
+            form.variables = other.variables
             form.update(other.values)
         form.update(values)
         return form

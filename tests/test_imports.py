@@ -30,6 +30,7 @@ ROOMS = [
     "wording",
     "fields",
     "values",
+    "variables",
     "forms",
     "dtypes",
     "pieces",
