@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import subprocess
+import tarfile
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
@@ -31,6 +33,7 @@ FLAGS = [
 ]
 # Voila's own page asks for its icons there, panel or not; it gets none here, so no button of ours may need one.
 OF_VOILA = "https://cdn.jsdelivr.net/npm/@fortawesome/fontawesome-free@"
+AXE = "axe-core@4.14.1"
 _IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 
 start_lab = partial(start, "lab")
@@ -138,3 +141,34 @@ def open_notebook(lab: Front, open_in: Callable[..., Page]) -> Callable[..., Pag
         return open_in(lab, *cells)
 
     return open_cells
+
+
+@pytest.fixture(scope="session")
+def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The accessibility checker's program, of a fixed version, from npm."""
+    if not (npm := shutil.which("npm")):
+        lacking("There is no npm here, which brings the accessibility checker axe-core: apt-get install npm.")
+    folder = tmp_path_factory.mktemp("axe")
+    done = subprocess.run([npm, "pack", AXE, "--silent"], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lacking(f"npm could not bring {AXE}: {done.stderr.strip()[-300:]}")
+    with tarfile.open(next(folder.glob("*.tgz"))) as archive:
+        archive.extract("package/axe.min.js", folder, filter="data")
+    return (folder / "package" / "axe.min.js").read_text("utf-8")
+
+
+@pytest.fixture
+def findings(axe_script: str) -> Callable[[Page], list[str]]:
+    """Give what the checker finds serious or critical inside of the panel."""
+
+    def look(page: Page) -> list[str]:
+        if not page.evaluate("Boolean(window.axe)"):
+            page.evaluate(axe_script)
+        return page.evaluate(
+            """async () => (await axe.run('.jf-panel', {resultTypes: ['violations']})).violations
+                .filter(found => ['serious', 'critical'].includes(found.impact))
+                .flatMap(found => found.nodes.map(node =>
+                    `${found.id}: ${node.html.slice(0, 200)} ${(node.failureSummary || '').slice(0, 300)}`))"""
+        )
+
+    return look
