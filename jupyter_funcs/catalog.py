@@ -160,18 +160,21 @@ class Catalog:
         """
         Give the functions that have every word in their name, slug, group, asset, description or parameters.
 
-        Functions with every word in their name come first.
+        What is named like the words comes first, then what has every word in its name.
         """
         wanted = [folded(word) for word in words.split() if folded(word)]
         if not wanted:
             return list(self.functions)
-        in_name, elsewhere = [], []
+        whole = "".join(wanted)
+        named, in_name, elsewhere = [], [], []
         for function, (name, texts) in zip(self.functions, self.search_texts, strict=True):
-            if all(word in name for word in wanted):
+            if name == whole:
+                named.append(function)
+            elif all(word in name for word in wanted):
                 in_name.append(function)
             elif all(word in texts for word in wanted):
                 elsewhere.append(function)
-        return in_name + elsewhere
+        return named + in_name + elsewhere
 
     @cached_property
     def search_texts(self) -> list[tuple[str, str]]:

@@ -61,6 +61,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._chosen: str | None = None
         self._guard = guard
         self._typed = -math.inf  # when the words changed last
+        self._entered: str | None = None  # the words with which Enter was pressed last
         self._section = ""  # where the chosen one was clicked: it may stand in several
         self._sections: list[str] = []  # of each row
         self._by_program = False
@@ -69,14 +70,14 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._words = w.Text(
             description="Search functions",
             placeholder="Search functions, Enter opens",
-            tooltip="Words of a name, a description or a parameter",
+            tooltip="Words of a name, a description or a parameter; Enter opens the first, Enter again the next",
             layout=wide,
         )
         self._words.add_class("jf-search")
         self._list = w.Select(description="Functions", index=None, layout=wide)
         self._list.add_class("jf-list")
         self._count = w.HTML()
-        super().__init__([self._words, self._list, self._count], layout=w.Layout(flex="0 0 250px", margin="0 18px 0 0"))
+        super().__init__([self._words, self._list, self._count], layout=w.Layout(flex="1 1 250px", margin="0 18px 0 0"))
         self.add_class("jf-chooser")
         self._words.observe(guard(lambda _: self._on_words()), "value")
         self._words.on_msg(guard(self._on_message))
@@ -157,18 +158,22 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _on_message(self, message: Any) -> None:
         if message.get("event") == "submit":
-            loop.start(self._open_first())
+            loop.start(self._on_enter())
 
-    async def _open_first(self) -> None:
+    async def _on_enter(self) -> None:
         # ipywidgets holds a key stroke back while one before it is searched for, and Enter overtakes it.
         while (rest := self._typed + _SETTLED_SECONDS - time.monotonic()) > 0:  # noqa: ASYNC110  # no event says it
             await asyncio.sleep(rest)
-        self._guard(lambda _: self._choose_first())(None)
+        self._guard(lambda _: self._choose_next())(None)
 
-    def _choose_first(self) -> None:
-        first = next((at for at, (_, slug) in enumerate(self._list.options) if slug != _HEADING), None)
-        if first is not None:
-            self._choose_at(first)
+    def _choose_next(self) -> None:
+        """Open the first function, and with the same words the next one: JupyterLab keeps a list's arrow keys."""
+        at, is_again = self._list.index, self._words.value == self._entered
+        self._entered = self._words.value
+        places = [place for place, (_, slug) in enumerate(self._list.options) if slug != _HEADING]
+        later = [place for place in places if is_again and at is not None and place > at]
+        if places:
+            self._choose_at((later or places)[0])
 
     def _on_words(self) -> None:
         self._typed = time.monotonic()

@@ -59,13 +59,13 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._said = ""
         self.reading: Future[None] | None = None
         self.refreshing: Future[None] | None = None
-        self._line = w.HTML(layout=w.Layout(flex="1 1 0", min_width="0"))
+        self._line = w.HTML(layout=w.Layout(flex="1 1 160px", min_width="0"))
         self._button = w.Button(
             description="Refresh", icon="refresh", tooltip="List the functions again", layout=w.Layout(width="auto")
         )
         self._button.add_class("jf-refresh")
         self._button.on_click(guard(lambda _: self.refresh()))
-        super().__init__([w.HTML(_look_html()), self._line, self._button])
+        super().__init__([w.HTML(_look_html()), self._line, self._button], layout=w.Layout(flex_flow="row wrap"))
         self.add_class("jf-head")
         self._show()
 

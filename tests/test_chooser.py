@@ -126,9 +126,19 @@ def test_enter_opens_the_first_and_waits_for_the_last_key_stroke(shown: Shown) -
     shown.search("report")
     wait_until(lambda: bool(shown.chosen))
     assert shown.chosen == ["get_report"]
+
+
+def test_enter_again_opens_the_next(shown: Shown) -> None:
+    """Without leaving the search a person comes to every function found; other words begin anew."""
+    shown.search("get")
+    for opened in (["get_panels"], ["get_kpis"], ["get_report"], ["get_panels"]):
+        shown.chosen.clear()
+        shown.enter()
+        wait_until(lambda: bool(shown.chosen))
+        assert shown.chosen == opened
+    shown.search("r")
     shown.enter()
-    time.sleep(0.5)
-    assert shown.chosen == ["get_report"]
+    wait_until(lambda: shown.chosen[-1] == "get_report")
 
 
 def test_favourites_and_recent_functions_stand_on_top(shown: Shown) -> None:
