@@ -72,7 +72,8 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
     def look(self) -> None:
         """Show in the background how long the token lasts now: its source may be a command that takes seconds."""
         self._show()
-        if self._session.listed is not None:  # else the status would list the functions, which just failed
+        # Where nothing is listed the status would list it, which just failed.
+        if self._session.listed is not None and self.comm is not None:
             self.reading = loop.start(self._look())
 
     def refresh(self) -> None:
@@ -103,6 +104,8 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         before = self._session.listed
         try:
             await asyncio.to_thread(self._session.refresh)
+            if self.comm is None:  # closed meanwhile
+                return
             self._on_refresh()
             self._say(changes(before, self._session.catalog))
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody

@@ -13,7 +13,7 @@ import ipywidgets as w
 
 from jupyter_funcs import calls, keeping, loop
 from jupyter_funcs.chooser import Chooser, Star
-from jupyter_funcs.errors import ArgumentError, FuncsError, NotFoundError, RunCancelledError
+from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.formbox import FormBox
 from jupyter_funcs.guard import guarding
 from jupyter_funcs.head import Head, listed_again, taken_over
@@ -21,7 +21,7 @@ from jupyter_funcs.outcome import Outcome
 from jupyter_funcs.results import Results
 from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html
 from jupyter_funcs.stored import left_html, reopen_html
-from jupyter_funcs.view import code_html, done_html, shape_text, title_html
+from jupyter_funcs.view import bad_html, code_html, done_html, shape_text, title_html
 from jupyter_funcs.visit import Visit
 from jupyter_funcs.widgets import below
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _TICK_SECONDS = 0.5
+_GONE = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
 # A front end holds a change back while it waits for the one before to be taken, and a click overtakes it: for so long
 # after a change, a click waits so long for another one.
 _CHANGED_LATELY, _SETTLED = 1.0, 0.25
@@ -80,7 +81,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._head = Head(session, self._on_refresh, guard)
         failure = self._list()
         self._chooser = Chooser(lambda: session.listed, session.shelf, self.choose, guard)
-        self._title = w.HTML(f'<div class="jf-quiet">{html.escape(self._chooser.invitation)}</div>')
+        self._title = w.HTML()
         self._star = Star(session.shelf, self._chooser.list_functions, guard)
         self._box: FormBox | None = None
         self._place = w.VBox()
@@ -95,7 +96,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                 *(self._place, self._summary, self._bar, self._state, self._results, self._code, self._hidden),
             ],
             # 0 and not auto, or a wide table would push the form to its own width.
-            layout=w.Layout(flex="1 1 420px", min_width="0"),
+            layout=w.Layout(flex="999 1 420px", min_width="0"),
         )
         columns = w.HBox([self._chooser, main], layout=w.Layout(flex_flow="row wrap"))
         super().__init__([self._head, columns])
@@ -103,7 +104,9 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if failure is not None:
             self._head.say_failed(failure)
         self._head.look()
-        if function is not None:
+        if function is None:
+            self._show_title()
+        else:
             self._open(function, form)
 
     def _list(self) -> FuncsError | None:
@@ -137,9 +140,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._close_box()
         self._box = FormBox(visit.function, visit.form, self._on_change, self._guard)
         self._place.children = [self._box]
-        about = function.function.description or ("" if function.fields else "It takes no parameters.")
-        self._title.value = title_html(function.name, about)
-        self._star.show(function.name)
+        self._show_title()
         self._chooser.choose(function.slug)
         self._show_form()
         self._end(visit, visit.state, visit.said)
@@ -327,24 +328,32 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _on_refresh(self) -> None:
         """Show the catalog anew, and each function as it is listed now; one that is gone stays as it was."""
         self._chooser.list_functions()
-        shown = self._visit
-        if shown is None:
-            self._title.value = f'<div class="jf-quiet">{html.escape(self._chooser.invitation)}</div>'
-        for slug, visit in list(self._visits.items()):
-            now = listed_again(visit.function)
-            if now is None and visit is shown:
-                what = f"{visit.function.name} is no longer in your catalog."
-                gone = NotFoundError(what, "What it gave stays here; choose another function in the list.")
-                self._end(visit, "failed", problem_html(gone))
-            elif now is not None and now is not visit.function:
-                del self._visits[slug]
-                form = taken_over(visit.form, now)
-                if visit is shown:
-                    self._open(now, form)
-                else:
-                    self._visits[now.slug] = self._new_visit(now, form)
+        visits, self._visits = list(self._visits.values()), {}
+        now = [listed_again(visit.function) for visit in visits]
+        # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
+        for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
+            has_changed = function is not None and function is not visit.function
+            if function is not None and has_changed:
+                visit.function, visit.form = function, taken_over(visit.form, function)
+                visit.form.variables = keeping.variables
+                visit.is_old = visit.outcome is not None and visit.form.args != visit.outcome.args
+            self._visits[visit.function.slug] = visit
+            if visit is self._visit and has_changed:
+                self._open(visit.function)
+        self._show_title()
 
     # What is on the screen
+
+    def _show_title(self) -> None:
+        """Say which function is shown, and whether it is still listed; or what can be done while none is."""
+        if self._visit is None:
+            self._title.value = f'<div class="jf-quiet">{html.escape(self._chooser.invitation)}</div>'
+            return
+        function = self._visit.function
+        about = function.function.description or ("" if function.fields else "It takes no parameters.")
+        gone = "" if listed_again(function) else bad_html([_GONE])
+        self._title.value = title_html(function.name, about) + gone
+        self._star.show(function.name)
 
     def _show_form(self) -> None:
         """Show what is missing, and offer a run when nothing is."""
