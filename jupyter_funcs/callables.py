@@ -91,7 +91,11 @@ class Wire(Protocol):
 
     async def run(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame: ...
 
-    async def choices(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
+    async def choices(
+        self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False
+    ) -> list[Choice]: ...
+
+    def listed_at(self, listing: RemoteFunction, args: Args, field: Field) -> float | None: ...
 
     def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
 
@@ -228,7 +232,7 @@ class RemoteFunction:
         """Give the JSON Schema of the arguments."""
         return self.form().json_schema()
 
-    async def choices(self, field: Field, args: Args) -> tuple[list[Choice], list[str]]:
+    async def choices(self, field: Field, args: Args, *, again: bool = False) -> tuple[list[Choice], list[str]]:
         """
         Ask the field's listing function for its valid values, on the background loop.
 
@@ -238,6 +242,8 @@ class RemoteFunction:
             A field of this function with a `source`.
         args
             What the form holds; the listing function takes its own arguments from it.
+        again
+            Ask even when the values are listed already.
 
         Returns
         -------
@@ -250,7 +256,7 @@ class RemoteFunction:
         wanted, missing = listing_args(field, listing.fields, args)
         if missing:
             return [], missing
-        return await self._wire.choices(listing, listing.form(**wanted).args, field), []
+        return await self._wire.choices(listing, listing.form(**wanted).args, field, again=again), []
 
     def known_choices(self, field: Field, args: Args) -> list[Choice]:
         """Give what `choices` has listed already for these arguments; the service is never asked."""
@@ -261,6 +267,12 @@ class RemoteFunction:
         listing = self.session[catalog.slug(function)]
         wanted, missing = listing_args(field, listing.fields, args)
         return [] if missing else self._wire.known(listing, listing.form(**wanted).args, field)
+
+    def listed_at(self, field: Field, args: Args) -> float | None:
+        """Give when `choices` listed the values for these arguments, in seconds since the epoch."""
+        listing = self.session[field.source] if field.source else self
+        wanted, _ = listing_args(field, listing.fields, args)
+        return self._wire.listed_at(listing, listing.form(**wanted).args, field)
 
     def learn(self, args: Args) -> None:
         """List in the background what `choices` can list for these arguments, so that `known_choices` knows it."""

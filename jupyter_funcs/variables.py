@@ -1,4 +1,4 @@
-"""A variable of the notebook as a value of a form: it is typed and shown as ``$name``, and looked up when it is read."""
+"""A variable of the notebook as a value of a form: typed and shown as ``$name``, looked up when the form is read."""
 
 from __future__ import annotations
 
@@ -43,6 +43,11 @@ def spelled(value: object) -> str:
     return text if isinstance(value, Variable) or typed(text) == text else f"'{text}'"
 
 
+def has_variable(value: object) -> bool:
+    """Say whether a value of a form is a variable, or a list with one."""
+    return isinstance(value, Variable) or (isinstance(value, list) and any(isinstance(one, Variable) for one in value))
+
+
 def resolved(value: Any, variables: Mapping[str, Any]) -> Any:
     """
     Give a value with its variables looked up; those in a list give their items, each in its place.
@@ -54,7 +59,7 @@ def resolved(value: Any, variables: Mapping[str, Any]) -> Any:
     """
     if isinstance(value, Variable):
         return _look_up(value, variables)
-    if isinstance(value, list) and any(isinstance(item, Variable) for item in value):
+    if has_variable(value):
         items = []
         for item in value:
             found = _look_up(item, variables) if isinstance(item, Variable) else item

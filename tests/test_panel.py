@@ -90,8 +90,7 @@ def test_what_the_service_refuses_stands_at_its_field(funcs: Session) -> None:
     with pytest.raises(jf.ArgumentError, match="NOPE"):
         panel.result(60)
     wait_until(lambda: 'data-state="invalid"' in state(panel))
-    notes = "".join(note.value for note in panel._box._notes.values())
-    assert "NOPE US EQUITY" in notes
+    assert "NOPE US EQUITY" in panel._box.messages["Symbol"][0]
     assert panel.form is not None
     assert panel.form["Symbol"] == "NOPE US EQUITY"
     panel.close()
@@ -245,10 +244,10 @@ def test_a_rule_is_said_at_its_fields(funcs: Session) -> None:
     panel = funcs.panel("Get Panel Daily", PanelName=PANEL)
     with pytest.raises(jf.ArgumentError):
         panel.run()
-    notes = panel._box._notes
-    assert [name for name in notes if "Give Symbol or Brand." in notes[name].value] == ["Symbol", "Brand"]
+    rule = ["Give Symbol or Brand."]
+    assert panel._box.messages == {"Symbol": rule, "Brand": rule}
     panel.form["Brand"] = ["Bulkandry"]
-    assert not [name for name in notes if "Give Symbol or Brand." in notes[name].value]
+    assert panel._box.messages == {}
     panel.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import jupyter_funcs as jf
-from jupyter_funcs.callables import RemoteFunction
 from jupyter_funcs.catalog import Function, Param
 from jupyter_funcs.forms import Form
 from jupyter_funcs.magic import read_value
 from jupyter_funcs.variables import Variable, resolved, spelled, typed
+
+if TYPE_CHECKING:
+    from jupyter_funcs.session import Session
 
 
 @given(st.text(st.sampled_from("$'\" ab\n")) | st.text())
@@ -94,14 +95,14 @@ def test_a_variable_that_gives_no_value_is_an_error_at_its_field(value: Variable
 def test_a_variable_of_any_type_never_breaks_the_form(value: object) -> None:
     """What a variable holds is refused at its field where it fits nothing, alone and among others."""
     VARIABLES["it"] = value
-    for given in (Variable("it"), ["x", Variable("it")]):
-        filled = form(many=given)
+    for many in (Variable("it"), ["x", Variable("it")]):
+        filled = form(many=many)
         assert set(filled.errors) | set(filled.args) == {"many"}
 
 
-def test_a_form_given_to_a_function_keeps_its_variables(funcs: jf.Session) -> None:
+def test_a_form_given_to_a_function_keeps_its_variables(funcs: Session) -> None:
     """A call with a form looks the form's variables up, as the form itself does."""
-    function: RemoteFunction = funcs["Get Panel Daily"]
+    function = funcs["Get Panel Daily"]
     filled = function.form(PanelName=Variable("it"), Symbol="BKQU US EQUITY")
     filled.variables = lambda: {"it": "Demo Card Panel"}
     assert function.form(filled).check() == filled.check()
