@@ -20,14 +20,13 @@ from jupyter_funcs.head import Head, listed_again, taken_over
 from jupyter_funcs.outcome import Outcome
 from jupyter_funcs.results import Results
 from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html
-from jupyter_funcs.stored import left_html, reopen_html
+from jupyter_funcs.runner import Runner
+from jupyter_funcs.saved import Saved
 from jupyter_funcs.view import bad_html, code_html, done_html, shape_text, title_html
 from jupyter_funcs.visit import Visit
 from jupyter_funcs.widgets import below
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     import pandas as pd
 
     from jupyter_funcs.callables import RemoteFunction
@@ -36,11 +35,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.session import Session
 
 
-_TICK_SECONDS = 0.5
 _GONE = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
-# A front end holds a change back while it waits for the one before to be taken, and a click overtakes it: for so long
-# after a change, a click waits so long for another one.
-_CHANGED_LATELY, _SETTLED = 1.0, 0.25
 
 
 class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -71,11 +66,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._cell = keeping.this_cell()
         self._visits: dict[str, Visit] = {}
         self._visit: Visit | None = None
-        self._running: Visit | None = None
-        self._run_number = 0
-        self._changed = -_CHANGED_LATELY
-        self._clicked: Future[None] | None = None
-        self._is_left = False  # whether the notebook holds the HTML of a result beside the widget
+        self._runner = Runner(self._show_running, self._on_end)
 
         guard = self._guard = guarding(self._show_problem)
         self._head = Head(session, self._on_refresh, guard)
@@ -89,11 +80,11 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._bar = RunBar(self._on_run, self.cancel, self._on_clear, guard)
         self._state = StateLine()
         self._results = Results(self._on_rename, guard)
-        self._code, self._hidden = w.HTML(), w.HTML()
+        self._code, self._saved = w.HTML(), Saved()
         main = w.VBox(
             [
                 w.HBox([self._title, self._star], layout=w.Layout(justify_content="space-between")),
-                *(self._place, self._summary, self._bar, self._state, self._results, self._code, self._hidden),
+                *(self._place, self._summary, self._bar, self._state, self._results, self._code, self._saved),
             ],
             # 0 and not auto, or a wide table would push the form to its own width.
             layout=w.Layout(flex="999 1 420px", min_width="0"),
@@ -168,14 +159,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             visit.refusal = error
             self._refuse(visit, error)
             raise
-        self.cancel()
-        self._run_number += 1
         visit.refusal = None
+        job = self._runner.start(visit, args)
         self._chooser.use(visit.function.name)
-        visit.job = visit.function.start(args, keep=True)
-        self._running = visit
-        visit.shown = loop.start(self._follow(visit.job, visit, self._run_number))
-        return visit.job
+        return job
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
         """
@@ -193,8 +180,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         FuncsError
             What the run failed with.
         """
-        if self._clicked is not None:
-            loop.wait(self._clicked)
+        self._runner.wait()
         visit = self._visit
         if visit is not None and visit.refusal is not None:
             raise visit.refusal
@@ -206,8 +192,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def cancel(self) -> None:
         """Stop waiting for the run that goes on, if one does."""
-        if self._running is not None and self._running.job is not None:
-            self._running.job.cancel()
+        self._runner.cancel()
 
     def close(self) -> None:
         """Cancel what runs and close every model of the panel."""
@@ -222,29 +207,29 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.layout.close()
         super().close()
 
-    # A run, on the background loop, which does all its writes
+    # A run
 
     def _on_run(self) -> None:
-        """Run on a click or on Enter; once, however often a person presses before the run has begun."""
-        if self._running is None and (self._clicked is None or self._clicked.done()):
+        if self._runner.press(lambda: self._guard(lambda _: self._run_pressed())(None)):
             self._bar.run.disabled = True
-            self._clicked = loop.start(self._run_settled())
 
-    async def _run_settled(self) -> None:
-        while time.monotonic() - self._changed < _CHANGED_LATELY:
-            before = self._changed
-            await asyncio.sleep(_SETTLED)
-            if self._changed == before:
-                break
-        self._guard(lambda _: self.run())(None)
-        self._show_form()
-
-    async def _follow(self, job: Job, visit: Visit, number: int) -> None:
-        """Show how a run goes and ends."""
+    def _run_pressed(self) -> None:
         try:
-            await self._watch(job, visit, number)
-            if visit.job is not job or self.comm is None:  # superseded by another run of the same function, or closed
-                return
+            self.run()
+        finally:
+            self._show_form()
+
+    def _show_running(self, visit: Visit) -> None:
+        if self.comm is not None and visit.job is not None:
+            self._show_form()
+            elsewhere = "" if self._visit is visit else visit.function.name
+            self._state.show("running", running_html(visit.job, elsewhere), self._runner.number)
+
+    async def _on_end(self, visit: Visit, job: Job) -> None:
+        """Show how a run has ended."""
+        if self.comm is None:  # closed meanwhile
+            return
+        try:
             error = job.error()
             if error is None:
                 await self._finish(visit, job, await job)
@@ -254,27 +239,12 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                 self._end(visit, "cancelled", "Cancelled; the service may still finish the run.")
             else:
                 self._set_old(visit, is_old=True)
-                self._end(visit, "failed", problem_html(error, job.progress.request_id))
+                self._end(visit, "failed", problem_html(error, job.progress.request_id, self._session.cleaned))
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
-            self._end(visit, "failed", problem_html(error))
-
-    async def _watch(self, job: Job, visit: Visit, number: int) -> None:
-        ended = asyncio.wrap_future(job.future)
+            self._end(visit, "failed", problem_html(error, cleaned=self._session.cleaned))
         self._show_form()
-        try:
-            while not ended.done():
-                if number == self._run_number and self.comm is not None:
-                    elsewhere = "" if self._visit is visit else visit.function.name
-                    self._state.show("running", running_html(job, elsewhere), number)
-                await asyncio.wait([ended], timeout=_TICK_SECONDS)
-            _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
-        finally:
-            if number == self._run_number:
-                self._running = None
-                if self.comm is not None:
-                    self._show_form()
-                    if self._visit is not None and self._visit is not visit:
-                        self._end(self._visit, self._visit.state, self._visit.said)
+        if self._visit is not None and self._visit is not visit:
+            self._end(self._visit, self._visit.state, self._visit.said)
 
     async def _finish(self, visit: Visit, job: Job, frame: pd.DataFrame) -> None:
         visit.note = visit.keeper.keep(frame)
@@ -301,7 +271,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _on_change(self) -> None:
         visit = self._visit
-        self._changed = time.monotonic()
+        self._runner.changed = time.monotonic()
         if visit is not None:
             self._set_old(visit, is_old=visit.outcome is not None and visit.form.args != visit.outcome.args)
             self._show_form()
@@ -309,7 +279,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             # What was said is mended, or is to be said anew; a size that was said is that of other values.
             if errors:
                 self._end(visit, "invalid", refusal_html(visit.form, errors))
-            elif self._running is not visit:
+            elif self._runner.running is not visit:
                 self._end(visit, "idle", "")
 
     def _on_clear(self) -> None:
@@ -360,7 +330,9 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         visit = self._visit
         if visit is not None and self.comm is not None:
             errors = visit.form.errors
-            self._bar.show(valid=not errors, running=self._running is not None, fields=bool(visit.function.fields))
+            self._bar.show(
+                valid=not errors, running=self._runner.running is not None, fields=bool(visit.function.fields)
+            )
             # A result has a tab for its code; these values have none.
             program = calls.python(visit.function, visit.form.args, self._session.where)
             self._code.value = code_html(program) if visit.outcome is None or visit.is_old else ""
@@ -383,12 +355,13 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             loop.start(self._results.show(self._visit))
 
     def _show_problem(self, error: Exception) -> None:
-        self._state.show("failed", problem_html(error), self._run_number)
+        said = problem_html(error, cleaned=self._session.cleaned)
+        self._state.show("failed", said, self._runner.number)
 
     def _end(self, visit: Visit, state: str, said: str) -> None:
         visit.state, visit.said = state, said
         if self._visit is visit and self.comm is not None:
-            self._state.show(state, said, self._run_number)
+            self._state.show(state, said, self._runner.number)
 
     def _close_box(self) -> None:
         box, self._box = self._box, None
@@ -396,30 +369,17 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if box is not None:
             box.close()
 
-    # In the saved notebook
+    @property
+    def _of_note(self) -> tuple[str, Outcome | None]:
+        visit = self._visit
+        return ("", None) if visit is None else (visit.function.name, visit.outcome)
 
     async def _leave(self, visit: Visit) -> None:
-        """Let the notebook hold this result, beside the widget, whose model it does not hold."""
-        if self._is_left and (left := await asyncio.to_thread(self._left, visit)):
-            keeping.leave(left, self._mark, again=True)
-
-    def _left(self, visit: Visit) -> str:
-        return "" if visit.outcome is None else left_html(visit.outcome, self._mark)
-
-    @property
-    def _mark(self) -> str:
-        return f"jf-left-{self.model_id}"
+        if visit.outcome is not None:
+            await asyncio.to_thread(self._saved.leave, visit.outcome)
 
     def _ipython_display_(self, **_: Any) -> None:
-        # Two outputs: writing to one that holds a widget's view would make the view anew, and take the focus away.
-        bundle = self._repr_mimebundle_()
-        bundle["text/html"] = reopen_html(self._visit.function.name if self._visit else "")
-        keeping.show(bundle)
-        if not self._is_left:
-            self._hidden.value = f"<style>.{self._mark} {{ display: none; }}</style>"
-        left = self._left(self._visit) if self._visit else ""
-        keeping.leave(left or f'<div class="{self._mark}"></div>', self._mark)
-        self._is_left = True
+        self._saved.put(self._repr_mimebundle_(), *self._of_note)
 
     def __repr__(self) -> str:
         """Say what the panel shows; ipywidgets would print every widget in it."""
@@ -429,9 +389,6 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         # Without a live kernel a front end shows the HTML: the last result, and how to get the panel back.
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
-        visit = self._visit
         bundle["text/plain"] = repr(self)
-        bundle["text/html"] = reopen_html(visit.function.name if visit else "")
-        if visit is not None:
-            bundle["text/html"] += self._left(visit)
+        bundle["text/html"] = self._saved.html(*self._of_note)
         return bundle

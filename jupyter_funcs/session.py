@@ -181,6 +181,10 @@ class Session:
         address = "" if connection.synthetic else connection.base_url
         return Status(self.service, address, user, number, ends, trouble)
 
+    def cleaned(self, text: str) -> str:
+        """Give a text without the token that was sent last, for what a person may copy."""
+        return self._wire.transport.cleaned(text)
+
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
         loop.wait(loop.start(self._wire.transport.close()))

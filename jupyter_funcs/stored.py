@@ -56,6 +56,7 @@ def left_html(outcome: Outcome, mark: str) -> str:
         what += [f"the first {_MOST_COLUMNS} columns"] * (frame.shape[1] > _MOST_COLUMNS)
         said.append(f"Of the result: {' and '.join(what)}.")
     table = table if len(table) <= _LONGEST else "<p>Its rows are too long to be kept here.</p>"
+    table = f'<div style="overflow-x: auto; white-space: nowrap">{table}</div>'
     return f'<div class="{html.escape(mark)}"><p>{"<br>".join(said)}</p>{table}</div>'
 
 

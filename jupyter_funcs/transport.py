@@ -139,6 +139,7 @@ class Transport:
         self.connection = connection
         self._transport = None if transport is None else _Given(transport)
         self._client: httpx.AsyncClient | None = None
+        self._sent: Hidden | None = None
         self._pid = os.getpid()
         self.ends = math.inf
 
@@ -165,7 +166,7 @@ class Transport:
             Every failure of the network, the service or the reply, as the class that FAULTS names for it.
         """
         told = progress or Progress()
-        secret = await self.secret()
+        secret = self._sent = await self.secret()
         reply = await self._exchange(path, payload, secret, max_bytes, told)
         if isinstance(reply, AuthenticationError):
             if isinstance(self.connection.token, Source):
@@ -173,7 +174,7 @@ class Transport:
             renewed = await self.secret()
             if renewed.reveal() == secret.reveal():
                 raise reply
-            secret = renewed
+            secret = self._sent = renewed
             reply = await self._exchange(path, payload, secret, max_bytes, told)
         if isinstance(reply, FuncsError):
             raise reply
@@ -200,6 +201,10 @@ class Transport:
         if token is None:
             raise ProtocolError("The service took the login, but gave no token.", "Tell the operator of the service.")
         return token
+
+    def cleaned(self, text: str) -> str:
+        """Give a text without the token that was sent last."""
+        return text if self._sent is None else _redact(text, self._sent)
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
