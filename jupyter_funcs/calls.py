@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.callables import request
+from jupyter_funcs.text import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ def magic(function: RemoteFunction, args: Mapping[str, Any], variables: Mapping[
     if line.isprintable() and not any(word.startswith("=") or word.endswith("=") for word in words):
         return f"df = %funcs call {line}"
     # A body of JSON takes any text, and no variable.
-    return f"%%funcs call {_address(function)} -o df\n{_json(dict(args))}"
+    return f"%%funcs call {_address(function)} -o df\n{json_text(dict(args))}"
 
 
 def python(
@@ -98,7 +98,7 @@ def curl(function: RemoteFunction, args: Mapping[str, Any]) -> str:
         f"curl -X POST {url}",
         f'-H "{_SECRETS[function.session.header]}"',
         "-H 'Content-Type: application/json'",
-        f"-d {shlex.quote(_json(request(function.name, dict(args))))}",
+        f"-d {shlex.quote(json_text(request(function.name, dict(args))))}",
     ]
     return ("" if address else _SERVE) + " \\\n  ".join(command)
 
@@ -125,13 +125,7 @@ def _magic_value(value: Any) -> str:
     """Give a value as a magic reads it; nothing for one that fits into no line."""
     if isinstance(value, list):
         fits = all('"' not in item for item in value)
-        return f"[{', '.join(map(_json, value))}]" if fits else ""
+        return f"[{', '.join(map(json_text, value))}]" if fits else ""
     if _BARE.fullmatch(value):
         return str(value)
     return next((f"{quote}{value}{quote}" for quote in "\"'" if quote not in value), "")
-
-
-def _json(value: Any) -> str:
-    """Give JSON in which every character can be seen, and none turns the text around."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)

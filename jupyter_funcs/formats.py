@@ -133,7 +133,7 @@ def _object_text(value: Any, *, plain: bool) -> str:
         head = value[: 4 * LONGEST_CELL]
         text = head.decode(errors="ignore")
         return text if text.encode() == head else str(head)
-    return _nested_text(value) if isinstance(value, dict | list | tuple) else str(value)
+    return nested_text(value) if isinstance(value, dict | list | tuple) else str(value)
 
 
 def _grouped(value: float | Decimal) -> str:
@@ -143,7 +143,7 @@ def _grouped(value: float | Decimal) -> str:
         return "a number of very many digits"
 
 
-def _nested_text(value: Any) -> str:
+def nested_text(value: Any) -> str:
     """Give the beginning of a nested value as JSON; what follows is not even looked at."""
     text = ""
     try:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,14 @@ def inert(text: str) -> str:
         char.encode("unicode_escape").decode("ascii") if unicodedata.category(char) in {"Cc", "Cf", "Cs"} else char
         for char in flat
     )
+
+
+def json_text(value: Any) -> str:
+    """Give a value as JSON, every character of which can be seen; none turns the text around."""
+    text = json.dumps(value, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
 def clip(text: str, length: int = 200) -> str:
