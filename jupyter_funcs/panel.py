@@ -19,9 +19,10 @@ from jupyter_funcs.guard import guarding
 from jupyter_funcs.head import Head, listed_again, taken_over
 from jupyter_funcs.outcome import Outcome
 from jupyter_funcs.results import Results
-from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html
+from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html, summary_html
 from jupyter_funcs.runner import Runner
 from jupyter_funcs.saved import Saved
+from jupyter_funcs.variables import Variable
 from jupyter_funcs.view import bad_html, code_html, done_html, shape_text, title_html
 from jupyter_funcs.visit import Visit
 from jupyter_funcs.widgets import below
@@ -129,7 +130,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         visit = self._visit = self._visits[function.slug]
         self.form = visit.form
         self._close_box()
-        self._box = FormBox(visit.function, visit.form, self._on_change, self._guard)
+        self._box = FormBox(visit.function, visit.form, self._on_change, self._guard, on_submit=self._on_run)
         self._place.children = [self._box]
         self._show_title()
         self._chooser.choose(function.slug)
@@ -327,14 +328,15 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _show_form(self) -> None:
         """Show what is missing, and offer a run when nothing is."""
-        visit = self._visit
-        if visit is not None and self.comm is not None:
-            errors = visit.form.errors
-            self._bar.show(
-                valid=not errors, running=self._runner.running is not None, fields=bool(visit.function.fields)
-            )
+        visit, box = self._visit, self._box
+        if visit is not None and box is not None and self.comm is not None:
+            self._summary.value = summary_html(box.summary)
+            running = self._runner.running is not None
+            self._bar.show(valid=box.valid, running=running, fields=bool(visit.function.fields))
             # A result has a tab for its code; these values have none.
-            program = calls.python(visit.function, visit.form.args, self._session.where)
+            values = dict(visit.form.values).items()
+            named = {name: value.name for name, value in values if isinstance(value, Variable)}
+            program = calls.python(visit.function, visit.form.args, self._session.where, named)
             self._code.value = code_html(program) if visit.outcome is None or visit.is_old else ""
 
     def _refuse(self, visit: Visit, error: ArgumentError) -> None:

@@ -127,6 +127,11 @@ def problem_html(error: BaseException, request_id: str = "", cleaned: Callable[[
     return bad_html(lines) + folded
 
 
+def summary_html(summary: str) -> str:
+    """Say what a form lacks for a run; read out when it changes."""
+    return f'<div class="jf-summary" role="status">{html.escape(summary)}</div>'
+
+
 def refusal_html(form: Form, errors: dict[str, list[str]]) -> str:
     """Give the texts that belong to no field, and how many fields have one of their own."""
     own = {field.name for field in form.fields}

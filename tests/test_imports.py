@@ -43,6 +43,8 @@ ROOMS = [
     "loop",
     "jobs",
     "formats",
+    "json_reply",
+    "json_view",
     "view",
     "callables",
     "session",
