@@ -294,7 +294,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             visit.outcome = dataclasses.replace(visit.outcome, variable=visit.keeper.name)
             visit.note = ""
             self._show_result()
-            loop.start(self._leave(visit))
+            self._leaving = loop.start(self._leave(visit))
 
     def _on_refresh(self) -> None:
         """Show the catalog anew, and each function as it is listed now; one that is gone stays as it was."""

@@ -52,7 +52,7 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self.format = w.Dropdown(
             description="Save as",
             options=_FORMATS,
-            layout=w.Layout(width="170px"),
+            layout=w.Layout(width="160px"),
             style={"description_width": "initial"},
         )
         self.format.add_class("jf-format")
@@ -60,7 +60,7 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
             placeholder="file",
             continuous_update=False,  # told before the click on Save that leaves the field
             tooltip="The file's name, in the notebook's folder or with a path",
-            layout=w.Layout(width="280px"),
+            layout=w.Layout(flex="1 1 180px", max_width="280px"),
         )
         self.file.add_class("jf-file")
         self.button = w.Button(description="Save", icon="download", layout=w.Layout(width="auto"))
@@ -74,9 +74,10 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def show(self, outcome: Outcome) -> None:
         """Offer to save another result."""
-        same = self._outcome is not None and self._outcome.function is outcome.function
-        self._outcome = outcome
-        if not same:
+        before, self._outcome = self._outcome, outcome
+        if before is not None and before.frame is outcome.frame:
+            return
+        if before is None or before.function is not outcome.function:
             self.file.value = self._suggested  # what was typed was for the other function
             self._suggest()
         self._reset()

@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 
 
+def guard(callback: Callable[[Any], object]) -> Callable[..., None]:
+    """Wrap a callback as a panel does; here what it raises is raised."""
+
+    def guarded(*told: Any) -> None:
+        callback(told[-1])
+
+    return guarded
+
+
 def state(panel: Panel) -> str:
     return str(panel._state.value)
 
