@@ -59,7 +59,7 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._said = ""
         self.reading: Future[None] | None = None
         self.refreshing: Future[None] | None = None
-        self._line = w.HTML(layout=w.Layout(flex="1 1 160px", min_width="0"))
+        self._line = w.HTML(layout=w.Layout(flex="1 1 120px", min_width="0"))
         self._button = w.Button(
             description="Refresh", icon="refresh", tooltip="List the functions again", layout=w.Layout(width="auto")
         )
@@ -144,9 +144,7 @@ def changes(before: Catalog | None, after: Catalog) -> str:
     was, now = _by_name(before), _by_name(after)
     added = [name for name, functions in now.items() for _ in functions[len(was.get(name, ())) :]]
     removed = [name for name, functions in was.items() for _ in functions[len(now.get(name, ())) :]]
-    changed = [
-        name for name, functions in now.items() if len(functions) == len(was.get(name, ())) and functions != was[name]
-    ]
+    changed = [name for name, functions in now.items() if name in was and not _alike(functions, was[name])]
     said = [
         f"{len(names):,} {what} ({_named(names)})"
         for what, names in (("added", added), ("removed", removed), ("changed", changed))
@@ -165,7 +163,7 @@ def listed_again(function: RemoteFunction) -> RemoteFunction | None:
     if found is None:
         return None
     slug = catalog.slug(found)
-    if found == function.function and slug == function.slug:
+    if _alike([found], [function.function]) and slug == function.slug:
         return function
     now = function.session[slug].with_options()
     now.options = function.options
@@ -188,6 +186,14 @@ def _by_name(catalog: Catalog) -> dict[str, list[Function]]:
     for each in catalog:
         functions.setdefault(each.name, []).append(each)
     return functions
+
+
+def _alike(some: list[Function], others: list[Function]) -> bool:
+    """Say whether functions are the same but for their places; those of another number were added or removed."""
+    return len(some) != len(others) or all(
+        one == other or one == other.model_copy(update={"sort_value": one.sort_value})
+        for one, other in zip(some, others, strict=True)
+    )
 
 
 def _named(names: list[str]) -> str:

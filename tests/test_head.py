@@ -137,6 +137,18 @@ def test_a_token_that_has_ended_is_said_with_what_to_do() -> None:
     assert "Get a new token" in line(head)
 
 
+def test_refresh_reads_the_token_s_time_anew() -> None:
+    """A new token's time stands in the line after a refresh."""
+    now = time.time()
+    ends = [now + 3660]
+    panel = Service(F).connect(lambda: jwt({"exp": ends[0]})).panel()
+    wait_until(lambda: "ends in 1 hour" in line(panel._head))
+    ends[0] = now + 2 * 3660
+    refreshed(panel)
+    wait_until(lambda: "ends in 2 hours" in line(panel._head))
+    panel.close()
+
+
 def test_refresh_says_what_has_changed_and_lists_it() -> None:
     """New, removed and changed functions are counted and named; the list and the count follow."""
     service = Service(F, G)
@@ -206,6 +218,7 @@ def test_a_panel_opens_though_the_listing_fails() -> None:
     assert "jf-bad" in line(panel._head)
     assert "functions not listed" in line(panel._head)
     assert "Press Refresh" in panel._title.value
+    assert panel._head.reading is None  # it would list once more
     with pytest.raises(jf.ArgumentError, match="nothing to run"):
         panel.run()
     service.listing = listing
@@ -264,7 +277,7 @@ def test_a_function_that_vanished_is_said_and_keeps_its_values() -> None:
     service = Service(F, G)
     panel = service.connect().panel("F", a="1")
     service.listing = [G]
-    assert "1 removed (F)" in refreshed(panel)
+    assert "Listed again: 1 removed (F)." in refreshed(panel)  # and G, which has moved up, is as it was
     assert "no longer in your catalog" in panel._title.value
     assert panel.form is not None
     assert panel.form.args == {"a": "1"}
@@ -283,6 +296,7 @@ def test_a_function_keeps_its_options_when_it_is_listed_otherwise() -> None:
     service = Service(F)
     session = service.connect()
     before = session["F"].with_options(timeout=7)
+    service.listing = [G, F]
     session.refresh()
     assert listed_again(before) is before
     service.listing = [{**F, "description": "Other.", "params": [{"name": "a"}]}]
