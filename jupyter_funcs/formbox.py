@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 # So long a pause in typing, in seconds, asks anew for the values that depend on what is typed.
 _PAUSE = 0.4
 _MINUTE = 60.0
+_SECOND = 1.0
 
 
 class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -95,6 +96,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if source.asking:
                 source.ask()
         self._clock: Future[None] | None = loop.start(self._grow_old()) if self._sources else None
+        self._variables: Future[None] | None = None
+        self._follow_variables()
 
     @property
     def valid(self) -> bool:
@@ -138,8 +141,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
             return
         self._form.watchers.remove(self._on_form)
-        if self._clock is not None:
-            self._clock.cancel()
+        for future in (self._clock, self._variables):
+            if future is not None:
+                future.cancel()
         for source in self._sources.values():
             source.stop()
         for made in self._controls.values():
@@ -233,6 +237,26 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if name in source.needs:
                 self._ask(source, after=_PAUSE if typed_in else 0.0)
         self._on_change()
+        self._follow_variables()
+
+    def _follow_variables(self) -> None:
+        has_one = any(map(has_variable, self._form.values.values()))
+        if has_one and (self._variables is None or self._variables.done()):
+            self._variables = loop.start(self._look_at_variables())
+
+    async def _look_at_variables(self) -> None:
+        """Follow the variables that are values, while there are some; a variable tells nobody that it has changed."""
+        args = self._form.args
+
+        def follow(_: object) -> None:
+            self.recheck()
+            self._on_change()
+
+        while any(map(has_variable, self._form.values.values())):
+            await asyncio.sleep(_SECOND)
+            before, args = (self._errors, args), self._form.args
+            if before != (self._form.errors, args):
+                self._guard(follow)(None)
 
     def _ask(self, source: Source, *, again: bool = False, after: float = 0.0) -> None:
         source.ask(again=again, after=after)
@@ -296,6 +320,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             errors += self._errors.get(name, [])
         if field.rule and not any(other in self._form.values for other in field.rule.names):
             (errors if self._asked else words).append(notes.rule_text(field.rule.names))
+        if name in self._controls and (word := self._controls[name].word):
+            words.append(word)
         if source := self._sources.get(name):
             words += notes.unlisted(self._form[name], source.offers)
         return notes.Said(errors, words)

@@ -51,6 +51,12 @@ class _Tagged(Control):
         """Show a tag for each item."""
         self._set(_items(value))
 
+    @property
+    def word(self) -> str:
+        """How many there are, where not all have a tag."""
+        number = len(self.items)
+        return f"{number:,} values; the first {_MOST_TAGS} are shown." if number > _MOST_TAGS else ""
+
     def take(self, items: Sequence[Any]) -> None:
         """Add items that a person has given, each once, and tell."""
         self._set([*self.items, *items])
@@ -106,7 +112,8 @@ class PickControl(_Tagged):
 
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
-        return self.described(w.Dropdown, options=self._with_first(as_options(self.field.options)))
+        self._options = as_options(self.field.options)
+        return self.described(w.Dropdown, options=[self._first, *self._options])
 
     def __init__(self, field: Field, at: int, look: Look) -> None:
         super().__init__(field, at, look)
@@ -114,11 +121,17 @@ class PickControl(_Tagged):
 
     def offer(self, offers: Offers) -> None:
         """Take these for the options."""
-        reoffer(self.box, self._with_first(offers.items()))
+        self._options = offers.items()
+        reoffer(self.box, [self._first, *self._options])
 
-    def _with_first(self, options: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    @property
+    def _first(self) -> tuple[str, Any]:
         unset = "required" if self.field.required else notes.unset(self.field)
-        return [(f"Add… ({unset})", NOT_SENT), *options]
+        return ("Add…" if self.items else f"Add… ({unset})", NOT_SENT)
+
+    def _set(self, items: Sequence[Any]) -> None:
+        super()._set(items)
+        reoffer(self.box, [self._first, *self._options])
 
     def _pick(self, change: Any) -> None:
         if (option := change["new"]) not in {NOT_SENT, None}:
@@ -197,6 +210,12 @@ class LinesControl(Control):
         items = _items(value)
         if items != _items(self.read()):  # else as it was typed
             self.box.value = "\n".join(map(spelled, items))
+
+    @property
+    def word(self) -> str:
+        """How many there are, as a check of what was pasted."""
+        number = len(_items(self.read()))
+        return f"{number:,} values." if number > 1 else ""
 
     @property
     def is_typed_in(self) -> bool:

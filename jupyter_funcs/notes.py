@@ -20,7 +20,7 @@ _LONGEST_LABEL = 60
 _LONGEST_HELP = 600
 _MOST_NAMED = 6
 # A front end sets what stands between these as mathematics, in a label too: they are shown by their wide twins.
-_NO_MATHEMATICS = str.maketrans({"$": "\uff04", "\\": "\uff3c"})
+_NO_MATHEMATICS = str.maketrans({"$": "\uff04", "\\": "\u2216"})
 
 
 def label(field: Field) -> str:

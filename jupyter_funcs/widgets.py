@@ -126,6 +126,11 @@ class Control:
         return False
 
     @property
+    def word(self) -> str:
+        """What is to be said of the value that the control does not show."""
+        return ""
+
+    @property
     def is_typed_in(self) -> bool:
         """Whether something stands in the box that a person may be typing."""
         return self.entry is not None and bool(self.entry.value)
@@ -138,11 +143,24 @@ class Control:
 
 
 class DateControl(Control):
-    """A day, from a calendar; the box can be emptied."""
+    """
+    A day, from a calendar, with a button that empties it while there is one.
+
+    A day whose parts are all deleted with keys is not told by ipywidgets 8: the button says what is still held.
+    """
+
+    def __init__(self, field: Field, at: int, look: Look) -> None:
+        self._button: w.Button | None = None
+        super().__init__(field, at, look)
+        self.box.observe(lambda _: self._follow(), "value")
 
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
         return self.described(w.DatePicker)
+
+    def parts(self) -> tuple[w.Widget, ...]:
+        """Give the box, and the button below it."""
+        return (self.box,) if self._button is None else (self.box, self._button)
 
     def read(self) -> Any:
         """Give the day."""
@@ -154,6 +172,22 @@ class DateControl(Control):
             self.box.value = dt.date.fromisoformat(str(value))
         except ValueError:
             self.box.value = None
+
+    def _follow(self) -> None:
+        if self.box.value is None:
+            if self._button is not None:
+                self._button.close()
+                self._button = None
+            return
+        if self._button is None:
+            self._button = w.Button(
+                icon="times",
+                layout=self.look.layout,
+                style=self.look.style,
+                _dom_classes=("jf-line", f"jf-at-{self.at}"),
+            )
+            self._button.on_click(lambda _: self.box.set_trait("value", None))
+        self._button.description = f"Clear {self.box.value.isoformat()}"
 
 
 class ChoiceControl(Control):

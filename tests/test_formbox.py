@@ -212,12 +212,13 @@ def test_a_variable_is_checked_at_its_field(answering: Callable[..., Session]) -
     session = answering(listing({"name": "Brand", "type": 4, "required": True}, {"name": "n", "type": 1}))
     function = session["F"]
     form = function.form(n=Variable("lookback"))
-    box = FormBox(function, form, lambda: None, guard, variables=lambda: notebook)
+    changes: list[None] = []
+    box = FormBox(function, form, lambda: changes.append(None), guard, variables=lambda: notebook)
     assert box._controls["n"].box.value == "$lookback"
     assert box.messages == {"n": ["There is no variable 'lookback'. Define it, or quote the value: '$lookback'."]}
     notebook["lookback"] = 2
-    box.recheck()
-    assert box.messages == {}
+    wait_until(lambda: box.messages == {})  # a variable tells nobody that it has changed
+    assert changes
     box._controls["Brand"].box.value = "$brand"
     assert box.messages == {"Brand": ["There is no variable 'brand'. Did you mean 'brands'?"]}
     assert not box.valid
@@ -482,6 +483,23 @@ def test_a_list_of_another_type_can_be_changed(answering: Callable[..., Session]
     box._controls["a"].box.value = "y"
     assert box._form.args == {"a": ["x", "y"]}
     box.close()
+
+
+def test_a_day_is_cleared_by_its_button(answering: Callable[..., Session]) -> None:
+    """While there is a day a button says which, and takes it away; both go with the form."""
+    before = set(_instances)
+    box = open_box(answering(listing({"name": "start_date"})), start_date="2025-03-04")
+    _, clear, *_ = box.children
+    assert clear.description == "Clear 2025-03-04"
+    box._controls["start_date"].box.value = dt.date(2025, 3, 5)
+    assert clear.description == "Clear 2025-03-05"
+    clear.click()
+    assert box._form.values == {}
+    assert len(box.children) == 3
+    box._form["start_date"] = "2025-03-06"
+    assert box.children[1].description == "Clear 2025-03-06"
+    box.close()
+    assert set(_instances) == before
 
 
 def test_a_form_is_read_in_its_order(funcs: Session) -> None:
