@@ -1,4 +1,4 @@
-"""HTML for people: the panel's look, a DataFrame as a short table, a field's note. No widget here."""
+"""HTML for people: the panel's look, a DataFrame as a short table. No widget here."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from jupyter_funcs.fields import Kind
 from jupyter_funcs.formats import LONGEST_CELL, format_of
 from jupyter_funcs.text import clip, inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from jupyter_funcs.fields import Field
 
 LABEL_WIDTH = "210px"
 
@@ -121,17 +118,6 @@ def look_html() -> str:
 def title_html(name: str, description: str) -> str:
     """Give a function's name and description."""
     return f'<div class="jf-title">{_escaped(name)}</div><div class="jf-about">{html.escape(inert(description))}</div>'
-
-
-def note_html(field: Field, errors: Iterable[str], waiting: str) -> str:
-    """Give what stands below a control: the errors, the help, and what the field waits for."""
-    wrong = "".join(f'<div class="jf-bad" role="alert">{html.escape(text)}</div>' for text in errors)
-    said = html.escape(inert(field.brief))
-    if field.kind is Kind.LIST and not field.options:
-        said += " Add them one by one."
-    if waiting:
-        said += f" <i>{html.escape(waiting)}</i>"
-    return f'<div class="jf-note">{wrong}{said.strip()}</div>' if wrong or said else ""
 
 
 def done_html(caption: str, recipe: str) -> str:
