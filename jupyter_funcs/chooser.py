@@ -77,7 +77,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._list = w.Select(description="Functions", index=None, layout=wide)
         self._list.add_class("jf-list")
         self._count = w.HTML()
-        super().__init__([self._words, self._list, self._count], layout=w.Layout(flex="1 1 250px", margin="0 18px 0 0"))
+        super().__init__([self._words, self._list, self._count], layout=w.Layout(flex="1 1 250px"))
         self.add_class("jf-chooser")
         self._words.observe(guard(lambda _: self._on_words()), "value")
         self._words.on_msg(guard(self._on_message))
