@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from jupyter_funcs.errors import ArgumentError
+from jupyter_funcs.parts import hide
 from jupyter_funcs.view import bad_html
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.guard import Guard
     from jupyter_funcs.keeping import Keeper
+    from jupyter_funcs.parts import Parts
 
 
 class KeepBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -27,35 +29,28 @@ class KeepBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         Called when the result has another name.
     guard
         Wraps a callback, so that what it raises is seen.
+    parts
+        What it is made of.
     """
 
-    def __init__(self, on_rename: Callable[[], None], guard: Guard) -> None:
+    def __init__(self, on_rename: Callable[[], None], guard: Guard, parts: Parts) -> None:
         self._on_rename = on_rename
         self._keeper: Keeper | None = None
         self._shows = ""
-        self.name = w.Text(
-            description="Kept as",
-            continuous_update=False,
-            tooltip="The notebook's variable that holds the DataFrame",
-            layout=w.Layout(width="260px"),
-            style={"description_width": "initial"},
+        self.name = parts.text("Kept as", "jf-variable", tooltip="The notebook's variable that holds the DataFrame")
+        self.sure = parts.button(
+            "Use it all the same", "jf-sure", guard(lambda _: self._rename()), button_style="warning"
         )
-        self.name.add_class("jf-variable")
-        self.sure = w.Button(
-            description="Use it all the same", button_style="warning", layout=w.Layout(width="auto", display="none")
-        )
-        self.sure.add_class("jf-sure")
-        self.said = w.HTML()
-        super().__init__([self.name, self.sure, self.said], layout=w.Layout(flex_flow="row wrap"))
-        self.add_class("jf-keep")
+        hide(self.sure)
+        self.said = parts.html()
+        super().__init__([self.name, self.sure, self.said], layout=parts.layout, _dom_classes=("jf-row", "jf-keep"))
         self.name.observe(guard(lambda _: self._ask()), "value")
-        self.sure.on_click(guard(lambda _: self._rename()))
 
     def show(self, keeper: Keeper, said: str = "") -> None:
         """Show the variable of a result, and what there is to say of it."""
         self._keeper, self._shows = keeper, keeper.name
         self.name.value = keeper.name
-        self.layout.display = "" if keeper.name else "none"
+        hide(self, hidden=not keeper.name)
         self._say(html.escape(said))
 
     def _ask(self) -> None:
@@ -84,5 +79,5 @@ class KeepBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
             self._on_rename()
 
     def _say(self, said: str, *, sure: bool = False) -> None:
-        self.sure.layout.display = "" if sure else "none"
+        hide(self.sure, hidden=not sure)
         self.said.value = f'<div class="jf-quiet" role="status">{said}</div>' if said else ""

@@ -18,6 +18,7 @@ from jupyter_funcs.formbox import FormBox
 from jupyter_funcs.guard import guarding
 from jupyter_funcs.head import Head, listed_again, taken_over
 from jupyter_funcs.outcome import Outcome
+from jupyter_funcs.parts import Parts
 from jupyter_funcs.results import Results
 from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html, summary_html
 from jupyter_funcs.runner import Runner
@@ -73,26 +74,26 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._head = Head(session, self._on_refresh, guard)
         failure = self._list()
         self._chooser = Chooser(lambda: session.listed, session.shelf, self.choose, guard)
-        self._title = w.HTML()
+        parts = Parts()
+        self._title = parts.html()
         self._star = Star(session.shelf, self._chooser.list_functions, guard)
         self._box: FormBox | None = None
-        self._place = w.VBox()
-        self._summary = w.HTML()
-        self._bar = RunBar(self._on_run, self.cancel, self._on_clear, guard)
-        self._state = StateLine()
-        self._results = Results(self._on_rename, guard)
-        self._code, self._saved = w.HTML(), Saved()
+        self._place = w.VBox(layout=parts.layout)
+        self._summary = parts.html()
+        self._bar = RunBar(self._on_run, self.cancel, self._on_clear, guard, parts)
+        self._state = StateLine(parts)
+        self._results = Results(self._on_rename, guard, parts)
+        self._code, self._saved = parts.html(), Saved(parts)
         main = w.VBox(
             [
-                w.HBox([self._title, self._star], layout=w.Layout(justify_content="space-between")),
+                w.HBox([self._title, self._star], layout=parts.layout, _dom_classes=("jf-heading",)),
                 *(self._place, self._summary, self._bar, self._state, self._results, self._code, self._saved),
             ],
-            # 0 and not auto, or a wide table would push the form to its own width.
-            layout=w.Layout(flex="999 1 420px", min_width="0"),
+            layout=parts.layout,
+            _dom_classes=("jf-main",),
         )
-        columns = w.HBox([self._chooser, main], layout=w.Layout(flex_flow="row wrap"))
-        super().__init__([self._head, columns])
-        self.add_class("jf-panel")
+        columns = w.HBox([self._chooser, main], layout=parts.layout, _dom_classes=("jf-row",))
+        super().__init__([self._head, columns], layout=parts.layout, _dom_classes=("jf-panel",))
         if failure is not None:
             self._head.say_failed(failure)
         self._head.look()

@@ -10,6 +10,7 @@ import ipywidgets as w
 
 from jupyter_funcs import loop
 from jupyter_funcs.keep_bar import KeepBar
+from jupyter_funcs.parts import hide
 from jupyter_funcs.save_bar import SaveBar
 from jupyter_funcs.view import bad_html, shape_text, table_html
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.guard import Guard
     from jupyter_funcs.outcome import Outcome
+    from jupyter_funcs.parts import Parts
     from jupyter_funcs.visit import Visit
 
 
@@ -58,26 +60,30 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         Called when a person has given the result's variable another name.
     guard
         Wraps a callback, so that what it raises is seen.
+    parts
+        What its small widgets are made of.
     tabs
         Which tabs, in their order.
     """
 
-    def __init__(self, on_rename: Callable[[], None], guard: Guard, tabs: tuple[type[Tab], ...] = TABS) -> None:
+    def __init__(
+        self, on_rename: Callable[[], None], guard: Guard, parts: Parts, tabs: tuple[type[Tab], ...] = TABS
+    ) -> None:
         self._on_rename = on_rename
         self._guard = guard
+        self._parts = parts
         self._kinds = tabs
         self._outcome: Outcome | None = None
         self._shown: dict[int, Outcome | None] = {}  # by tab, what it shows
         self._turn = asyncio.Lock()
         self._tabs: list[Any] = []
-        super().__init__(layout=w.Layout(display="none"))
-        self.add_class("jf-results")
+        super().__init__(layout=parts.layout, _dom_classes=("jf-results", "jf-hidden"))
 
     async def show(self, visit: Visit) -> None:
         """Show the result of a function in the opened tab, and in the others as they are opened; on the loop."""
         self._outcome = outcome = visit.outcome
         if outcome is None:
-            self.layout.display = "none"
+            hide(self)
             await self._fill()  # what is not seen is not held either
             return
         if not self._tabs:
@@ -90,16 +96,18 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         (self._box.add_class if visit.is_old else self._box.remove_class)("jf-old")
         self.keep_bar.show(visit.keeper, visit.note)
         self.save_bar.show(outcome)
-        self.layout.display = ""
+        hide(self, hidden=False)
 
     def _make(self) -> None:
         self._tabs = [kind(self._guard) for kind in self._kinds]
-        self._said = w.HTML()
-        self._box = w.Tab(self._tabs, titles=[kind.title for kind in self._kinds], selected_index=0)
+        parts = self._parts
+        self._said = parts.html()
+        titles = [kind.title for kind in self._kinds]
+        self._box = w.Tab(self._tabs, titles=titles, selected_index=0, layout=parts.layout)
         self._box.observe(self._guard(lambda _: loop.start(self._fill())), "selected_index")
-        self.keep_bar, self.save_bar = KeepBar(self._on_rename, self._guard), SaveBar(self._guard)
-        below = w.HBox([self.keep_bar, self.save_bar], layout=w.Layout(flex_flow="row wrap"))
-        below.add_class("jf-below")
+        self.keep_bar = KeepBar(self._on_rename, self._guard, parts)
+        self.save_bar = SaveBar(self._guard, parts)
+        below = w.HBox([self.keep_bar, self.save_bar], layout=parts.layout, _dom_classes=("jf-row", "jf-below"))
         self.children = [self._said, self._box, below]
 
     async def _fill(self) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from jupyter_funcs.guard import lines_of
+from jupyter_funcs.parts import hide
 from jupyter_funcs.text import listed
 from jupyter_funcs.view import bad_html
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.forms import Form
     from jupyter_funcs.guard import Guard
     from jupyter_funcs.jobs import Job
+    from jupyter_funcs.parts import Parts
 
 
 class RunBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -29,6 +31,8 @@ class RunBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         What they do.
     guard
         Wraps a callback, so that what it raises is seen.
+    parts
+        What they are made of.
     """
 
     def __init__(
@@ -37,34 +41,31 @@ class RunBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         on_cancel: Callable[[], object],
         on_clear: Callable[[], object],
         guard: Guard,
+        parts: Parts,
     ) -> None:
-        wide = w.Layout(width="96px")
-
         def button(text: str, does: Callable[[], object], **traits: Any) -> w.Button:
-            made = w.Button(description=text, layout=wide, **traits)
-            made.add_class(f"jf-{text.lower()}")
-            made.on_click(guard(lambda _: does()))
-            return made
+            return parts.button(text, f"jf-{text.lower()}", guard(lambda _: does()), **traits)
 
         self.run = button("Run", on_run, icon="play", button_style="primary")
         self.cancel = button("Cancel", on_cancel, icon="stop", disabled=True)
         self.clear = button("Clear", on_clear, tooltip="Clear every field")
-        super().__init__([self.run, self.cancel, self.clear], layout=w.Layout(display="none"))
-        self.add_class("jf-actions")
+        super().__init__(
+            [self.run, self.cancel, self.clear], layout=parts.layout, _dom_classes=("jf-actions", "jf-hidden")
+        )
 
     def show(self, *, valid: bool, running: bool, fields: bool) -> None:
         """Offer what can be done: a run of a valid form while nothing runs, a cancel of what does, a clear."""
         self.run.disabled = running or not valid
         self.cancel.disabled = not running
         self.clear.disabled = not fields
-        self.layout.display = ""
+        hide(self, hidden=False)
 
 
 class StateLine(w.HTML):  # type: ignore[misc]  # as above
     """How a run goes and ends, in words; also as attributes, for tests and for any program that reads the page."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(layout=parts.layout)
         self.show("idle", "", 0)
 
     def show(self, state: str, said: str, number: int) -> None:

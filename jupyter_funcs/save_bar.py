@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.export import Format
     from jupyter_funcs.guard import Guard
     from jupyter_funcs.outcome import Outcome
+    from jupyter_funcs.parts import Parts
 
 _FORMATS: list[tuple[str, Format]] = [("CSV", "csv"), ("Excel", "xlsx"), ("Parquet", "parquet"), ("JSON", "json")]
 _LONGEST_SLUG = 60
@@ -37,6 +38,8 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
     ----------
     guard
         Wraps a callback, so that what it raises is seen.
+    parts
+        What it is made of.
 
     Attributes
     ----------
@@ -44,7 +47,7 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         What the last click on Save has started.
     """
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, parts: Parts) -> None:
         self.saving: Future[None] | None = None
         self._outcome: Outcome | None = None
         self._suggested = ""
@@ -52,25 +55,19 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self.format = w.Dropdown(
             description="Save as",
             options=_FORMATS,
-            layout=w.Layout(width="160px"),
+            layout=parts.layout,
             style={"description_width": "initial"},
+            _dom_classes=("jf-format",),
         )
-        self.format.add_class("jf-format")
-        self.file = w.Text(
-            placeholder="file",
-            continuous_update=False,  # told before the click on Save that leaves the field
-            tooltip="The file's name, in the notebook's folder or with a path",
-            layout=w.Layout(flex="1 1 180px", max_width="280px"),
+        # The CSS hides this label from the eye and leaves it to those who listen.
+        self.file = parts.text("File", "jf-file", tooltip="The file's name, in the notebook's folder or with a path")
+        self.button = parts.button("Save", "jf-save", guard(lambda _: self.save()), icon="download")
+        self.said = parts.html()
+        super().__init__(
+            [self.format, self.file, self.button, self.said], layout=parts.layout, _dom_classes=("jf-row", "jf-saving")
         )
-        self.file.add_class("jf-file")
-        self.button = w.Button(description="Save", icon="download", layout=w.Layout(width="auto"))
-        self.button.add_class("jf-save")
-        self.said = w.HTML()
-        super().__init__([self.format, self.file, self.button, self.said], layout=w.Layout(flex_flow="row wrap"))
-        self.add_class("jf-saving")
         self.format.observe(guard(lambda _: self._suggest()), "value")
         self.file.observe(guard(lambda _: self._reset()), "value")
-        self.button.on_click(guard(lambda _: self.save()))
 
     def show(self, outcome: Outcome) -> None:
         """Offer to save another result."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from jupyter_funcs.outcome import Outcome
+    from jupyter_funcs.parts import Parts
 
 
 class Saved(w.HTML):  # type: ignore[misc]  # ipywidgets has no types
@@ -23,8 +24,8 @@ class Saved(w.HTML):  # type: ignore[misc]  # ipywidgets has no types
     from whoever types.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(layout=parts.layout)
         self._is_put = False
 
     @property

@@ -63,6 +63,7 @@ ROOMS = [
     "chooser",
     "head",
     "visit",
+    "parts",
     "runner",
     "run_bar",
     "keep_bar",
@@ -105,6 +106,7 @@ HOMES = {
         "chooser",
         "head",
         "run_bar",
+        "parts",
         "keep_bar",
         "save_bar",
         "saved",
@@ -118,6 +120,7 @@ HOMES = {
     "mcp": {"mcp_server"},
     "platformdirs": {"config"},
     "jupyterlab": {"cli"},
+    "itables": {"grid"},
 }
 
 

@@ -17,8 +17,9 @@ from nbclient import NotebookClient
 import jupyter_funcs as jf
 from jupyter_funcs.keep_bar import KeepBar
 from jupyter_funcs.keeping import Cell, Keeper, default_name, this_cell
+from jupyter_funcs.parts import Parts
 from jupyter_funcs.service import embedded
-from tests.test_panel import guard
+from tests.test_panel import guard, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,20 +135,20 @@ def test_a_rename_onto_a_name_that_is_taken_asks(shell: InteractiveShell) -> Non
     shell.run_cell("mine = 5")
     keeper, renamed = Keeper("get_panels", HERE), []
     keeper.keep(frame := pd.DataFrame())
-    bar = KeepBar(lambda: renamed.append(keeper.name), guard)
+    bar = KeepBar(lambda: renamed.append(keeper.name), guard, Parts())
     bar.show(keeper)
-    assert (bar.name.value, bar.sure.layout.display) == ("panels", "none")
+    assert (bar.name.value, hidden(bar.sure)) == ("panels", True)
     bar.name.value = "mine"
     assert "mine holds something else already (int)." in bar.said.value
-    assert (bar.sure.layout.display, shell.user_ns["mine"]) == ("", 5)
+    assert (hidden(bar.sure), shell.user_ns["mine"]) == (False, 5)
     bar.sure.click()
     assert shell.user_ns["mine"] is frame
-    assert bar.sure.layout.display == "none"
+    assert hidden(bar.sure)
     bar.name.value = "list"
     assert "list is a name of Python&#x27;s own" in bar.said.value
     bar.name.value = "a b"
     assert "no name for a variable" in bar.said.value
-    assert bar.sure.layout.display == "none"
+    assert hidden(bar.sure)
     bar.name.value = "free"
     assert shell.user_ns["free"] is frame
     assert renamed == ["mine", "free"]

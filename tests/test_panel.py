@@ -39,6 +39,10 @@ def state(panel: Panel) -> str:
     return str(panel._state.value)
 
 
+def hidden(widget: Any) -> bool:
+    return "jf-hidden" in widget._dom_classes
+
+
 def is_old(panel: Panel) -> bool:
     return "jf-old" in panel._results._box._dom_classes
 
@@ -47,7 +51,7 @@ def shown(panel: Panel) -> pd.DataFrame | None:
     """Give the frame on the screen, once all that was asked for is there."""
     loop.start(panel._results._fill()).result(10)
     results = panel._results
-    if results.layout.display == "none":
+    if hidden(results):
         return None
     outcome = results._shown[results._box.selected_index]
     return None if outcome is None else outcome.frame
