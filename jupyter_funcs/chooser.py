@@ -61,6 +61,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._chosen: str | None = None
         self._guard = guard
         self._typed = -math.inf  # when the words changed last
+        self._prepared: Catalog | None = None  # the catalog whose search is made ready
         self._entered: str | None = None  # the words with which Enter was pressed last
         self._section = ""  # where the chosen one was clicked: it may stand in several
         self._sections: list[str] = []  # of each row
@@ -105,6 +106,10 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """List the functions that the search finds, below the headings of their groups."""
         known = self._catalog()
         catalog = Catalog(()) if known is None else known
+        if catalog is not self._prepared and len(catalog) > _MOST_LISTED:
+            # Else the first key stroke waits for it: 0.1 s with 10,000 functions.
+            self._prepared = catalog
+            loop.start(asyncio.to_thread(getattr, catalog, "search_texts"))
         found = catalog.search(self._words.value)
         rows: list[tuple[str, str]] = []
         self._sections = []

@@ -1,9 +1,8 @@
-"""HTML for people: the panel's look, a DataFrame as a short table. No widget here."""
+"""HTML for people: a DataFrame as a short table, and the words around it. No widget here."""
 
 from __future__ import annotations
 
 import html
-from importlib import resources
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -18,6 +17,7 @@ LABEL_WIDTH = "210px"
 
 _MOST_ROWS = 100
 _MOST_COLUMNS = 40
+_UNFOLDED, _LONGEST_ABOUT = 400, 10_000  # characters of a description
 
 
 class Listing(pd.DataFrame):
@@ -109,15 +109,14 @@ def shape_text(frame: pd.DataFrame) -> str:
     return f"{rows:,} row{'s' * (rows != 1)} × {columns} column{'s' * (columns != 1)}"
 
 
-def look_html() -> str:
-    """Give the panel's look, and its name."""
-    css = resources.files(__package__).joinpath("panel.css").read_text("utf-8")
-    return f'<style>.jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{css}</style><b class="jf-name">Functions</b>'
-
-
 def title_html(name: str, description: str) -> str:
-    """Give a function's name and description."""
-    return f'<div class="jf-title">{_escaped(name)}</div><div class="jf-about">{html.escape(inert(description))}</div>'
+    """Give a function's name and its description, of which no more than some lines stand there unfolded."""
+    about = inert(description[:_LONGEST_ABOUT])
+    first = about if len(about) <= _UNFOLDED else clip(about, _UNFOLDED)
+    said = html.escape(first)
+    if first != about:
+        said = f"<details><summary>{said}</summary>{html.escape(about[len(first) - 1 :])}</details>"
+    return f'<div class="jf-title">{_escaped(name)}</div><div class="jf-about">{said}</div>'
 
 
 def done_html(caption: str, recipe: str) -> str:

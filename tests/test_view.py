@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_funcs.view import Listing, shape_text, shown_text, table_html
+from jupyter_funcs.view import Listing, shape_text, shown_text, table_html, title_html
 
 
 def cells(frame: pd.DataFrame) -> list[list[str]]:
@@ -111,3 +112,16 @@ def test_a_listing_is_read_whole() -> None:
     assert "name" in repr(listing)
     assert type(listing[["name"]]) is pd.DataFrame
     assert type(listing.head(1)) is pd.DataFrame
+
+
+def test_a_long_description_is_folded() -> None:
+    """A title is some lines at most; the whole of a description is behind its first words, once and as text."""
+    assert title_html("F", "Short <b>.") == (
+        '<div class="jf-title">F</div><div class="jf-about">Short &lt;b&gt;.</div>'
+    )
+    words = " ".join(f"<w{at}>" for at in range(200))
+    shown = title_html("<F>" * 100, words)
+    first, rest = re.fullmatch(r".*<summary>(.*)…</summary>(.*)</details></div>", shown).groups()  # type: ignore[union-attr]
+    assert len(first) < 900
+    assert html.unescape(first + rest) == words
+    assert len(title_html("F", "x" * 10**6)) < 11_000
