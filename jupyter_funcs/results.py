@@ -75,6 +75,8 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._kinds = tabs
         self._outcome: Outcome | None = None
         self._shown: dict[int, Outcome | None] = {}  # by tab, what it shows
+        self._trouble: dict[str, str] = {}  # by a tab's title, why it shows nothing
+        self._old = ""
         self._turn = asyncio.Lock()
         self._tabs: list[Any] = []
         super().__init__(layout=parts.layout, _dom_classes=("jf-results", "jf-hidden"))
@@ -92,7 +94,8 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._outcome is not outcome or self.comm is None:  # another one is asked for by now
             return
         said = f"Of an earlier run: {shape_text(outcome.frame)} · {outcome.elapsed:.2f} s"
-        self._said.value = f'<div class="jf-quiet">{html.escape(said)}</div>' if visit.is_old else ""
+        self._old = f'<div class="jf-quiet">{html.escape(said)}</div>' if visit.is_old else ""
+        self._say()
         (self._box.add_class if visit.is_old else self._box.remove_class)("jf-old")
         self.keep_bar.show(visit.keeper, visit.note)
         self.save_bar.show(outcome)
@@ -124,7 +127,12 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                     self._shown[at] = outcome
 
     async def _show(self, tab: Any, outcome: Outcome | None) -> None:
+        self._trouble.pop(tab.title, None)
         try:
             await tab.show(outcome)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
-            self._said.value = bad_html([f"{tab.title} cannot be shown: {type(error).__name__}."])
+            self._trouble[tab.title] = f"{tab.title} cannot be shown: {type(error).__name__}."
+        self._say()
+
+    def _say(self) -> None:
+        self._said.value = self._old + bad_html(self._trouble.values())

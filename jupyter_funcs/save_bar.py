@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
 import html
 from pathlib import Path
@@ -93,10 +94,10 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         name = self.file.value.strip()
         if not name:
             raise ArgumentError("There is no name to save under.", "Write a file's name before Save.")
-        path = Path(name).expanduser().absolute()
-        if path.is_dir():
+        path, is_folder, is_there = _place(name)
+        if is_folder:
             self._say(bad_html([f"{_shown(path)} is a folder.", "Write a file's name behind it."]))
-        elif path.exists() and path != self._replaces:
+        elif is_there and path != self._replaces:
             self._replaces = path
             self.button.description, self.button.button_style = "Replace it", "warning"
             self._say(html.escape(f"{_shown(path)} is there already."))
@@ -138,6 +139,17 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _say(self, said: str) -> None:
         self.said.value = f'<div class="jf-quiet" role="status">{said}</div>' if said else ""
+
+
+def _place(name: str) -> tuple[Path, bool, bool]:
+    """Give the path that a person has written, whether it is a folder, and whether there is anything."""
+    path = Path(name)
+    with contextlib.suppress(RuntimeError):  # ~name, of nobody
+        path = path.expanduser()
+    path = path.absolute()
+    with contextlib.suppress(OSError, ValueError):  # no name for a file, which the writing says in words
+        return path, path.is_dir(), path.exists()
+    return path, False, False
 
 
 def _shown(path: Path) -> str:
