@@ -123,5 +123,6 @@ def test_a_long_description_is_folded() -> None:
     shown = title_html("<F>" * 100, words)
     first, rest = re.fullmatch(r".*<summary>(.*)…</summary>(.*)</details></div>", shown).groups()  # type: ignore[union-attr]
     assert len(first) < 900
+    assert "<" not in first + rest
     assert html.unescape(first + rest) == words
     assert len(title_html("F", "x" * 10**6)) < 11_000
