@@ -16,6 +16,7 @@ from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
 from jupyter_funcs.jobs import Job
+from jupyter_funcs.progress import Progress
 from jupyter_funcs.retries import MOST_RETRIES
 from jupyter_funcs.text import did_you_mean, inert, listed, quote
 from jupyter_funcs.transport import MAX_BYTES
@@ -98,9 +99,13 @@ class Choice:
 class Wire(Protocol):
     """What a function needs of its session to run, on the background loop."""
 
-    async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame: ...
+    async def run(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame: ...
 
-    async def choices(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
+    async def choices(
+        self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False
+    ) -> list[Choice]: ...
+
+    def listed_at(self, listing: RemoteFunction, args: Args, field: Field) -> float | None: ...
 
     def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
 
@@ -151,13 +156,14 @@ class RemoteFunction:
         """
         return self.start(self.form(*unnamed, **values).check())
 
-    def start(self, args: Args) -> Job:
-        """Start a run with arguments that a form has checked."""
-        return Job(self.name, args, self._run(args))
+    def start(self, args: Args, *, keep: bool = False) -> Job:
+        """Start a run with arguments that a form has checked; `keep` keeps the reply's body in the job's progress."""
+        progress = Progress(keeps=keep)
+        return Job(self.name, args, self._run(args, progress), progress)
 
-    async def _run(self, args: Args) -> pd.DataFrame:
+    async def _run(self, args: Args, progress: Progress) -> pd.DataFrame:
         # Through self, which holds the session: one that nobody else holds lives until its runs have ended.
-        return await self._wire.run(self.name, args, self.options)
+        return await self._wire.run(self.name, args, self.options, progress)
 
     def form(self, /, *unnamed: Any, **values: Any) -> Form:
         """
@@ -177,6 +183,7 @@ class RemoteFunction:
                 raise ArgumentError(
                     f"{self.name} takes its arguments by name, not {quote(other)}.", f"Write {first}=…."
                 )
+            form.variables = other.variables
             form.update(other.values)
         form.update(values)
         return form
@@ -239,7 +246,7 @@ class RemoteFunction:
         """Give the JSON Schema of the arguments."""
         return self.form().json_schema()
 
-    async def choices(self, field: Field, args: Args) -> tuple[list[Choice], list[str]]:
+    async def choices(self, field: Field, args: Args, *, again: bool = False) -> tuple[list[Choice], list[str]]:
         """
         Ask the field's listing function for its valid values, on the background loop.
 
@@ -249,6 +256,8 @@ class RemoteFunction:
             A field of this function with a `source`.
         args
             What the form holds; the listing function takes its own arguments from it.
+        again
+            Ask even when the values are listed already.
 
         Returns
         -------
@@ -261,7 +270,7 @@ class RemoteFunction:
         wanted, missing = listing_args(field, listing.fields, args)
         if missing:
             return [], missing
-        return await self._wire.choices(listing, listing.form(**wanted).args, field), []
+        return await self._wire.choices(listing, listing.form(**wanted).args, field, again=again), []
 
     def known_choices(self, field: Field, args: Args) -> list[Choice]:
         """Give what `choices` has listed already for these arguments; the service is never asked."""
@@ -272,6 +281,12 @@ class RemoteFunction:
         listing = self.session[catalog.slug(function)]
         wanted, missing = listing_args(field, listing.fields, args)
         return [] if missing else self._wire.known(listing, listing.form(**wanted).args, field)
+
+    def listed_at(self, field: Field, args: Args) -> float | None:
+        """Give when `choices` listed the values for these arguments, in seconds since the epoch."""
+        listing = self.session[field.source] if field.source else self
+        wanted, _ = listing_args(field, listing.fields, args)
+        return self._wire.listed_at(listing, listing.form(**wanted).args, field)
 
     def learn(self, args: Args) -> None:
         """List in the background what `choices` can list for these arguments, so that `known_choices` knows it."""

@@ -6,6 +6,7 @@ import keyword
 import re
 import unicodedata
 import warnings
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -88,7 +89,7 @@ class Function(_Listed):
     @property
     def group(self) -> str:
         """The heading under which the panel lists it: the group's name, else the asset's."""
-        return self.group_name or self.asset_name or "Functions"
+        return self.group_name.strip() or self.asset_name.strip() or "Functions"
 
 
 class Catalog:
@@ -159,22 +160,41 @@ class Catalog:
         """
         Give the functions that have every word in their name, slug, group, asset, description or parameters.
 
-        Functions with every word in their name come first.
+        What is named like the words comes first, then what has every word in its name.
         """
         wanted = [folded(word) for word in words.split() if folded(word)]
         if not wanted:
             return list(self.functions)
-        in_name, elsewhere = [], []
-        for function in self.functions:
-            name = folded(function.name)
-            if all(word in name for word in wanted):
+        whole = "".join(wanted)
+        named, in_name, elsewhere = [], [], []
+        for function, (name, texts) in zip(self.functions, self.search_texts, strict=True):
+            if name == whole:
+                named.append(function)
+            elif all(word in name for word in wanted):
                 in_name.append(function)
-            else:
-                texts = [function.name, function.group, function.asset_name, function.description]
-                haystack = " ".join(map(folded, texts + [param.name for param in function.params]))
-                if all(word in haystack for word in wanted):
-                    elsewhere.append(function)
-        return in_name + elsewhere
+            elif all(word in texts for word in wanted):
+                elsewhere.append(function)
+        return named + in_name + elsewhere
+
+    @cached_property
+    def search_texts(self) -> list[tuple[str, str]]:
+        """Of each function the folded name, and all that is searched; made once, since a key stroke waits for it."""
+        fold = cache(folded)  # groups, assets and parameters are named alike in many functions
+        return [
+            (
+                folded(function.name),
+                " ".join(
+                    [
+                        folded(function.name),
+                        fold(function.group),
+                        fold(function.asset_name),
+                        folded(function.description),
+                        *(fold(param.name) for param in function.params),
+                    ]
+                ),
+            )
+            for function in self.functions
+        ]
 
 
 def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.export import Format
     from jupyter_funcs.session import Session
 
-_FORMATS = ("table", "csv", "json", "parquet")
+_FORMATS = ("table", "csv", "json", "parquet", "xlsx")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -119,7 +119,7 @@ def list_functions(given: argparse.Namespace) -> None:
 
 def call(given: argparse.Namespace) -> None:
     """Run a function and write its result."""
-    from jupyter_funcs.export import save  # noqa: PLC0415  # pandas, for a reply only
+    from jupyter_funcs.export import BINARY, NAMES, save  # noqa: PLC0415  # pandas, for a reply only
 
     values = {}
     for word in given.arguments:
@@ -132,9 +132,9 @@ def call(given: argparse.Namespace) -> None:
         values[name] = value if value.startswith("$") else read_value(value, {})
     function = _session(given)[given.name].with_options(timeout=given.timeout)
     written = _format(given)
-    if written == "parquet" and given.output is None and sys.stdout.isatty():
-        raise ArgumentError("Parquet is no text for a terminal.", "Give a file with -o FILE.")
-    target = given.output or (sys.stdout.buffer if written == "parquet" else sys.stdout)
+    if written in BINARY and given.output is None and sys.stdout.isatty():
+        raise ArgumentError(f"{NAMES[written]} is no text for a terminal.", "Give a file with -o FILE.")
+    target = given.output or (sys.stdout.buffer if written in BINARY else sys.stdout)
     save(function(**values), target, written)
 
 

@@ -19,7 +19,7 @@ from jupyter_funcs.vault import FromKeyring
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Connection", "Secret", "profile_names", "profiles_file", "resolve"]
+__all__ = ["Connection", "Secret", "favourites_file", "profile_names", "profiles_file", "resolve"]
 
 _LONGEST_PROFILE = 32
 # The header that each kind of secret goes in, and where a profile may say that it comes from.
@@ -146,6 +146,17 @@ def profile_names(environment: Mapping[str, str] | None = None) -> list[str]:
     except (ConfigError, OSError):
         return []
     return list(profiles) if isinstance(profiles, dict) else []
+
+
+def favourites_file(environment: Mapping[str, str]) -> Path:
+    """Give the path of the file of favourite functions, which need not exist."""
+    if path := environment.get("FUNCS_FAVOURITES"):
+        return Path(path).expanduser()
+    from platformdirs import user_data_path  # noqa: PLC0415  # as above
+
+    folder = user_data_path("jupyter_funcs", appauthor=False)
+    # A user without a home folder would get one that is named "~", wherever the kernel runs.
+    return (folder if folder.is_absolute() else Path("/nonexistent")) / "favourites.json"
 
 
 def _default(path: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""A DataFrame -> a file or a stream, as a table for the eye, CSV, JSON or Parquet; whole or not at all."""
+"""A DataFrame -> a file or a stream, as a table for the eye, CSV, JSON, Parquet or Excel; whole or not at all."""
 
 from __future__ import annotations
 
@@ -22,11 +22,17 @@ from jupyter_funcs.text import inert, listed, quote
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Format = Literal["table", "csv", "json", "parquet"]
+Format = Literal["table", "csv", "json", "parquet", "xlsx"]
+# What no stream of text takes.
+BINARY: frozenset[Format] = frozenset({"parquet", "xlsx"})
+NAMES: dict[Format, str] = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "json": "JSON", "table": "A table"}
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CSV_SPECIAL = re.compile('[,"\r\n]')
 _GAP = "  "
+# What Excel holds: rows with the header, columns, characters of a cell, and the days that its calendar has right.
+_SHEET_ROWS, _SHEET_COLUMNS, _SHEET_TEXT = 1_048_576, 16_384, 32_767
+_SHEET_TIMES = pd.Timestamp("1900-03-01"), pd.Timestamp("9999-12-31 23:59:59.999").as_unit("ms")
 
 
 def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) -> None:  # noqa: A002 - its name
@@ -48,13 +54,15 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
         (FAULTS.md 95, OWASP ASVS 1.2.10); numbers are never touched.
         ``json``: a list of records, one a line; null for what is missing or not finite.
         ``parquet``: as pandas writes it; columns that Parquet has no type for are written as text.
+        ``xlsx``: text as in ``csv``; dates and times are dates of Excel where it can hold them exactly, else text, as
+        are times with a zone, integers beyond 2**53 and what is not finite; empty for what is missing.
 
     Raises
     ------
     ArgumentError
-        There is no such format, or a value is nested too deeply for it.
+        There is no such format, a value is nested too deeply for it, or the frame is larger than a sheet of Excel.
     ConfigError
-        The file cannot be written, or pyarrow is missing, which Parquet needs.
+        The file cannot be written, or what writes the format is missing: pyarrow for Parquet, xlsxwriter for Excel.
     """
     if format not in _FORMATS:
         raise ArgumentError(f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}.")
@@ -66,12 +74,12 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
         _replace(target, content)
     elif not isinstance(target, io.TextIOBase):
         target.write(content)  # type: ignore[arg-type]  # a stream that is not of text is of bytes
-    elif format != "parquet":
+    elif format not in BINARY:
         target.write(content.decode())
     elif (buffer := getattr(target, "buffer", None)) is not None:
         buffer.write(content)
     else:
-        raise ConfigError("Parquet is bytes, and this stream takes text.", "Name a file to write it to.")
+        raise ConfigError(f"{NAMES[format]} is bytes, and this stream takes text.", "Name a file to write it to.")
 
 
 def _replace(path: Path, content: bytes) -> None:
@@ -222,9 +230,70 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     return file.getvalue()
 
 
+def _xlsx(frame: pd.DataFrame) -> bytes:
+    try:
+        import xlsxwriter  # noqa: PLC0415 - optional
+    except ModuleNotFoundError:
+        hint = "Install it: pip install 'jupyter-funcs[excel]'"
+        raise ConfigError("Excel needs xlsxwriter, which is not installed.", hint) from None
+    rows, columns = frame.shape
+    for number, most, what in ((rows + 1, _SHEET_ROWS, "rows"), (columns, _SHEET_COLUMNS, "columns")):
+        if number > most:
+            raise ArgumentError(f"A sheet of Excel holds {most:,} {what}, this is {number:,}.", "Save it as CSV.")
+    file = io.BytesIO()
+    # A text is a text, whatever it looks like: no formula, no link.
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+    with xlsxwriter.Workbook(file, options) as book:
+        sheet = book.add_worksheet("Data")
+        sheet.freeze_panes(1, 0)
+        bold = book.add_format({"bold": True})
+        formats = [book.add_format({"num_format": text}) for text in ("yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000")]
+        for place, name in enumerate(frame.columns):
+            _write_text(sheet, (0, place), str(name), bold)
+            cells, form = _excel_cells(frame.iloc[:, place])
+            for row, cell in enumerate(cells, start=1):
+                _write_excel(sheet, (row, place), cell, formats[form])
+    return file.getvalue()
+
+
+def _excel_cells(column: pd.Series[Any]) -> tuple[list[Any], int]:
+    """Give a column as numbers, texts and times that Excel holds exactly, and which of the formats its times have."""
+    if not pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return _cells(column), 0
+    known = column.dropna()
+    if column.dt.tz is None and bool(known.between(*_SHEET_TIMES).all() and (known == known.dt.floor("ms")).all()):
+        is_day = bool((known == known.dt.normalize()).all())
+        return [None if pd.isna(time) else time.to_pydatetime() for time in column], 0 if is_day else 1
+    return _times(column), 0
+
+
+def _write_excel(sheet: Any, at: tuple[int, int], cell: Any, form: Any) -> None:
+    if cell is None:
+        return
+    if isinstance(cell, bool):
+        sheet.write_boolean(*at, cell)
+    elif isinstance(cell, dt.datetime):
+        sheet.write_datetime(*at, cell, form)
+    elif isinstance(cell, int | float) and math.isfinite(cell) and (isinstance(cell, float) or abs(cell) <= 2**53):
+        sheet.write_number(*at, cell)
+    elif isinstance(cell, int | float):
+        sheet.write_string(*at, str(cell))
+    else:
+        _write_text(sheet, at, _text(cell))
+
+
+def _write_text(sheet: Any, at: tuple[int, int], text: str, form: Any = None) -> None:
+    written = _SURROGATE.sub("\ufffd", _unarmed(text))
+    if len(written) > _SHEET_TEXT:
+        where = f"row {at[0]:,} of column {at[1] + 1:,}"
+        raise ArgumentError(f"A cell of Excel holds {_SHEET_TEXT:,} characters, {where} has more.", "Save it as CSV.")
+    sheet.write_string(*at, written, form)
+
+
 _FORMATS: dict[str, Callable[[pd.DataFrame], bytes]] = {
     "table": _table,
     "csv": _csv,
     "json": _json,
     "parquet": _parquet,
+    "xlsx": _xlsx,
 }

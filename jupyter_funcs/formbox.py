@@ -1,32 +1,37 @@
-"""A form on the screen: a control and a note for each field, the valid values asked for in the background."""
+"""A form on the screen: a control a field, its messages, and the valid values, asked for in the background."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs import loop
-from jupyter_funcs.errors import FuncsError, NotFoundError
-from jupyter_funcs.fields import Kind, listing_args
-from jupyter_funcs.text import folded, inert, listed
-from jupyter_funcs.view import note_html
-from jupyter_funcs.widgets import Control, Look, control
+from jupyter_funcs import loop, notes
+from jupyter_funcs.controls import control_type
+from jupyter_funcs.sources import Source, has_source
+from jupyter_funcs.text import listed, quote
+from jupyter_funcs.variables import has_variable
+from jupyter_funcs.widgets import Control, Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from jupyter_funcs.callables import Choice, RemoteFunction
+    from jupyter_funcs.callables import RemoteFunction
     from jupyter_funcs.fields import Field
-    from jupyter_funcs.forms import Form
+    from jupyter_funcs.forms import Args, Form
+
+# So long a pause in typing, in seconds, asks anew for the values that depend on what is typed.
+_PAUSE = 0.4
+_MINUTE = 60.0
+_SECOND = 1.0
 
 
 class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """
-    The controls and notes of one form.
+    The controls and messages of one form.
 
     Parameters
     ----------
@@ -35,180 +40,293 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     form
         What the controls show, and where their values go.
     on_change
-        Called after a value has changed.
+        Called after a value has changed; `summary` and `valid` are those of the new value by then.
     guard
         Wraps a callback, so that what it raises is seen.
+    on_submit
+        Called when Enter is pressed in a text. A change that was typed just before may still be on its way.
+    variables
+        Gives the variables of the notebook, for values typed as ``$name``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what it shows, and the four ways out of it
         self,
         function: RemoteFunction,
         form: Form,
         on_change: Callable[[], None],
         guard: Callable[[Callable[[Any], None]], Callable[..., None]],
+        *,
+        on_submit: Callable[[], object] | None = None,
+        variables: Callable[[], Mapping[str, Any]] | None = None,
     ) -> None:
-        super().__init__()
-        self.add_class("jf-form")
-        self._function = function
+        if variables is not None:
+            form.variables = variables
         self._form = form
-        self._look = Look(len(form.fields))
+        # A repeated name has one value, and so one control.
+        self._fields: dict[str, Field] = {field.name: field for field in reversed(form.fields)}
+        self._fields = {field.name: self._fields[field.name] for field in form.fields}
+        self._at = {name: at for at, name in enumerate(self._fields)}
+        self._look = Look()
         self._on_change = on_change
+        self._on_submit = on_submit
         self._guard = guard
-        self._controls: dict[str, Control] = {}
-        self._notes: dict[str, w.HTML] = {}
-        self._fills: dict[str, Future[None]] = {}
-        self._waiting: dict[str, str] = {}
-        self._typed: set[str] = set()  # the fields whose values could not be listed
-        # Which fields each field's values are listed by, and the fields whose errors are shown.
-        self._listed_by: dict[str, list[str]] = {}
-        self._touched: set[str] = set()
+        self._errors: dict[str, list[str]] = form.errors
+        # The fields whose errors are shown, those that the service found, and what else is to be said.
+        self._touched = {name for name in self._fields if name in form.values}
         self._refused: dict[str, list[str]] = {}
+        self._dropped: dict[str, str] = {}
         self._asked = False  # whether a run was, so that every error is shown
         self._taking = ""  # the field whose control is being read
         self._showing: set[int] = set()  # the threads that change controls: that is no choice of a person
 
-        for field in form.fields:
-            if field.name in self._controls:  # a repeated name has one value, and so one control
-                continue
-            self._listed_by[field.name] = self._needed(field)
-            self._notes[field.name] = w.HTML(layout=self._look.note, style=self._look.html)
-            self._place(field if self._lists(field) else replace(field, source=None))
-        self._arrange()
-        self.show_notes()
-        for field in form.fields:
-            self._fill(field)
+        self._sources = {
+            name: Source(field, function, form, guard(self._on_news))
+            for name, field in self._fields.items()
+            if has_source(field, function)
+        }
+        args = form.args
+        self._controls: dict[str, Control] = {name: self._make(name, args) for name in self._fields}
+        self._lines = {name: self._make_line(source) for name, source in self._sources.items()}
+        self._said = self._html(self._said_html())
+        self._help = self._html(notes.help_html(list(self._fields.values())))
+        self._placed = self._arranged()
+        super().__init__(self._placed, layout=self._look.layout, _dom_classes=("jf-form",))
         form.watchers.append(self._on_form)
+        for source in self._sources.values():
+            if source.asking:
+                source.ask()
+        self._clock: Future[None] | None = loop.start(self._grow_old()) if self._sources else None
+        self._variables: Future[None] | None = None
+        self._follow_variables()
+
+    @property
+    def valid(self) -> bool:
+        """Whether the form can be run."""
+        return not self._errors
+
+    @property
+    def summary(self) -> str:
+        """What is missing for a run, in one line of text; empty when nothing is."""
+        return notes.summary(self._form, self._errors)
+
+    @property
+    def messages(self) -> dict[str, list[str]]:
+        """The errors that stand at the fields, by wire name."""
+        said = {name: self._messages(field).errors for name, field in self._fields.items()}
+        return {name: errors for name, errors in said.items() if errors}
+
+    def recheck(self) -> None:
+        """Read the form again: a variable that it names may have another value than before."""
+        self._errors = self._form.errors
+        self._said.value = self._said_html()
 
     def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
         """Show the errors of every field from now on, and those that the service found."""
         self._asked = True
-        self._touched = {field.name for field in self._form.fields}
-        self._refused = {name: list(texts) for name, texts in errors.items() if name in self._touched}
-        self.show_notes()
+        self._touched = set(self._fields)
+        self._refused = {name: list(texts) for name, texts in errors.items() if name in self._fields}
+        self.recheck()
 
     def clear(self) -> None:
         """Clear every field."""
         self._form.clear()
-        for field in self._form.fields:  # also what was typed and not taken
-            self._show(field, self._controls[field.name])
-        self._asked, self._touched, self._refused = False, set(), {}
-        self.show_notes()
-
-    def show_notes(self) -> None:
-        """Show each field's errors and help."""
-        errors = self._form.errors
-        for field in self._form.fields:
-            texts = list(self._refused.get(field.name, []))
-            if field.name in self._touched:
-                texts += errors.get(field.name, [])
-            if self._asked and field.rule and not any(name in self._form.values for name in field.rule.names):
-                texts.append(f"Give {listed(field.rule.names)}.")
-            waiting = self._waiting.get(field.name, "")
-            self._notes[field.name].value = note_html(field, dict.fromkeys(texts), waiting)
+        for name in self._fields:  # also what was typed and not taken
+            self._show(name)
+        self._asked, self._touched, self._refused, self._dropped = False, set(), {}, {}
+        self._arrange()
+        self.recheck()
 
     def close(self) -> None:
         """Stop asking and close every model of the form."""
         if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
             return
         self._form.watchers.remove(self._on_form)
-        for fill in self._fills.values():
-            fill.cancel()
+        for future in (self._clock, self._variables):
+            if future is not None:
+                future.cancel()
+        for source in self._sources.values():
+            source.stop()
         for made in self._controls.values():
             made.close()
-        for note in self._notes.values():
-            note.close()
+        for widget in (*self._lines.values(), self._said, self._help):
+            widget.close()
         self._controls.clear()
         self._look.close()
-        self.layout.close()
         super().close()
 
-    def _place(self, field: Field) -> None:
-        made = control(field, self._look)
-        made.box.add_class(f"jf-field-{folded(field.name)}")
-        self._show(field, made)
-        made.watch(self._guard(lambda _: self._take(field, made)))
-        if earlier := self._controls.get(field.name):
-            earlier.close()
-        self._controls[field.name] = made
+    def _html(self, value: str) -> w.HTML:
+        return w.HTML(value, layout=self._look.layout, style=self._look.style, _dom_classes=("jf-notes",))
+
+    def _make(self, name: str, args: Args) -> Control:
+        field, source = self._fields[name], self._sources.get(name)
+        made = control_type(field, source)(field, self._at[name], self._look)
+        if source is not None and len(source.offers):
+            made.offer(source.offers)
+        made.show(self._value(name, args))
+        made.watch(self._guard(lambda _: self._take(name, made)))
+        if made.entry is not None:
+            made.entry.on_msg(self._guard(lambda message: self._on_message(made, message)))
+        return made
+
+    def _make_line(self, source: Source) -> w.Button:
+        line = w.Button(
+            **_line_traits(source),
+            tooltip="List them again",
+            layout=self._look.layout,
+            style=self._look.style,
+            _dom_classes=("jf-line", f"jf-at-{self._at[source.field.name]}"),
+        )
+        line.on_click(self._guard(lambda _: self._ask(source, again=True)))
+        return line
+
+    def _arranged(self) -> tuple[w.Widget, ...]:
+        placed: list[w.Widget] = []
+        for name, made in self._controls.items():
+            placed += made.parts()
+            if name in self._lines:
+                placed.append(self._lines[name])
+        return (*placed, self._said, self._help)
 
     def _arrange(self) -> None:
-        self.children = [part for name, made in self._controls.items() for part in (made.box, self._notes[name])]
+        arranged = self._arranged()
+        if self._controls and arranged != self._placed:
+            self.children = self._placed = arranged
 
-    def _show(self, field: Field, made: Control, choices: Sequence[Choice] | None = None) -> None:
+    def _value(self, name: str, args: Args) -> Any:
+        # As it would be sent where it is valid (True as the Yes of the options), else as it was set.
+        held = self._form.values.get(name)
+        return held if has_variable(held) else args.get(name, held)
+
+    def _show(self, name: str) -> None:
         self._showing.add(threading.get_ident())
         try:
-            if choices is not None:
-                made.offer(choices)
-            # As it would be sent where it is valid (True as the Yes of the options), else as it was set.
-            made.show(self._form.args.get(field.name, self._form[field.name]))
+            self._controls[name].show(self._value(name, self._form.args))
         finally:
             self._showing.discard(threading.get_ident())
 
-    def _take(self, field: Field, made: Control) -> None:
+    def _take(self, name: str, made: Control) -> None:
         if threading.get_ident() in self._showing:
             return
         value = made.read()
-        held = self._form[field.name]
+        held = self._form[name]
         # The type first: what code has set may be an array, which is equal to nothing as a whole.
-        if self._controls.get(field.name) is not made or (type(value) is type(held) and value == held):
+        if self._controls.get(name) is not made or (type(value) is type(held) and value == held):
+            self._arrange()
             return
-        self._taking = field.name
+        self._taking = name
         try:
-            self._form[field.name] = value
+            self._form[name] = value
         finally:
             self._taking = ""
 
+    def _on_message(self, made: Control, message: Any) -> None:
+        if message.get("event") == "submit" and not made.enter() and self._on_submit is not None:
+            self._on_submit()
+
     def _on_form(self, name: str) -> None:
         """Follow a change of the form, by a person or by code."""
+        typed_in = name == self._taking and self._controls[name].is_typed_in
         if name != self._taking:
-            self._show(self._form.field(name), self._controls[name])
+            self._show(name)
+        self._arrange()
         self._touched.add(name)
         self._refused.pop(name, None)
-        self.show_notes()
+        self._dropped.pop(name, None)
+        self.recheck()
+        for source in self._sources.values():
+            if name in source.needs:
+                self._ask(source, after=_PAUSE if typed_in else 0.0)
         self._on_change()
-        for other in self._form.fields:
-            if name in self._listed_by[other.name] and other.name != name:
-                self._fill(other)
+        self._follow_variables()
 
-    def _lists(self, field: Field) -> bool:
-        try:
-            return field.source is not None and bool(self._function.session[field.source])
-        except NotFoundError:
-            return False
+    def _follow_variables(self) -> None:
+        has_one = any(map(has_variable, self._form.values.values()))
+        if has_one and (self._variables is None or self._variables.done()):
+            self._variables = loop.start(self._look_at_variables())
 
-    def _needed(self, field: Field) -> list[str]:
-        if field.source is None or not self._lists(field):
-            return []
-        needed = {folded(name) for name in listing_args(field, self._function.session[field.source].fields, {})[1]}
-        return [other.name for other in self._form.fields if folded(other.name) in needed]
+    async def _look_at_variables(self) -> None:
+        """Follow the variables that are values, while there are some; a variable tells nobody that it has changed."""
+        args = self._form.args
 
-    def _fill(self, field: Field) -> None:
-        """Ask for a field's valid values; the latest question wins."""
-        if field.kind is Kind.CHOICE or not self._lists(field):
+        def follow(_: object) -> None:
+            self.recheck()
+            self._on_change()
+
+        while any(map(has_variable, self._form.values.values())):
+            await asyncio.sleep(_SECOND)
+            before, args = (self._errors, args), self._form.args
+            if before != (self._form.errors, args):
+                self._guard(follow)(None)
+
+    def _ask(self, source: Source, *, again: bool = False, after: float = 0.0) -> None:
+        source.ask(again=again, after=after)
+        self._show_line(source)
+
+    def _on_news(self, source: Source) -> None:
+        """Show what a source has given; on the background loop."""
+        name = source.field.name
+        made = self._controls.get(name)
+        if made is None:  # closed meanwhile
             return
-        if earlier := self._fills.pop(field.name, None):
-            earlier.cancel()
-        self._fills[field.name] = loop.start(self._ask(field))
-
-    async def _ask(self, field: Field) -> None:
-        made = self._controls[field.name]
-        try:
-            choices, missing = await self._function.choices(field, self._form.args)
-        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
-            # Without the list the value can still be typed.
-            reason = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
-            self._waiting[field.name] = f"The valid values could not be listed: {inert(reason)}"
-            self._place(replace(field, source=None))
+        if type(made) is not control_type(source.field, source) and not made.is_typed_in:
+            self._controls[name] = self._make(name, self._form.args)
             self._arrange()
-            self._typed.add(field.name)
-        else:
-            if self._controls.get(field.name) is not made:
-                return
-            if field.name in self._typed:
-                self._typed.discard(field.name)
-                self._place(field)
-                self._arrange()
-                made = self._controls[field.name]
-            self._show(field, made, choices)
-            self._waiting[field.name] = f"Fill in {listed(missing, 'and')} to see the values." if missing else ""
-        self.show_notes()
+            made.close()
+        elif not source.asking:
+            self._showing.add(threading.get_ident())
+            try:
+                made.offer(source.offers)
+                made.show(self._value(name, self._form.args))
+            finally:
+                self._showing.discard(threading.get_ident())
+            self._arrange()
+        self._show_line(source)
+        if source.known:
+            self._drop(source)
+        self.recheck()
+
+    def _drop(self, source: Source) -> None:
+        """Take away what the source had listed before and lists no more, and say so."""
+        name = source.field.name
+        held = self._form[name]
+        items = held if isinstance(held, list) else [held]
+        gone = [item for item in items if isinstance(item, str) and source.lists_no_more(item)]
+        if gone:
+            kept = [item for item in items if item not in gone]
+            self._form[name] = kept if isinstance(held, list) else None
+            where = source.field.source
+            self._dropped[name] = f"Taken away, since {where} lists no {listed(map(quote, gone))} any more."
+
+    def _show_line(self, source: Source) -> None:
+        line = self._lines[source.field.name]
+        with line.hold_sync():  # one message
+            for trait, value in _line_traits(source).items():
+                setattr(line, trait, value)
+
+    async def _grow_old(self) -> None:
+        while True:
+            await asyncio.sleep(_MINUTE)
+            for source in self._sources.values():
+                self._show_line(source)
+
+    def _said_html(self) -> str:
+        return notes.said_html(self._messages(field) for field in self._fields.values())
+
+    def _messages(self, field: Field) -> notes.Said:
+        name = field.name
+        errors = list(self._refused.get(name, []))
+        words = [self._dropped[name]] if name in self._dropped else []
+        if name in self._touched:
+            errors += self._errors.get(name, [])
+        if field.rule and not any(other in self._form.values for other in field.rule.names):
+            (errors if self._asked else words).append(notes.rule_text(field.rule.names))
+        if name in self._controls and (word := self._controls[name].word):
+            words.append(word)
+        if source := self._sources.get(name):
+            words += notes.unlisted(self._form[name], source.offers)
+        return notes.Said(errors, words)
+
+
+def _line_traits(source: Source) -> dict[str, Any]:
+    can_ask = not (source.asking or source.missing)
+    return {"description": source.line, "disabled": not can_ask, "icon": "refresh" if can_ask else ""}

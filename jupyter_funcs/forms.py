@@ -8,6 +8,7 @@ from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Field, Kind
 from jupyter_funcs.text import did_you_mean, folded, listed, quote
 from jupyter_funcs.values import allowed, as_json, default_of, is_empty, to_wire
+from jupyter_funcs.variables import resolved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +55,9 @@ class Form:
     function
         The function's wire name.
     values
-        What was set, by wire name; set it through the form itself.
+        What was set, by wire name; set it through the form itself. A `Variable` is looked up each time it is read.
+    variables
+        Gives the variables of whoever fills the form, by name; none by default.
     watchers
         Called with a field's wire name after each change of its value.
     """
@@ -64,6 +67,7 @@ class Form:
         self.fields: tuple[Field, ...] = tuple(function.fields)
         self.validate = validate
         self.values: dict[str, Any] = {}
+        self.variables: Callable[[], Mapping[str, Any]] = dict
         self.watchers: list[Callable[[str], None]] = []
         # Of a repeated name one value goes over the wire, and the first field reads it.
         self._by_name: dict[str, Field] = {}
@@ -217,10 +221,12 @@ class Form:
     def _read(self) -> tuple[Args, dict[str, list[str]]]:
         args: Args = {}
         errors: dict[str, list[str]] = {}
+        variables = self.variables()
         for field in self._by_name.values():
             if field.name in self.values:
                 try:
-                    args[field.name] = to_wire(field, self.values[field.name], validate=self.validate)
+                    value = resolved(self.values[field.name], variables)
+                    args[field.name] = to_wire(field, value, validate=self.validate)
                 except ValueError as error:
                     errors.setdefault(field.name, []).append(str(error))
             elif field.required:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs import loop, notices
 from jupyter_funcs.errors import DeadlineError, FuncsError, RunCancelledError
+from jupyter_funcs.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping
@@ -29,11 +30,20 @@ class Job:
         The arguments that were sent.
     future
         The future below it, for `concurrent.futures.wait` and its kin.
+    progress
+        How far it has come.
     """
 
-    def __init__(self, function: str, args: Mapping[str, Any], run: Coroutine[Any, Any, pd.DataFrame]) -> None:
+    def __init__(
+        self,
+        function: str,
+        args: Mapping[str, Any],
+        run: Coroutine[Any, Any, pd.DataFrame],
+        progress: Progress | None = None,
+    ) -> None:
         self.function = function
         self.args = dict(args)
+        self.progress = progress or Progress()
         self._started = time.monotonic()
         self._ended: float | None = None
         self._warnings: list[str] = []

@@ -1,35 +1,34 @@
-"""Panel: choose a function, fill its form, run it, look at the result."""
+"""Panel: choose a function, fill its form, run it, look at the result, keep it."""
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import datetime as dt
 import html
-from dataclasses import dataclass
+import time
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs import loop
-from jupyter_funcs.chooser import Chooser
+from jupyter_funcs import calls, keeping, loop
+from jupyter_funcs.chooser import Chooser, Star
 from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.formbox import FormBox
-from jupyter_funcs.text import clip, inert, listed
-from jupyter_funcs.view import (
-    bad_html,
-    code_html,
-    done_html,
-    head_html,
-    result_html,
-    shape_text,
-    table_html,
-    title_html,
-)
+from jupyter_funcs.guard import guarding
+from jupyter_funcs.head import Head, listed_again, taken_over
+from jupyter_funcs.outcome import Outcome
+from jupyter_funcs.parts import Parts
+from jupyter_funcs.results import Results
+from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html, summary_html
+from jupyter_funcs.runner import Runner
+from jupyter_funcs.saved import Saved
+from jupyter_funcs.variables import Variable
+from jupyter_funcs.view import bad_html, code_html, done_html, shape_text, title_html
+from jupyter_funcs.visit import Visit
 from jupyter_funcs.widgets import below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from concurrent.futures import Future
-
     import pandas as pd
 
     from jupyter_funcs.callables import RemoteFunction
@@ -38,23 +37,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.session import Session
 
 
-_TICK_SECONDS = 0.5
-
-
-@dataclass
-class _Visit:
-    """What the panel remembers of a function while another one is shown."""
-
-    function: RemoteFunction
-    form: Form
-    state: str = "idle"
-    status: str = ""
-    job: Job | None = None
-    shown: Future[None] | None = None
-    refusal: ArgumentError | None = None
-    caption: str = ""
-    table: str = ""
-    is_old: bool = False  # whether the table is of other values than the form's
+_GONE = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
 
 
 class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -75,46 +58,56 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     form
         The form on the screen: what it shows is what the form holds. ``None`` while nothing is chosen.
     recipe
-        The code that gives the DataFrame of a run, as the panel tells a person.
+        The code that gives the DataFrame of a run where no variable holds it, as the panel tells a person.
     """
 
     def __init__(self, session: Session, function: RemoteFunction | None = None, form: Form | None = None) -> None:
         self.recipe = "panel.result()"
-        self._session = session
-        self._visits: dict[str, _Visit] = {}
-        self._visit: _Visit | None = None
-        self._job: Job | None = None
-        self._run_number = 0
         self.form: Form | None = None
+        self._session = session
+        self._cell = keeping.this_cell()
+        self._visits: dict[str, Visit] = {}
+        self._visit: Visit | None = None
+        self._runner = Runner(self._show_running, self._on_end)
 
-        self._chooser = Chooser(lambda: session.catalog, self.choose, self._guard)
-        self._title = w.HTML('<div class="jf-quiet">Choose a function to see its form.</div>')
+        guard = self._guard = guarding(self._show_problem)
+        self._head = Head(session, self._on_refresh, guard)
+        failure = self._list()
+        self._chooser = Chooser(lambda: session.listed, session.shelf, self.choose, guard)
+        parts = Parts()
+        self._title = parts.html()
+        self._star = Star(session.shelf, self._chooser.list_functions, guard)
         self._box: FormBox | None = None
-        self._place = w.VBox()
-        self._run_button = _button(
-            "Run", self._guard(lambda _: self.run()), "jf-run", icon="play", button_style="primary"
-        )
-        self._cancel_button = _button(
-            "Cancel", self._guard(lambda _: self.cancel()), "jf-cancel", icon="stop", disabled=True
-        )
-        self._clear_button = _button(
-            "Clear", self._guard(lambda _: self._on_clear()), "jf-clear", tooltip="Clear every field"
-        )
-        self._actions = w.HBox(
-            [self._run_button, self._cancel_button, self._clear_button], layout=w.Layout(display="none")
-        )
-        self._status, self._result, self._code = w.HTML(), w.HTML(), w.HTML()
+        self._place = w.VBox(layout=parts.layout)
+        self._summary = parts.html()
+        self._bar = RunBar(self._on_run, self.cancel, self._on_clear, guard, parts)
+        self._state = StateLine(parts)
+        self._results = Results(self._on_rename, guard, parts)
+        self._code, self._saved = parts.html(), Saved(parts)
         main = w.VBox(
-            [self._title, self._place, self._actions, self._status, self._result, self._code],
-            # 0 and not auto, or a wide table would push the form to its own width.
-            layout=w.Layout(flex="1 1 420px", min_width="0"),
+            [
+                w.HBox([self._title, self._star], layout=parts.layout, _dom_classes=("jf-heading",)),
+                *(self._place, self._summary, self._bar, self._state, self._results, self._code, self._saved),
+            ],
+            layout=parts.layout,
+            _dom_classes=("jf-main",),
         )
-        columns = w.HBox([self._chooser, main], layout=w.Layout(flex_flow="row wrap"))
-        super().__init__([w.HTML(head_html(session.service, synthetic=session.synthetic)), columns])
-        self.add_class("jf-panel")
-        self._set_status("idle", "")
-        if function is not None:
+        columns = w.HBox([self._chooser, main], layout=parts.layout, _dom_classes=("jf-row",))
+        super().__init__([self._head, columns], layout=parts.layout, _dom_classes=("jf-panel",))
+        if failure is not None:
+            self._head.say_failed(failure)
+        self._head.look()
+        if function is None:
+            self._show_title()
+        else:
             self._open(function, form)
+
+    def _list(self) -> FuncsError | None:
+        try:
+            _ = self._session.catalog
+        except FuncsError as error:
+            return error
+        return None
 
     def choose(self, name: str | int) -> None:
         """
@@ -134,20 +127,21 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _open(self, function: RemoteFunction, form: Form | None = None) -> None:
         if function.slug not in self._visits:
-            self._visits[function.slug] = _Visit(function, form or function.form())
+            self._visits[function.slug] = self._new_visit(function, form or function.form())
         visit = self._visit = self._visits[function.slug]
         self.form = visit.form
         self._close_box()
-        self._box = FormBox(visit.function, visit.form, self._on_change, self._guard)
+        self._box = FormBox(visit.function, visit.form, self._on_change, self._guard, on_submit=self._on_run)
         self._place.children = [self._box]
-        self._actions.layout.display = ""
-        self._clear_button.disabled = not function.fields
-        about = function.function.description or ("" if function.fields else "It takes no parameters.")
-        self._title.value = title_html(function.name, about)
-        self._show_result(visit)
+        self._show_title()
         self._chooser.choose(function.slug)
-        self._set_status(visit.state, visit.status)
-        self._show_code(visit)
+        self._show_form()
+        self._end(visit, visit.state, visit.said)
+        self._show_result()
+
+    def _new_visit(self, function: RemoteFunction, form: Form) -> Visit:
+        form.variables = keeping.variables
+        return Visit(function, form, keeping.Keeper(function.slug, self._cell))
 
     def run(self) -> Job:
         """
@@ -167,12 +161,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             visit.refusal = error
             self._refuse(visit, error)
             raise
-        self.cancel()
-        self._run_number += 1
         visit.refusal = None
-        visit.job = self._job = visit.function.start(args)
-        visit.shown = loop.start(self._follow(visit.job, visit, self._run_number))
-        return visit.job
+        job = self._runner.start(visit, args)
+        self._chooser.use(visit.function.name)
+        return job
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
         """
@@ -190,6 +182,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         FuncsError
             What the run failed with.
         """
+        self._runner.wait()
         visit = self._visit
         if visit is not None and visit.refusal is not None:
             raise visit.refusal
@@ -201,8 +194,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def cancel(self) -> None:
         """Stop waiting for the run that goes on, if one does."""
-        if self._job is not None:
-            self._job.cancel()
+        self._runner.cancel()
 
     def close(self) -> None:
         """Cancel what runs and close every model of the panel."""
@@ -217,90 +209,162 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.layout.close()
         super().close()
 
-    async def _follow(self, job: Job, visit: _Visit, number: int) -> None:
-        """Show how a run goes and ends; on the background loop, which does all writes of a run."""
+    # A run
+
+    def _on_run(self) -> None:
+        if self._runner.press(lambda: self._guard(lambda _: self._run_pressed())(None)):
+            self._bar.run.disabled = True
+
+    def _run_pressed(self) -> None:
         try:
-            await self._watch(job, visit, number)
+            self.run()
+        finally:
+            self._show_form()
+
+    def _show_running(self, visit: Visit) -> None:
+        if self.comm is not None and visit.job is not None:
+            self._show_form()
+            elsewhere = "" if self._visit is visit else visit.function.name
+            self._state.show("running", running_html(visit.job, elsewhere), self._runner.number)
+
+    async def _on_end(self, visit: Visit, job: Job) -> None:
+        """Show how a run has ended."""
+        if self.comm is None:  # closed meanwhile
+            return
+        try:
             error = job.error()
-            if visit.job is not job:  # superseded by another run of the same function
-                return
             if error is None:
-                frame = await job
-                visit.caption = f"{shape_text(frame)} · {job.elapsed:.2f} s"
-                visit.table = await asyncio.to_thread(table_html, frame)
-                self._set_old(visit, is_old=visit.form.args != job.args)
-                self._end(visit, "done", done_html(visit.caption, self.recipe))
+                await self._finish(visit, job, await job)
             elif isinstance(error, ArgumentError):
                 self._refuse(visit, error)
             elif isinstance(error, RunCancelledError):
                 self._end(visit, "cancelled", "Cancelled; the service may still finish the run.")
             else:
-                self._set_old(visit)
-                self._end(visit, "failed", bad_html(error.lines))
+                self._set_old(visit, is_old=True)
+                self._end(visit, "failed", problem_html(error, job.progress.request_id, self._session.cleaned))
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
-            self._end(visit, "failed", bad_html([_bug(error)]))
+            self._end(visit, "failed", problem_html(error, cleaned=self._session.cleaned))
+        self._show_form()
+        if self._visit is not None and self._visit is not visit:
+            self._end(self._visit, self._visit.state, self._visit.said)
 
-    async def _watch(self, job: Job, visit: _Visit, number: int) -> None:
-        ended = asyncio.wrap_future(job.future)
-        self._run_button.disabled, self._cancel_button.disabled = True, False
-        try:
-            while not ended.done():
-                if number == self._run_number:
-                    self._end(visit, "running", f"Running… {job.elapsed:.0f} s")
-                await asyncio.wait([ended], timeout=_TICK_SECONDS)
-            _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
-        finally:
-            if number == self._run_number:
-                self._run_button.disabled, self._cancel_button.disabled = False, True
+    async def _finish(self, visit: Visit, job: Job, frame: pd.DataFrame) -> None:
+        visit.note = visit.keeper.keep(frame)
+        visit.outcome = Outcome(
+            visit.function,
+            job.args,
+            frame,
+            job.progress.reply,
+            dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed),
+            job.elapsed,
+            self._session.where,
+            visit.keeper.name,
+        )
+        visit.is_old = visit.form.args != job.args
+        self._head.look()
+        if self._visit is visit:
+            self._show_form()
+            await self._results.show(visit)
+        caption = f"{shape_text(frame)} · {job.elapsed:.2f} s"
+        self._end(visit, "done", done_html(caption, visit.keeper.name or self.recipe))
+        await self._leave(visit)
+
+    # What a person does
 
     def _on_change(self) -> None:
         visit = self._visit
+        self._runner.changed = time.monotonic()
         if visit is not None:
-            self._show_code(visit)
-            self._set_old(visit)
+            self._set_old(visit, is_old=visit.outcome is not None and visit.form.args != visit.outcome.args)
+            self._show_form()
             errors = visit.form.errors if visit.state == "invalid" else {}
             # What was said is mended, or is to be said anew; a size that was said is that of other values.
             if errors:
-                self._end(visit, "invalid", _refusal(visit.form, errors))
-            elif visit.state != "running":
+                self._end(visit, "invalid", refusal_html(visit.form, errors))
+            elif self._runner.running is not visit:
                 self._end(visit, "idle", "")
 
     def _on_clear(self) -> None:
-        if self._box is not None and self._visit is not None:
+        if self._box is not None:
             self._box.clear()
-            self._show_code(self._visit)
-            self._set_old(self._visit)
-            self._end(self._visit, "idle", "")
+            self._on_change()
 
-    def _refuse(self, visit: _Visit, error: ArgumentError) -> None:
-        """Show each text at its field, and what belongs to none in the status."""
+    def _on_rename(self) -> None:
+        visit = self._visit
+        if visit is not None and visit.outcome is not None:
+            visit.outcome = dataclasses.replace(visit.outcome, variable=visit.keeper.name)
+            visit.note = ""
+            self._show_result()
+            self._leaving = loop.start(self._leave(visit))
+
+    def _on_refresh(self) -> None:
+        """Show the catalog anew, and each function as it is listed now; one that is gone stays as it was."""
+        self._chooser.list_functions()
+        visits, self._visits = list(self._visits.values()), {}
+        now = [listed_again(visit.function) for visit in visits]
+        # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
+        for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
+            has_changed = function is not None and function is not visit.function
+            if function is not None and has_changed:
+                visit.function, visit.form = function, taken_over(visit.form, function)
+                visit.form.variables = keeping.variables
+                visit.is_old = visit.outcome is not None and visit.form.args != visit.outcome.args
+            self._visits[visit.function.slug] = visit
+            if visit is self._visit and has_changed:
+                self._open(visit.function)
+        self._show_title()
+
+    # What is on the screen
+
+    def _show_title(self) -> None:
+        """Say which function is shown, and whether it is still listed; or what can be done while none is."""
+        if self._visit is None:
+            self._title.value = f'<div class="jf-quiet">{html.escape(self._chooser.invitation)}</div>'
+            return
+        function = self._visit.function
+        about = function.function.description or ("" if function.fields else "It takes no parameters.")
+        gone = "" if listed_again(function) else bad_html([_GONE])
+        self._title.value = title_html(function.name, about) + gone
+        self._star.show(function.name)
+
+    def _show_form(self) -> None:
+        """Show what is missing, and offer a run when nothing is."""
+        visit, box = self._visit, self._box
+        if visit is not None and box is not None and self.comm is not None:
+            self._summary.value = summary_html(box.summary)
+            running = self._runner.running is not None
+            self._bar.show(valid=box.valid, running=running, fields=bool(visit.function.fields))
+            # A result has a tab for its code; these values have none.
+            values = dict(visit.form.values).items()
+            named = {name: value.name for name, value in values if isinstance(value, Variable)}
+            program = calls.python(visit.function, visit.form.args, self._session.where, named)
+            self._code.value = code_html(program) if visit.outcome is None or visit.is_old else ""
+
+    def _refuse(self, visit: Visit, error: ArgumentError) -> None:
+        """Show each text at its field, and what belongs to none in the state line."""
         if self._visit is visit and self._box is not None:
             self._box.refuse(error.errors)
-        self._set_old(visit)
-        self._end(visit, "invalid", _refusal(visit.form, error.errors) or bad_html(error.lines))
+        self._set_old(visit, is_old=True)
+        self._end(visit, "invalid", refusal_html(visit.form, error.errors) or problem_html(error))
 
-    def _set_old(self, visit: _Visit, *, is_old: bool = True) -> None:
-        visit.is_old = is_old
-        self._show_result(visit)
+    def _set_old(self, visit: Visit, *, is_old: bool) -> None:
+        if visit.is_old != is_old:
+            visit.is_old = is_old
+            self._show_form()
+            self._show_result()
 
-    def _show_result(self, visit: _Visit) -> None:
-        if self._visit is visit:
-            self._result.value = result_html(visit.table, visit.caption if visit.is_old else "")
+    def _show_result(self) -> None:
+        if self._visit is not None:
+            loop.start(self._results.show(self._visit))
 
-    def _show_code(self, visit: _Visit) -> None:
-        where = repr(self._session.where) if self._session.where else ""
-        call = visit.function.code(visit.form.args)
-        self._code.value = code_html(f"import jupyter_funcs as jf\n\nfuncs = jf.connect({where})\ndf = {call}")
+    def _show_problem(self, error: Exception) -> None:
+        said = problem_html(error, cleaned=self._session.cleaned)
+        self._state.show("failed", said, self._runner.number)
 
-    def _end(self, visit: _Visit, state: str, said: str) -> None:
-        visit.state, visit.status = state, said
-        if self._visit is visit:
-            self._set_status(state, said)
-
-    def _set_status(self, state: str, said: str) -> None:
-        # The state is there for assistive technology, for tests and for any other program that reads the page.
-        attributes = f'role="status" data-state="{state}" data-run="{self._run_number}"'
-        self._status.value = f'<div class="jf-status" {attributes}>{said}</div>'
+    def _end(self, visit: Visit, state: str, said: str) -> None:
+        visit.state, visit.said = state, said
+        if self._visit is visit and self.comm is not None:
+            self._state.show(state, said, self._runner.number)
 
     def _close_box(self) -> None:
         box, self._box = self._box, None
@@ -308,19 +372,17 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if box is not None:
             box.close()
 
-    def _guard(self, callback: Callable[[Any], object]) -> Callable[..., None]:
-        """Show what a widget's callback raises; a front end shows it nowhere."""
+    @property
+    def _of_note(self) -> tuple[str, Outcome | None]:
+        visit = self._visit
+        return ("", None) if visit is None else (visit.function.name, visit.outcome)
 
-        def guarded(*told: Any) -> None:  # ipywidgets tells a change, a button, or a widget and its message
-            try:
-                callback(told[1] if len(told) > 1 else told[0])
-            except FuncsError as error:
-                if not isinstance(error, ArgumentError) or not error.errors:  # those stand at their fields already
-                    self._set_status("failed", bad_html(error.lines))
-            except Exception as error:  # noqa: BLE001  # see above
-                self._set_status("failed", bad_html([_bug(error)]))
+    async def _leave(self, visit: Visit) -> None:
+        if visit.outcome is not None:
+            await asyncio.to_thread(self._saved.leave, visit.outcome)
 
-        return guarded
+    def _ipython_display_(self, **_: Any) -> None:
+        self._saved.put(self._repr_mimebundle_(), *self._of_note)
 
     def __repr__(self) -> str:
         """Say what the panel shows; ipywidgets would print every widget in it."""
@@ -330,29 +392,6 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         # Without a live kernel a front end shows the HTML: the last result, and how to get the panel back.
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
-        chosen = html.escape(self._visit.function.name) if self._visit else "Functions"
-        result = result_html(self._visit.table, "") if self._visit else ""
         bundle["text/plain"] = repr(self)
-        bundle["text/html"] = f"<p><b>{chosen}</b>: run this cell to open the panel.</p>{result}"
+        bundle["text/html"] = self._saved.html(*self._of_note)
         return bundle
-
-
-def _button(text: str, on_click: Callable[[Any], None], css_class: str, **traits: Any) -> w.Button:
-    button = w.Button(description=text, layout=w.Layout(width="96px"), **traits)
-    button.add_class(css_class)
-    button.on_click(on_click)
-    return button
-
-
-def _refusal(form: Form, errors: dict[str, list[str]]) -> str:
-    """Give the texts that belong to no field, and how many fields have one of their own."""
-    own = {field.name for field in form.fields}
-    lines = [text for name, texts in errors.items() if name not in own for text in texts]
-    named = [name for name in errors if name in own]
-    if named:
-        lines.append(f"Not run: look at {listed(named, 'and')}.")
-    return bad_html(lines)
-
-
-def _bug(error: Exception) -> str:
-    return f"Something failed inside jupyter_funcs: {type(error).__name__}: {clip(inert(str(error)))}"

@@ -6,24 +6,28 @@ import asyncio
 import datetime as dt
 import inspect
 import math
+import os
 import threading
 import time
 import warnings
 import weakref
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from jupyter_funcs import loop
 from jupyter_funcs.callables import Choice, Options, RemoteFunction, request
 from jupyter_funcs.catalog import parse_listing
+from jupyter_funcs.config import favourites_file
 from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.login import Login
+from jupyter_funcs.progress import MOST_KEPT, Progress
 from jupyter_funcs.retries import Purpose
+from jupyter_funcs.shelf import Shelf
 from jupyter_funcs.status import Status, ends_in
 from jupyter_funcs.text import listed, nearest
 from jupyter_funcs.tokens import Source
-from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Transport
+from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Terms, Transport
 from jupyter_funcs.vault import VaultError
 
 if TYPE_CHECKING:
@@ -84,6 +88,17 @@ class Session:
         return self._wire.transport.connection.where
 
     @property
+    def address(self) -> str:
+        """The service's address; empty for the demo, which has none."""
+        connection = self._wire.transport.connection
+        return "" if connection.synthetic else connection.base_url
+
+    @property
+    def header(self) -> str:
+        """The header that the service takes its secret in: ``Authorization`` or ``X-Api-Key``."""
+        return self._wire.transport.connection.header
+
+    @property
     def synthetic(self) -> bool:
         """Whether the data are the embedded demo's, and so invented."""
         return self._wire.transport.connection.synthetic
@@ -105,6 +120,12 @@ class Session:
     def listed(self) -> Catalog | None:
         """The functions, when the service has listed them already; it is never asked."""
         return self._catalog
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """Which functions were used lately, and which are favourites."""
+        connection = self._wire.transport.connection
+        return Shelf("demo" if connection.synthetic else connection.base_url, favourites_file(os.environ))
 
     @property
     def names(self) -> list[str]:
@@ -160,6 +181,10 @@ class Session:
             trouble = str(error)
         address = "" if connection.synthetic else connection.base_url
         return Status(self.service, address, user, number, ends, trouble)
+
+    def cleaned(self, text: str) -> str:
+        """Give a text without the token that was sent last, for what a person may copy."""
+        return self._wire.transport.cleaned(text)
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -311,6 +336,8 @@ class _Wire:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self._choices: dict[str, list[Choice]] = {}
+        self._listed_at: dict[str, float] = {}
+        self._listings: dict[str, asyncio.Task[pd.DataFrame]] = {}
         # What runs gave and a person still holds: it may be the answer of a listing function.
         self._held: weakref.WeakValueDictionary[str, pd.DataFrame] = weakref.WeakValueDictionary()
 
@@ -321,20 +348,20 @@ class _Wire:
 
     async def listing(self) -> Reply:
         """Ask for the functions."""
-        asked = self.transport.post(LIST_PATH, {}, purpose=Purpose.LISTING, until=_clock() + LIST_SECONDS)
-        return await _within(LIST_SECONDS, asked, "The listing of the functions")
+        terms = Terms(Purpose.LISTING, until=_clock() + LIST_SECONDS)
+        return await _within(LIST_SECONDS, self.transport.post(LIST_PATH, {}, terms), "The listing of the functions")
 
-    async def run(self, function: str, args: Args, options: Options) -> pd.DataFrame:
+    async def run(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame:
         """
-        Run a function by its wire name, on the background loop.
+        Run a function by its wire name, on the background loop; `progress` is told how far it has come.
 
         Raises
         ------
         FuncsError
             What the run failed with.
         """
-        started = time.time()
-        frame = await _within(options.timeout, self._fetch(function, args, options), function)
+        started, clock = time.time(), time.monotonic()
+        frame = await _within(options.timeout, self._fetch(function, args, options, progress), function)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
             "function": function,
@@ -342,16 +369,39 @@ class _Wire:
             "time": dt.datetime.fromtimestamp(started, dt.UTC).isoformat(timespec="seconds"),
             "service": self.transport.connection.name,
             "synthetic": self.transport.connection.synthetic,
+            "elapsed": round(time.monotonic() - clock, 3),
+            "bytes": progress.received,
+            "attempts": progress.attempts,
         }
         self._held[repr((function, args))] = frame
         return frame
 
-    async def choices(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]:
-        """Run a listing function and give the values for a field; kept until `refresh`."""
+    async def choices(self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False) -> list[Choice]:
+        """Run a listing function and give the values for a field; kept until `refresh`, or until asked `again`."""
         key = _key(listing, args, field)
-        if key not in self._choices:
-            self._choices[key] = _choices(await self.run(listing.name, args, listing.options), field)
+        if again or key not in self._choices:
+            self._choices[key] = _choices(await self._listing(listing, args), field)
+            self._listed_at[key] = time.time()
         return self._choices[key]
+
+    def listed_at(self, listing: RemoteFunction, args: Args, field: Field) -> float | None:
+        """Give when `choices` listed the values for a field, in seconds since the epoch."""
+        return self._listed_at.get(_key(listing, args, field))
+
+    async def _listing(self, listing: RemoteFunction, args: Args) -> pd.DataFrame:
+        """Run a listing function once for all that ask for it at this moment, also when some of them stop asking."""
+        key = repr((listing.name, args))
+        task = self._listings.get(key)
+        if task is None:
+            task = asyncio.ensure_future(self.run(listing.name, args, listing.options, Progress()))
+            self._listings[key] = task
+
+            def end(task: asyncio.Task[pd.DataFrame]) -> None:
+                self._listings.pop(key, None)
+                _ = task.cancelled() or task.exception()  # looked at, or asyncio would print it
+
+            task.add_done_callback(end)
+        return await asyncio.shield(task)
 
     def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]:
         """Give the values for a field that `choices` or a run has listed already."""
@@ -359,23 +409,19 @@ class _Wire:
         held = self._held.get(repr((listing.name, args)))
         if key not in self._choices and held is not None:
             self._choices[key] = _choices(held, field)
+            self._listed_at[key] = dt.datetime.fromisoformat(held.attrs["funcs"]["time"]).timestamp()
         return list(self._choices.get(key, ()))
 
-    async def _fetch(self, function: str, args: Args, options: Options) -> pd.DataFrame:
+    async def _fetch(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
-        reply = await self.transport.post(
-            RUN_PATH,
-            request(function, args),
-            purpose=Purpose.RUN,
-            until=_clock() + options.timeout,
-            max_bytes=options.max_bytes,
-            retries=options.retries,
-            force=options.force,
-        )
+        until = _clock() + options.timeout
+        terms = Terms(Purpose.RUN, until, options.max_bytes, options.retries, force=options.force)
+        reply = await self.transport.post(RUN_PATH, request(function, args), terms, progress)
         read = partial(to_frame, schema=options.schema, lines=reply.lines)
         frame = await asyncio.to_thread(reply.read, read)
-        frame.attrs["funcs"] = {**frame.attrs.get("funcs", {}), "attempts": reply.attempts}
+        if progress.keeps and progress.received <= MOST_KEPT:
+            progress.reply = await asyncio.to_thread(reply.without_token)
         return frame
 
 

@@ -39,6 +39,7 @@ from jupyter_funcs.inflate import inflated
 from jupyter_funcs.lanes import CONNECTIONS, Lanes
 from jupyter_funcs.logs import mask_logs
 from jupyter_funcs.notices import cleaned
+from jupyter_funcs.progress import Progress
 from jupyter_funcs.refusals import CHECK_ADDRESS, NEW_TOKEN, Failure, Refusal, said
 from jupyter_funcs.retries import MOST_RETRIES, Health, Proof, health, pause, wish
 from jupyter_funcs.secret import Secret, redacted
@@ -88,14 +89,11 @@ class Reply(NamedTuple):
         The token, or the password of a login.
     lines
         Whether the reply says that it is one JSON document a line.
-    attempts
-        How often the request was sent.
     """
 
     data: bytes
     secret: Hidden
     lines: bool
-    attempts: int = 1
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """
@@ -114,6 +112,35 @@ class Reply(NamedTuple):
         finally:
             cleaned.reset(cleaning)
         raise failed  # out here, so that the error of the reader, which holds what it read, is not chained
+
+    def without_token(self) -> bytes:
+        """Give the bytes, with a mask where the service has repeated the token."""
+        return self.data.replace(self.secret.reveal().encode(), b"****")
+
+
+class Terms(NamedTuple):
+    """
+    How hard it is tried to get a reply.
+
+    Attributes
+    ----------
+    purpose
+        What the request is for, by which it is sent again or not.
+    until
+        The deadline on the running loop's clock, in seconds; who asks ends the wait then.
+    max_bytes
+        The largest reply taken, in bytes, after decompression.
+    retries
+        How often it is sent again at most, from 0 to 2.
+    force
+        Send it also while the service is left alone for its failures.
+    """
+
+    purpose: Purpose
+    until: float
+    max_bytes: int = MAX_BYTES
+    retries: int = MOST_RETRIES
+    force: bool = False
 
 
 class Transport:
@@ -142,22 +169,13 @@ class Transport:
         self._own: httpx.AsyncClient | None = None  # the client of a transport of the user's own
         self._lanes = Lanes(self._open_client)
         self._certificates: ssl.SSLContext | None = None
+        self._sent: Hidden | None = None
         self._pid = os.getpid()
         # What is known of a user's own transport is known of that one only.
         self._health = health(_origin(connection.base_url)) if transport is None else Health()
         self.ends = math.inf
 
-    async def post(  # noqa: PLR0913  # each but the first two changes how hard it is tried
-        self,
-        path: str,
-        payload: object,
-        *,
-        purpose: Purpose,
-        until: float,
-        max_bytes: int = MAX_BYTES,
-        retries: int = MOST_RETRIES,
-        force: bool = False,
-    ) -> Reply:
+    async def post(self, path: str, payload: object, terms: Terms, progress: Progress | None = None) -> Reply:
         """
         Send `payload` as JSON and give the whole reply, which is never cut short; send it again where that is safe.
 
@@ -167,16 +185,10 @@ class Transport:
             Below the connection's address.
         payload
             Anything that msgspec writes as JSON.
-        purpose
-            What the request is for, by which it is sent again or not.
-        until
-            The deadline on the running loop's clock, in seconds; the caller ends the wait then.
-        max_bytes
-            The largest reply taken, in bytes, after decompression.
-        retries
-            How often it is sent again at most, from 0 to 2.
-        force
-            Send it also while the service is left alone for its failures.
+        terms
+            How hard it is tried.
+        progress
+            Where it is said how far this has come.
 
         Raises
         ------
@@ -185,17 +197,17 @@ class Transport:
         """
         clock = asyncio.get_running_loop().time
         breaker = self._health.breaker
-        admission = breaker.admit(clock(), force=force)
+        admission = breaker.admit(clock(), force=terms.force)
         if admission.wait:
             raise CircuitOpenError(
                 f"{self.connection.name} failed {breaker.row} times in a row; it is left alone for now.",
                 f"Try again in {math.ceil(admission.wait)} s, or now with --force or with_options(force=True).",
             )
         try:
-            reply = await self._send(path, payload, purpose, until, max_bytes, retries)
+            reply = await self._send(path, payload, terms, progress or Progress())
         except asyncio.CancelledError:
             # By the deadline, which is the service's failure, or by a person, which says nothing of it.
-            if clock() >= until:
+            if clock() >= terms.until:
                 breaker.failed(clock(), admission)
             else:
                 breaker.dropped(admission)
@@ -213,34 +225,32 @@ class Transport:
             breaker.answered()
         raise reply.error
 
-    async def _send(  # noqa: PLR0913, PLR0917  # as above
-        self, path: str, payload: object, purpose: Purpose, until: float, max_bytes: int, retries: int
-    ) -> Reply | Failure:
+    async def _send(self, path: str, payload: object, terms: Terms, told: Progress) -> Reply | Failure:
         """Send a request so often as its failures allow; give what came of it at last."""
         for done in count():
-            reply = await self._attempt(path, payload, max_bytes)
+            reply = await self._attempt(path, payload, terms, told)
             if isinstance(reply, Reply):
-                return reply._replace(attempts=done + 1)
+                return reply
             reply.error.attempts = done + 1
-            left = until - asyncio.get_running_loop().time()
-            seconds = pause(reply.proof, purpose, done=done, left=left, wished=reply.wished, most=retries)
+            left = terms.until - asyncio.get_running_loop().time()
+            seconds = pause(reply.proof, terms.purpose, done=done, left=left, wished=reply.wished, most=terms.retries)
             timed_out = isinstance(reply.error, DeadlineError)
             if seconds is None or not self._health.budget.take(timed_out=timed_out):
                 return reply
             await asyncio.sleep(seconds)
         raise AssertionError  # count() has no end
 
-    async def _attempt(self, path: str, payload: object, max_bytes: int) -> Reply | Failure:
+    async def _attempt(self, path: str, payload: object, terms: Terms, told: Progress) -> Reply | Failure:
         """Send a request once, and once more with a new token where the first is not accepted."""
-        secret = await self.secret()
-        reply = await self._exchange(path, payload, secret, max_bytes)
+        secret = self._sent = await self.secret()
+        reply = await self._exchange(path, payload, secret, terms.max_bytes, told)
         if isinstance(reply, Reply) or not isinstance(reply.error, AuthenticationError):
             return reply
         if isinstance(self.connection.token, Source):
             await asyncio.to_thread(self.connection.token.refused, secret)
-        renewed = await self.secret()
+        renewed = self._sent = await self.secret()
         same = renewed.reveal() == secret.reveal()
-        return reply if same else await self._exchange(path, payload, renewed, max_bytes)
+        return reply if same else await self._exchange(path, payload, renewed, terms.max_bytes, told)
 
     async def login(self, email: str, password: Hidden) -> Secret:
         """
@@ -252,7 +262,7 @@ class Transport:
             They are wrong, or the service gives no token; without the password.
         """
         payload = {"email": email, "password": password.reveal()}
-        reply = await self._exchange(LOGIN_PATH, payload, password, _MAX_ERROR_BYTES, in_header=False)
+        reply = await self._exchange(LOGIN_PATH, payload, password, _MAX_ERROR_BYTES, Progress())
         del payload  # a debugger that shows a traceback's variables would show it
         if isinstance(reply, Failure):
             if isinstance(reply.error, AuthenticationError):
@@ -265,6 +275,10 @@ class Transport:
         if token is None:
             raise ProtocolError("The service took the login, but gave no token.", "Tell the operator of the service.")
         return token
+
+    def cleaned(self, text: str) -> str:
+        """Give a text without the token that was sent last."""
+        return text if self._sent is None else redacted(text, self._sent)
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
@@ -326,12 +340,13 @@ class Transport:
             ) from None
 
     async def _exchange(
-        self, path: str, payload: object, secret: Hidden, max_bytes: int, *, in_header: bool = True
+        self, path: str, payload: object, secret: Hidden, max_bytes: int, told: Progress
     ) -> Reply | Failure:
         # The error is given back and raised by the caller, outside any except block: httpx's own errors hold the
         # request with its headers, and as a chained cause they would carry the token along. So would a traceback's
         # frames, and with it all that was read.
         response = None
+        told.attempts, told.received = told.attempts + 1, 0
         try:
             async with (
                 self._client() as client,
@@ -340,16 +355,17 @@ class Transport:
                     self.connection.base_url + path,
                     content=msgspec.json.encode(payload),
                     headers=_HEADERS,
-                    auth=_Auth(secret, self.connection.header) if in_header else None,
+                    auth=None if path == LOGIN_PATH else _Auth(secret, self.connection.header),
                 ) as response,
             ):
+                told.request_id = clip(inert(redacted(response.headers.get("x-request-id", "")[:200], secret)), 80)
                 if response.status_code != HTTPStatus.OK:
                     head = await _read_head(response, secret)
                     refusal = Refusal(
                         response.status_code, head, _where(response), path == RUN_PATH, path == LOGIN_PATH, secret
                     )
                     return refusal.failure(wish(response.headers, time.time()))
-                body = await _read(response, max_bytes, secret)
+                body = await _read(response, max_bytes, secret, told)
                 _check(response, body, secret)
                 media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
                 return Reply(body, secret, media_type in _LINES)
@@ -421,7 +437,7 @@ class _InThread(httpx.AsyncByteStream):
         await asyncio.to_thread(self._stream.close)
 
 
-async def _read(response: httpx.Response, max_bytes: int, secret: Hidden) -> bytes:
+async def _read(response: httpx.Response, max_bytes: int, secret: Hidden, told: Progress) -> bytes:
     """Give the whole body, inflated; no more is read than the piece that makes it larger than `max_bytes`."""
     too_large = ReplyTooLargeError(
         f"The reply is larger than max_bytes = {max_bytes:,}.",
@@ -439,6 +455,7 @@ async def _read(response: httpx.Response, max_bytes: int, secret: Hidden) -> byt
         else:
             body = io.BytesIO(piece)
             body.seek(len(piece))
+        told.received = body.tell()
     return body.getvalue()
 
 

@@ -1,29 +1,23 @@
-"""HTML for people: the panel's look, a DataFrame as a short table, a field's note. No widget here."""
+"""HTML for people: a DataFrame as a short table, and the words around it. No widget here."""
 
 from __future__ import annotations
 
 import html
-import re
-from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from jupyter_funcs.fields import Kind
+from jupyter_funcs.formats import LONGEST_CELL, format_of
 from jupyter_funcs.text import clip, inert
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from jupyter_funcs.fields import Field
+    from collections.abc import Iterable
 
 LABEL_WIDTH = "210px"
 
 _MOST_ROWS = 100
 _MOST_COLUMNS = 40
-_LONGEST_CELL = 120
-# Whole numbers that name something are shown as they are: 2025, not 2,025.
-_IDENTIFIES = re.compile(r"(?:id|year|code|key|number|no)$", re.IGNORECASE)
+_UNFOLDED, _LONGEST_ABOUT = 400, 10_000  # characters of a description
 
 
 class Listing(pd.DataFrame):
@@ -49,28 +43,39 @@ class Listing(pd.DataFrame):
 _CELL_OF_TEXT = '<td style="text-align: left; vertical-align: top; white-space: normal">'
 
 
-def table_html(frame: pd.DataFrame) -> str:
+def table_html(frame: pd.DataFrame, about: str = "") -> str:
     """
     Give the first and last rows of a frame as an HTML table.
 
-    Numbers stand to the right with as many decimals as their size asks for; every text is escaped and inert. At most
-    100 rows and 40 columns are shown.
+    Each column reads as `formats` has it; every text is escaped and inert. At most 100 rows and 40 columns are shown,
+    and the table says how many are not.
+
+    Parameters
+    ----------
+    frame
+        Any frame: also of a million rows, a thousand columns, or none.
+    about
+        The description of the function that gave it.
     """
     if frame.empty:
-        columns = ", ".join(_escaped(column) for column in frame.columns)
-        return f'<div class="jf-empty">No rows.{f" Columns: {columns}." if columns else ""}</div>'
+        return f'<div class="jf-empty">{html.escape(_nothing(frame))}</div>'
     half = _MOST_ROWS // 2
     long = len(frame) > _MOST_ROWS
     part = frame.iloc[[*range(half), *range(len(frame) - half, len(frame))]] if long else frame
     table: list[tuple[str, str, list[str]]] = []  # class, name and cells of each column
-    if not isinstance(frame.index, pd.RangeIndex):
-        table.append(("", _escaped(frame.index.name or ""), [_escaped(label) for label in part.index]))
+    for level in [] if isinstance(frame.index, pd.RangeIndex) else range(frame.index.nlevels):
+        labels = pd.Series(part.index.get_level_values(level))
+        form = format_of(labels)
+        table.append(("", _escaped(frame.index.names[level] or ""), [*map(html.escape, map(form.text, labels))]))
     for at in range(min(frame.shape[1], _MOST_COLUMNS)):
-        column = frame.iloc[:, at]
-        form = _formatter(column)
-        kind = ' class="jf-n"' if pd.api.types.is_numeric_dtype(column.dtype) else ""
-        table.append((kind, _escaped(frame.columns[at]), [_cell(value, form) for value in part.iloc[:, at]]))
-    head = "".join(f"<th{kind}>{name}</th>" for kind, name, _ in table)
+        form = format_of(frame.iloc[:, at], about)
+        kind = ' class="jf-n"' if form.right else ""
+        cells = [html.escape(form.text(value)) for value in part.iloc[:, at].tolist()]
+        table.append((kind, _escaped(frame.columns[at]), cells))
+    if frame.shape[1] > _MOST_COLUMNS:
+        hidden = f"… {frame.shape[1] - _MOST_COLUMNS:,} more columns …"
+        table.append((' class="jf-more"', hidden, [""] * len(part)))
+    head = "".join(f'<th scope="col"{kind}>{name}</th>' for kind, name, _ in table)
     rows = [
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for (kind, _, _), cell in zip(table, row, strict=True)) + "</tr>"
         for row in zip(*(cells for _, _, cells in table), strict=True)
@@ -81,34 +86,37 @@ def table_html(frame: pd.DataFrame) -> str:
     return f'<table class="jf-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
+def shown_text(frame: pd.DataFrame) -> str:
+    """Say how much of a frame `table_html` shows; nothing when that is all of it."""
+    half = _MOST_ROWS // 2
+    said = [f"first {half} and last {half} of {len(frame):,} rows"] * (len(frame) > _MOST_ROWS)
+    said += [f"{_MOST_COLUMNS} of {frame.shape[1]:,} columns"] * (frame.shape[1] > _MOST_COLUMNS)
+    return "; ".join(said) if not frame.empty else ""
+
+
+def _nothing(frame: pd.DataFrame) -> str:
+    """Say of what a frame without a value has none."""
+    if len(frame):
+        return f"{len(frame):,} row{'s' * (len(frame) != 1)}, and no columns."
+    columns = [clip(inert(str(column)), LONGEST_CELL) for column in frame.columns[:_MOST_COLUMNS]]
+    more = f" and {frame.shape[1] - len(columns):,} more" * (frame.shape[1] > len(columns))
+    return f"No rows. Columns: {', '.join(columns)}{more}." if columns else "No rows."
+
+
 def shape_text(frame: pd.DataFrame) -> str:
     """Give the size of a frame in words: ``1,826 rows × 7 columns``."""
     rows, columns = frame.shape
     return f"{rows:,} row{'s' * (rows != 1)} × {columns} column{'s' * (columns != 1)}"
 
 
-def head_html(service: str, *, synthetic: bool) -> str:
-    """Give the panel's look and its head: what it is, which service it asks, and whether the data are invented."""
-    badge = _escaped(service + " · synthetic data" * synthetic)
-    css = resources.files(__package__).joinpath("panel.css").read_text("utf-8")
-    style = f"<style>.jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{css}</style>"
-    return f'{style}<div class="jf-head"><b>Functions</b><span class="jf-badge">{badge}</span></div>'
-
-
 def title_html(name: str, description: str) -> str:
-    """Give a function's name and description."""
-    return f'<div class="jf-title">{_escaped(name)}</div><div class="jf-about">{html.escape(inert(description))}</div>'
-
-
-def note_html(field: Field, errors: Iterable[str], waiting: str) -> str:
-    """Give what stands below a control: the errors, the help, and what the field waits for."""
-    wrong = "".join(f'<div class="jf-bad" role="alert">{html.escape(text)}</div>' for text in errors)
-    said = html.escape(inert(field.brief))
-    if field.kind is Kind.LIST and not field.options:
-        said += " Add them one by one."
-    if waiting:
-        said += f" <i>{html.escape(waiting)}</i>"
-    return f'<div class="jf-note">{wrong}{said.strip()}</div>' if wrong or said else ""
+    """Give a function's name and its description, of which no more than some lines stand there unfolded."""
+    about = inert(description[:_LONGEST_ABOUT])
+    first = about if len(about) <= _UNFOLDED else clip(about, _UNFOLDED)
+    said = html.escape(first)
+    if first != about:
+        said = f"<details><summary>{said}</summary>{html.escape(about[len(first) - 1 :])}</details>"
+    return f'<div class="jf-title">{_escaped(name)}</div><div class="jf-about">{said}</div>'
 
 
 def done_html(caption: str, recipe: str) -> str:
@@ -135,22 +143,5 @@ def bad_html(lines: Iterable[str]) -> str:
     return "<br>".join(f'<span class="jf-bad">{html.escape(line)}</span>' for line in lines)
 
 
-def _formatter(column: pd.Series[Any]) -> Callable[[Any], str]:
-    if pd.api.types.is_float_dtype(column.dtype):
-        pattern = "{:,.2f}" if column.abs().max() >= 100 else "{:,.4f}"
-        return pattern.format
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        known = column.dropna()
-        pattern = "%Y-%m-%d" if bool((known == known.dt.normalize()).all()) else "%Y-%m-%d %H:%M:%S"
-        return lambda value: str(value.strftime(pattern))
-    if pd.api.types.is_integer_dtype(column.dtype) and not _IDENTIFIES.search(str(column.name)):
-        return "{:,}".format
-    return _escaped
-
-
-def _cell(value: Any, form: Callable[[Any], str]) -> str:
-    return "" if pd.api.types.is_scalar(value) and pd.isna(value) else form(value)
-
-
 def _escaped(value: object) -> str:
-    return html.escape(clip(inert(str(value)), _LONGEST_CELL))
+    return html.escape(clip(inert(str(value)[: 4 * LONGEST_CELL]), LONGEST_CELL))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import html
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
-from ipywidgets.widgets.widget_bool import ToggleButtonStyle
-from ipywidgets.widgets.widget_description import DescriptionStyle
 from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
-from jupyter_funcs.callables import Choice
-from jupyter_funcs.fields import Kind
-from jupyter_funcs.text import listed
+from jupyter_funcs import notes
+from jupyter_funcs.offers import Offers
+from jupyter_funcs.text import clip, folded, inert
+from jupyter_funcs.variables import Variable, spelled, typed
 from jupyter_funcs.view import LABEL_WIDTH
 
 if TYPE_CHECKING:
@@ -22,349 +19,263 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.fields import Field
 
-# A list of at most so many options is shown as toggles, in a form of at most so many fields: each is a widget of its
-# own. Any other list is typed or picked one by one.
-_MOST_TOGGLES = 6
-_MOST_FIELDS_WITH_TOGGLES = 20
-# A browser is sent at most so many options; more are searched here, and so many hits are sent.
-_MOST_OPTIONS = 1000
-_HITS = 50
+# What stands for "not sent" in a control with options; not None, which ipywidgets takes for no option at all.
+NOT_SENT = ""
+_LONGEST_OPTION = 120
+_LONGEST_TEXT = 10_000
+
+
+class _Sparse:
+    """A model that sends only what is set: the rest, most of a layout, is nothing at the front end too."""
+
+    def get_state(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Give what is sent."""
+        state: dict[str, Any] = super().get_state(*args, **kwargs)  # type: ignore[misc]  # as of every model
+        return {name: value for name, value in state.items() if value is not None}
+
+
+class _Layout(_Sparse, w.Layout):  # type: ignore[misc]  # ipywidgets has no types
+    """The layout of every widget of a form: none."""
+
+
+class _Style(_Sparse, TextStyle, HTMLStyle, w.ButtonStyle):  # type: ignore[misc]  # as above
+    """A style for every widget of a form: each takes from it what it knows."""
 
 
 class Look:
-    """
-    The layouts and styles that the controls of one form share: a Layout is the largest part of a widget.
+    """The one layout and the one style that all of a form shares; the style sheet gives the sizes."""
 
-    Parameters
-    ----------
-    fields
-        How many fields the form has; a long one has plainer controls.
-    """
-
-    def __init__(self, fields: int) -> None:
-        self.most_toggles = _MOST_TOGGLES if fields <= _MOST_FIELDS_WITH_TOGGLES else 0
-        self.control = w.Layout(width="auto", max_width="640px")
-        self.note = w.Layout()
-        self.label = w.Layout(flex=f"0 0 {LABEL_WIDTH}", margin="2px 8px 2px 2px")
-        self.several = w.Layout(flex_flow="row wrap", max_width="640px")
-        self.chosen = w.Layout(flex_flow="row wrap", margin=f"0 0 0 calc({LABEL_WIDTH} + 8px)", max_width="430px")
-        self.toggle = w.Layout(width="auto")
-        self.button_style = w.ButtonStyle()
-        self.toggle_style = ToggleButtonStyle()
-        self.text = TextStyle(description_width=LABEL_WIDTH)
-        self.plain = DescriptionStyle(description_width=LABEL_WIDTH)
-        self.toggles = w.ToggleButtonsStyle(description_width=LABEL_WIDTH, button_width="auto")
-        self.html = HTMLStyle()
+    def __init__(self) -> None:
+        self.layout = _Layout()
+        # As a variable, so that the style sheet can put the labels above the controls where the page is narrow.
+        self.style = _Style(description_width=f"var(--jf-label, {LABEL_WIDTH})")
 
     def close(self) -> None:
         """Close the models."""
-        for model in vars(self).values():
-            if isinstance(model, w.Widget):
-                model.close()
+        self.layout.close()
+        self.style.close()
 
 
-@dataclass(frozen=True, slots=True)
 class Control:
     """
     One field on the screen.
 
+    Parameters
+    ----------
+    field
+        What it shows.
+    at
+        The field's number in the form, for the style sheet.
+    look
+        The form's layout and styles.
+
     Attributes
     ----------
     box
-        What is placed in the form.
-    watch
-        Calls back whenever a person changes what `read` gives.
-    read
-        Gives the value for the form; ``None`` when nothing is set.
-    show
-        Shows a value of the form; one that it cannot show leaves it empty.
-    offer
-        Takes the valid values that a listing function gave; show the value again afterwards.
+        What carries the field's name, and is placed in the form.
     """
 
-    box: w.Widget
-    watch: Callable[[Callable[[Any], None]], None]
-    read: Callable[[], Any]
-    show: Callable[[Any], None]
-    offer: Callable[[Sequence[Choice]], None]
+    def __init__(self, field: Field, at: int, look: Look) -> None:
+        self.field = field
+        self.at = at
+        self.look = look
+        self.box = self.make()
+
+    def make(self) -> w.DescriptionWidget:
+        """Make the box."""
+        return self.described(w.Text, placeholder=notes.unset(self.field))
+
+    def described(self, kind: Callable[..., w.DescriptionWidget], **traits: Any) -> w.DescriptionWidget:
+        """Make a widget that carries the field's name; its classes go with it, and not in a message of their own."""
+        return kind(
+            description=notes.label(self.field),
+            tooltip=notes.tooltip(self.field),
+            layout=self.look.layout,
+            style=self.look.style,
+            _dom_classes=(f"jf-at-{self.at}", f"jf-field-{folded(self.field.name)[:60]}"),
+            **traits,
+        )
+
+    def parts(self) -> tuple[w.Widget, ...]:
+        """Give what is placed in the form, from above."""
+        return (self.box,)
+
+    def watch(self, callback: Callable[[Any], None]) -> None:
+        """Call back whenever a person changes what `read` gives."""
+        self.box.observe(callback, "value")
+
+    def read(self) -> Any:
+        """Give the value for the form; ``None`` when nothing is set."""
+        return typed(self.box.value) or None
+
+    def show(self, value: Any) -> None:
+        """Show a value of the form; one that cannot be shown leaves the box empty."""
+        text = "" if value is None else spelled(value)
+        self.box.value = text if isinstance(value, str) else clip(text, _LONGEST_TEXT)
+
+    def offer(self, offers: Offers) -> None:
+        """Take the values that a listing function gave; show the value again afterwards."""
+
+    @property
+    def entry(self) -> w.Text | None:
+        """Where a person types and presses Enter."""
+        return self.box if isinstance(self.box, w.Text) else None
+
+    def enter(self) -> bool:
+        """Take what was typed, on Enter; say whether Enter was for the control, and so does not run the form."""
+        return False
+
+    @property
+    def word(self) -> str:
+        """What is to be said of the value that the control does not show."""
+        return ""
+
+    @property
+    def is_typed_in(self) -> bool:
+        """Whether something stands in the box that a person may be typing."""
+        return self.entry is not None and bool(self.entry.value)
 
     def close(self) -> None:
         """Close the models."""
-        for widget in (*below(self.box), self.box):
-            widget.close()
+        for part in self.parts():
+            for widget in (*below(part), part):
+                widget.close()
+
+
+class DateControl(Control):
+    """
+    A day, from a calendar, with a button that empties it while there is one.
+
+    A day whose parts are all deleted with keys is not told by ipywidgets 8: the button says what is still held.
+    """
+
+    def __init__(self, field: Field, at: int, look: Look) -> None:
+        self._button: w.Button | None = None
+        super().__init__(field, at, look)
+        self.box.observe(lambda _: self._follow(), "value")
+
+    def make(self) -> w.DescriptionWidget:
+        """Make the box."""
+        return self.described(w.DatePicker)
+
+    def parts(self) -> tuple[w.Widget, ...]:
+        """Give the box, and the button below it."""
+        return (self.box,) if self._button is None else (self.box, self._button)
+
+    def read(self) -> Any:
+        """Give the day."""
+        return self.box.value
+
+    def show(self, value: Any) -> None:
+        """Show a day."""
+        try:
+            self.box.value = dt.date.fromisoformat(str(value))
+        except ValueError:
+            self.box.value = None
+
+    def _follow(self) -> None:
+        if self.box.value is None:
+            if self._button is not None:
+                self._button.close()
+                self._button = None
+            return
+        if self._button is None:
+            self._button = w.Button(
+                icon="times",
+                layout=self.look.layout,
+                style=self.look.style,
+                _dom_classes=("jf-line", f"jf-at-{self.at}"),
+            )
+            self._button.on_click(lambda _: self.box.set_trait("value", None))
+        self._button.description = f"Clear {self.box.value.isoformat()}"
+
+
+class ChoiceControl(Control):
+    """One of a few options, or none."""
+
+    def make(self) -> w.DescriptionWidget:
+        """Make the box."""
+        return self.described(w.Dropdown, options=[self._first, *as_options(self.field.options)])
+
+    @property
+    def _first(self) -> tuple[str, Any]:
+        return ("Choose…" if self.field.required else notes.unset(self.field), NOT_SENT)
+
+    def read(self) -> Any:
+        """Give the option."""
+        return None if self.box.value == NOT_SENT else self.box.value
+
+    def show(self, value: Any) -> None:
+        """Show a value; one that is no option becomes one, for what the form holds is what is shown."""
+        if value is None:
+            self.box.value = NOT_SENT
+            return
+        known = {str(option).casefold(): option for _, option in reversed(self.box.options) if option != NOT_SENT}
+        option = known.get(str(value).casefold())
+        if option is None:
+            option = value if isinstance(value, Variable) else str(value)
+            said = clip(inert(str(value)), _LONGEST_OPTION)
+            said += "" if isinstance(value, Variable) else " (not listed)"
+            self.box.options = [*self.box.options, (said, option)]
+        self.box.value = option
+
+    def offer(self, offers: Offers) -> None:
+        """Take these for the options."""
+        reoffer(self.box, [self._first, *offers.items()])
+
+
+class SearchControl(Control):
+    """A text with suggestions; of many values those that hold what is typed."""
+
+    def __init__(self, field: Field, at: int, look: Look) -> None:
+        self.offers = Offers()
+        super().__init__(field, at, look)
+        self.box.observe(lambda _: self.narrow(), "value")
+
+    def make(self) -> w.DescriptionWidget:
+        """Make the box."""
+        return self.described(w.Combobox, placeholder=notes.unset(self.field))
+
+    def read(self) -> Any:
+        """Give the value that is spelt in the box."""
+        return self.listed_or_typed() or None
+
+    def listed_or_typed(self) -> str | Variable:
+        """Give the listed value that stands in the box, else what was typed."""
+        listed = self.offers.value(self.box.value)
+        return typed(self.box.value) if listed is None else listed
+
+    def show(self, value: Any) -> None:
+        """Show a value as the listing spells it."""
+        if isinstance(value, str) and value in self.offers:
+            self.box.value = self.offers.text(value)
+        else:
+            super().show(value)
+
+    def offer(self, offers: Offers) -> None:
+        """Suggest these."""
+        self.offers = offers
+        self.narrow()
+
+    def narrow(self) -> None:
+        """Send the page that fits what is typed, where it is another one."""
+        page = tuple(self.offers.page(self.box.value))
+        if self.box.options != page:
+            self.box.options = page
+
+
+def as_options(values: Sequence[str]) -> list[tuple[str, Any]]:
+    """Give values as a dropdown takes them: what is shown, and the value."""
+    return [(clip(inert(value), _LONGEST_OPTION), value) for value in values]
+
+
+def reoffer(box: w.Dropdown, options: list[tuple[str, Any]]) -> None:
+    """Give a dropdown other options, where they are others."""
+    if list(box.options) != options:
+        with box.hold_sync():  # one message
+            box.options = options
 
 
 def below(widget: w.Widget) -> list[w.Widget]:
     """Give every widget inside a box, the innermost first."""
     return [found for child in getattr(widget, "children", ()) for found in (*below(child), child)]
-
-
-def control(field: Field, look: Look) -> Control:
-    """Make the control of a field, by its kind."""
-    if field.kind is Kind.LIST and 0 < len(field.options) <= look.most_toggles:
-        return _several(field, look)
-    return (_LISTED_BY_KIND if field.source else _BY_KIND)[field.kind](field, look)
-
-
-def _unset(field: Field) -> str:
-    """Say in a control what happens when nothing is set."""
-    if field.default is not None:
-        return f"default: {field.default}"
-    if field.rule:
-        return f"or give {listed(name for name in field.rule.names if name != field.name)}"
-    return "required" if field.required else "not sent"
-
-
-def _label(field: Field) -> str:
-    return field.label + (" *" if field.required else "")
-
-
-def _tooltip(field: Field) -> str:
-    return f"{field.name}: {field.help}" if field.help else field.name
-
-
-def _as_text(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _watching(*inputs: w.ValueWidget) -> Callable[[Callable[[Any], None]], None]:
-    def watch(callback: Callable[[Any], None]) -> None:
-        for widget in inputs:
-            widget.observe(callback, "value")
-
-    return watch
-
-
-def _take_no_offer(_: Sequence[Choice]) -> None:
-    """Leave the options as the description lists them."""
-
-
-def _text(field: Field, look: Look) -> Control:
-    box = w.Text(
-        description=_label(field),
-        placeholder=_unset(field),
-        continuous_update=False,
-        tooltip=_tooltip(field),
-        layout=look.control,
-        style=look.text,
-    )
-
-    def show(value: Any) -> None:
-        box.value = _as_text(value)
-
-    return Control(box, _watching(box), lambda: box.value or None, show, _take_no_offer)
-
-
-def _date(field: Field, look: Look) -> Control:
-    box = w.DatePicker(description=_label(field), tooltip=_tooltip(field), layout=look.control, style=look.plain)
-
-    def show(value: Any) -> None:
-        try:
-            box.value = dt.date.fromisoformat(str(value))
-        except ValueError:
-            box.value = None
-
-    return Control(box, _watching(box), lambda: box.value, show, _take_no_offer)
-
-
-# What stands for "not sent" in a control with options; not None, which ipywidgets takes for no option at all.
-_NOT_SENT = ""
-
-
-def _choice(field: Field, look: Look) -> Control:
-    first = ("Choose…" if field.required else _unset(field), _NOT_SENT)
-    box = w.Dropdown(
-        options=[first, *((option, option) for option in field.options)],
-        description=_label(field),
-        tooltip=_tooltip(field),
-        layout=look.control,
-        style=look.plain,
-    )
-
-    def show(value: Any) -> None:
-        text = _as_text(value)
-        known = {option.casefold(): option for _, option in box.options}
-        if text.casefold() not in known:  # not listed, but what the form holds is what is shown
-            box.options = [*box.options, (text, text)]
-        box.value = known.get(text.casefold(), text)
-
-    def offer(choices: Sequence[Choice]) -> None:
-        # So many cannot be looked through, and would be a load for the browser.
-        box.options = [first, *((_spelled(choice), choice.value) for choice in choices[:_MOST_OPTIONS])]
-
-    return Control(box, _watching(box), lambda: box.value or None, show, offer)
-
-
-def _yes_no(field: Field, look: Look) -> Control:
-    unset = [] if field.required else [(_unset(field), _NOT_SENT)]
-    box = w.ToggleButtons(
-        options=[*unset, *((option, option) for option in field.options)],
-        value=_NOT_SENT if unset else None,
-        description=_label(field),
-        tooltip=_tooltip(field),
-        layout=look.control,
-        style=look.toggles,
-    )
-    known = {option.casefold(): option for option in field.options}
-
-    def show(value: Any) -> None:
-        box.value = known.get(_as_text(value).casefold(), _NOT_SENT if unset else None)
-
-    return Control(box, _watching(box), lambda: box.value or None, show, _take_no_offer)
-
-
-def _several(field: Field, look: Look) -> Control:
-    toggles = {
-        option: w.ToggleButton(description=option, tooltip=_tooltip(field), layout=look.toggle, style=look.toggle_style)
-        for option in field.options
-    }
-    box = w.HBox([_side_label(field, look), *toggles.values()], layout=look.several)
-    chosen: list[str] = []  # in the order of the clicks, which is the order of the columns
-
-    def on_click(change: Any) -> None:
-        chosen[:] = [option for option in chosen if option != change["owner"].description]
-        if change["new"]:
-            chosen.append(change["owner"].description)
-
-    for toggle in toggles.values():
-        toggle.observe(on_click, "value")
-
-    def show(value: Any) -> None:
-        wanted = [item.casefold() for item in _items(value)]
-        for option, toggle in sorted(toggles.items(), key=lambda pair: _position(pair[0].casefold(), wanted)):
-            toggle.value = False
-            toggle.value = option.casefold() in wanted
-
-    return Control(box, _watching(*toggles.values()), lambda: list(chosen) or None, show, _take_no_offer)
-
-
-def _position(item: str, items: Sequence[str]) -> int:
-    return items.index(item) if item in items else len(items)
-
-
-def _side_label(field: Field, look: Look) -> w.HTML:
-    # For a control that takes no description of its own.
-    text = f'<label class="jf-label">{html.escape(_label(field))}</label>'
-    return w.HTML(text, layout=look.label, style=look.html)
-
-
-class _Suggestions:
-    """The valid values that a text box suggests, with their labels; of very many only those that fit what was typed."""
-
-    def __init__(self, box: w.Combobox, options: Sequence[str] = ()) -> None:
-        self._box = box
-        self._values: dict[str, str] = {}
-        self.offer([Choice(option) for option in options])
-        box.observe(lambda _: self._narrow(), "value")
-
-    def offer(self, choices: Sequence[Choice]) -> None:
-        """Suggest these."""
-        self._values = {_spelled(choice): choice.value for choice in choices}
-        self._narrow()
-
-    def value(self, text: str) -> str:
-        """Give the value that a text stands for: the one suggested, else the text itself."""
-        text = text.strip()
-        if found := self._values.get(text):
-            return found
-        return {value.casefold(): value for value in self._values.values()}.get(text.casefold(), text)
-
-    def spelled(self, value: str) -> str:
-        """Give the text that stands for a value."""
-        return next((spelled for spelled, known in self._values.items() if known == value), value)
-
-    def _narrow(self) -> None:
-        found = list(self._values)
-        if len(found) > _MOST_OPTIONS:
-            words = self._box.value.casefold().split()
-            found = [text for text in found if all(word in text.casefold() for word in words)][:_HITS]
-        self._box.options = tuple(found)
-
-
-def _search(field: Field, look: Look) -> Control:
-    box = w.Combobox(
-        description=_label(field),
-        placeholder=_unset(field),
-        tooltip=_tooltip(field),
-        layout=look.control,
-        style=look.text,
-    )
-    suggestions = _Suggestions(box)
-
-    def show(value: Any) -> None:
-        box.value = suggestions.spelled(_as_text(value))
-
-    return Control(box, _watching(box), lambda: suggestions.value(box.value) or None, show, suggestions.offer)
-
-
-def _many(field: Field, look: Look) -> Control:
-    """Give a box to type or pick values in, one by one, above a button for each that is chosen, which takes it away."""
-    entry = w.Combobox(
-        description=_label(field),
-        placeholder=_unset(field),
-        continuous_update=False,  # a value is taken when it is picked, on Enter, or as the box is left
-        tooltip=_tooltip(field),
-        layout=look.control,
-        style=look.text,
-    )
-    suggestions = _Suggestions(entry, field.options)
-    buttons = w.HBox(layout=look.chosen)
-    box = w.VBox([entry, buttons], layout=look.note)
-    chosen: list[str] = []
-    callbacks: list[Callable[[Any], None]] = []
-
-    def show(value: Any) -> None:
-        chosen[:] = dict.fromkeys(_items(value))
-        earlier, buttons.children = buttons.children, tuple(map(make_button, chosen))
-        for button in earlier:
-            button.close()
-
-    def make_button(item: str) -> w.Button:
-        button = w.Button(
-            description=item, icon="times", tooltip=f"Take {item} away", layout=look.toggle, style=look.button_style
-        )
-        button.on_click(lambda _: change([other for other in chosen if other != item]))
-        return button
-
-    def change(items: list[str]) -> None:
-        show(items)
-        for callback in callbacks:
-            callback(None)
-
-    def add(_: Any) -> None:
-        if text := suggestions.value(entry.value):
-            entry.value = ""
-            change([*chosen, text])
-
-    entry.observe(add, "value")
-    return Control(box, callbacks.append, lambda: list(chosen) or None, show, suggestions.offer)
-
-
-def _spelled(choice: Choice) -> str:
-    return f"{choice.value} — {choice.label}" if choice.label else choice.value
-
-
-def _items(value: Any) -> list[str]:
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) or not hasattr(value, "__iter__") else [str(item) for item in value]
-
-
-_BY_KIND: dict[Kind, Callable[[Field, Look], Control]] = {
-    Kind.CHOICE: _choice,
-    Kind.YES_NO: _yes_no,
-    Kind.INTEGER: _text,
-    Kind.NUMBER: _text,
-    Kind.TEXT: _text,
-    Kind.DATE: _date,
-    Kind.LIST: _many,
-    Kind.SYMBOL: _text,
-    Kind.PANEL: _text,
-}
-# What a kind looks like when a function lists its values: panel data sets are few, anything else may be many.
-_LISTED_BY_KIND: dict[Kind, Callable[[Field, Look], Control]] = {
-    **_BY_KIND,
-    Kind.TEXT: _search,
-    Kind.SYMBOL: _search,
-    Kind.PANEL: _choice,
-}

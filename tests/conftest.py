@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 _CACHE = None if "FUNCS_CACHE_DIR" in os.environ else tempfile.TemporaryDirectory(prefix="funcs-cache-")
 if _CACHE is not None:
     os.environ["FUNCS_CACHE_DIR"] = _CACHE.name
+# No developer's favourites in the tests, and none of the tests' among theirs.
+_FAVOURITES = tempfile.TemporaryDirectory(prefix="funcs-favourites-")
+os.environ["FUNCS_FAVOURITES"] = f"{_FAVOURITES.name}/favourites.json"
 for _name in ("FUNCS_BASE_URL", "FUNCS_TOKEN", "FUNCS_API_KEY", "FUNCS_PROFILE", "FUNCS_CONFIG"):
     os.environ.pop(_name, None)
 
@@ -93,6 +96,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def pytest_sessionfinish() -> None:
     if _CACHE is not None:
         _CACHE.cleanup()
+    _FAVOURITES.cleanup()
 
 
 @contextlib.contextmanager

@@ -279,6 +279,15 @@ def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: 
     assert [function.name for function in CATALOG.search(words)] == found
 
 
+def test_what_is_named_like_the_words_is_found_first() -> None:
+    """A name that others begin with is reached by typing it whole."""
+    names = ["Get Panel Daily", "Panel", "Get Panel"]
+    assert [function.name for function in parse([{"name": name} for name in names]).search("get_panel")] == [
+        "Get Panel",
+        "Get Panel Daily",
+    ]
+
+
 @pytest.mark.parametrize(
     ("said", "group"),
     [
@@ -286,6 +295,7 @@ def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: 
         ({"assetName": "A"}, "A"),
         ({}, "Functions"),
         ({"groupName": None}, "Functions"),
+        ({"groupName": " ", "assetName": "A"}, "A"),
     ],
 )
 def test_a_function_without_a_group_stands_under_its_asset(said: dict[str, Any], group: str) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -45,6 +46,14 @@ def test_call_writes_the_same_frame_in_every_format(tmp_path: Path, form: str) -
         assert read[name].astype("float64").equals(frame[name].astype("float64")), name
 
 
+def test_call_writes_a_sheet(tmp_path: Path) -> None:
+    """A file that ends with xlsx is a workbook; tests/test_export.py looks into it."""
+    pytest.importorskip("xlsxwriter")
+    target = tmp_path / "panels.xlsx"
+    assert main(["call", "get_panels", "-o", str(target)]) == 0
+    assert "xl/worksheets/sheet1.xml" in zipfile.ZipFile(target).namelist()
+
+
 def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a format a call writes a table with every column."""
     assert main(["call", "get_panels"]) == 0
@@ -66,7 +75,7 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
         (["call", "get_panels", "--nope"], "no option --nope"),
         (["serve", "--prot", "3"], "no option --prot."),
         (["admin", "users", "add", "ann", "lee"], "'lee' is one word too many"),
-        (["call", "get_panels", "--format", "xlsx"], "invalid choice"),
+        (["call", "get_panels", "--format", "ods"], "invalid choice"),
         (["call", "get_panels", "--timeout", "0"], "positive"),
         (["call", "get_panels", "-o", "/no/such/folder/x.csv"], "/no/such/folder"),
         (["list", "--token=SECRET"], "No option takes a token"),

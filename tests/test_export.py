@@ -12,8 +12,11 @@ import io
 import json
 import os
 import stat
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pandas as pd
@@ -30,7 +33,8 @@ ROWS = [
     {"Date": None, "At": None, "Brand": None, "n": None, "x": None, "ok": None},
 ]
 ODD = [{"big": 2**70, "nested": [{"a": [1, None]}], "mixed": 1}, {"big": None, "nested": None, "mixed": "é"}]
-FORMATS = ["table", "csv", "json", "parquet"]
+FORMATS = ["table", "csv", "json", "parquet", "xlsx"]
+NEEDS = {"parquet": "pyarrow", "xlsx": "xlsxwriter"}
 needs_pyarrow = pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="pyarrow is not installed")
 
 
@@ -219,6 +223,105 @@ def test_a_table_holds_nothing_that_a_terminal_would_obey() -> None:
     assert all(char.isprintable() for char in text.replace("\n", ""))
 
 
+# Excel
+
+
+def cells(frame: pd.DataFrame) -> dict[str, tuple[str, str, str]]:
+    """Give the cells of a saved sheet as they stand in its file: the type, what is written, the number format."""
+    pytest.importorskip("xlsxwriter")
+    stream = io.BytesIO()
+    save(frame, stream, "xlsx")
+    name = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+    with zipfile.ZipFile(stream) as parts:
+        read = {part: ET.fromstring(parts.read(part)) for part in parts.namelist() if part.endswith(".xml")}
+    sheet, styles = read["xl/worksheets/sheet1.xml"], read["xl/styles.xml"]
+    assert not list(sheet.iter(f"{name}f")), "no cell is a formula"
+    assert not list(sheet.iter(f"{name}hyperlink")), "no cell is a link"
+    shared = read["xl/sharedStrings.xml"].iter(f"{name}si")
+    texts = ["".join(part.text or "" for part in one.iter(f"{name}t")) for one in shared]
+    formats = {each.get("numFmtId"): each.get("formatCode", "") for each in styles.iter(f"{name}numFmt")}
+    of_style = [formats.get(each.get("numFmtId"), "") for each in next(styles.iter(f"{name}cellXfs"))]
+    found = {}
+    for cell in sheet.iter(f"{name}c"):
+        value, kind = cell.findtext(f"{name}v") or "", cell.get("t", "n")
+        found[cell.get("r", "")] = (kind, texts[int(value)] if kind == "s" else value, of_style[int(cell.get("s", 0))])
+    return found
+
+
+def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> None:
+    """A number, a day, a time and a truth are cells of their kind; what is missing is no cell."""
+    frame = pd.DataFrame(
+        {
+            "n": pd.array([3, None], dtype="Int64"),
+            "x": [-0.5, np.nan],
+            "day": pd.to_datetime(["2024-01-02", None]),
+            "at": pd.to_datetime(["2024-01-02 12:00", None]),
+            "ok": pd.array([True, None], dtype="boolean"),
+        }
+    )
+    found = cells(frame)
+    assert [found[f"{column}1"][1] for column in "ABCDE"] == list(frame.columns)
+    assert {at: cell for at, cell in found.items() if at.endswith("2")} == {
+        "A2": ("n", "3", ""),
+        "B2": ("n", "-0.5", ""),
+        "C2": ("n", "45293", "yyyy-mm-dd"),
+        "D2": ("n", "45293.5", "yyyy-mm-dd hh:mm:ss.000"),
+        "E2": ("b", "1", ""),
+    }
+    assert not [at for at in found if at.endswith("3")]
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([2**53 + 1], "9007199254740993"),
+        ([-(2**70)], "-1180591620717411303424"),
+        ([np.inf], "inf"),
+        (pd.to_datetime(["2024-01-01T10:00:00+01:00"]), "2024-01-01T10:00:00+01:00"),
+        (pd.to_datetime(["2024-01-01T10:00:00.000001"]), "2024-01-01T10:00:00.000001"),
+        (pd.to_datetime(["1850-01-01"]), "1850-01-01"),
+        ([[1, {"a": None}]], '[1, {"a": null}]'),
+        (["http://example.org"], "http://example.org"),
+        (["007"], "007"),
+        (["\ud800"], "\ufffd"),
+    ],
+)
+def test_excel_holds_as_text_what_it_would_change(values: Any, written: str) -> None:
+    """What is no number or time of Excel's own is text, as it is."""
+    column = pd.Series(values) if isinstance(values, pd.DatetimeIndex) else pd.Series(values, dtype=object)
+    assert cells(column.to_frame("a"))["A2"][:2] == ("s", written)
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\0=1"])
+def test_excel_text_that_would_run_is_escaped_in_cells_and_headers(cell: str) -> None:
+    """Row 95: text that begins like a formula begins with an apostrophe, as in CSV, and NUL is taken out."""
+    found = cells(pd.DataFrame({cell: [cell]}))
+    assert [found[at][0] for at in ("A1", "A2")] == ["s", "s"]
+    assert {found[at][1].startswith("'") for at in ("A1", "A2")} == {True}
+    assert "\0" not in found["A2"][1]
+
+
+def test_excel_says_what_does_not_fit_on_a_sheet() -> None:
+    """Too many rows, columns or characters is a named error."""
+    pytest.importorskip("xlsxwriter")
+    for frame, said in (
+        (pd.DataFrame({"a": np.zeros(1_048_576)}), "1,048,576 rows, this is 1,048,577"),
+        (pd.DataFrame(np.zeros((1, 16_385))), "16,384 columns, this is 16,385"),
+        (pd.DataFrame({"a": ["x" * 32_768]}), "row 1 of column 1"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            save(frame, io.BytesIO(), "xlsx")
+
+
+def test_excel_without_xlsxwriter_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without the extra the error names the command that brings it."""
+    monkeypatch.setitem(sys.modules, "xlsxwriter", None)
+    with pytest.raises(ConfigError) as caught:
+        save(frame_of(ROWS), tmp_path / "a.xlsx", "xlsx")
+    assert "pip install 'jupyter-funcs[excel]'" in caught.value.hint
+    assert not list(tmp_path.iterdir())
+
+
 # Labels, streams and files
 
 
@@ -250,8 +353,8 @@ def test_parquet_goes_beneath_a_text_stream_where_there_is_one() -> None:
 @pytest.mark.parametrize("rows", [[], [{}], {"a": []}, ROWS])
 @pytest.mark.parametrize("form", FORMATS)
 def test_every_format_takes_every_frame(form: Any, rows: Any, tmp_path: Path) -> None:
-    if form == "parquet":
-        pytest.importorskip("pyarrow")
+    if form in NEEDS:
+        pytest.importorskip(NEEDS[form])
     save(frame_of(rows), tmp_path / "out", form)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -294,8 +397,8 @@ def test_a_place_that_cannot_be_written_is_named(place: str, tmp_path: Path) -> 
 
 
 def test_an_unknown_format_is_named() -> None:
-    with pytest.raises(ArgumentError, match="'xlsx'"):
-        save(frame_of(ROWS), io.StringIO(), "xlsx")  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="'ods'"):
+        save(frame_of(ROWS), io.StringIO(), "ods")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("form", ["table", "csv", "json"])

@@ -22,7 +22,7 @@ import jupyter_funcs as jf
 from jupyter_funcs import loop
 from jupyter_funcs.inflate import inflated
 from jupyter_funcs.retries import Purpose
-from jupyter_funcs.transport import RUN_PATH
+from jupyter_funcs.transport import RUN_PATH, Terms
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -134,7 +134,7 @@ def run(session: Session, max_bytes: int = 2**30) -> pd.DataFrame:
 
 def post(session: Session, max_bytes: int = 2**30) -> Reply:
     """Give the reply to a run as it is before it is read."""
-    send = session._wire.transport.post(RUN_PATH, {}, purpose=Purpose.RUN, until=math.inf, max_bytes=max_bytes)
+    send = session._wire.transport.post(RUN_PATH, {}, Terms(Purpose.RUN, math.inf, max_bytes))
     return loop.wait(loop.start(send))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_funcs.view import Listing, shape_text, table_html
+from jupyter_funcs.view import Listing, shape_text, shown_text, table_html, title_html
 
 
 def cells(frame: pd.DataFrame) -> list[list[str]]:
@@ -26,7 +28,7 @@ def cells(frame: pd.DataFrame) -> list[list[str]]:
         (["<b>&", "a\x1b[31mb\u202e"], ["&lt;b&gt;&amp;", "a\\x1b[31mb\\u202e"]),
         ([pd.Timestamp("2025-01-02"), pd.NaT], ["2025-01-02", ""]),
         ([pd.Timestamp("2025-01-02 03:04:05"), pd.NaT], ["2025-01-02 03:04:05", ""]),
-        ([[1, 2], {"a": None}], ["[1, 2]", "{&#x27;a&#x27;: None}"]),
+        ([[1, 2], {"a": None}], ["[1, 2]", "{&quot;a&quot;: null}"]),
         ([True, False], ["True", "False"]),
     ],
     ids=["large", "small", "whole", "text", "hostile", "day", "time", "nested", "boolean"],
@@ -50,14 +52,46 @@ def test_a_long_frame_shows_both_ends() -> None:
 
 
 def test_labels_of_rows_are_shown() -> None:
-    """An index that is not just positions is a column of its own."""
+    """An index that is not just positions is a column of its own, and one of several levels is several."""
     assert cells(pd.DataFrame({"a": [1]}, index=["x"])) == [["", "a"], ["x", "1"]]
+    two = pd.MultiIndex.from_tuples([("x", pd.Timestamp("2025-01-02"))], names=["<i>", "Date"])
+    assert cells(pd.DataFrame({"a": [1]}, index=two)) == [["&lt;i&gt;", "Date", "a"], ["x", "2025-01-02", "1"]]
+
+
+def test_a_wide_frame_says_what_it_leaves_out() -> None:
+    """Of many columns the first forty are shown, and how many are not; of a million rows no more than a hundred."""
+    frame = pd.DataFrame(np.zeros((1_000_000, 45)), columns=[f"c{number}" for number in range(45)])
+    shown = cells(frame)
+    assert len(shown) == 1 + 50 + 1 + 50
+    assert shown[0][38:] == ["c38", "c39", "… 5 more columns …"]
+    assert {len(row) for row in shown} == {41, 1}
+    assert shown_text(frame) == "first 50 and last 50 of 1,000,000 rows; 40 of 45 columns"
+    assert shown_text(frame.iloc[:100, :40]) == ""
+
+
+def test_columns_of_one_name_are_both_shown() -> None:
+    """A name that stands twice shows the values of each."""
+    frame = pd.DataFrame([[1, "x"]], columns=["a", "a"])
+    assert cells(frame) == [["a", "a"], ["1", "x"]]
+
+
+def test_names_of_columns_are_inert() -> None:
+    """A column's name is text, short and on one line, whatever it is."""
+    names = ["<script>alert(1)</script>", "$x$", "a\n\u202eb", "x" * 10_000, ("a", 1), None]
+    (shown, _) = cells(pd.DataFrame([range(6)], columns=pd.Index(names, dtype=object)))
+    assert shown[:3] == ["&lt;script&gt;alert(1)&lt;/script&gt;", "$x$", "a \\u202eb"]
+    assert len(shown[3]) == 120
+    assert shown[4:] == ["(&#x27;a&#x27;, 1)", "None"]
 
 
 def test_an_empty_frame_says_so() -> None:
     """No rows is a sentence with the columns, and no rows and no columns too."""
     assert "No rows. Columns: a, b." in table_html(pd.DataFrame(columns=["a", "b"]))
     assert "No rows." in table_html(pd.DataFrame())
+    assert "3 rows, and no columns." in table_html(pd.DataFrame(index=range(3)))
+    assert "and 960 more" in table_html(pd.DataFrame(columns=[f"<{number}>" for number in range(1000)]))
+    assert "<0>" not in table_html(pd.DataFrame(columns=["<0>"]))
+    assert shown_text(pd.DataFrame(columns=range(100))) == ""
 
 
 @pytest.mark.parametrize(
@@ -78,3 +112,17 @@ def test_a_listing_is_read_whole() -> None:
     assert "name" in repr(listing)
     assert type(listing[["name"]]) is pd.DataFrame
     assert type(listing.head(1)) is pd.DataFrame
+
+
+def test_a_long_description_is_folded() -> None:
+    """A title is some lines at most; the whole of a description is behind its first words, once and as text."""
+    assert title_html("F", "Short <b>.") == (
+        '<div class="jf-title">F</div><div class="jf-about">Short &lt;b&gt;.</div>'
+    )
+    words = " ".join(f"<w{at}>" for at in range(200))
+    shown = title_html("<F>" * 100, words)
+    first, rest = re.fullmatch(r".*<summary>(.*)…</summary>(.*)</details></div>", shown).groups()  # type: ignore[union-attr]
+    assert len(first) < 900
+    assert "<" not in first + rest
+    assert html.unescape(first + rest) == words
+    assert len(title_html("F", "x" * 10**6)) < 11_000

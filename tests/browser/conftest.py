@@ -1,26 +1,23 @@
-"""JupyterLab on a free port, and a browser on it that reaches nothing but this machine."""
+"""Front ends, and one browser on them that reaches nothing but this machine."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
-import sys
-import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import tarfile
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
-import httpx
-import nbformat
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests.browser.fronts import KINDS, TOKEN, Front, running, start
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from playwright.sync_api import BrowserContext, Page, Route
 
@@ -34,93 +31,67 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-TOKEN = "tests"
-FOLDERS = (
-    "HOME",
-    "IPYTHONDIR",
-    "JUPYTER_CONFIG_DIR",
-    "JUPYTER_DATA_DIR",
-    "JUPYTER_RUNTIME_DIR",
-    "JUPYTERLAB_SETTINGS_DIR",
-    "JUPYTERLAB_WORKSPACES_DIR",
-)
+# Voila's own page asks for its icons there, panel or not; it gets none here, so no button of ours may need one.
+OF_VOILA = "https://cdn.jsdelivr.net/npm/@fortawesome/fontawesome-free@"
+AXE = "axe-core@4.14.1"
 _IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 
-
-@dataclass
-class Lab:
-    """A running JupyterLab."""
-
-    url: str
-    folder: Path
-
-    def stop_kernels(self) -> None:
-        """End every session, so that the next test starts with none."""
-        headers = {"Authorization": f"token {TOKEN}"}
-        for session in httpx.get(f"{self.url}/api/sessions", headers=headers).json():
-            httpx.delete(f"{self.url}/api/sessions/{session['id']}", headers=headers, timeout=30)
+start_lab = partial(start, "lab")
+__all__ = ["TOKEN", "start_lab"]
 
 
-def start_lab(folder: Path, *, dark: bool = False) -> tuple[subprocess.Popen[bytes], Lab]:
-    """Start JupyterLab with its every folder below `folder`, and wait until it answers."""
-    environment = dict(os.environ)
-    for name in FOLDERS:
-        environment[name] = str(folder / name)
-        (folder / name).mkdir()
-    settings = folder / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "apputils-extension"
-    settings.mkdir(parents=True)
-    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
-    if dark:
-        (settings / "themes.jupyterlab-settings").write_text('{"theme": "JupyterLab Dark"}')
-    (folder / "work").mkdir()
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = [
-        "--no-browser",
-        "--allow-root",
-        f"--ServerApp.port={port}",
-        "--ServerApp.port_retries=0",
-        f"--IdentityProvider.token={TOKEN}",
-        f"--ServerApp.root_dir={folder / 'work'}",
-        "--LabApp.expose_app_in_browser=True",
-    ]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *options], env=environment, stdout=log, stderr=subprocess.STDOUT
-        )
-    lab = Lab(f"http://127.0.0.1:{port}", folder / "work")
-    for _ in range(600):
-        with contextlib.suppress(httpx.HTTPError):
-            if httpx.get(f"{lab.url}/api/status?token={TOKEN}").status_code == 200:
-                return server, lab
-        assert server.poll() is None, (folder / "log").read_text()
-        time.sleep(0.1)
-    raise AssertionError((folder / "log").read_text())
+def lacking(what: str) -> NoReturn:
+    """Skip for what this machine lacks; CI installs it all, and skips nothing."""
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(what)
 
 
 @pytest.fixture(scope="package")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab for the whole package of tests."""
+def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Front]]:
+    """Give a front end by its kind, started when it is first asked for."""
     if CHROMIUM is None:
-        pytest.skip("There is no Chromium or Chrome on this machine; the panel's browser tests need one.")
-    server, lab = start_lab(tmp_path_factory.mktemp("lab"))
-    yield lab
-    server.terminate()
-    server.wait(30)
+        lacking("There is no Chromium or Chrome here for the browser tests: apt-get install chromium, or the like.")
+    started: dict[str, Front] = {}
+    with contextlib.ExitStack() as stack:
+
+        def give(kind: str) -> Front:
+            if kind not in started:
+                started[kind] = stack.enter_context(running(kind, tmp_path_factory.mktemp(kind)))
+            return started[kind]
+
+        yield give
 
 
 @pytest.fixture(scope="package")
-def context(lab: Lab) -> Iterator[BrowserContext]:
-    """A browser that aborts every request to anywhere but this machine, and fails the tests for it."""
-    strays: list[str] = []
+def lab(fronts: Callable[[str], Front]) -> Front:
+    """JupyterLab for the whole package of tests."""
+    return fronts("lab")
+
+
+@pytest.fixture(params=KINDS)
+def front(fronts: Callable[[str], Front], request: pytest.FixtureRequest) -> Front:
+    """Each front end in turn."""
+    return fronts(request.param)
+
+
+@pytest.fixture(scope="package")
+def strays() -> list[str]:
+    """The requests to anywhere but this machine."""
+    return []
+
+
+@pytest.fixture(scope="package")
+def context(fronts: Callable[[str], Front], strays: list[str]) -> Iterator[BrowserContext]:
+    """A browser that aborts every request to anywhere but this machine, and notes it."""
 
     def stay(route: Route) -> None:
         host = urlsplit(route.request.url).hostname
         if host in {"127.0.0.1", "localhost", None}:
             route.continue_()
         else:
-            strays.append(route.request.url)
+            if not route.request.url.startswith(OF_VOILA):
+                strays.append(route.request.url)
             route.abort()
 
     with sync_playwright() as playwright:
@@ -129,24 +100,75 @@ def context(lab: Lab) -> Iterator[BrowserContext]:
         context.route("**/*", stay)
         yield context
         browser.close()
-    assert not strays
 
 
 @pytest.fixture
-def open_notebook(lab: Lab, context: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
-    """Open a notebook of these cells in JupyterLab, run them all, and give the page."""
+def page(context: BrowserContext, strays: list[str]) -> Iterator[Page]:
+    """A page of the browser; what asked for anything elsewhere fails."""
     page = context.new_page()
+    yield page
+    page.close()
+    asked, strays[:] = [*strays], []
+    assert not asked
 
-    def open_cells(*cells: str) -> Page:
+
+@pytest.fixture
+def open_in(page: Page, request: pytest.FixtureRequest) -> Iterator[Callable[..., Page]]:
+    """Open a notebook of these cells in a front end, run them all, and give the page."""
+    used: list[Front] = []
+
+    def open_cells(front: Front, *cells: str, kernel: str = "python3", query: str = "") -> Page:
         name = f"{request.node.originalname}.ipynb"
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-        notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nbformat.write(notebook, lab.folder / name)
-        page.goto(f"{lab.url}/lab/tree/{name}?token={TOKEN}&reset")
-        page.wait_for_function(_IDLE, timeout=60_000)
-        page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        front.write(name, *cells, kernel=kernel)
+        used.append(front)
+        page.goto(front.address(name) + query)
+        if front.kind != "voila":  # which runs what it opens
+            page.wait_for_function(_IDLE, timeout=60_000)
+            page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
         return page
 
     yield open_cells
-    page.close()
-    lab.stop_kernels()
+    page.goto("about:blank")
+    for each in used:
+        each.stop_kernels()
+
+
+@pytest.fixture
+def open_notebook(lab: Front, open_in: Callable[..., Page]) -> Callable[..., Page]:
+    """Open a notebook of these cells in JupyterLab, run them all, and give the page."""
+
+    def open_cells(*cells: str) -> Page:
+        return open_in(lab, *cells)
+
+    return open_cells
+
+
+@pytest.fixture(scope="session")
+def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The accessibility checker's program, of a fixed version, from npm."""
+    if not (npm := shutil.which("npm")):
+        lacking("There is no npm here, which brings the accessibility checker axe-core: apt-get install npm.")
+    folder = tmp_path_factory.mktemp("axe")
+    done = subprocess.run([npm, "pack", AXE, "--silent"], cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lacking(f"npm could not bring {AXE}: {done.stderr.strip()[-300:]}")
+    with tarfile.open(next(folder.glob("*.tgz"))) as archive:
+        archive.extract("package/axe.min.js", folder, filter="data")
+    return (folder / "package" / "axe.min.js").read_text("utf-8")
+
+
+@pytest.fixture
+def findings(axe_script: str) -> Callable[[Page], list[str]]:
+    """Give what the checker finds serious or critical inside of the panel."""
+
+    def look(page: Page) -> list[str]:
+        if not page.evaluate("Boolean(window.axe)"):
+            page.evaluate(axe_script)
+        return page.evaluate(
+            """async () => (await axe.run('.jf-panel', {resultTypes: ['violations']})).violations
+                .filter(found => ['serious', 'critical'].includes(found.impact))
+                .flatMap(found => found.nodes.map(node =>
+                    `${found.id}: ${node.html.slice(0, 200)} ${(node.failureSummary || '').slice(0, 300)}`))"""
+        )
+
+    return look

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.steps import LOAD, SLOW, run_python, wait_for_state
 from tests.conftest import PANEL, SYMBOL
 
 if TYPE_CHECKING:
@@ -14,33 +15,8 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
-LOAD = "%load_ext jupyter_funcs"
 OPEN_DAILY = f"""panel = %funcs panel get_panel_daily PanelName="{PANEL}" Symbol="{SYMBOL}"
 panel"""
-
-
-def wait_for_state(page: Page, state: str, run: int) -> None:
-    # Attached and not visible: a long notebook takes the cells out of sight off the page's layout.
-    wanted = f'.jf-status[data-state="{state}"][data-run="{run}"]'
-    page.wait_for_selector(wanted, timeout=60_000, state="attached")
-
-
-def run_python(page: Page, code: str) -> str:
-    """Run code in the notebook's kernel and give what it printed."""
-    return page.evaluate(
-        """async code => {
-            const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-            const future = kernel.requestExecute({code});
-            let text = '';
-            future.onIOPub = message => {
-                if (message.header.msg_type === 'stream') text += message.content.text;
-                if (message.header.msg_type === 'error') text += message.content.evalue;
-            };
-            await future.done;
-            return text;
-        }""",
-        code,
-    ).strip()
 
 
 def test_choose_fill_run_look(open_notebook: Callable[..., Page]) -> None:
@@ -152,21 +128,9 @@ def test_every_function_has_a_form(open_notebook: Callable[..., Page]) -> None:
     assert run_python(page, "print(panel.form.args)") == "{'report_time_after': '2025-03-04'}"
 
 
-SLOW = """import asyncio, httpx, jupyter_funcs as jf
-from jupyter_funcs.service import embedded
-inner = embedded()
-async def app(scope, receive, send):
-    if scope["path"].endswith("runFunction"):
-        await asyncio.sleep(4)
-    await inner.app(scope, receive, send)
-slow = jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
-panel = slow.panel("Get Panels")
-panel"""
-
-
 def test_the_kernel_is_free_while_a_run_goes_on(open_notebook: Callable[..., Page]) -> None:
     """While a run takes seconds the kernel answers, the panel counts, and Cancel ends it; the next run works."""
-    page = open_notebook(SLOW)
+    page = open_notebook(SLOW.format(seconds=4))
     run, cancel = page.locator("button.jf-run"), page.locator("button.jf-cancel")
     run.click()
     wait_for_state(page, "running", 1)

@@ -1,0 +1,56 @@
+"""Which control a field has: one row of a table for each kind, and what its source has given so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jupyter_funcs.fields import Kind
+from jupyter_funcs.lists import AddControl, LinesControl, PickControl
+from jupyter_funcs.widgets import ChoiceControl, Control, DateControl, SearchControl
+
+if TYPE_CHECKING:
+    from jupyter_funcs.fields import Field
+    from jupyter_funcs.sources import Source
+
+# So many values can be looked through in a dropdown, and so many in one that adds.
+MOST_TO_CHOOSE = 200
+MOST_TO_ADD = 20
+
+BY_KIND: dict[Kind, type[Control]] = {
+    Kind.CHOICE: ChoiceControl,
+    Kind.YES_NO: ChoiceControl,
+    Kind.INTEGER: Control,
+    Kind.NUMBER: Control,
+    Kind.TEXT: Control,
+    Kind.DATE: DateControl,
+    Kind.LIST: LinesControl,
+    Kind.SYMBOL: Control,
+    Kind.PANEL: Control,
+}
+
+
+def control_type(field: Field, source: Source | None) -> type[Control]:
+    """
+    Give the kind of control for a field.
+
+    Parameters
+    ----------
+    field
+        What it shows.
+    source
+        Where its values are listed; ``None`` where nothing lists them.
+    """
+    if field.kind is Kind.LIST and field.options:
+        return PickControl
+    if source is None:
+        return BY_KIND[field.kind]
+    number = len(source.offers)
+    if field.kind is Kind.LIST:
+        if source.trouble:
+            return LinesControl
+        return PickControl if source.known and 0 < number <= MOST_TO_ADD else AddControl
+    # Panels are few, and chosen from a list once that is there; while it is slow to come they are typed.
+    soon = source.asking and not source.slow and number <= MOST_TO_CHOOSE
+    if field.kind is Kind.PANEL and (soon or (source.known and 0 < number <= MOST_TO_CHOOSE)):
+        return ChoiceControl
+    return SearchControl

@@ -1,0 +1,201 @@
+"""The panel's first line: which service, who asks, how many functions, how long the token lasts; and Refresh."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import math
+from importlib import resources
+from typing import TYPE_CHECKING
+
+import ipywidgets as w
+
+from jupyter_funcs import loop
+from jupyter_funcs.guard import lines_of
+from jupyter_funcs.status import ends_in
+from jupyter_funcs.text import clip, inert, listed
+from jupyter_funcs.view import LABEL_WIDTH, bad_html
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from jupyter_funcs.callables import RemoteFunction
+    from jupyter_funcs.catalog import Catalog, Function
+    from jupyter_funcs.forms import Form
+    from jupyter_funcs.guard import Guard
+    from jupyter_funcs.session import Session
+    from jupyter_funcs.status import Status
+
+_MOST_NAMED = 3
+_LONGEST_NAME = 60
+
+
+class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    The line of a connection, with a button that lists its functions again.
+
+    Parameters
+    ----------
+    session
+        The connection.
+    on_refresh
+        Called on the background loop when the functions were listed again.
+    guard
+        Wraps a callback, so that what it raises is seen.
+
+    Attributes
+    ----------
+    reading
+        What `look` started last.
+    refreshing
+        What `refresh` started last.
+    """
+
+    def __init__(self, session: Session, on_refresh: Callable[[], None], guard: Guard) -> None:
+        self._session = session
+        self._on_refresh = on_refresh
+        self._status: Status | None = None
+        self._said = ""
+        self.reading: Future[None] | None = None
+        self.refreshing: Future[None] | None = None
+        self._line = w.HTML(layout=w.Layout(flex="1 1 120px", min_width="0"))
+        self._button = w.Button(
+            description="Refresh", icon="refresh", tooltip="List the functions again", layout=w.Layout(width="auto")
+        )
+        self._button.add_class("jf-refresh")
+        self._button.on_click(guard(lambda _: self.refresh()))
+        super().__init__([w.HTML(_look_html()), self._line, self._button], layout=w.Layout(flex_flow="row wrap"))
+        self.add_class("jf-head")
+        self._show()
+
+    def look(self) -> None:
+        """Show in the background how long the token lasts now: its source may be a command that takes seconds."""
+        self._show()
+        # Where nothing is listed the status would list it, which just failed.
+        if self._session.listed is not None and self.comm is not None:
+            self.reading = loop.start(self._look())
+
+    def refresh(self) -> None:
+        """
+        List the functions again in the background, and say what has changed.
+
+        Raises
+        ------
+        FuncsError
+            The token's source lacks what a person must give, and there is nobody to ask here.
+        """
+        if self._button.disabled:
+            return
+        self._session.ready()
+        self._button.disabled = True
+        self._say("Listing the functions…")
+        self.refreshing = loop.start(self._refresh())
+
+    def say_failed(self, error: BaseException) -> None:
+        """Say why the functions could not be listed."""
+        self._say(bad_html(lines_of(error)), is_html=True)
+
+    async def _look(self) -> None:
+        self._status = await asyncio.to_thread(self._session.status)
+        self._show()
+
+    async def _refresh(self) -> None:
+        before = self._session.listed
+        try:
+            await asyncio.to_thread(self._session.refresh)
+            if self.comm is None:  # closed meanwhile
+                return
+            self._on_refresh()
+            self._say(changes(before, self._session.catalog))
+        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
+            self.say_failed(error)
+        finally:
+            self._button.disabled = False
+        self.look()
+
+    def _say(self, said: str, *, is_html: bool = False) -> None:
+        self._said = said if is_html else html.escape(said)
+        self._show()
+
+    def _show(self) -> None:
+        """Write the line; what is known only with the token stands there once the token is there."""
+        if self.comm is None:  # closed meanwhile
+            return
+        session, status = self._session, self._status
+        known = session.listed
+        parts = [
+            html.escape(clip(inert(session.service), _LONGEST_NAME)),
+            '<span class="jf-badge">synthetic data</span>' if session.synthetic else "",
+            html.escape(clip(inert(status.user), _LONGEST_NAME)) if status else "",
+            "functions not listed" if known is None else f"{len(known):,} function{'s' * (len(known) != 1)}",
+            f"token {ends_in(status.ends)}" if status and not math.isinf(status.ends) else "",
+        ]
+        line = ' <span aria-hidden="true">·</span> '.join(part for part in parts if part)
+        trouble = bad_html(status.trouble.splitlines()) if status and status.trouble else ""
+        said = "<br>".join(filter(None, [trouble, self._said]))
+        self._line.value = f'<div class="jf-quiet">{line}</div><div class="jf-said" role="status">{said}</div>'
+
+
+def changes(before: Catalog | None, after: Catalog) -> str:
+    """Say in words how one listing differs from the one before: which functions are new, gone, or otherwise."""
+    if before is None:
+        return ""
+    was, now = _by_name(before), _by_name(after)
+    added = [name for name, functions in now.items() for _ in functions[len(was.get(name, ())) :]]
+    removed = [name for name, functions in was.items() for _ in functions[len(now.get(name, ())) :]]
+    changed = [name for name, functions in now.items() if name in was and not _alike(functions, was[name])]
+    said = [
+        f"{len(names):,} {what} ({_named(names)})"
+        for what, names in (("added", added), ("removed", removed), ("changed", changed))
+        if names
+    ]
+    return f"Listed again: {', '.join(said) if said else 'nothing has changed'}."
+
+
+def listed_again(function: RemoteFunction) -> RemoteFunction | None:
+    """Give a function as it is listed now, with the same options: itself where nothing changed; ``None`` if gone."""
+    catalog = function.session.listed
+    if catalog is None:
+        return None
+    by_slug, by_name = catalog.peek(function.slug), catalog.peek(function.name)
+    found = next((each for each in (by_slug, by_name) if each is not None and each.name == function.name), None)
+    if found is None:
+        return None
+    slug = catalog.slug(found)
+    if _alike([found], [function.function]) and slug == function.slug:
+        return function
+    now = function.session[slug].with_options()
+    now.options = function.options
+    return now
+
+
+def taken_over(form: Form, function: RemoteFunction) -> Form:
+    """Give a form of a function that is listed otherwise by now, with the values of its earlier form."""
+    known = {field.name for field in function.fields}
+    return function.form(**{name: value for name, value in form.values.items() if name in known})
+
+
+def _look_html() -> str:
+    css = resources.files(__package__).joinpath("panel.css").read_text("utf-8")
+    return f'<style>.jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{css}</style><b class="jf-name">Functions</b>'
+
+
+def _by_name(catalog: Catalog) -> dict[str, list[Function]]:
+    functions: dict[str, list[Function]] = {}  # two may have one name
+    for each in catalog:
+        functions.setdefault(each.name, []).append(each)
+    return functions
+
+
+def _alike(some: list[Function], others: list[Function]) -> bool:
+    """Say whether functions are the same but for their places; those of another number were added or removed."""
+    return len(some) != len(others) or all(
+        one == other or one == other.model_copy(update={"sort_value": one.sort_value})
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def _named(names: list[str]) -> str:
+    shown = [clip(inert(name), _LONGEST_NAME) for name in names[:_MOST_NAMED]]
+    return listed([*shown, "others"] if len(names) > _MOST_NAMED else shown, "and")

@@ -1,0 +1,237 @@
+"""Controls of a list: picked or typed one by one, each with a button that takes it away, or a line each in a text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+from jupyter_funcs import notes
+from jupyter_funcs.text import clip, inert
+from jupyter_funcs.variables import Variable, spelled, typed
+from jupyter_funcs.widgets import NOT_SENT, Control, SearchControl, as_options, reoffer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jupyter_funcs.fields import Field
+    from jupyter_funcs.offers import Offers
+    from jupyter_funcs.widgets import Look
+
+_LONGEST_TAG = 60
+_MOST_TAGS = 50
+# What a spreadsheet puts between cells; a comma may belong to a value (SERVICE.md 3).
+_BETWEEN = re.compile(r"[\r\n\t]+")
+
+
+class _Tagged(Control):
+    """What the two controls with tags share: the items, in the order in which they were taken."""
+
+    def __init__(self, field: Field, at: int, look: Look) -> None:
+        self.items: list[Any] = []
+        self._tags: w.HBox | None = None  # made when there is something to show in it
+        self._buttons: dict[str, w.Button] = {}
+        self._callbacks: list[Callable[[Any], None]] = []
+        super().__init__(field, at, look)
+
+    def parts(self) -> tuple[w.Widget, ...]:
+        """Give the box, and the tags below it."""
+        return (self.box,) if self._tags is None else (self.box, self._tags)
+
+    def watch(self, callback: Callable[[Any], None]) -> None:
+        """Call back whenever an item comes or goes."""
+        self._callbacks.append(callback)
+
+    def read(self) -> Any:
+        """Give the items, in the order in which they were taken."""
+        return _one_variable(self.items)
+
+    def show(self, value: Any) -> None:
+        """Show a tag for each item."""
+        self._set(_items(value))
+
+    @property
+    def word(self) -> str:
+        """How many there are, where not all have a tag."""
+        number = len(self.items)
+        return f"{number:,} values; the first {_MOST_TAGS} are shown." if number > _MOST_TAGS else ""
+
+    def take(self, items: Sequence[Any]) -> None:
+        """Add items that a person has given, each once, and tell."""
+        self._set([*self.items, *items])
+        self.tell()
+
+    def tell(self) -> None:
+        """Call back."""
+        for callback in self._callbacks:
+            callback(None)
+
+    def _set(self, items: Sequence[Any]) -> None:
+        self.items = list(dict.fromkeys(items))
+        shown = {spelled(item): item for item in self.items[:_MOST_TAGS]}
+        if self._tags is None:
+            if not shown:
+                return
+            self._tags = w.HBox(layout=self.look.layout, _dom_classes=("jf-tags", f"jf-at-{self.at}"))
+        gone = [self._buttons.pop(text) for text in list(self._buttons) if text not in shown]
+        for text, item in shown.items():
+            if text not in self._buttons:
+                self._buttons[text] = self._make_button(text, item)
+        self._tags.children = [self._buttons[text] for text in shown]
+        for button in gone:
+            button.close()
+
+    def _make_button(self, text: str, item: Any) -> w.Button:
+        said = clip(inert(text), _LONGEST_TAG)
+        # The style sheet shows the title with a cross in place of these words, which are what is read out.
+        button = w.Button(
+            description=f"Remove {said}",
+            tooltip=said,
+            layout=self.look.layout,
+            style=self.look.style,
+            _dom_classes=("jf-tag",),
+        )
+        button.on_click(lambda _: self._remove(item))
+        return button
+
+    def _remove(self, item: Any) -> None:
+        if item not in self.items:  # a second click, sent before the first had taken it away
+            return
+        at = self.items.index(item)
+        self._set([other for other in self.items if other != item])
+        self.tell()
+        # The button that had the keyboard is gone: on to the next.
+        near = self.items[at : at + 1] or self.items[-1:]
+        button = self._buttons.get(spelled(near[0])) if near else None
+        (button or self.box).focus()
+
+
+class PickControl(_Tagged):
+    """A list whose items are picked from a few options."""
+
+    def make(self) -> w.DescriptionWidget:
+        """Make the box."""
+        self._options = as_options(self.field.options)
+        return self.described(w.Dropdown, options=[self._first, *self._options])
+
+    def __init__(self, field: Field, at: int, look: Look) -> None:
+        super().__init__(field, at, look)
+        self.box.observe(self._pick, "value")
+
+    def offer(self, offers: Offers) -> None:
+        """Take these for the options."""
+        self._options = offers.items()
+        reoffer(self.box, [self._first, *self._options])
+
+    @property
+    def _first(self) -> tuple[str, Any]:
+        unset = "required" if self.field.required else notes.unset(self.field)
+        return ("Add…" if self.items else f"Add… ({unset})", NOT_SENT)
+
+    def _set(self, items: Sequence[Any]) -> None:
+        super()._set(items)
+        reoffer(self.box, [self._first, *self._options])
+
+    def _pick(self, change: Any) -> None:
+        if (option := change["new"]) not in {NOT_SENT, None}:
+            self.box.value = NOT_SENT
+            self.take([option])
+
+
+class AddControl(_Tagged, SearchControl):
+    """
+    A list whose items are typed or picked from suggestions.
+
+    What stands in the box counts as an item, so that nothing that a person sees there is left out.
+    """
+
+    def __init__(self, field: Field, at: int, look: Look) -> None:
+        super().__init__(field, at, look)
+        self._taking = False
+        self.box.observe(self._follow, "value")
+
+    def read(self) -> Any:
+        """Give the items, and what stands in the box."""
+        return _one_variable([*self.items, *self._typed()])
+
+    def show(self, value: Any) -> None:
+        """Show a tag for each item, but for what stands in the box already."""
+        items = _items(value)
+        waiting = self._typed()
+        if waiting and items[-1:] == waiting:
+            self._set(items[:-1])
+        else:
+            self._empty()
+            self._set(items)
+
+    def enter(self) -> bool:
+        """Make an item of what was typed."""
+        if items := self._typed():
+            self._empty()
+            self.take(items)
+        return True
+
+    def _typed(self) -> list[Any]:
+        value = self.listed_or_typed()
+        return [value] if str(value).strip() else []
+
+    def _empty(self) -> None:
+        self._taking = True
+        try:
+            self.box.value = ""
+        finally:
+            self._taking = False
+
+    def _follow(self, _: Any) -> None:
+        if self._taking:
+            return
+        if picked := self.offers.picked(self.box.value):
+            self._empty()
+            self.take(picked)
+        else:
+            self.tell()
+
+
+class LinesControl(Control):
+    """A list of texts, a line each: typed, or a pasted column."""
+
+    def make(self) -> w.DescriptionWidget:
+        """Make the box."""
+        return self.described(w.Textarea, placeholder=f"{notes.unset(self.field)}: one a line", rows=2)
+
+    def read(self) -> Any:
+        """Give the lines that hold something."""
+        lines = (line.strip() for line in _BETWEEN.split(self.box.value))
+        return _one_variable(list(dict.fromkeys(typed(line) for line in lines if line)))
+
+    def show(self, value: Any) -> None:
+        """Show a line for each item."""
+        items = _items(value)
+        if items != _items(self.read()):  # else as it was typed
+            self.box.value = "\n".join(map(spelled, items))
+
+    @property
+    def word(self) -> str:
+        """How many there are, as a check of what was pasted."""
+        number = len(_items(self.read()))
+        return f"{number:,} values." if number > 1 else ""
+
+    @property
+    def is_typed_in(self) -> bool:
+        """Whether something stands in the box."""
+        return bool(self.box.value)
+
+
+def _items(value: Any) -> list[Any]:
+    """Give the items of a list of the form, each as a text or a variable."""
+    if value is None:
+        return []
+    if isinstance(value, (str, Variable)) or not hasattr(value, "__iter__"):
+        return [value if isinstance(value, (str, Variable)) else str(value)]
+    return [item if isinstance(item, (str, Variable)) else str(item) for item in value]
+
+
+def _one_variable(items: list[Any]) -> Any:
+    """Give a variable that stands alone as itself: it may hold the whole list."""
+    return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items or None

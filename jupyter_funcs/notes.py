@@ -1,0 +1,151 @@
+"""What a form says in words: labels, help and messages at the fields, the line above Run. No widget here."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.fields import Kind
+from jupyter_funcs.text import clip, inert, listed, quote
+from jupyter_funcs.values import default_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from jupyter_funcs.fields import Field
+    from jupyter_funcs.forms import Form
+    from jupyter_funcs.offers import Offers
+
+_LONGEST_LABEL = 60
+_LONGEST_HELP = 600
+_MOST_NAMED = 6
+# A front end sets what stands between these as mathematics, in a label too: they are shown by their wide twins.
+_NO_MATHEMATICS = str.maketrans({"$": "\uff04", "\\": "\u2216"})
+
+
+def label(field: Field) -> str:
+    """Give the name in words, marked where it is required."""
+    return clip(inert(field.label), _LONGEST_LABEL).translate(_NO_MATHEMATICS) + " *" * field.required
+
+
+def tooltip(field: Field) -> str:
+    """Give the name whole, and in words whether it is required."""
+    return clip(inert(field.name), 300) + (", required" if field.required else "")
+
+
+def unset(field: Field) -> str:
+    """Say in a control what happens when nothing is set."""
+    if field.default is not None:
+        return f"not sent ({clip(inert(field.default), 40)})"
+    if field.rule:
+        return f"or give {clip(inert(listed(name for name in field.rule.names if name != field.name)), 60)}"
+    return "required" if field.required else "not sent"
+
+
+def rule_text(names: Sequence[str]) -> str:
+    """Say that one of several fields is needed."""
+    return f"Give {listed(names)}."
+
+
+def summary(form: Form, errors: dict[str, list[str]]) -> str:
+    """
+    Say what is missing for a run.
+
+    Parameters
+    ----------
+    form
+        What was filled in.
+    errors
+        The form's errors.
+
+    Returns
+    -------
+    str
+        One line: ``To run: give PanelName, and Symbol or Brand; mend PoPLookback.``; empty when nothing is missing.
+    """
+    if not errors:
+        return ""
+    fields = {field.name: field for field in reversed(form.fields)}
+    missing = [name for name in errors if name in fields and name not in form.values]
+    wrong = [name for name in errors if name in fields and name in form.values]
+    rules = dict.fromkeys(field.rule.names for field in form.fields if field.rule)
+    unmet = [listed(names) for names in rules if not any(name in form.values for name in names)]
+    gives = [part for part in (_several(missing), *unmet) if part]
+    parts = [f"give {', and '.join(gives)}"] if gives else []
+    parts += [f"mend {_several(wrong)}"] if wrong else []
+    return f"To run: {'; '.join(parts)}." if parts else " ".join(text for texts in errors.values() for text in texts)
+
+
+def _several(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    shown = [clip(inert(name), 60) for name in names]
+    return listed([*shown[:_MOST_NAMED], f"{more} more"] if more > 0 else shown, "and") if names else ""
+
+
+def unlisted(value: Any, offers: Offers) -> list[str]:
+    """Say which values the listing has nothing like; they are sent all the same, and the service decides."""
+    if not len(offers):
+        return []
+    if isinstance(value, list):
+        unlike = [item for item in value if isinstance(item, str) and item not in offers]
+    else:  # as long as it may become one of them it is still typed
+        unlike = [value] if isinstance(value, str) and not offers.page(value) else []
+    if not unlike:
+        return []
+    return [f"The list has no {clip(listed(map(quote, unlike[:_MOST_NAMED])), 200)}; it is sent as it is."]
+
+
+def help_html(fields: Sequence[Field]) -> str:
+    """Give the help of every field, each below its control: the style sheet orders both by the field's number."""
+    order = "".join(f".jf-at-{at}{{order:{2 * at}}}" for at in range(1, len(fields)))
+    return f"<style>{order}</style>" + "".join(
+        _placed(at, html.escape(_help(field))) for at, field in enumerate(fields)
+    )
+
+
+def said_html(said: Iterable[Said]) -> str:
+    """Give the messages of the fields, in the place of `help_html`'s, above it."""
+    return "".join(_placed(at, each.html) for at, each in enumerate(said))
+
+
+class Said:
+    """
+    The messages of one field.
+
+    Parameters
+    ----------
+    errors
+        What is wrong.
+    words
+        What else is to be known.
+    """
+
+    def __init__(self, errors: Iterable[str], words: Iterable[str] = ()) -> None:
+        self.errors = list(dict.fromkeys(errors))
+        self.words = [text for text in dict.fromkeys(words) if text not in self.errors]
+
+    @property
+    def html(self) -> str:
+        """The messages, one below the other; an error is read out as it comes."""
+        wrong = "".join(f'<span class="jf-bad" role="alert">{_shown(text)}</span>' for text in self.errors)
+        return wrong + "".join(f'<span class="jf-word">{_shown(text)}</span>' for text in self.words)
+
+
+def _shown(text: str) -> str:
+    return html.escape(clip(inert(text), _LONGEST_HELP))
+
+
+def _placed(at: int, inner: str) -> str:
+    return f'<p style="order:{2 * at + 1}">{inner}</p>' if inner else ""
+
+
+def _help(field: Field) -> str:
+    text = field.brief
+    if field.rule:  # said by the form itself, on every field of the rule
+        text = text.replace(field.rule.text, "").strip()
+    parts = [clip(inert(text), _LONGEST_HELP)]
+    if field.default is not None and default_of(field) is None:
+        parts.append(f"Its default {quote(field.default)} is none of its options.")
+    if field.kind is Kind.LIST and not field.options:
+        parts.append("One a line; a column can be pasted." if not field.source else "Enter adds what is typed.")
+    return " ".join(part for part in parts if part)

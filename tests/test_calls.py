@@ -1,0 +1,212 @@
+"""A run as a text to paste: what is pasted sends what was sent."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import jupyter_funcs as jf
+from jupyter_funcs.calls import curl, magic, python
+from jupyter_funcs.line import NAME_AND_VALUE, read_body, read_value, split_line
+from jupyter_funcs.line import unquoted as _unquoted
+from tests.conftest import PANEL, SYMBOL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_funcs.callables import RemoteFunction
+    from jupyter_funcs.session import Session
+
+DAILY = {"PanelName": PANEL, "Symbol": SYMBOL, "Dimensions": ["Region", "Age Group"]}
+NASTY = [
+    "it's",
+    'say "hi"',
+    "'\"",
+    "a\nb",
+    "{x}",
+    "$name",
+    "back\\",
+    "what?",
+    "\u202egpj",
+    "\x1b[31m",
+    "[a, b]",
+    "“q”",
+    "é=1",
+]
+
+text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+values = text | st.lists(text, min_size=1) | st.sampled_from(NASTY) | st.just(NASTY)
+
+
+def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunction:
+    """Give a function with such parameters, which nobody serves."""
+    listing = [{"name": name, "id": 7, "params": [{"name": each, "type": 0} for each in names]}]
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
+    session = jf.connect("https://service.example", **(secret or {"token": "t"}), transport=transport)
+    return next(iter(session))
+
+
+def read_magic(line: str, function: RemoteFunction) -> dict[str, Any]:
+    """Give what the magic makes of a line or a cell, by wire name."""
+    first, _, body = line.partition("\n")
+    if first.startswith("%%"):
+        given = read_body(body, {})
+    else:
+        _, _, _, command, *words = split_line(line)
+        assert command == "call"
+        matches = [NAME_AND_VALUE.fullmatch(word) for word in words[1:]]
+        given = {_unquoted(match["name"]): read_value(match["value"], {"name": "of the user"}) for match in matches}
+    form = function.form()
+    return {form.field(name).name: value for name, value in given.items()}
+
+
+def read_python(program: str, function: RemoteFunction) -> dict[str, Any]:
+    """Give the arguments in a program, by wire name."""
+    call = ast.parse(program).body[-1].value
+    given: dict[str, Any] = {}
+    for keyword in call.keywords:
+        value = ast.literal_eval(keyword.value)
+        given |= value if keyword.arg is None else {keyword.arg: value}
+    form = function.form()
+    return {form.field(name).name: value for name, value in given.items()}
+
+
+def test_a_plain_run_reads_as_a_person_would_write_it(funcs: Session) -> None:
+    """The magic, the program and the command name the function, each argument and where it goes."""
+    function = funcs["Get Panel Daily"]
+    assert magic(function, DAILY) == (
+        'df = %funcs call get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY" '
+        'Dimensions=["Region", "Age Group"]'
+    )
+    assert python(function, DAILY, "team").splitlines() == [
+        "import jupyter_funcs as jf",
+        "",
+        "funcs = jf.connect('team')",
+        f"df = funcs.get_panel_daily(PanelName='{PANEL}', Symbol='{SYMBOL}', Dimensions=['Region', 'Age Group'])",
+    ]
+
+
+def test_the_command_names_the_address_and_no_token(two: RemoteFunction) -> None:
+    """A command for the shell goes to the service's own address, in its header, and takes the token from there."""
+    assert curl(two, {"One": "1"}).splitlines() == [
+        "curl -X POST https://service.example/api/function/runFunction \\",
+        '  -H "Authorization: Bearer $FUNCS_TOKEN" \\',
+        "  -H 'Content-Type: application/json' \\",
+        """  -d '{"FunctionName": "F", "Args": {"One": "1"}}'""",
+    ]
+    assert '-H "X-Api-Key: $FUNCS_API_KEY"' in curl(function_of([], api_key="k"), {})
+
+
+@pytest.fixture(scope="module")
+def two() -> RemoteFunction:
+    return function_of(["One", "the second's"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.fixed_dictionaries({}, optional={"One": values, "the second's": values}))
+@example({"One": "NaN", "the second's": ["NaN", "1", "true"]})
+def test_each_text_reads_back_as_the_same_values(two: RemoteFunction, args: dict[str, Any]) -> None:
+    """Whatever the values hold, the magic, the program and the command's body give exactly them."""
+    assert read_magic(magic(two, args), two) == args
+    assert read_python(python(two, args, ""), two) == args
+    for shown in (magic(two, args), python(two, args, ""), curl(two, args)):
+        assert all(line.isprintable() for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a b", "a_b"],
+        ["a\nb"],
+        ["class"],
+        ['x"y', "x_y"],
+        ["{x}", "x"],
+        ["a=b", "a_b"],
+        ["' or 1"],
+        ["\\"],
+        ["1"],
+        ["$x"],
+    ],
+    ids=repr,
+)
+def test_any_parameter_name_is_met_again(names: list[str]) -> None:
+    """A name that Python or the magic cannot write is written so that the same parameter takes the value."""
+    function = function_of(names)
+    args = {name: f"of {name!r}" for name in names}
+    assert read_magic(magic(function, args), function) == args
+    assert read_python(python(function, args, ""), function) == args
+
+
+@pytest.mark.parametrize("name", ["names", "class", "a\nb", "__import__('os')", "'); print('x", "{x}", "\\"])
+def test_any_function_name_is_met_again(name: str) -> None:
+    """The program and the magic find the function, and nothing in its name is run."""
+    function = function_of([], name)
+    program = python(function, {}, "it's\nhere")
+    connect, call = (statement.value for statement in ast.parse(program).body[-2:])
+    assert ast.literal_eval(connect.args[0]) == "it's\nhere"
+    assert eval(ast.unparse(call), {"funcs": _Finds(function.session)}) is function
+    assert function.session[magic(function, {}).split()[-1]] is function
+
+
+class _Finds:
+    """A session whose functions give themselves when they are called."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __getitem__(self, name: str) -> Callable[[], RemoteFunction]:
+        return lambda: self._session[name]
+
+    def __getattr__(self, name: str) -> Callable[[], RemoteFunction]:
+        return lambda: getattr(self._session, name)
+
+
+def test_a_variable_stands_as_itself(two: RemoteFunction) -> None:
+    """What came from a notebook's variable is that variable in the magic and in Python."""
+    args, variables = {"One": "7"}, {"One": "mine"}
+    assert magic(two, args, variables) == "df = %funcs call f One=$mine"
+    assert python(two, args, "", variables).endswith("df = funcs.f(One=mine)")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="There is no bash on this machine to run the command with.")
+@pytest.mark.parametrize("value", [*NASTY, "`id`", "!!", "@file", "$(id)", "';id;'"])
+def test_a_shell_sends_exactly_the_body(two: RemoteFunction, value: str, tmp_path: Any) -> None:
+    """A shell hands curl the body whole, runs nothing in it, and takes the token from the environment."""
+    fake = tmp_path / "curl"
+    fake.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n")
+    fake.chmod(0o755)
+    args = {"One": value, "the second's": [value]}
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "FUNCS_TOKEN": "of the environment"}
+    done = subprocess.run(["bash", "-c", curl(two, args)], env=environment, capture_output=True, text=True, check=True)
+    _, _, url, _, header, _, _, _, body = json.loads(done.stdout)
+    assert url == "https://service.example/api/function/runFunction"
+    assert header == "Authorization: Bearer of the environment"
+    assert json.loads(body) == {"FunctionName": "F", "Args": args}
+
+
+def test_the_command_for_the_demo_says_how_to_serve_it() -> None:
+    """The demo has no address: the text says how it gets one, and is a command all the same."""
+    shown = curl(jf.connect()["Get Panels"], {})
+    assert "jupyter funcs serve" in shown
+    assert "curl -X POST http://127.0.0.1:8765/api/function/runFunction" in shown
+
+
+def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
+    """Where a slug is another function's name, the magic names the one that is meant."""
+    listing = [{"name": name, "id": id_, "params": []} for name, id_ in (("A B", 11), ("a_b", 12))]
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
+    session = jf.connect("https://service.example", token="t", transport=transport)
+    for function in session:
+        assert session[magic(function, {}).split()[-1]] is function
+        finds = eval(python(function, {}, "").rpartition("df = ")[2], {"funcs": _Finds(session)})
+        assert finds is function

@@ -1,0 +1,94 @@
+"""Progress: what a run says of itself while it goes on, and what it keeps of its reply."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from typing import TYPE_CHECKING
+
+import httpx
+
+import jupyter_funcs as jf
+from jupyter_funcs import session as session_room
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    import pytest
+
+    from jupyter_funcs.session import Session
+
+BODY = b'[{"a": 1}, {"a": 2}]'
+
+
+class Pieces(httpx.AsyncByteStream):
+    def __init__(self, go_on: threading.Event) -> None:
+        self._go_on = go_on
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        import asyncio
+
+        yield BODY[:10]
+        await asyncio.to_thread(self._go_on.wait, 20)
+        yield BODY[10:]
+
+
+def test_the_bytes_are_counted_as_they_come(answering: Callable[..., Session]) -> None:
+    """While a reply comes in, its job knows how much of it is there."""
+    go_on = threading.Event()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(200, stream=Pieces(go_on), headers=[(b"x-request-id", b"r-\x9b1")])
+        return httpx.Response(200, json=[{"name": "F"}])
+
+    function = answering(answer)["F"]
+    job = function.start({})
+    wait_until(lambda: job.progress.received == 10)
+    go_on.set()
+    frame = job.result(20)
+    assert job.progress.received == len(BODY)
+    assert job.progress.attempts == 1
+    assert job.progress.request_id == r"r-\x9b1"
+    assert job.progress.reply is None
+    told = frame.attrs["funcs"]
+    assert (told["bytes"], told["attempts"]) == (len(BODY), 1)
+    assert told["elapsed"] >= 0
+
+
+def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
+    answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """keep gives the inflated body with no token in it; a longer one than is kept is not."""
+    body = b'[{"a": "a-token-of-the-tests"}]'
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(200, content=gzip.compress(body), headers={"content-encoding": "gzip"})
+        return httpx.Response(200, json=[{"name": "F"}])
+
+    function = answering(answer)["F"]
+    job = function.start({}, keep=True)
+    job.result(20)
+    assert job.progress.reply == b'[{"a": "****"}]'
+    monkeypatch.setattr(session_room, "MOST_KEPT", len(body) - 1)
+    job = function.start({}, keep=True)
+    job.result(20)
+    assert job.progress.reply is None
+
+
+def test_a_renewed_token_is_a_second_attempt() -> None:
+    """A request that is sent anew with a new token counts as two."""
+    tokens = iter(["old", "old", "new", "new", "new"])
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.headers["authorization"] == "Bearer old" and request.url.path.endswith("runFunction"):
+            return httpx.Response(401)
+        return httpx.Response(200, json=[{"name": "F"}])
+
+    where = "https://service.example"
+    session = jf.connect(where, token=lambda: next(tokens), transport=httpx.MockTransport(answer))
+    job = session["F"].start({})
+    job.result(20)
+    assert job.progress.attempts == 2
