@@ -300,8 +300,17 @@ class RemoteFunction:
 
     def code(self, args: Mapping[str, Any]) -> str:
         """Give the Python expression that runs this function with these arguments, given a session ``funcs``."""
-        named = {field.name: field.identifier for field in self.fields}
-        given = ", ".join(f"{named[name]}={value!r}" for name, value in args.items())
+        wire_names = {field.name for field in self.fields}
+        # A parameter may be called as another one is in Python, and is then meant by that name.
+        named = {
+            field.name: field.identifier
+            for field in reversed(self.fields)
+            if field.identifier == field.name or field.identifier not in wire_names
+        }
+        given = ", ".join(
+            f"{named[name]}={value!r}" if name in named else f"**{{{name!r}: {value!r}}}"
+            for name, value in args.items()
+        )
         by_slug = not hasattr(type(self.session), self.slug)
         return f"funcs.{self.slug}({given})" if by_slug else f"funcs[{self.name!r}]({given})"
 

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import ipywidgets as w
 
 from jupyter_funcs import loop
+from jupyter_funcs.about_tab import AboutTab
+from jupyter_funcs.code_tab import CodeTab
+from jupyter_funcs.json_tab import JsonTab
 from jupyter_funcs.keep_bar import KeepBar
 from jupyter_funcs.parts import hide
 from jupyter_funcs.save_bar import SaveBar
-from jupyter_funcs.view import bad_html, shape_text, table_html
+from jupyter_funcs.table_tab import TableTab
+from jupyter_funcs.view import bad_html, shape_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,20 +38,8 @@ class Tab(Protocol):
         """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
 
 
-class _Table(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    title = "Table"
-
-    def __init__(self, _guard: Guard) -> None:
-        self._html = w.HTML()
-        super().__init__([self._html])
-
-    async def show(self, outcome: Outcome | None) -> None:
-        table = "" if outcome is None else await asyncio.to_thread(table_html, outcome.frame)
-        self._html.value = f'<div class="jf-scroll">{table}</div>'
-
-
 # In the order of the screen.
-TABS: tuple[type[Tab], ...] = (_Table,)
+TABS: tuple[type[Tab], ...] = (TableTab, JsonTab, CodeTab, AboutTab)
 
 
 class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -78,7 +70,8 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._trouble: dict[str, str] = {}  # by a tab's title, why it shows nothing
         self._old = ""
         self._turn = asyncio.Lock()
-        self._tabs: list[Any] = []
+        self._tabs: dict[int, Any] = {}  # those that were opened
+        self._box: Any = None
         super().__init__(layout=parts.layout, _dom_classes=("jf-results", "jf-hidden"))
 
     async def show(self, visit: Visit) -> None:
@@ -88,7 +81,7 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             hide(self)
             await self._fill()  # what is not seen is not held either
             return
-        if not self._tabs:
+        if self._box is None:
             self._make()
         await self._fill()
         if self._outcome is not outcome or self.comm is None:  # another one is asked for by now
@@ -102,11 +95,12 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         hide(self, hidden=False)
 
     def _make(self) -> None:
-        self._tabs = [kind(self._guard) for kind in self._kinds]
         parts = self._parts
         self._said = parts.html()
         titles = [kind.title for kind in self._kinds]
-        self._box = w.Tab(self._tabs, titles=titles, selected_index=0, layout=parts.layout)
+        # A holder for each, so that the page keeps the others as one is made.
+        holders = [w.VBox(layout=parts.layout) for _ in self._kinds]
+        self._box = w.Tab(holders, titles=titles, selected_index=0, layout=parts.layout)
         self._box.observe(self._guard(lambda _: loop.start(self._fill())), "selected_index")
         self.keep_bar = KeepBar(self._on_rename, self._guard, parts)
         self.save_bar = SaveBar(self._guard, parts)
@@ -116,22 +110,28 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     async def _fill(self) -> None:
         """Show in the opened tab what there is, and empty the others of what was there before."""
         async with self._turn:  # what was asked for last is what all see
-            opened = self._box.selected_index if self._tabs else None
-            for at, tab in enumerate(self._tabs):
+            if self._box is None or self.comm is None:
+                return
+            opened = self._box.selected_index
+            for at in range(len(self._kinds)):
                 outcome = self._outcome if at == opened else None
                 shows = self._shown.get(at)
                 if shows is not None and shows is self._outcome and outcome is None:
                     continue  # it was opened before and is right
                 if shows is not outcome:
-                    await self._show(tab, outcome)
+                    await self._show(at, outcome)
                     self._shown[at] = outcome
 
-    async def _show(self, tab: Any, outcome: Outcome | None) -> None:
-        self._trouble.pop(tab.title, None)
+    async def _show(self, at: int, outcome: Outcome | None) -> None:
+        title = self._kinds[at].title
+        self._trouble.pop(title, None)
         try:
-            await tab.show(outcome)
+            if at not in self._tabs:
+                self._tabs[at] = self._kinds[at](self._guard)
+                self._box.children[at].children = (self._tabs[at],)
+            await self._tabs[at].show(outcome)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
-            self._trouble[tab.title] = f"{tab.title} cannot be shown: {type(error).__name__}."
+            self._trouble[title] = f"{title} cannot be shown: {type(error).__name__}."
         self._say()
 
     def _say(self) -> None:

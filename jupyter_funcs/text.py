@@ -25,6 +25,8 @@ def inert(text: str) -> str:
     runs of white space become one space. Data keeps such characters; only what is shown goes through here.
     """
     flat = " ".join(text.split())
+    if flat.isprintable():  # as nearly every text is
+        return flat
     return "".join(
         char.encode("unicode_escape").decode("ascii") if unicodedata.category(char) in {"Cc", "Cf", "Cs"} else char
         for char in flat

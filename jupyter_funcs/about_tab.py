@@ -1,0 +1,124 @@
+"""What is known of a run: what was asked, when, how long it took, how much came, and what the columns are."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import ipywidgets as w
+
+from jupyter_funcs.text import clip, inert
+from jupyter_funcs.view import shape_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from jupyter_funcs.guard import Guard
+    from jupyter_funcs.outcome import Outcome
+
+_MOST_COLUMNS = 200
+_MOST_ITEMS = 20
+_LONGEST = 200
+# Beyond so many values the memory of texts is an estimate: each would be looked at.
+_MOST_MEASURED = 5_000_000
+
+
+class AboutTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    What is known of a run.
+
+    Parameters
+    ----------
+    guard
+        Wraps a callback, so that what it raises is seen.
+    """
+
+    title: ClassVar[str] = "About"
+
+    def __init__(self, guard: Guard) -> None:  # noqa: ARG002  # every tab takes it; this one calls nothing back
+        layout = w.Layout()
+        self._html = w.HTML(layout=layout)
+        super().__init__([self._html], layout=layout, _dom_classes=("jf-about-tab",))
+
+    async def show(self, outcome: Outcome | None) -> None:
+        """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
+        if outcome is None:
+            self._html.value = '<div class="jf-empty">Run the function to see what is known of its run.</div>'
+        else:
+            self._html.value = await asyncio.to_thread(about_html, outcome)
+
+
+def about_html(outcome: Outcome) -> str:
+    """Give what is known of a run as two tables: the facts, and the columns with their types."""
+    frame, told = outcome.frame, outcome.frame.attrs.get("funcs", {})
+    memory, about = _memory(frame)
+    facts: list[tuple[str, str]] = [
+        ("Function", outcome.function.name),
+        *((f"· {name}", _value(value)) for name, value in outcome.args.items()),
+        ("Service", outcome.function.session.service + " · synthetic data" * outcome.function.session.synthetic),
+        ("Started", f"{outcome.started:%Y-%m-%d %H:%M:%S} UTC"),
+        ("Took", f"{outcome.elapsed:.2f} s"),
+    ]
+    if isinstance(attempts := told.get("attempts"), int):
+        facts.append(("Attempts", str(attempts)))
+    size = told.get("bytes", None if outcome.reply is None else len(outcome.reply))
+    if isinstance(size, int):
+        facts.append(("Reply", in_units(size)))
+    facts += [
+        ("Result", f"{shape_text(frame)}, {about}{in_units(memory)} in memory"),
+        *((name.capitalize(), _value(told[name])) for name in ("shape", "retrievalTime") if name in told),
+    ]
+    for warning in told.get("warnings", ()):
+        facts.append(("Warning", str(warning)))
+    if outcome.variable:
+        facts.append(("Variable", outcome.variable))
+    rows = "".join(f'<tr><th scope="row">{_shown(name)}</th><td>{_shown(text)}</td></tr>' for name, text in facts)
+    return f'<table class="jf-facts"><tbody>{rows}</tbody></table>{_columns(frame)}'
+
+
+def in_units(size: int) -> str:
+    """Give a number of bytes as people do: ``999 bytes``, ``12.3 kB``, ``4.5 MB``."""
+    amount = float(size)
+    for unit in ("kB", "MB", "GB", "TB"):
+        amount /= 1000
+        if round(amount, 1) < 1000:
+            return f"{amount:.1f} {unit}" if size >= 1000 else f"{size} byte{'s' * (size != 1)}"
+    return f"{amount:,.0f} TB"
+
+
+def _memory(frame: pd.DataFrame) -> tuple[int, str]:
+    deep = frame.size <= _MOST_MEASURED
+    return int(frame.memory_usage(deep=deep).sum()), "" if deep else "at least "
+
+
+def _columns(frame: pd.DataFrame) -> str:
+    if not frame.shape[1]:
+        return ""
+    lines = []
+    measured = frame.size <= _MOST_MEASURED
+    for at in range(min(frame.shape[1], _MOST_COLUMNS)):
+        column: pd.Series[Any] = frame.iloc[:, at]
+        size = in_units(int(column.memory_usage(index=False, deep=measured)))
+        known = f"{int(column.notna().sum()):,}"
+        lines.append(
+            f"<tr><td>{_shown(frame.columns[at])}</td><td>{_shown(column.dtype)}</td>"
+            f'<td class="jf-n">{known}</td><td class="jf-n">{size}</td></tr>'
+        )
+    hidden = frame.shape[1] - len(lines)
+    more = f'<div class="jf-quiet">… {hidden:,} more columns</div>' if hidden else ""
+    head = '<th scope="col">Column</th><th scope="col">Type</th>'
+    head += '<th scope="col" class="jf-n">Not null</th><th scope="col" class="jf-n">Memory</th>'
+    table = f'<table class="jf-table"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
+    return f'<div class="jf-scroll">{table}</div>{more}'
+
+
+def _value(value: Any) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    more = f" and {len(value) - _MOST_ITEMS:,} more" * (len(value) > _MOST_ITEMS)
+    return ", ".join(map(str, value[:_MOST_ITEMS])) + more
+
+
+def _shown(value: object) -> str:
+    return html.escape(clip(inert(str(value)[: 4 * _LONGEST]), _LONGEST))

@@ -1,0 +1,157 @@
+"""A frame for itables' ITable: inert texts to sort, filter and search in the browser, of a bounded size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from jupyter_funcs.formats import LONGEST_CELL, format_of
+from jupyter_funcs.text import clip, inert
+
+if TYPE_CHECKING:
+    from jupyter_funcs.formats import Format
+
+_MOST_CHARACTERS = 2_500_000
+_MOST_ROWS = 50_000
+_MOST_COLUMNS = 100
+_SAMPLE = 50  # rows from both ends, whose length says how many fit
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """
+    What `ITable` is given.
+
+    Attributes
+    ----------
+    frame
+        Texts, and behind them the ranks that the columns of numbers are sorted by.
+    options
+        itables' and DataTables' options.
+    said
+        What is not shown; nothing when all of it is.
+    """
+
+    frame: pd.DataFrame
+    options: dict[str, Any]
+    said: str
+
+
+def is_there() -> bool:
+    """Say whether itables and what it needs for a widget are installed."""
+    return find_spec("itables") is not None and find_spec("anywidget") is not None
+
+
+def widget(grid: Grid) -> Any:
+    """Give a new ITable."""
+    from itables.widget import ITable  # noqa: PLC0415  # an extra, which takes a while
+
+    return ITable(grid.frame, **grid.options)
+
+
+def grid_of(frame: pd.DataFrame, about: str = "") -> Grid:
+    """
+    Give the first and last rows of a frame, as many as some two megabytes of text hold, 50,000 at most.
+
+    Parameters
+    ----------
+    frame
+        Any frame with at least one row and one column.
+    about
+        The description of the function that gave it.
+    """
+    # Now and not when it is shown: the import takes a while, and this runs in a thread.
+    from itables.widget import ITable as _  # noqa: PLC0415, F401  # see above
+
+    levels = [] if isinstance(frame.index, pd.RangeIndex) else range(frame.index.nlevels)
+    columns = [pd.Series(frame.index.get_level_values(level)) for level in levels]
+    columns += [frame.iloc[:, at] for at in range(min(frame.shape[1], _MOST_COLUMNS))]
+    names = [frame.index.names[level] or "" for level in levels] + list(frame.columns[:_MOST_COLUMNS])
+    formats = [format_of(column, about) for column in columns]
+    rows = _rows_that_fit(columns, formats, len(frame))
+    shown: list[Any] = []
+    ranks: list[Any] = []
+    definitions: list[dict[str, Any]] = []
+    for at, (column, form) in enumerate(zip(columns, formats, strict=True)):
+        part = _ends(column, rows)
+        shown.append([form.text(value) for value in part.tolist()])
+        definition: dict[str, Any] = {"targets": at, "type": "string"}
+        if (rank := _ranks(part, form)) is not None:
+            definition["orderData"] = [len(columns) + len(ranks)]
+            ranks.append(rank)
+        if form.right:
+            definition["className"] = "dt-right"
+        definitions.append(definition)
+    if ranks:
+        hidden = [len(columns) + place for place in range(len(ranks))]
+        definitions.append({"targets": hidden, "visible": False, "searchable": False})
+    grid = pd.DataFrame(dict(enumerate([*(pd.Series(each, dtype=object) for each in shown), *ranks])))
+    grid.columns = pd.Index([*map(_name, names), *[""] * len(ranks)], dtype=object)
+    return Grid(grid, _options(definitions), _said(frame, rows))
+
+
+def _rows_that_fit(columns: list[pd.Series[Any]], formats: list[Format], rows: int) -> int:
+    texts = [
+        form.text(value)
+        for column, form in zip(columns, formats, strict=True)
+        for value in _ends(column, 2 * _SAMPLE).tolist()
+    ]
+    # A cell takes its text, two quotes and a comma; a rank some digits more.
+    characters = sum(map(len, texts)) + 10 * len(texts)
+    return min(rows, _MOST_ROWS, max(2, _MOST_CHARACTERS * min(rows, 2 * _SAMPLE) // characters))
+
+
+def _ends(column: pd.Series[Any], rows: int) -> pd.Series[Any]:
+    if len(column) <= rows:
+        return column
+    return column.iloc[[*range(rows - rows // 2), *range(len(column) - rows // 2, len(column))]]
+
+
+def _ranks(column: pd.Series[Any], form: Format) -> pd.Series[Any] | None:
+    """Give the places of the values in their order, 0 for what is missing; nothing where the texts sort as well."""
+    # Times with an offset or durations, as the text has them, are in no order; days are.
+    if not (form.right or isinstance(column.dtype, pd.DatetimeTZDtype) or column.dtype.kind == "m"):
+        return None
+    try:
+        return column.rank(method="dense").fillna(0).astype("int64").reset_index(drop=True)
+    except (TypeError, ValueError):  # values that cannot be compared
+        return None
+
+
+def _name(name: object) -> str:
+    return clip(inert(str(name)[: 4 * LONGEST_CELL]), LONGEST_CELL)
+
+
+def _said(frame: pd.DataFrame, rows: int) -> str:
+    said = []
+    if rows < len(frame):
+        said.append(f"first {rows - rows // 2:,} and last {rows // 2:,} of {len(frame):,} rows")
+    if frame.shape[1] > _MOST_COLUMNS:
+        said.append(f"{_MOST_COLUMNS} of {frame.shape[1]:,} columns")
+    return "; ".join(said) + "; sorting and searching see these" if said else ""
+
+
+def _options(definitions: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "columnDefs": definitions,
+        # What a user has set for their own tables must not undo what makes this one safe and whole.
+        "allow_html": False,
+        "showIndex": False,
+        "show_dtypes": False,
+        "maxBytes": 0,
+        "maxRows": 0,
+        "maxColumns": 0,
+        "format_floats_in_python": False,
+        "column_filters": False,
+        "text_in_header_can_be_selected": False,
+        "classes": "display compact nowrap",
+        "style": "table-layout:auto;width:auto;margin:0",
+        "scrollX": True,
+        "pageLength": 25,
+        "lengthMenu": [10, 25, 100],
+        "order": [],
+        "layout": {"topStart": "pageLength", "topEnd": "search", "bottomStart": "info", "bottomEnd": "paging"},
+    }

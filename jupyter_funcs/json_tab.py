@@ -1,0 +1,121 @@
+"""The reply of a run as it came: a page of it, which one, and what is searched."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from typing import TYPE_CHECKING, ClassVar
+
+import ipywidgets as w
+from ipywidgets.widgets.widget_string import HTMLStyle
+
+from jupyter_funcs import loop
+from jupyter_funcs.guard import lines_of
+from jupyter_funcs.json_reply import path_text
+from jupyter_funcs.json_view import Reply
+from jupyter_funcs.parts import hide
+from jupyter_funcs.view import bad_html
+
+if TYPE_CHECKING:
+    from jupyter_funcs.guard import Guard
+    from jupyter_funcs.json_view import Page
+    from jupyter_funcs.outcome import Outcome
+
+_NOT_KEPT = "The reply was not kept: those of more than 64 MiB are not. The table shows what came of it."
+# Seconds without a key stroke after which a search begins.
+_PAUSE = 0.2
+
+
+class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    The reply of a run as JSON.
+
+    Parameters
+    ----------
+    guard
+        Wraps a callback, so that what it raises is seen.
+    """
+
+    title: ClassVar[str] = "JSON"
+
+    def __init__(self, guard: Guard) -> None:
+        self._reply: Reply | None = None
+        self._page: Page | None = None
+        self._firsts: list[int] = []  # where the pages before this one began
+        self._number = 0  # of the latest thing that was asked for; what is older is dropped
+
+        layout, texts, buttons = w.Layout(), HTMLStyle(), w.ButtonStyle()
+        self._words = w.Text(placeholder="Search keys and values", layout=layout, _dom_classes=("jf-json-search",))
+        self._place = w.Dropdown(layout=layout, _dom_classes=("jf-json-place",), tooltip="What is gone through")
+        self._back, self._next = (
+            w.Button(
+                description=name, icon=icon, disabled=True, layout=layout, style=buttons, _dom_classes=(css_class,)
+            )
+            for name, icon, css_class in (
+                ("Previous", "chevron-left", "jf-json-back"),
+                ("Next", "chevron-right", "jf-json-next"),
+            )
+        )
+        self._range, self._html = w.HTML(layout=layout, style=texts), w.HTML(layout=layout, style=texts)
+        controls = [self._words, self._place, self._back, self._next, self._range]
+        self._bar = w.HBox(controls, layout=layout, _dom_classes=("jf-bar", "jf-hidden"))
+        super().__init__([self._bar, self._html], layout=layout, _dom_classes=("jf-json-tab",))
+        self._words.observe(guard(lambda _: self._turn_to([], _PAUSE)), "value")
+        self._place.observe(guard(lambda _: self._turn_to([])), "value")
+        self._back.on_click(guard(lambda _: self._turn_to(self._firsts[:-1])))
+        self._next.on_click(guard(lambda _: self._turn_to([*self._firsts, self._page.last if self._page else 0])))
+
+    async def show(self, outcome: Outcome | None) -> None:
+        """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
+        self._number += 1
+        number, self._reply, self._firsts = self._number, None, []
+        if outcome is None or outcome.reply is None:
+            said = "Run the function to see its reply." if outcome is None else _NOT_KEPT
+            hide(self._bar)
+            self._html.value = f'<div class="jf-empty">{said}</div>'
+            return
+        reply = await asyncio.to_thread(Reply, outcome.reply)
+        if number != self._number:
+            return
+        options = [(f"{path_text(place)} ({count:,})", at) for at, (place, count) in enumerate(reply.places)]
+        self._words.value = ""
+        self._place.options = options
+        self._place.index = 0
+        hide(self._place, hidden=len(options) < 2)
+        self._reply = reply
+        await self._look_now(number)
+        hide(self._bar, hidden=False)
+
+    def _turn_to(self, firsts: list[int], pause: float = 0) -> None:
+        if self._reply is not None:
+            self._firsts = firsts
+            self._number += 1
+            loop.start(self._look(self._number, pause))
+
+    async def _look(self, number: int, pause: float = 0) -> None:
+        try:
+            await asyncio.sleep(pause)
+            await self._look_now(number)
+        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
+            self._html.value = bad_html(lines_of(error))
+
+    async def _look_now(self, number: int) -> None:
+        reply, words = self._reply, self._words.value.strip()
+        if reply is None or number != self._number:
+            return
+        first = self._firsts[-1] if self._firsts else 0
+        if words:
+            page = await asyncio.to_thread(reply.find, words, first, lambda: number != self._number)
+        else:
+            page = await asyncio.to_thread(reply.page, reply.places[self._place.index or 0][0], first)
+        if number == self._number:
+            self._put(reply, page)
+
+    def _put(self, reply: Reply, page: Page) -> None:
+        self._page = page
+        self._back.disabled = not self._firsts
+        self._next.disabled = page.last >= page.total
+        span = f"{page.what} {page.first:,}–{page.last - 1:,} of {page.total:,}" if page.total else f"no {page.what}"
+        self._range.value = f'<span class="jf-quiet jf-json-range" role="status">{span}</span>'
+        notes = "".join(f'<div class="jf-quiet">{html.escape(said)}</div>' for said in (reply.said, page.said) if said)
+        self._html.value = f'{notes}<div class="jf-json jf-scroll" tabindex="0">{page.html}</div>'
