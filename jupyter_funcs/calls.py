@@ -57,7 +57,7 @@ def magic(function: RemoteFunction, args: Mapping[str, Any], variables: Mapping[
         for name, value in {**args, **named}.items()
     ]
     line = " ".join([_address(function), *words])
-    if line.isprintable() and not any(word.startswith("=") or word.endswith("=") for word in words):
+    if line.isprintable():
         return f"df = %funcs call {line}"
     # A body of JSON takes any text, and no variable.
     return f"%%funcs call {_address(function)} -o df\n{json_text(dict(args))}"
@@ -118,14 +118,16 @@ def _magic_name(function: RemoteFunction, name: str) -> str:
     # Another parameter may be called as this one is in Python.
     if all(other.name != field.identifier for other in function.fields):
         return field.identifier
-    return "" if '"' in name or "=" in name else f'"{name}"'
+    return _quoted(name)
 
 
 def _magic_value(value: Any) -> str:
-    """Give a value as a magic reads it; nothing for one that fits into no line."""
+    """Give a value as a magic reads it."""
     if isinstance(value, list):
-        fits = all('"' not in item for item in value)
-        return f"[{', '.join(map(json_text, value))}]" if fits else ""
-    if _BARE.fullmatch(value):
-        return str(value)
-    return next((f"{quote}{value}{quote}" for quote in "\"'" if quote not in value), "")
+        return f"[{', '.join(map(json_text, value))}]"
+    return str(value) if _BARE.fullmatch(value) else _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 import jupyter_funcs as jf
 from jupyter_funcs.calls import curl, magic, python
-from jupyter_funcs.line import NAME_AND_VALUE, read_body, read_value, split_line
-from jupyter_funcs.line import unquoted as _unquoted
+from jupyter_funcs.line import NAME_AND_VALUE, read_body, read_word, split_line, unquoted
 from tests.conftest import PANEL, SYMBOL
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def read_magic(line: str, function: RemoteFunction) -> dict[str, Any]:
         _, _, _, command, *words = split_line(line)
         assert command == "call"
         matches = [NAME_AND_VALUE.fullmatch(word) for word in words[1:]]
-        given = {_unquoted(match["name"]): read_value(match["value"], {"name": "of the user"}) for match in matches}
+        given = {unquoted(match["name"]): read_word(match["value"], {"name": "of the user"}) for match in matches}
     form = function.form()
     return {form.field(name).name: value for name, value in given.items()}
 
