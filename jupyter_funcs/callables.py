@@ -12,7 +12,8 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from jupyter_funcs import loop
-from jupyter_funcs.errors import ArgumentError
+from jupyter_funcs.drift import drift
+from jupyter_funcs.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
 from jupyter_funcs.jobs import Job
@@ -163,7 +164,22 @@ class RemoteFunction:
 
     async def _run(self, args: Args, progress: Progress) -> pd.DataFrame:
         # Through self, which holds the session: one that nobody else holds lives until its runs have ended.
-        return await self._wire.run(self.name, args, self.options, progress)
+        try:
+            return await self._wire.run(self.name, args, self.options, progress)
+        except (ArgumentError, NotFoundError) as error:
+            refusal = error
+        raise await self._explained(refusal)
+
+    async def _explained(self, refusal: ArgumentError | NotFoundError) -> FuncsError:
+        """Give a refusal of the service, or what it has changed of the function since it was listed."""
+        with suppress(FuncsError):  # of the listing: then the refusal is all that is known
+            now = await self.session.relisted(self.function)
+            if now is None:
+                return NotFoundError(f"{self.name} is not in your catalog any more.", "See %funcs find.")
+            if said := drift(self.function, now):
+                hint = f"Take it anew: funcs[{quote(self.name)}], or open its panel again."
+                return ArgumentError(said, hint, refusal.errors if isinstance(refusal, ArgumentError) else None)
+        return refusal
 
     def form(self, /, *unnamed: Any, **values: Any) -> Form:
         """

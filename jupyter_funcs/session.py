@@ -49,6 +49,8 @@ LIST_SECONDS = 20.0
 LOGIN_SECONDS = 20.0
 # A token that ends sooner than this, in seconds, is said to.
 _ENDS_SOON = 600.0
+# Seconds within which functions are not listed anew for a refused run: most refusals are about a value.
+_LISTED_JUST_NOW = 30.0
 
 
 class Session:
@@ -73,6 +75,7 @@ class Session:
         # The connections of a session that nobody holds any more are closed; those of a process that ends need not be.
         weakref.finalize(self, _close, self._wire.transport).atexit = False
         self._catalog: Catalog | None = None
+        self._listed_at = 0.0  # on the steady clock
         self._functions: dict[int, RemoteFunction] = {}
         self._lock = threading.Lock()
         self._said_to_end = 0.0
@@ -114,6 +117,7 @@ class Session:
         with self._lock:
             if self._catalog is None:
                 self._catalog = self._list()
+                self._listed_at = time.monotonic()
             return self._catalog
 
     @property
@@ -134,12 +138,35 @@ class Session:
 
     def refresh(self) -> Session:
         """List the functions again; give this session."""
-        listed_now = self._list()
+        self._take(self._list())
+        return self
+
+    def _take(self, catalog: Catalog) -> None:
         with self._lock:
-            self._catalog = listed_now
+            self._catalog = catalog
+            self._listed_at = time.monotonic()
             self._functions = {}
             self._wire.forget()
-        return self
+
+    async def relisted(self, function: Function) -> Function | None:
+        """
+        List the functions again, on the background loop, unless that was done just now.
+
+        Returns
+        -------
+        Function or None
+            The function as it is now; ``None`` where it is there no longer.
+
+        Raises
+        ------
+        FuncsError
+            The service does not list them.
+        """
+        if time.monotonic() - self._listed_at > _LISTED_JUST_NOW:
+            reply = await self._wire.listing()
+            catalog = await asyncio.to_thread(reply.read, parse_listing)
+            self._take(catalog)
+        return self._catalog.peek(function.name) if self._catalog is not None else None
 
     def ready(self) -> Session:
         """Ask the person for what the token's source lacks, as a password for a login; give this session."""

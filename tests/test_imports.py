@@ -50,6 +50,7 @@ ROOMS = [
     "formats",
     "json_reply",
     "json_view",
+    "drift",
     "view",
     "callables",
     "session",

@@ -9,6 +9,7 @@ import inspect
 import itertools
 import json
 import pickle
+import re
 import threading
 import time
 import traceback
@@ -463,3 +464,65 @@ def test_refresh_lists_again(answering: Callable[..., Session]) -> None:
     listing.append({"name": "Two"})
     assert session.names == ["One"]
     assert session.refresh().names == ["One", "Two"]
+
+
+PARAMS = [{"name": "a"}, {"name": "b", "description": "[Optional] text"}]
+
+
+@pytest.mark.parametrize(
+    ("status", "now", "error", "said"),
+    [
+        (422, [{"name": "a"}], jf.ArgumentError, "The service lists 'F' without 'b' now."),
+        (422, [*PARAMS, {"name": "c", "required": True}], jf.ArgumentError, "with c (required) now."),
+        (422, [{"name": "a"}, {"name": "b", "required": True}], jf.ArgumentError, "that now requires 'b' now."),
+        (422, [{"name": "x"}, PARAMS[1]], jf.ArgumentError, "lists 'F' without 'a', with x now."),
+        (404, None, jf.NotFoundError, "F is not in your catalog any more."),
+        (422, PARAMS, jf.ArgumentError, "as the service says it"),
+        (404, PARAMS, jf.NotFoundError, "as the service says it"),
+    ],
+)
+def test_a_function_that_the_service_has_changed_is_said(
+    answering: Callable[..., Session],
+    monkeypatch: pytest.MonkeyPatch,
+    status: int,
+    now: Any,
+    error: type[jf.FuncsError],
+    said: str,
+) -> None:
+    """A refused run lists once more: what is new is told, the session has it, and no run is sent (FAULTS 81)."""
+    monkeypatch.setattr("jupyter_funcs.session._LISTED_JUST_NOW", 0.0)
+    listing: list[Any] = [{"name": "F", "params": PARAMS}, {"name": "G"}]
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request.url.path.rpartition("/")[2])
+        if seen[-1] == "ListUserFunctions":
+            return httpx.Response(200, json=listing)
+        return httpx.Response(status, json={"error": "as the service says it"})
+
+    session = answering(answer)
+    function = session["F"]
+    listing[0:1] = [{"name": "F", "params": now}] if now else []
+    with pytest.raises(error, match=re.escape(said)) as caught:
+        function(a="1", b="2")
+    assert type(caught.value) is error
+    assert len(caught.value.lines) <= 3
+    assert seen == ["ListUserFunctions", "runFunction", "ListUserFunctions"]
+    assert [param.name for one in session for param in one.params] == [param["name"] for param in now or []]
+
+
+def test_a_refused_value_lists_nothing_when_the_listing_is_new(answering: Callable[..., Session]) -> None:
+    """Most refusals are about a value: not each of them costs a listing."""
+    listings = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            listings.append(1)
+            return httpx.Response(200, json=[{"name": "F"}])
+        return httpx.Response(422, json={"error": "no"})
+
+    session = answering(answer)
+    for _ in range(3):
+        with pytest.raises(jf.ArgumentError, match="no"):
+            session.f()
+    assert len(listings) == 1
