@@ -144,10 +144,7 @@ class FuncsMagics(Magics):
     def _call(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         function, values = self._function(words, given, "call", cell)
         if not given.dry_run:
-            frame = _timed(function, given)(**values)
-            if function.session is self._session:
-                function.learn(function.form(**values).args)  # so that the next Tab knows its values
-            return frame
+            return _timed(function, given)(**values)
         request = function.request(**values)
         if given.output is None:
             print(json.dumps(request, indent=2, ensure_ascii=False))  # noqa: T201  # asked for
