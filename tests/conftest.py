@@ -15,6 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
+import hypothesis
 import pytest
 import uvicorn
 
@@ -41,6 +42,10 @@ for _name in ("FUNCS_BASE_URL", "FUNCS_TOKEN", "FUNCS_API_KEY", "FUNCS_PROFILE",
 # A process of pytest-xdist runs `python -m pytest` too: pyspark ends one whose main module says nothing of itself.
 if "PYTEST_XDIST_WORKER" in os.environ:
     sys.modules["__main__"].__spec__ = importlib.util.find_spec("pytest.__main__")
+
+# No example fails for the time that it takes: what else the machine does is in it, and the other process of -n 2.
+hypothesis.settings.register_profile("no clock", hypothesis.settings.default, deadline=None)
+hypothesis.settings.load_profile("no clock")
 
 PANEL = "Demo Card Panel"
 SYMBOL = "BKQU US EQUITY"
