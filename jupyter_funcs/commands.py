@@ -12,6 +12,7 @@ from jupyter_funcs.line import unquoted
 from jupyter_funcs.text import did_you_mean, quote
 
 ROTATE = "What is typed is kept in a history: set FUNCS_TOKEN. If you wrote a token here, have it replaced."
+_NO_HYPHENS = "An argument has no hyphens: name=value."
 _SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
 
 
@@ -154,7 +155,7 @@ class Parser(argparse.ArgumentParser):
         hint = f"See {self.prog} --help."
         if unknown := re.match(r"unrecognized arguments: (--?[\w-]*)", said):
             said = f"there is no option {quote(unknown[1])}"
-            hint = did_you_mean(unknown[1], self._option_string_actions) or hint
+            hint = did_you_mean(unknown[1], self._option_string_actions) or f"{_NO_HYPHENS} {hint}"
         raise ArgumentError(f"{self.prog}: {said}.", hint)
 
 

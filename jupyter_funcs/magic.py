@@ -144,10 +144,7 @@ class FuncsMagics(Magics):
     def _call(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         function, values = self._function(words, given, "call", cell)
         if not given.dry_run:
-            frame = _tuned(function, given)(**values)
-            if function.session is self._session:
-                function.learn(function.form(**values).args)  # so that the next Tab knows its values
-            return frame
+            return _tuned(function, given)(**values)
         request = function.request(**values)
         if given.output is None:
             print(json.dumps(request, indent=2, ensure_ascii=False))  # noqa: T201  # asked for
@@ -205,7 +202,9 @@ class FuncsMagics(Magics):
         if dash := next((word for word in words if word.startswith(_DASHES)), None):
             raise ArgumentError(f"{quote(dash)} is no argument.", "An option begins with two hyphens: --timeout.")
         if not name:
-            raise ArgumentError(f"%funcs {command} takes a function's name.", _LIST)
+            as_in_python = any("(" in word.partition("=")[0] for word in arguments[:1])
+            hint = f"Without brackets: %funcs {command} NAME name=value." if as_in_python else _LIST
+            raise ArgumentError(f"%funcs {command} takes a function's name.", hint)
         typed = f"{' '.join(words)}\n{cell}"
         values = {} if cell is None else read_body(cell, self.namespace)
         for word in arguments:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib.util
 import os
 import re
 import signal
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -14,6 +17,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
+import hypothesis
 import pytest
 import uvicorn
 
@@ -41,6 +45,13 @@ _FAVOURITES = tempfile.TemporaryDirectory(prefix="funcs-favourites-")
 os.environ["FUNCS_FAVOURITES"] = f"{_FAVOURITES.name}/favourites.json"
 for _name in ("FUNCS_BASE_URL", "FUNCS_TOKEN", "FUNCS_API_KEY", "FUNCS_PROFILE", "FUNCS_CONFIG"):
     os.environ.pop(_name, None)
+# A process of pytest-xdist runs `python -m pytest` too: pyspark ends one whose main module says nothing of itself.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    sys.modules["__main__"].__spec__ = importlib.util.find_spec("pytest.__main__")
+
+# No example fails for the time that it takes: what else the machine does is in it, and the other process of -n 2.
+hypothesis.settings.register_profile("no clock", hypothesis.settings.default, deadline=None)
+hypothesis.settings.load_profile("no clock")
 
 PANEL = "Demo Card Panel"
 SYMBOL = "BKQU US EQUITY"
@@ -91,6 +102,28 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write(
             f"{number}: {'FAILED' if number in failed else said}".ljust(18) + "\n" * (number % 6 == 0)
         )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process of `pytest -n 2` whole files, which share servers and kernels, and the browser's all to one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Rooms(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file: str = super()._split_scope(nodeid)
+            folder = file.rpartition("/")[0]
+            return folder if folder.endswith("browser") else file
+
+    # In the order of collection: the browser's few tests take the longest, and would come last by their number.
+    config.option.loadscopereorder = False
+    return Rooms(config, log)
+
+
+def pytest_collection_finish() -> None:
+    # What was collected stays to the end: it is not gone through again at each collection of garbage.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish() -> None:

@@ -101,6 +101,16 @@ def test_a_cells_body_holds_the_arguments(run: Any, body: str) -> None:
     assert list(frame.columns)[:2] == ["Date", "Region"]
 
 
+def test_the_other_commands_with_a_body_take_it_too(run: Any) -> None:
+    """%%funcs run and %%funcs panel; what stands on the line and what stands below it are put together."""
+    assert len(run(f"%%funcs run get_panel_daily Symbol=BKQU\nPanelName: {PANEL}")) == 1826
+    panel = run(f"%%funcs panel Get Panel Daily Symbol='{SYMBOL}' -o opened\nPanelName: '{PANEL}'\n# no more")
+    assert panel is None
+    panel = run("opened")
+    assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL}
+    panel.close()
+
+
 def test_a_variable_is_passed_as_an_object(run: Any) -> None:
     """$name passes the object itself; nothing else expands, so braces and dollars in text stay."""
     run("brands = ['Bulkandry', 'Bulkandry Fuel']; token = 'secret-value'")
@@ -178,6 +188,8 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ('%funcs call get_panel_daily PanelName="Demo', jf.ArgumentError, 'not closed(.|\n)*"Demo\n {31}\\^$'),
         ("%funcs call get_panel_daily Dimensions=[Region", jf.ArgumentError, "The bracket at the caret(.|\n)*\\^"),
         ("%funcs call get_panel_daily --tiemout 3", jf.ArgumentError, "no option '--tiemout'(.|\n)*'--timeout'"),
+        ("%funcs call get_panels --PanelName=SECRET", jf.ArgumentError, "no hyphens: name=value. See %funcs --help"),
+        ('%funcs call get_panel_daily(PanelName="x")', jf.ArgumentError, "Without brackets: %funcs call NAME"),
         ("%funcs call get_panels --timeout", jf.ArgumentError, "--timeout: expected one argument"),
         ("%funcs call get_panels --timeout inf", jf.ArgumentError, "more than 0, and not 'inf'"),
         ("%funcs result --timeout -1", jf.ArgumentError, "more than 0, and not '-1'"),

@@ -52,4 +52,4 @@ def test_the_first_screen_has_the_two_commands() -> None:
     """The two single lines that start the demo and the tests stand on the first screen."""
     first = README.splitlines()[:30]
     assert "python3 -m venv .venv && .venv/bin/pip install '.[lab]' && .venv/bin/jupyter funcs demo" in first
-    assert "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest" in first
+    assert "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n 2" in first

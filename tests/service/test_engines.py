@@ -397,7 +397,7 @@ def test_data_that_an_engine_does_not_have_are_said_in_three_lines(
         "no_such_table": in_table("no_such_table"),
         "no_such_schema.cards": in_table("no_such_schema", "cards"),
         "no_such_column": dataclasses.replace(mapped, columns={**mapped.columns, "date": "no_such_column"}),
-        "no_such.parquet": Cards.parquet(stored.with_name("no_such.parquet")),
+        "no_such.parquet": Cards.parquet(Path("/no_such.parquet")),
     }
     for words, cards in cases.items():
         with pytest.raises(SetupError) as raised:

@@ -1,0 +1,126 @@
+"""
+What a notebook waits for first: ``%load_ext jupyter_funcs`` and the first ``%funcs call``, beside jupysql's.
+
+``python -m tests.benchmarks.load [PYTHON [KERNELS]]`` takes the Python of an environment in which both are installed::
+
+    python3 -m venv /tmp/beside
+    /tmp/beside/bin/pip install '.[service]' jupysql duckdb-engine
+    python -m tests.benchmarks.load /tmp/beside/bin/python
+
+Without it jupysql is left out, with a line. Each measurement has a fresh kernel, in turn, in which another magic was
+used before, so that what IPython itself loads for its first one is nobody's. Processor time stands beside the clock's:
+it is what a busy machine changes least. The first call of ours starts the embedded service and reads one symbol of its
+demo data, which are generated before; that of jupysql connects to DuckDB in memory and reads one number.
+"""
+# ruff: noqa: T201 - a table is what it gives
+
+from __future__ import annotations
+
+import ast
+import gc
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+
+TARGET = 5.0  # milliseconds of processor time for %load_ext
+EMPTY = "an_empty_extension"
+CALL = "frame = %funcs call get_panel_daily PanelName='Demo Card Panel' Symbol='NVRA US EQUITY'"
+CASES = {
+    "jupyter_funcs": ("jupyter_funcs", CALL),
+    "an empty extension": (EMPTY, ""),
+    "jupysql": ("sql", "%sql duckdb://\nresult = %sql SELECT 42"),
+}
+MEASURED = """
+import sys as _sys, time as _time
+_modules, _clock, _cpu = len(_sys.modules), _time.perf_counter(), _time.process_time()
+{code}
+_cpu, _clock = _time.process_time() - _cpu, _time.perf_counter() - _clock
+print("\\n", [_clock * 1000, _cpu * 1000, len(_sys.modules) - _modules])
+"""
+
+
+def measured(python: str, folder: Path, extension: str, call: str) -> list[list[float]]:
+    """Give milliseconds by the clock and of the processor, and new modules, of a load and of a first call."""
+    manager = KernelManager()
+    argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="")
+    manager.start_kernel(env={**os.environ, "IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": str(folder)})
+    client = manager.client()
+    client.start_channels()
+    try:
+        client.wait_for_ready(timeout=120)
+        run(client, "%load_ext storemagic")
+        return [run(client, MEASURED.format(code=code)) for code in (f"%load_ext {extension}", call) if code]
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+        gc.collect()
+
+
+def run(client: Any, code: str) -> list[float]:
+    """Run code in a kernel; give the list that it prints last."""
+    said: list[str] = []
+
+    def hear(message: dict[str, Any]) -> None:
+        if message["msg_type"] == "stream" and message["content"]["name"] == "stdout":
+            said.append(message["content"]["text"])
+
+    reply = client.execute_interactive(code, timeout=300, output_hook=hear)["content"]
+    assert reply["status"] == "ok", "\n".join(reply["traceback"])
+    lines = [line for line in "".join(said).splitlines() if line.lstrip().startswith("[")]
+    numbers: list[float] = ast.literal_eval(lines[-1].strip()) if lines else []
+    return numbers
+
+
+def has(python: str, module: str) -> bool:
+    """Say whether a Python has a module."""
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    return subprocess.run([python, "-c", code], check=False).returncode == 0
+
+
+def main(python: str = sys.executable, kernels: str = "5") -> int:
+    """Print the table; give 1 when loading ours takes more of the processor than the target."""
+    cases = dict(CASES)
+    if not has(python, "sql"):
+        del cases["jupysql"]
+        print(f"jupysql is not installed for {python} and is left out; this file's first lines say how it comes in.\n")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / f"{EMPTY}.py").write_text("def load_ipython_extension(ip):\n    pass\n")
+        measured(python, folder, *cases["jupyter_funcs"])  # generates the demo data and compiles the modules
+        found: dict[str, list[list[list[float]]]] = {case: [] for case in cases}
+        for _ in range(int(kernels)):
+            for case, (extension, call) in cases.items():
+                found[case].append(measured(python, folder, extension, call))
+    medians = {
+        case: [[statistics.median(column) for column in zip(*step, strict=True)] for step in zip(*runs, strict=True)]
+        for case, runs in found.items()
+    }
+    print(f"medians of {kernels} kernels; milliseconds by the clock, of the processor; modules that came with it\n")
+    for steps in medians.values():
+        steps.append([sum(column) for column in zip(*steps, strict=True)])
+    medians["an empty extension"] = medians["an empty extension"][:1]
+    for step, title in enumerate(("%load_ext", "the first call or query", "both together")):
+        print(title)
+        for case, steps in medians.items():
+            if len(steps) > step:
+                clock, cpu, modules = steps[step]
+                print(f"  {case:22}{clock:10,.1f}{cpu:10,.1f}{modules:8,.0f}")
+        if "jupysql" in medians:
+            ours, theirs = medians["jupyter_funcs"][step], medians["jupysql"][step]
+            print(f"  {'ours to jupysql':22}{ours[0] / theirs[0]:10.3f}{ours[1] / theirs[1]:10.3f}")
+    load = medians["jupyter_funcs"][0][1]
+    print(f"\nthe target of {TARGET:g} ms of the processor for %load_ext is {'kept' if load <= TARGET else 'missed'}")
+    return int(load > TARGET)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
