@@ -43,6 +43,14 @@ ROOMS = [
     "loop",
     "jobs",
     "formats",
+    "compact",
+    "roles",
+    "plots",
+    "suggesting",
+    "svg",
+    "axis",
+    "drawing",
+    "plot_code",
     "json_reply",
     "json_view",
     "view",
@@ -73,6 +81,7 @@ ROOMS = [
     "json_tab",
     "code_tab",
     "about_tab",
+    "chart_tab",
     "results",
     "stored",
     "saved",
@@ -118,6 +127,7 @@ HOMES = {
         "results",
         "panel",
         "table_tab",
+        "chart_tab",
         "json_tab",
         "code_tab",
         "about_tab",
@@ -130,6 +140,7 @@ HOMES = {
     "platformdirs": {"config"},
     "jupyterlab": {"cli"},
     "itables": {"grid"},
+    "matplotlib": {"svg", "axis", "drawing"},
 }
 
 
