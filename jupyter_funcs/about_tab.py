@@ -110,7 +110,7 @@ def _columns(frame: pd.DataFrame) -> str:
     head = '<th scope="col">Column</th><th scope="col">Type</th>'
     head += '<th scope="col" class="jf-n">Not null</th><th scope="col" class="jf-n">Memory</th>'
     table = f'<table class="jf-table"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
-    return f'<div class="jf-scroll">{table}</div>{more}'
+    return f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Columns">{table}</div>{more}'
 
 
 def _value(value: Any) -> str:

@@ -12,6 +12,7 @@ import ipywidgets as w
 
 from jupyter_funcs import loop
 from jupyter_funcs.catalog import Catalog
+from jupyter_funcs.parts import Parts, hide
 from jupyter_funcs.text import clip, inert, quote
 
 if TYPE_CHECKING:
@@ -50,10 +51,17 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         Called with the slug of the function that a person chose.
     guard
         Wraps a callback, so that what it raises is seen.
+    parts
+        What the widgets of the panel share.
     """
 
     def __init__(
-        self, catalog: Callable[[], Catalog | None], shelf: Shelf, on_choice: Callable[[str], None], guard: Guard
+        self,
+        catalog: Callable[[], Catalog | None],
+        shelf: Shelf,
+        on_choice: Callable[[str], None],
+        guard: Guard,
+        parts: Parts,
     ) -> None:
         self._catalog = catalog
         self._shelf = shelf
@@ -66,20 +74,18 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._section = ""  # where the chosen one was clicked: it may stand in several
         self._sections: list[str] = []  # of each row
         self._by_program = False
-        wide = w.Layout(width="auto")
         # The CSS hides both labels from the eye and leaves them to those who listen.
         self._words = w.Text(
             description="Search functions",
             placeholder="Search functions, Enter opens",
             tooltip="Words of a name, a description or a parameter; Enter opens the first, Enter again the next",
-            layout=wide,
+            layout=parts.layout,
+            _dom_classes=("jf-search",),
         )
-        self._words.add_class("jf-search")
-        self._list = w.Select(description="Functions", index=None, layout=wide)
-        self._list.add_class("jf-list")
-        self._count = w.HTML()
-        super().__init__([self._words, self._list, self._count], layout=w.Layout(flex="1 1 250px"))
-        self.add_class("jf-chooser")
+        self._list = w.Select(description="Functions", index=None, layout=parts.layout, _dom_classes=("jf-list",))
+        self._count = parts.html()
+        below = [self._words, self._list, self._count]
+        super().__init__(below, layout=parts.layout, _dom_classes=("jf-chooser",))
         self._words.observe(guard(lambda _: self._on_words()), "value")
         self._words.on_msg(guard(self._on_message))
         self._list.observe(guard(self._on_index), "index")
@@ -215,11 +221,13 @@ class Star(w.Button):  # type: ignore[misc]  # ipywidgets has no types
         Called when a person has marked the function, or taken the mark away.
     guard
         Wraps a callback, so that what it raises is seen.
+    parts
+        What the widgets of the panel share.
     """
 
-    def __init__(self, shelf: Shelf, on_change: Callable[[], None], guard: Guard) -> None:
-        super().__init__(layout=w.Layout(width="auto", display="none"))
-        self.add_class("jf-star")
+    def __init__(self, shelf: Shelf, on_change: Callable[[], None], guard: Guard, parts: Parts) -> None:
+        super().__init__(layout=parts.layout, _dom_classes=("jf-star",))
+        hide(self)
         self._shelf = shelf
         self._on_change = on_change
         self._name = ""
@@ -232,7 +240,7 @@ class Star(w.Button):  # type: ignore[misc]  # ipywidgets has no types
         with self.hold_sync():
             self.description = "★ Favourite" if is_favourite else "☆ Favourite"
             self.tooltip = "Take it out of your favourites" if is_favourite else "Put it among your favourites"
-        self.layout.display = "" if name else "none"
+        hide(self, hidden=not name)
 
     def _turn(self) -> None:
         self._shelf.mark(self._name, is_favourite=self._name not in self._shelf.favourites)

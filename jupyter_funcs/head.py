@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog import Catalog, Function
     from jupyter_funcs.forms import Form
     from jupyter_funcs.guard import Guard
+    from jupyter_funcs.parts import Parts
     from jupyter_funcs.session import Session
     from jupyter_funcs.status import Status
 
@@ -43,6 +44,8 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         Called on the background loop when the functions were listed again.
     guard
         Wraps a callback, so that what it raises is seen.
+    parts
+        What the widgets of the panel share.
 
     Attributes
     ----------
@@ -52,21 +55,21 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         What `refresh` started last.
     """
 
-    def __init__(self, session: Session, on_refresh: Callable[[], None], guard: Guard) -> None:
+    def __init__(self, session: Session, on_refresh: Callable[[], None], guard: Guard, parts: Parts) -> None:
         self._session = session
         self._on_refresh = on_refresh
         self._status: Status | None = None
         self._said = ""
         self.reading: Future[None] | None = None
         self.refreshing: Future[None] | None = None
-        self._line = w.HTML(layout=w.Layout(flex="1 1 120px", min_width="0"))
-        self._button = w.Button(
-            description="Refresh", icon="refresh", tooltip="List the functions again", layout=w.Layout(width="auto")
+        self._line = parts.html("jf-line")
+        on_click = guard(lambda _: self.refresh())
+        self._button = parts.button(
+            "Refresh", "jf-refresh", on_click, icon="refresh", tooltip="List the functions again"
         )
-        self._button.add_class("jf-refresh")
-        self._button.on_click(guard(lambda _: self.refresh()))
-        super().__init__([w.HTML(_look_html()), self._line, self._button], layout=w.Layout(flex_flow="row wrap"))
-        self.add_class("jf-head")
+        look = parts.html()
+        look.value = _look_html()
+        super().__init__([look, self._line, self._button], layout=parts.layout, _dom_classes=("jf-head",))
         self._show()
 
     def look(self) -> None:

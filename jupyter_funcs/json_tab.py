@@ -118,4 +118,5 @@ class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         span = f"{page.what} {page.first:,}–{page.last - 1:,} of {page.total:,}" if page.total else f"no {page.what}"
         self._range.value = f'<span class="jf-quiet jf-json-range" role="status">{span}</span>'
         notes = "".join(f'<div class="jf-quiet">{html.escape(said)}</div>' for said in (reply.said, page.said) if said)
-        self._html.value = f'{notes}<div class="jf-json jf-scroll" tabindex="0">{page.html}</div>'
+        frame = 'class="jf-json jf-scroll" tabindex="0" role="region" aria-label="Reply"'
+        self._html.value = f"{notes}<div {frame}>{page.html}</div>"

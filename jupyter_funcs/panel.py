@@ -71,12 +71,12 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._runner = Runner(self._show_running, self._on_end)
 
         guard = self._guard = guarding(self._show_problem)
-        self._head = Head(session, self._on_refresh, guard)
-        failure = self._list()
-        self._chooser = Chooser(lambda: session.listed, session.shelf, self.choose, guard)
         parts = Parts()
+        self._head = Head(session, self._on_refresh, guard, parts)
+        failure = self._list()
+        self._chooser = Chooser(lambda: session.listed, session.shelf, self.choose, guard, parts)
         self._title = parts.html()
-        self._star = Star(session.shelf, self._chooser.list_functions, guard)
+        self._star = Star(session.shelf, self._chooser.list_functions, guard, parts)
         self._box: FormBox | None = None
         self._place = w.VBox(layout=parts.layout)
         self._summary = parts.html()

@@ -10,6 +10,7 @@ import ipywidgets as w
 
 from jupyter_funcs import loop
 from jupyter_funcs.about_tab import AboutTab
+from jupyter_funcs.chart_tab import ChartTab
 from jupyter_funcs.code_tab import CodeTab
 from jupyter_funcs.json_tab import JsonTab
 from jupyter_funcs.keep_bar import KeepBar
@@ -39,7 +40,7 @@ class Tab(Protocol):
 
 
 # In the order of the screen.
-TABS: tuple[type[Tab], ...] = (TableTab, JsonTab, CodeTab, AboutTab)
+TABS: tuple[type[Tab], ...] = (TableTab, ChartTab, JsonTab, CodeTab, AboutTab)
 
 
 class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types

@@ -78,7 +78,8 @@ class TableTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         frame, about = outcome.frame, outcome.function.function.description
         if self._switch is None or self._switch.value == _SIMPLE or frame.empty:
             table = await asyncio.to_thread(table_html, frame, about)
-            self._put_simple(f'<div class="jf-scroll">{table}</div>', shown_text(frame) or shape_text(frame))
+            scrolled = f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Rows">{table}</div>'
+            self._put_simple(scrolled, shown_text(frame) or shape_text(frame))
             return
         made = await asyncio.to_thread(grid.grid_of, frame, about)
         if self._grid is None:

@@ -14,6 +14,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog import Catalog, Function, Param
 from jupyter_funcs.chooser import Chooser, Star
 from jupyter_funcs.guard import guarding
+from jupyter_funcs.parts import Parts
 from jupyter_funcs.shelf import Shelf
 from tests.test_widgets import wait_until
 
@@ -41,7 +42,7 @@ class Shown:
         self.catalog = catalog
         self.chosen: list[str] = []
         self.shelf = Shelf("s", path / "favourites.json")
-        self.chooser = Chooser(lambda: self.catalog, self.shelf, self.choose, guarding(fail))
+        self.chooser = Chooser(lambda: self.catalog, self.shelf, self.choose, guarding(fail), Parts())
 
     def choose(self, slug: str) -> None:
         self.chosen.append(slug)
@@ -190,10 +191,10 @@ def test_a_choice_that_fails_leaves_the_mark_at_what_is_shown(shown: Shown) -> N
 
 def test_the_star_marks_the_shown_function(shown: Shown) -> None:
     """It says in words whether the function is a favourite, turns that, and tells the list."""
-    star = Star(shown.shelf, shown.chooser.list_functions, guarding(fail))
-    assert star.layout.display == "none"
+    star = Star(shown.shelf, shown.chooser.list_functions, guarding(fail), Parts())
+    assert "jf-hidden" in star._dom_classes
     star.show("Get KPIs")
-    assert not star.layout.display
+    assert "jf-hidden" not in star._dom_classes
     assert (star.description, star.tooltip) == ("☆ Favourite", "Put it among your favourites")
     star.click()
     assert (star.description, star.tooltip) == ("★ Favourite", "Take it out of your favourites")
@@ -208,7 +209,7 @@ def test_the_star_marks_the_shown_function(shown: Shown) -> None:
 def test_favourites_that_cannot_be_kept_are_said_to_end(shown: Shown, tmp_path: Path) -> None:
     """On a home folder that cannot be written the list says that the marks end with the kernel."""
     (tmp_path / "favourites.json").mkdir()
-    star = Star(shown.shelf, shown.chooser.list_functions, guarding(fail))
+    star = Star(shown.shelf, shown.chooser.list_functions, guarding(fail), Parts())
     star.show("Get KPIs")
     star.click()
     assert shown.rows[0] == "★ Favourites"

@@ -14,6 +14,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog import Catalog, Function
 from jupyter_funcs.guard import guarding
 from jupyter_funcs.head import Head, changes, listed_again, taken_over
+from jupyter_funcs.parts import Parts
 from jupyter_funcs.service import embedded
 from jupyter_funcs.widgets import below
 from tests.conftest import PANEL
@@ -32,7 +33,7 @@ def fail(error: Exception) -> None:
 
 
 def head_of(session: Session, on_refresh: Callable[[], None] = lambda: None) -> Head:
-    return Head(session, on_refresh, guarding(fail))
+    return Head(session, on_refresh, guarding(fail), Parts())
 
 
 def line(head: Head) -> str:

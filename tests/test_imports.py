@@ -48,6 +48,14 @@ ROOMS = [
     "loop",
     "jobs",
     "formats",
+    "compact",
+    "roles",
+    "plots",
+    "suggesting",
+    "svg",
+    "axis",
+    "drawing",
+    "plot_code",
     "json_reply",
     "json_view",
     "drift",
@@ -79,6 +87,7 @@ ROOMS = [
     "json_tab",
     "code_tab",
     "about_tab",
+    "chart_tab",
     "results",
     "stored",
     "saved",
@@ -133,6 +142,7 @@ HOMES = {
         "results",
         "panel",
         "table_tab",
+        "chart_tab",
         "json_tab",
         "code_tab",
         "about_tab",
@@ -145,6 +155,7 @@ HOMES = {
     "platformdirs": {"config"},
     "jupyterlab": {"cli"},
     "itables": {"grid"},
+    "matplotlib": {"svg", "axis", "drawing"},
 }
 
 

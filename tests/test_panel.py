@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
+import comm
 import httpx
 import pandas as pd
 import pytest
+from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
@@ -283,4 +288,153 @@ def test_a_stored_panel_says_how_to_get_it_back(funcs: Session) -> None:
     assert "run this cell to open the panel" in bundle["text/html"]
     assert PANEL in bundle["text/html"]
     assert "application/vnd.jupyter.widget-view+json" in bundle
+    panel.close()
+
+
+def test_a_second_click_does_nothing() -> None:
+    """However often Run is pressed before the run has begun, or while it goes on, it is one run."""
+    panel = slow(0.5).panel("Get Panels")
+    for _ in range(3):
+        panel._bar.run.click()
+    panel.result(60)
+    assert 'data-state="done" data-run="1"' in state(panel)
+    assert not panel._bar.run.disabled
+    panel._bar.run.click()
+    wait_until(lambda: 'data-state="running" data-run="2"' in state(panel))
+    panel._bar.run.disabled = False  # as for a page that has not heard of the run yet
+    panel._bar.run.click()
+    panel.result(60)
+    assert 'data-state="done" data-run="2"' in state(panel)
+    panel.close()
+
+
+def test_a_change_that_a_click_overtakes_is_sent(funcs: Session) -> None:
+    """A front end holds a second change back while the first is handled: a click then waits for it."""
+    panel = funcs.panel("Get Panel Daily", **DAILY)
+    panel.form["PoPLookback"] = 1
+    panel._bar.run.click()  # it overtakes the change that a person made before it
+    time.sleep(0.1)
+    panel.form["PoPLookback"] = 2
+    frame = panel.result(60)
+    assert frame.attrs["funcs"]["args"]["PoPLookback"] == "2"
+    panel.close()
+
+
+def test_run_is_offered_exactly_while_the_form_is_valid(funcs: Session) -> None:
+    """The button follows the form, a line above it says what is missing, and Enter tells where."""
+    panel = funcs.panel("Get Panel Daily")
+    assert panel._bar.run.disabled
+    assert "To run: give PanelName, and Symbol or Brand." in panel._summary.value
+    panel.form["PanelName"] = PANEL
+    assert panel._bar.run.disabled
+    panel._on_run()
+    wait_until(lambda: 'data-state="invalid"' in state(panel))
+    panel.form["Symbol"] = SYMBOL
+    assert not panel._bar.run.disabled
+    assert not re.search(">[^<]", panel._summary.value)
+    panel.form["PoPLookback"] = "many"
+    assert panel._bar.run.disabled
+    panel._bar.clear.click()
+    assert panel._bar.run.disabled
+    panel.close()
+
+
+def test_an_error_is_short_and_unfolds(answering: Callable[..., Session]) -> None:
+    """One to three lines, and below them the error's kind and the request's id; nothing of it is markup or a token."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            said = "it <failed> with a-token-of-the-tests"
+            return httpx.Response(500, json={"error": said}, headers={"x-request-id": "r-17"})
+        return httpx.Response(200, json=[{"name": "F"}])
+
+    panel = answering(answer).panel("F")
+    panel.run()
+    with pytest.raises(jf.ServerError):
+        panel.result(5)
+    wait_until(lambda: 'data-state="failed"' in state(panel))
+    shown, details = state(panel).split("<details")
+    assert shown.count("<br>") <= 2
+    for text in ("it &lt;failed&gt; with ****", "ServerError: ", "Request id: r-17"):
+        assert text in details
+    assert "a-token-of-the-tests" not in state(panel)
+    panel.close()
+
+
+def test_an_error_of_our_own_shows_what_led_to_it(answering: Callable[..., Session]) -> None:
+    """What fails inside says so, with the chain of errors; the token that stands in one of them is masked."""
+    panel = answering(lambda _: httpx.Response(200, json=[{"name": "F"}])).panel("F")
+    panel.run()
+    panel.result(5)
+
+    def fail(_: object) -> None:
+        try:
+            _ = {}["a-token-of-the-tests"]  # type: ignore[var-annotated]
+        except KeyError as error:
+            raise ValueError("<b> a-token-of-the-tests") from error
+
+    panel._guard(fail)(None)
+    for text in ("Something failed inside jupyter_funcs: ValueError: &lt;b&gt; ****", "KeyError: "):
+        assert text in state(panel)
+    assert "a-token-of-the-tests" not in state(panel)
+    panel.close()
+
+
+def test_two_panels_of_one_function_are_two(funcs: Session) -> None:
+    """Each has its own form, result and run."""
+    one, two = funcs.panel("Get Panel Daily", **DAILY), funcs.panel("Get Panel Daily", PanelName=PANEL)
+    one.run()
+    assert len(one.result(60)) == 1826
+    with pytest.raises(jf.ArgumentError, match="no result yet"):
+        two.result()
+    two.form["Symbol"] = "NVRA US EQUITY"
+    assert one.form is not None
+    assert one.form.args == DAILY
+    one.close()
+    two.run()
+    assert len(two.result(60)) == 1821
+    two.close()
+
+
+def test_a_panel_is_closed_twice_and_while_it_runs() -> None:
+    """Closing ends the run, and closing again does nothing; no model is left."""
+    session = slow(0.3)
+    session.get_panels()
+    before = set(_instances)
+    panel = session.panel("Get Panels")
+    job = panel.run()
+    panel.close()
+    panel.close()
+    with pytest.raises(jf.RunCancelledError):
+        job.result(5)
+    loop.start(asyncio.sleep(0.2)).result(5)
+    assert set(_instances) == before
+
+
+def test_what_opening_running_and_switching_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole panel opens in at most 90 messages and 60 kB, a first run adds 60, and 50 switches leave no model."""
+    sent: list[int] = []
+
+    class Counted(BaseComm):
+        def publish_msg(self, _type: str, data: Any = None, *_: Any, **__: Any) -> None:
+            sent.append(len(json.dumps(data)))
+
+    monkeypatch.setattr(comm, "create_comm", Counted)
+    session = jf.connect()
+    session.get_panels()
+    panel = session.panel("Get Panel Daily", **DAILY)
+    assert len(sent) <= 90, len(sent)
+    assert sum(sent) <= 60_000, sum(sent)
+    wait_until(lambda: "just now" in "".join(line.description for line in panel._box._lines.values()))
+    sent.clear()
+    panel.run()
+    panel.result(60)
+    assert len(sent) <= 60, len(sent)
+    assert sum(sent) <= 60_000, sum(sent)
+    panel.choose("Get KPIs")
+    panel.choose("Get Panel Daily")
+    models = len(_instances)
+    for at in range(50):
+        panel.choose(("Get KPIs", "Get Panel Daily")[at % 2])
+    assert len(_instances) == models
     panel.close()

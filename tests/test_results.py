@@ -82,13 +82,14 @@ def test_a_tab_is_filled_when_it_is_opened_and_emptied_when_it_is_out_of_date(fu
     """Only the opened tab shows a run; another one does once it is opened, and holds no earlier run meanwhile."""
     SHOWN.clear()
     visit = visit_of(function)
-    results = Results(lambda: None, guard, Parts(), (First, Second))
+    results = Results(lambda: None, guard, Parts(), (First, Second, Broken))
     assert not results.children
     show(results, visit)
     assert SHOWN[:] == [("First", visit.outcome)]
     results._box.selected_index = 1
     wait_until(lambda: len(SHOWN) == 2)
     assert SHOWN[1] == ("Second", visit.outcome)
+    assert [len(holder.children) for holder in results._box.children] == [1, 1, 0]
     results._box.selected_index = 0
     show(results, visit)
     assert len(SHOWN) == 2
@@ -229,7 +230,7 @@ def test_an_empty_result_is_shown(function: RemoteFunction, frame: pd.DataFrame)
     visit.outcome = outcome_of(function, frame)
     results = Results(lambda: None, guard, Parts())
     show(results, visit)
-    for at in range(len(results._tabs)):
+    for at in range(len(results._kinds)):
         results._box.selected_index = at
         loop.start(results._fill()).result(30)
         assert "cannot be shown" not in results._said.value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from playwright.sync_api import expect
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
@@ -19,6 +21,18 @@ async def app(scope, receive, send):
 slow = jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
 panel = slow.panel("Get Panels")
 panel"""
+# The embedded service, where the runs of one panel data set never end.
+STUCK = """import asyncio, httpx, jupyter_funcs as jf
+from jupyter_funcs.service import embedded
+inner = embedded()
+class Stuck(httpx.ASGITransport):
+    async def handle_async_request(self, request):
+        body = await request.aread()
+        if b"Get Panel Daily" in body and b"Debit" in body:
+            await asyncio.sleep(600)
+        return await super().handle_async_request(request)
+funcs = jf.connect("https://service.example", token=inner.token, transport=Stuck(inner.app))"""
+FRESH = "panel = funcs.panel()\npanel"
 
 
 def wait_for_state(page: Page, state: str, run: int) -> None:
@@ -56,3 +70,27 @@ def start_python(page: Page, code: str) -> None:
         }""",
         code,
     )
+
+
+def choose(page: Page, words: str, name: str) -> None:
+    """Search a function and open it."""
+    page.locator(".jf-search input").fill(words)
+    page.locator(".jf-search input").press("Enter")
+    expect(page.locator(".jf-title")).to_have_text(name)
+
+
+def open_tab(page: Page, title: str) -> None:
+    """Open a tab of the result."""
+    page.locator(".jf-results").get_by_role("tab", name=title, exact=True).click()
+
+
+def turn_dark(page: Page) -> None:
+    """Give JupyterLab or Notebook its dark theme."""
+    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    expect(page.locator("body[data-jp-theme-light=false]")).to_be_attached()
+
+
+def turn_light(page: Page) -> None:
+    """Give JupyterLab or Notebook its light theme."""
+    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
+    expect(page.locator("body[data-jp-theme-light=true]")).to_be_attached()

@@ -1,0 +1,207 @@
+"""The Chart tab: a picture of the frame, and what a person can choose of it."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import importlib.util
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import ipywidgets as w
+from ipywidgets.widgets.widget_description import DescriptionStyle
+
+from jupyter_funcs import loop
+from jupyter_funcs.guard import lines_of
+from jupyter_funcs.plot_code import program
+from jupyter_funcs.plots import Plot, points
+from jupyter_funcs.roles import Column, has_labels, read
+from jupyter_funcs.suggesting import NO_WISH, Wish, suggest
+from jupyter_funcs.text import clip
+from jupyter_funcs.view import bad_html, code_html
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from jupyter_funcs.guard import Guard
+    from jupyter_funcs.outcome import Outcome
+
+_EMPTY = "Run the function to see a chart."
+_NO_MATPLOTLIB = "A chart needs matplotlib: <code>pip install 'jupyter-funcs[chart]'</code>, then open this tab again."
+_LONGEST_OPTION = 60
+# By the names of a Wish, in the order of the screen.
+_LABELS = {"measure": "Measure", "colour": "Colour by", "x": "Along", "kind": "As", "every": "Points"}
+_KINDS = {"line": "Lines", "bar": "Bars"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """What the tab shows of a plot."""
+
+    plot: Plot | None  # None where a reason is all there is
+    html: str
+    caption: str
+    code: str
+
+
+class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    A chart of a run's frame, with what it was brought together from, and the code that makes it.
+
+    Parameters
+    ----------
+    guard
+        Wraps a callback, so that what it raises is seen.
+    """
+
+    title: ClassVar[str] = "Chart"
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._outcome: Outcome | None = None
+        self._columns: list[Column] = []
+        self._wish = NO_WISH
+        self._turn = 0  # of what was asked for last
+        self._writer = 0  # the thread that changes the choices by program
+        self._choices: dict[str, w.Dropdown] = {}
+        self._looks: list[w.Widget] = []
+        self._row = w.HBox(layout=w.Layout(flex_flow="row wrap", display="none"))
+        self._row.add_class("jf-chart-choices")
+        self._picture = w.HTML()
+        super().__init__([self._row, self._picture])
+        self.add_class("jf-chart")
+        self._say(_EMPTY)
+
+    async def show(self, outcome: Outcome | None) -> None:
+        """Show a chart of a run, with what was chosen before where the frame has it; ``None`` empties the tab."""
+        self._outcome, self._columns = outcome, []
+        if outcome is None:
+            self._turn += 1
+            self._show_choices(None)
+            self._say(_EMPTY)
+        elif not _has_matplotlib():
+            self._show_choices(None)
+            self._picture.value = f'<div class="jf-empty">{_NO_MATPLOTLIB}</div>'
+        else:
+            await self._draw()
+
+    async def _draw(self) -> None:
+        """Draw in the background; of several at once only the one that was asked for last."""
+        self._turn += 1
+        turn, wish, outcome = self._turn, self._wish, self._outcome
+        if outcome is None:
+            return
+        self._busy(is_busy=True)
+        try:
+            picture = await asyncio.to_thread(self._make, turn, wish, outcome)
+        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
+            picture = _Picture(None, f'<div class="jf-empty">{bad_html(_failure(error))}</div>', "", "")
+        if turn != self._turn or picture is None or self.comm is None:
+            return
+        self._show_choices(picture.plot)
+        self._picture.value = picture.html + picture.caption + picture.code
+        self._busy(is_busy=False)
+
+    def _make(self, turn: int, wish: Wish, outcome: Outcome) -> _Picture | None:
+        if turn != self._turn:  # another one was asked for while this one waited for its thread
+            return None
+        columns = self._columns or read(outcome.frame, outcome.function.function.description or "")
+        if turn == self._turn:
+            self._columns = columns
+        plot = suggest(columns, wish)
+        if isinstance(plot, str):
+            return _Picture(None, f'<div class="jf-empty">{html.escape(plot)}</div>', "", "")
+        return _picture(plot, outcome)
+
+    def _busy(self, *, is_busy: bool) -> None:
+        (self._picture.add_class if is_busy else self._picture.remove_class)("jf-old")
+
+    def _say(self, text: str) -> None:
+        self._busy(is_busy=False)
+        self._picture.value = f'<div class="jf-empty">{html.escape(text)}</div>'
+
+    def _show_choices(self, plot: Plot | None) -> None:
+        """Show a control for all of which there is a choice, with what is drawn."""
+        self._writer = threading.get_ident()
+        try:
+            shown = [] if plot is None else [self._choice(name, plot) for name in _LABELS if _is_choice(name, plot)]
+        finally:
+            self._writer = 0
+        self._row.children = shown
+        self._row.layout.display = "" if shown else "none"
+
+    def _choice(self, name: str, plot: Plot) -> w.Dropdown:
+        if name not in self._choices:
+            if not self._looks:
+                self._looks = [w.Layout(width="auto", max_width="330px"), DescriptionStyle(description_width="initial")]
+            layout, style = self._looks
+            choice = w.Dropdown(description=_LABELS[name], layout=layout, style=style)
+            choice.add_class(f"jf-chart-{name}")
+            choice.observe(self._guard(lambda change: self._on_choice(name, change)), "value")
+            self._choices[name] = choice
+        choice = self._choices[name]
+        options = _options(name, plot)
+        if list(choice.options) != options:
+            choice.options = options
+        choice.value = _chosen(name, plot)
+        return choice
+
+    def _on_choice(self, name: str, change: Any) -> None:
+        if threading.get_ident() != self._writer and change["new"] is not None:
+            self._wish = replace(self._wish, **{name: change["new"]})
+            loop.start(self._draw())
+
+    def close(self) -> None:
+        """Close the controls that are not on the screen, and their looks, too."""
+        self._turn += 1
+        for widget in (*self._choices.values(), *self._looks):
+            widget.close()
+        super().close()
+
+
+def _has_matplotlib() -> bool:
+    importlib.invalidate_caches()  # it may have been installed a moment ago
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def _picture(plot: Plot, outcome: Outcome) -> _Picture:
+    from jupyter_funcs.drawing import draw  # noqa: PLC0415  # matplotlib is loaded with the first chart
+
+    drawn = points(plot)
+    caption = f'<div class="jf-quiet jf-caption" role="status">{html.escape(" ".join(drawn.notes))}</div>'
+    frame: pd.DataFrame = outcome.frame
+    code = program(plot, drawn, outcome.variable or "df", labelled=has_labels(frame))
+    # A narrow page scrolls it, by keys too, before its texts are too small to read.
+    picture = f'<div class="jf-picture" tabindex="0" role="group" aria-label="Chart">{draw(plot, drawn)}</div>'
+    return _Picture(plot, picture, caption, code_html(code))
+
+
+def _failure(error: Exception) -> list[str]:
+    if isinstance(error, ImportError):
+        return [
+            f"matplotlib is installed but does not work: {clip(str(error))}",
+            "Install it anew, then restart the kernel.",
+        ]
+    return lines_of(error)
+
+
+def _is_choice(name: str, plot: Plot) -> bool:
+    least = 1 if name in {"measure", "colour"} else 2
+    return len(plot.choices.get(name, ())) >= least
+
+
+def _options(name: str, plot: Plot) -> list[tuple[str, str]]:
+    values = list(plot.choices[name])
+    if name == "kind":
+        return [(_KINDS[value], value) for value in values]
+    if name == "every":
+        return [(f"Mean of each {value}" if value else "Every point", value) for value in values]
+    return [("(none)", "")] * (name == "colour") + [(clip(value, _LONGEST_OPTION), value) for value in values]
+
+
+def _chosen(name: str, plot: Plot) -> str:
+    column = {"measure": plot.y, "colour": plot.colour, "x": plot.x}.get(name)
+    if name in {"measure", "colour", "x"}:
+        return column.name if column else "Rows" if name == "measure" else ""
+    return str(getattr(plot, name))
