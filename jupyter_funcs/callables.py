@@ -140,8 +140,14 @@ class RemoteFunction:
 
     def __call__(self, /, *unnamed: Any, **values: Any) -> pd.DataFrame:
         """Run it and wait for the DataFrame; an interrupt cancels the run."""
-        job = self.submit(*unnamed, **values)
-        frame = job.result()
+        job = None
+        try:
+            job = self.submit(*unnamed, **values)
+            frame = job.result()
+        except KeyboardInterrupt:
+            if job is not None:
+                job.cancel()
+            raise
         if f"{__package__}.extension" in sys.modules:  # the next Tab is to know its values; a script has no Tab
             self.learn(job.args)
         return frame

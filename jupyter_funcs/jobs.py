@@ -47,9 +47,14 @@ class Job:
         self._started = time.monotonic()
         self._ended: float | None = None
         self._warnings: list[str] = []
-        with notices.kept_in(self._warnings):
-            self.future = loop.start(run)
-        self.future.add_done_callback(self._stop_clock)
+        self.future: concurrent.futures.Future[pd.DataFrame] = concurrent.futures.Future()
+        try:
+            with notices.kept_in(self._warnings):
+                loop.start(run, self.future)
+            self.future.add_done_callback(self._stop_clock)
+        except KeyboardInterrupt:  # nobody gets this job
+            self.future.cancel()
+            raise
 
     def _stop_clock(self, _: concurrent.futures.Future[pd.DataFrame]) -> None:
         self._ended = time.monotonic()
@@ -85,11 +90,16 @@ class Job:
             `timeout` has passed.
         RunCancelledError
             The run was cancelled.
+        KeyboardInterrupt
+            An interrupt came; the run is cancelled.
         """
         try:
             return loop.wait(self.future, timeout)
         except concurrent.futures.CancelledError:
             pass
+        except KeyboardInterrupt:
+            said = f"Stopped waiting for {self.function}; the service may still finish it."
+            raise KeyboardInterrupt(said) from None
         except TimeoutError as error:
             if isinstance(error, DeadlineError):  # the run's own deadline, not this one
                 raise

@@ -4,12 +4,14 @@ Lanes: several small pools of connections in place of a large one.
 httpx looks through all of a pool's connections for each request that waits: at 64 in flight one pool gives a tenth of
 what the connections could, lanes of eight give nearly all of it. And a pool in which a request was cancelled may have
 lost the place of it for good (httpcore issue 1093), so that its lane is not used again.
+
+Who finds no place waits within the own deadline: the queue is of this process, and says nothing of the service.
 """
 
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,11 +24,11 @@ CONNECTIONS = 8  # of a lane
 _LANES = 32
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Lane:
     client: httpx.AsyncClient
     in_flight: int = 0
-    is_spoilt: bool = False
+    is_left: bool = False  # no new requests come, and the last of the others closes it
 
 
 class Lanes:
@@ -43,6 +45,7 @@ class Lanes:
         self._open_client = open_client
         self._places = asyncio.Semaphore(CONNECTIONS * _LANES)
         self._lanes: list[_Lane] = []
+        self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[httpx.AsyncClient]:
@@ -56,22 +59,33 @@ class Lanes:
             try:
                 yield lane.client
             except asyncio.CancelledError:
-                lane.is_spoilt = True
+                self._leave(lane)
                 raise
             finally:
                 lane.in_flight -= 1
-                if lane.is_spoilt:
-                    await self._leave(lane)
+                if lane.is_left:
+                    await self._end(lane)
 
     async def close(self) -> None:
-        """Close every connection."""
-        lanes, self._lanes = self._lanes, []
-        for lane in lanes:
-            await lane.client.aclose()
+        """Close every connection; one with a request under way as soon as that has ended."""
+        for lane in list(self._lanes):
+            self._leave(lane)
+            await self._end(lane)
 
-    async def _leave(self, lane: _Lane) -> None:
-        """Take a lane that is spoilt away from new requests, and close it once it has no others."""
+    def _leave(self, lane: _Lane) -> None:
+        lane.is_left = True
         if lane in self._lanes:
             self._lanes.remove(lane)
+
+    async def _end(self, lane: _Lane) -> None:
         if lane.in_flight == 0:
-            await lane.client.aclose()
+            # As a task of its own: who is cancelled once more here leaves no socket behind.
+            task = asyncio.ensure_future(_close(lane.client))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+            await asyncio.shield(task)
+
+
+async def _close(client: httpx.AsyncClient) -> None:
+    with suppress(Exception):  # of a connection that is broken: nobody has a use for it any more
+        await client.aclose()

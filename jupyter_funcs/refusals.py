@@ -49,11 +49,14 @@ class Failure(NamedTuple):
         What it proves of the request.
     wished
         Seconds that the service asked to wait before the next.
+    refuses_token
+        Whether it is the token that is not accepted (401).
     """
 
     error: FuncsError
     proof: Proof = Proof.FINAL
     wished: float | None = None
+    refuses_token: bool = False
 
 
 class Refusal(NamedTuple):
@@ -83,7 +86,8 @@ class Refusal(NamedTuple):
 
     def failure(self, wished: float | None) -> Failure:
         """Give the error that it stands for (FAULTS.md 23-45)."""
-        return Failure(self._error(wished), proof_of_status(self.status), wished)
+        refuses_token = self.status == HTTPStatus.UNAUTHORIZED
+        return Failure(self._error(wished), proof_of_status(self.status), wished, refuses_token)
 
     def _error(self, wished: float | None) -> FuncsError:
         text = said(self.body, self.secret)
@@ -110,7 +114,10 @@ class Refusal(NamedTuple):
                 "Connect to the address that it has now.",
             )
         make = _BY_STATUS.get(self.status) or (_server if self.status >= 500 else _unexpected)
-        return make(text, self.status)
+        error = make(text, self.status)
+        if wished is not None and isinstance(error, ServerError):
+            error = ServerError(error.what, f"Try again in {wished:.0f} s.")
+        return error
 
 
 def _server(text: str, status: int) -> FuncsError:
@@ -173,5 +180,6 @@ def _by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
             if isinstance(entry, dict) and isinstance(entry.get("loc"), list) and entry["loc"]:
                 named.setdefault(str(entry["loc"][-1]), []).append(str(entry.get("msg", "")))
     return {
-        name: [clip(inert(redacted(text, secret)), _LONGEST_TEXT) for text in texts] for name, texts in named.items()
+        redacted(name, secret): [clip(inert(redacted(text, secret)), _LONGEST_TEXT) for text in texts]
+        for name, texts in named.items()
     }

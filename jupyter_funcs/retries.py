@@ -8,6 +8,7 @@ alone, so that nothing is locked.
 from __future__ import annotations
 
 import math
+import os
 import random
 import re
 from collections import deque
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 MOST_RETRIES = 2
 # Seconds. A request with less time than this left is not sent again.
-_LEAST_LEFT = 1.0
+LEAST_LEFT = 1.0
 # The service's own wish is followed up to here; a person is told of a longer one instead.
 _LONGEST_WISH = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
@@ -134,7 +135,7 @@ def pause(  # noqa: PLR0913  # each is one thing that the decision hangs on
     if wished is not None and wished > _LONGEST_WISH:
         return None
     seconds = draw() * min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**done) if wished is None else wished
-    return seconds if left - seconds >= _LEAST_LEFT else None
+    return seconds if left - seconds >= LEAST_LEFT else None
 
 
 class Budget:
@@ -270,3 +271,7 @@ _HEALTH: dict[str, Health] = {}
 def health(origin: str) -> Health:
     """Give what is known of an origin."""
     return _HEALTH.setdefault(origin, Health())
+
+
+if hasattr(os, "register_at_fork"):  # a probe that the parent waits for ends in the parent
+    os.register_at_fork(after_in_child=_HEALTH.clear)

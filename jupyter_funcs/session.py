@@ -201,7 +201,8 @@ class Session:
         connection, trouble, user, number = self._wire.transport.connection, "", "", None
         ends = math.inf
         try:
-            secret = loop.wait(loop.start(_within(LIST_SECONDS, self._wire.transport.secret(), "The token's source")))
+            work = self._wire.transport.secret()
+            secret = loop.run(_within(LIST_SECONDS, work, "The token's source"))
             user, ends = secret.user, secret.expires_at
             number = len(self.catalog)
         except FuncsError as error:
@@ -215,7 +216,7 @@ class Session:
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        loop.wait(loop.start(self._wire.transport.close()))
+        loop.run(self._wire.transport.close())
 
     def find(self, words: str = "") -> pd.DataFrame:
         """
@@ -322,7 +323,7 @@ class Session:
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self._wire.transport.login(email, password)
-        return loop.wait(loop.start(_within(LOGIN_SECONDS, work, "The login")))
+        return loop.run(_within(LOGIN_SECONDS, work, "The login"))
 
     def _warn_of_the_end(self) -> None:
         # Said once a token, and not for a source that brings a new one by itself.
@@ -338,7 +339,7 @@ class Session:
     def _list(self) -> Catalog:
         self.ready()
         # Read here and not on the loop, so that a warning names the line that asked.
-        catalog = loop.wait(loop.start(self._wire.listing())).read(parse_listing)
+        catalog = loop.run(self._wire.listing()).read(parse_listing)
         self._warn_of_the_end()
         for code in unknown_codes(catalog):
             warnings.warn(
@@ -375,8 +376,9 @@ class _Wire:
 
     async def listing(self) -> Reply:
         """Ask for the functions."""
-        terms = Terms(Purpose.LISTING, until=_clock() + LIST_SECONDS)
-        return await _within(LIST_SECONDS, self.transport.post(LIST_PATH, {}, terms), "The listing of the functions")
+        progress, terms = Progress(), Terms(Purpose.LISTING, until=_clock() + LIST_SECONDS)
+        work = self.transport.post(LIST_PATH, {}, terms, progress)
+        return await _within(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
 
     async def run(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame:
         """
@@ -388,7 +390,9 @@ class _Wire:
             What the run failed with.
         """
         started, clock = time.time(), time.monotonic()
-        frame = await _within(options.timeout, self._fetch(function, args, options, progress), function)
+        until = _clock() + options.timeout
+        work = self._fetch(function, args, options, progress, until)
+        frame = await _within(options.timeout, work, function, progress, until)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
             "function": function,
@@ -439,10 +443,11 @@ class _Wire:
             self._listed_at[key] = dt.datetime.fromisoformat(held.attrs["funcs"]["time"]).timestamp()
         return list(self._choices.get(key, ()))
 
-    async def _fetch(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame:
+    async def _fetch(
+        self, function: str, args: Args, options: Options, progress: Progress, until: float
+    ) -> pd.DataFrame:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
-        until = _clock() + options.timeout
         terms = Terms(Purpose.RUN, until, options.max_bytes, options.retries, force=options.force)
         reply = await self.transport.post(RUN_PATH, request(function, args), terms, progress)
         read = partial(to_frame, schema=options.schema, lines=reply.lines)
@@ -484,17 +489,33 @@ def _close(transport: Transport) -> None:
     loop.start(transport.close())
 
 
-async def _within(seconds: float, work: Coroutine[Any, Any, T], what: str) -> T:
+async def _within(
+    seconds: float,
+    work: Coroutine[Any, Any, T],
+    what: str,
+    progress: Progress | None = None,
+    until: float | None = None,
+) -> T:
+    """Wait so long, or `until` on the loop's clock; `progress` says how often it was sent by then."""
     try:
-        async with asyncio.timeout(seconds) as deadline:
+        async with asyncio.timeout_at(_clock() + seconds if until is None else until) as deadline:
             return await work
     except TimeoutError:
         if not deadline.expired():
             raise
-    raise DeadlineError(
+    if progress is None:
+        raise DeadlineError(f"{what} did not end within {seconds:g} s.", "Try again.")
+    if not progress.attempts:
+        raise DeadlineError(
+            f"{what} was not sent within {seconds:g} s: no token came, or there was no free connection.",
+            "Look at the token's source and at your other runs, then try again.",
+        )
+    error = DeadlineError(
         f"{what} did not end within {seconds:g} s; it may still run on the service.",
         "Allow more time with with_options(timeout=…), or ask for less.",
     )
+    error.attempts = progress.attempts
+    raise error
 
 
 def _choices(frame: pd.DataFrame, field: Field) -> list[Choice]:

@@ -41,7 +41,7 @@ from jupyter_funcs.logs import mask_logs
 from jupyter_funcs.notices import cleaned
 from jupyter_funcs.progress import Progress
 from jupyter_funcs.refusals import CHECK_ADDRESS, NEW_TOKEN, Failure, Refusal, said
-from jupyter_funcs.retries import MOST_RETRIES, Health, Proof, health, pause, wish
+from jupyter_funcs.retries import LEAST_LEFT, MOST_RETRIES, Health, Proof, health, pause, wish
 from jupyter_funcs.secret import Secret, redacted
 from jupyter_funcs.text import clip, inert, quote
 from jupyter_funcs.tokens import Source
@@ -73,6 +73,8 @@ _LINES = {
 # The errors that say that the service is not well; any other is an answer of it.
 _AILING = (ServiceConnectionError, DeadlineError, ServerError)
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "gzip"}
+# A timer may ring so many seconds before its time, by the clock's own steps.
+_EARLY = 0.05
 # Connecting, waiting for a free connection and writing have bounds of their own, in seconds; reading has the deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
 
@@ -195,8 +197,9 @@ class Transport:
         FuncsError
             Every failure of the network, the service or the reply, as the class that FAULTS names for it.
         """
+        self._look_whether_forked()
         clock = asyncio.get_running_loop().time
-        breaker = self._health.breaker
+        breaker, told = self._health.breaker, progress or Progress()
         admission = breaker.admit(clock(), force=terms.force)
         if admission.wait:
             raise CircuitOpenError(
@@ -204,15 +207,15 @@ class Transport:
                 f"Try again in {math.ceil(admission.wait)} s, or now with --force or with_options(force=True).",
             )
         try:
-            reply = await self._send(path, payload, terms, progress or Progress())
+            reply = await self._send(path, payload, terms, told)
         except asyncio.CancelledError:
-            # By the deadline, which is the service's failure, or by a person, which says nothing of it.
-            if clock() >= terms.until:
+            # By the deadline, which is the service's failure where it was asked, or by a person.
+            if told.attempts and clock() >= terms.until - _EARLY:
                 breaker.failed(clock(), admission)
             else:
                 breaker.dropped(admission)
             raise
-        except FuncsError:  # of the token's source; nothing was sent
+        except BaseException:  # of the token's source, or of our own making: it says nothing of the service
             breaker.dropped(admission)
             raise
         if isinstance(reply, Reply):
@@ -227,30 +230,33 @@ class Transport:
 
     async def _send(self, path: str, payload: object, terms: Terms, told: Progress) -> Reply | Failure:
         """Send a request so often as its failures allow; give what came of it at last."""
+        clock, may_renew = asyncio.get_running_loop().time, True
         for done in count():
-            reply = await self._attempt(path, payload, terms, told)
+            secret = self._sent = await self.secret()
+            reply = await self._exchange(path, payload, secret, terms.max_bytes, told)
+            if isinstance(reply, Failure) and reply.refuses_token and may_renew:
+                may_renew = False  # once, whatever comes between
+                renewed = self._sent = await self._renewed(secret)
+                if renewed.reveal() != secret.reveal():
+                    reply = await self._exchange(path, payload, renewed, terms.max_bytes, told)
             if isinstance(reply, Reply):
                 return reply
             reply.error.attempts = done + 1
-            left = terms.until - asyncio.get_running_loop().time()
+            left = terms.until - clock()
             seconds = pause(reply.proof, terms.purpose, done=done, left=left, wished=reply.wished, most=terms.retries)
             timed_out = isinstance(reply.error, DeadlineError)
             if seconds is None or not self._health.budget.take(timed_out=timed_out):
                 return reply
             await asyncio.sleep(seconds)
+            if terms.until - clock() < LEAST_LEFT:  # a sleep may take longer: the machine slept too
+                return reply
         raise AssertionError  # count() has no end
 
-    async def _attempt(self, path: str, payload: object, terms: Terms, told: Progress) -> Reply | Failure:
-        """Send a request once, and once more with a new token where the first is not accepted."""
-        secret = self._sent = await self.secret()
-        reply = await self._exchange(path, payload, secret, terms.max_bytes, told)
-        if isinstance(reply, Reply) or not isinstance(reply.error, AuthenticationError):
-            return reply
+    async def _renewed(self, refused: Secret) -> Secret:
+        """Ask the token's source for another one."""
         if isinstance(self.connection.token, Source):
-            await asyncio.to_thread(self.connection.token.refused, secret)
-        renewed = self._sent = await self.secret()
-        same = renewed.reveal() == secret.reveal()
-        return reply if same else await self._exchange(path, payload, renewed, terms.max_bytes, told)
+            await asyncio.to_thread(self.connection.token.refused, refused)
+        return await self.secret()
 
     async def login(self, email: str, password: Hidden) -> Secret:
         """
@@ -312,16 +318,22 @@ class Transport:
         return secret
 
     @asynccontextmanager
-    async def _client(self) -> AsyncIterator[httpx.AsyncClient]:
-        """Give a client for one request."""
-        if self._pid != os.getpid():  # a forked child must not share its parent's sockets
-            self._pid, self._lanes, self._own = os.getpid(), Lanes(self._open_client), None
+    async def _client(self, told: Progress) -> AsyncIterator[httpx.AsyncClient]:
+        """Give a client for one request, which is sent from here on."""
+        self._look_whether_forked()
         if self._transport is None:
             async with self._lanes.client() as client:
+                told.attempts += 1
                 yield client
         else:
             self._own = self._own or httpx.AsyncClient(transport=self._transport, timeout=_TIMEOUT)
+            told.attempts += 1
             yield self._own
+
+    def _look_whether_forked(self) -> None:
+        if self._pid != os.getpid():  # a child must not share its parent's sockets, nor wait for its parent's requests
+            self._pid, self._lanes, self._own = os.getpid(), Lanes(self._open_client), None
+            self._health = health(_origin(self.connection.base_url)) if self._transport is None else Health()
 
     def _open_client(self) -> httpx.AsyncClient:
         try:
@@ -346,10 +358,10 @@ class Transport:
         # request with its headers, and as a chained cause they would carry the token along. So would a traceback's
         # frames, and with it all that was read.
         response = None
-        told.attempts, told.received = told.attempts + 1, 0
+        told.received = 0
         try:
             async with (
-                self._client() as client,
+                self._client(told) as client,
                 client.stream(
                     "POST",
                     self.connection.base_url + path,
