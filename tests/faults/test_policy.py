@@ -1,0 +1,479 @@
+"""The policy of retrying in the transport: its lanes, its breaker and its budget, and what is never sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs import lanes, loop, retries
+from jupyter_funcs.lanes import Lanes
+from tests.faults.canary import CANARY
+from tests.faults.server import ROWS, Connection, Faulty, faulty, reply
+from tests.faults.test_transport_faults import broken, listed, tasks
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Faulty]:
+    """A service that does what each test tells it."""
+    with faulty() as server:
+        yield server
+
+
+class Client:
+    """What a lane holds, without a network."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+        self.closing = asyncio.Event()
+        self.may_close = asyncio.Event()
+        self.may_close.set()
+
+    async def aclose(self) -> None:
+        self.closing.set()
+        await self.may_close.wait()
+        self.is_closed = True
+
+
+class Uses:
+    """Requests through lanes, each of which ends when it is told."""
+
+    def __init__(self) -> None:
+        self.lanes = Lanes(Client)  # type: ignore[arg-type]  # all of a client that lanes use
+
+    async def begin(self, number: int) -> list[tuple[asyncio.Task[None], Client, asyncio.Event]]:
+        begun = [await self._begin() for _ in range(number)]
+        return [(task, got.result(), end) for task, got, end in begun if got.done()]
+
+    async def _begin(self) -> tuple[asyncio.Task[None], asyncio.Future[Client], asyncio.Event]:
+        got: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        end = asyncio.Event()
+
+        async def use() -> None:
+            async with self.lanes.client() as client:
+                got.set_result(client)  # type: ignore[arg-type]  # as above
+                await end.wait()
+
+        task = asyncio.ensure_future(use())
+        self.tasks = [*getattr(self, "tasks", []), task]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return task, got, end
+
+
+async def settled(*tasks: asyncio.Task[None]) -> None:
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def test_a_lane_that_is_spoilt_is_closed_by_the_last_that_uses_it() -> None:
+    """One request is cancelled: the others of its lane end well, no new one comes to it, and none stays open."""
+
+    async def go() -> None:
+        uses = Uses()
+        (first, client, _), (other, same, end) = await uses.begin(2)
+        assert client is same
+        first.cancel()
+        await settled(first)
+        assert not client.is_closed
+        ((new, fresh, new_end),) = await uses.begin(1)
+        assert fresh is not client
+        end.set()
+        await settled(other)
+        assert client.is_closed
+        assert not other.cancelled()
+        assert not fresh.is_closed
+        new_end.set()
+        await settled(new)
+        await uses.lanes.close()
+        assert fresh.is_closed
+
+    asyncio.run(go())
+
+
+def test_closing_lets_what_is_under_way_end() -> None:
+    """And closes its connections then; what begins after it has new ones."""
+
+    async def go() -> None:
+        uses = Uses()
+        ((task, client, end),) = await uses.begin(1)
+        await uses.lanes.close()
+        assert not client.is_closed
+        ((new, fresh, new_end),) = await uses.begin(1)
+        assert fresh is not client
+        end.set()
+        await settled(task)
+        assert client.is_closed
+        new_end.set()
+        await settled(new)
+
+    asyncio.run(go())
+
+
+def test_who_is_cancelled_twice_leaves_no_connection_open() -> None:
+    """A second cancel, as of a deadline, comes while the connections of the first are being closed."""
+
+    async def go() -> None:
+        uses = Uses()
+        ((task, client, _),) = await uses.begin(1)
+        client.may_close.clear()
+        task.cancel()
+        await client.closing.wait()
+        task.cancel()
+        await settled(task)
+        assert task.cancelled()
+        client.may_close.set()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert client.is_closed
+
+    asyncio.run(go())
+
+
+def test_a_connection_that_cannot_be_closed_hides_no_cancel() -> None:
+    """What fails while it is thrown away is nobody's error."""
+
+    async def go() -> None:
+        uses = Uses()
+        ((task, client, _),) = await uses.begin(1)
+        client.aclose = _fail  # type: ignore[method-assign]
+        task.cancel()
+        await settled(task)
+        assert task.cancelled()
+
+    asyncio.run(go())
+
+
+async def _fail() -> None:
+    raise OSError
+
+
+def test_who_stops_waiting_for_a_place_takes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wait for a place is cancelled, before and after one is free; afterwards there are as many as before."""
+    monkeypatch.setattr(lanes, "_LANES", 1)
+
+    async def go() -> None:
+        uses = Uses()
+        held = await uses.begin(lanes.CONNECTIONS)
+        assert not await uses.begin(2)
+        waiting, other = uses.tasks[-2:]
+        waiting.cancel()
+        await settled(waiting)
+        held[0][2].set()  # its place goes to the other, which is cancelled at the same moment
+        other.cancel()
+        await settled(other, held[0][0])
+        for _, _, end in held:
+            end.set()
+        await settled(*(task for task, _, _ in held))
+        again = await uses.begin(lanes.CONNECTIONS)
+        assert len(again) == lanes.CONNECTIONS
+        for _, _, end in again:
+            end.set()
+        await settled(*(task for task, _, _ in again))
+
+    asyncio.run(go())
+
+
+def test_a_session_that_is_closed_during_a_run_sends_it_once(server: Faulty) -> None:
+    """The run ends well, and its connection is closed with it."""
+    go, gone = threading.Event(), threading.Event()
+
+    def late(connection: Connection) -> None:
+        connection.request()
+        go.wait(10)
+        connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS)
+        connection.hold()
+        gone.set()
+
+    session = listed(server)
+    server.tell(late)
+    job = session.f.submit(a="1")
+    wait_until(lambda: len(server.requests) == 1)
+    session.close()
+    go.set()
+    frame = job.result(10)
+    assert frame.attrs["funcs"]["attempts"] == len(server.requests) == 1
+    assert gone.wait(10)
+
+
+def opened(server: Faulty, **options: Any) -> jf.Session:
+    """Give a session whose service is left alone, and would take a probe now."""
+    session = listed(server, **options)
+    breaker = session._wire.transport._health.breaker
+    for _ in range(breaker.row):
+        breaker.failed(0.0, retries.Admission(0.0))
+    assert breaker.is_open
+    return session
+
+
+def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(server: Faulty) -> None:
+    """While it goes on all others are told to wait; once it is cancelled, the next run goes."""
+    session = opened(server)
+    server.tell(broken(Connection.hold))
+    probe = session.f.submit(a="1")
+    wait_until(lambda: len(server.requests) == 1)
+    with pytest.raises(jf.CircuitOpenError):
+        session.f(a="2")
+    probe.cancel()
+    wait_until(lambda: tasks() == 0)
+    assert len(session.f(a="3")) == 2
+    assert not session._wire.transport._health.breaker.is_open
+    session.close()
+
+
+@pytest.mark.parametrize("error", [RuntimeError("of the keyring"), jf.AuthenticationError("no token")])
+def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(server: Faulty, error: Exception) -> None:
+    """Whatever a source of tokens raises, nobody waits for a probe that is over."""
+    sources: list[Exception] = []
+
+    session = opened(server)
+    transport = session._wire.transport
+    secret = transport.secret
+
+    async def failing() -> Any:
+        if sources:
+            raise sources.pop()
+        return await secret()
+
+    transport.secret = failing  # type: ignore[method-assign]  # also what no source should raise
+    sources.append(error)
+    server.tell()
+    with pytest.raises(type(error)):
+        session.f(a="1")
+    assert server.requests == []
+    assert len(session.f(a="2")) == 2
+    session.close()
+
+
+def test_a_deadline_counts_as_a_failure_and_a_cancel_does_not(server: Faulty) -> None:
+    """Five runs that end by their deadline open the breaker; five that a person stops do not."""
+    session = listed(server)
+    breaker = session._wire.transport._health.breaker
+    server.tell(*[broken(Connection.hold)] * 10)
+    for _ in range(5):
+        job = session.f.submit(a="1")
+        wait_until(lambda: len(server.requests) == 1)
+        server.requests.clear()
+        job.cancel()
+        wait_until(lambda: tasks() == 0)
+    assert not breaker.is_open
+    for _ in range(5):
+        with pytest.raises(jf.DeadlineError, match="may still run"):
+            session.f.with_options(timeout=0.1)(a="1")
+    assert breaker.is_open
+    with pytest.raises(jf.CircuitOpenError):
+        session.f(a="1")
+    session.close()
+
+
+def test_a_deadline_before_anything_is_sent_says_so_and_counts_for_nothing(server: Faulty) -> None:
+    """A source of tokens that does not answer is no fault of the service, which runs nothing."""
+    stop = threading.Event()
+    hangs: list[bool] = []
+
+    def source() -> str:
+        if hangs:
+            stop.wait(10)
+        return CANARY
+
+    session = listed(server, token=source)
+    hangs.append(True)
+    server.tell()
+    for _ in range(5):
+        with pytest.raises(jf.DeadlineError, match=r"F was not sent within 0.05 s: no token came") as caught:
+            session.f.with_options(timeout=0.05)(a="1")
+        assert len(caught.value.lines) == 2
+    assert server.requests == []
+    stop.set()
+    hangs.clear()
+    assert len(session.f(a="1")) == 2
+    session.close()
+
+
+def test_a_deadline_in_a_second_try_says_that_it_was_one(server: Faulty) -> None:
+    """The error is that of the deadline, and says how often it was tried."""
+    session = listed(server)
+    server.tell(broken(Connection.reset), broken(Connection.hold))
+    with pytest.raises(jf.DeadlineError, match=r"within 1.2 s; it may still run .* Tried 2 times") as caught:
+        session.f.with_options(timeout=1.2)(a="1")
+    assert caught.value.attempts == len(server.requests) == 2
+    session.close()
+
+
+def test_a_sleep_that_outlasts_the_time_ends_in_the_failure_before_it(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that slept wakes with less than a second left: what happened is said, and nothing is sent again."""
+    session = listed(server)
+    server.tell(*[reply(b"{}", "503 Busy")] * 3)
+    sleep = asyncio.sleep
+
+    async def oversleep(seconds: float) -> None:
+        await sleep(0.5)
+
+    monkeypatch.setattr("jupyter_funcs.transport.asyncio.sleep", oversleep)
+    with pytest.raises(jf.ServerError, match="503") as caught:
+        session.f.with_options(timeout=1.3)(a="1")
+    assert caught.value.attempts == len(server.requests) == 1
+    session.close()
+
+
+def test_the_wish_of_a_failing_service_is_told(server: Faulty) -> None:
+    """One that asks for more than 30 s gets no retry, and a person the time (FAULTS 36, 39)."""
+    session = listed(server)
+    server.tell(reply(b"{}", "503 Busy", Retry_After="90"))
+    with pytest.raises(jf.ServerError, match="Try again in 90 s") as caught:
+        session.f(a="1")
+    assert caught.value.attempts == len(server.requests) == 1
+    session.close()
+
+
+def test_two_sessions_of_one_service_share_its_budget(server: Faulty) -> None:
+    """What one has spent the other does not have; a session of another service has its own (FAULTS 100)."""
+    session, other = listed(server), listed(server, "another-token-of-the-tests")
+    server.otherwise = reply(b"{}", "503 Busy")
+    tried = []
+    for each in (session, other, session, other, session, other):
+        with pytest.raises(jf.ServerError) as caught:
+            each.f.with_options(force=True)(a="1")
+        tried.append(caught.value.attempts)
+    assert tried == [3, 3, 3, 3, 3, 1]
+    server.otherwise = None
+    with faulty() as elsewhere:
+        elsewhere.script = [reply(b"{}", "503 Busy")]
+        assert jf.connect(elsewhere.url, token=CANARY).names == ["F"]
+        assert len(elsewhere.requests) == 2
+    session.close()
+    other.close()
+
+
+def token_of(request: bytes) -> str:
+    lines = request.split(b"\r\n")
+    return next(line for line in lines if line.lower().startswith(b"authorization")).split()[-1].decode()
+
+
+@pytest.mark.fault(24, 25)
+def test_a_token_is_renewed_once_whatever_comes_between(server: Faulty) -> None:
+    """A 401, then a 503, then a 401 again: the source is asked for one new token, and no loop begins."""
+    session = listed(server)
+    number = iter(range(100))
+    session.close()
+    renewing = jf.connect(server.url, token=lambda: f"token-{next(number)}")
+    assert renewing.names == ["F"]
+    renewing.close()
+    refused, busy = reply(b"{}", "401 Who"), reply(b"{}", "503 Busy")
+    server.tell(refused, busy, refused, refused, refused)
+    with pytest.raises(jf.AuthenticationError) as caught:
+        renewing.f(a="1")
+    assert [token_of(request) for request in server.requests] == ["token-1", "token-2", "token-3"]
+    assert caught.value.attempts == 2
+    renewing.close()
+
+
+@pytest.mark.fault(43)
+def test_a_login_page_asks_for_no_new_token(server: Faulty) -> None:
+    """It is no 401: what was sent may have been taken, and is not sent again."""
+    number = iter(range(100))
+    session = jf.connect(server.url, token=lambda: f"token-{next(number)}")
+    server.tell()
+    assert session.names == ["F"]
+    session.close()
+    server.tell(reply(b"<html><title>Sign in</title></html>", Content_Type="text/html"))
+    with pytest.raises(jf.AuthenticationError, match="login page"):
+        session.f(a="1")
+    assert len(server.requests) == 1
+    session.close()
+
+
+@pytest.mark.parametrize("act", [broken(Connection.reset), reply(b"{}", "503 Busy"), reply(b"{}", "429 Busy")])
+def test_a_login_is_sent_once(server: Faulty, act: Callable[[Connection], None]) -> None:
+    """A password is not tried again and again, which may lock an account."""
+    server.tell(*[act] * 3)
+    session = jf.connect(server.url, token=CANARY)
+    transport = session._wire.transport
+    from jupyter_funcs.secret import Hidden  # only here
+
+    with pytest.raises(jf.FuncsError):
+        loop.run(transport.login("someone@example.com", Hidden("a-password-of-the-tests")))
+    assert len(server.requests) == 1
+    session.close()
+
+
+@pytest.mark.fault(47)
+def test_an_arguments_name_repeats_no_token(server: Faulty) -> None:
+    """A 422 whose names are the token is masked as its texts are."""
+    session = listed(server)
+    body = b'{"error": "no", "arguments": {"%s": ["is bad"]}}' % CANARY.encode()
+    server.tell(reply(body, "422 No"))
+    with pytest.raises(jf.ArgumentError) as caught:
+        session.f(a="1")
+    assert CANARY not in repr(vars(caught.value))
+    session.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
+def test_a_forked_child_waits_for_no_request_of_its_parent(server: Faulty) -> None:
+    """The parent's probe is under way as it forks: the child knows nothing of it, and asks (FAULTS 104)."""
+    program = f"""
+import os, sys, time, warnings
+import jupyter_funcs as jf
+from jupyter_funcs import retries
+warnings.simplefilter("ignore")
+session = jf.connect({server.url!r}, token="a-token-of-the-tests")
+assert session.names == ["F"]
+session.close()
+breaker = session._wire.transport._health.breaker
+for _ in range(5):
+    breaker.failed(0.0, retries.Admission(0.0))
+job = session.f.submit(a="1")
+while not job.progress.attempts:
+    time.sleep(0.01)
+child = os.fork()
+if child == 0:
+    os._exit(len(session.f(a="2")) + len(jf.connect({server.url!r}, token="another").f(a="3")))
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+try:
+    session.f(a="4")
+except jf.CircuitOpenError:
+    code += 10
+job.cancel()
+sys.exit(code)
+"""
+    from tests.faults.server import healthy
+
+    server.tell(healthy, broken(Connection.hold))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 14, done.stderr
+
+
+def test_a_late_interrupt_finds_no_run_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that comes as the run is handed to the loop, before anyone could wait for it, cancels it all the same."""
+    with faulty() as server:
+        session = listed(server)
+        server.tell(*[broken(Connection.hold)] * 2)
+        start = loop.start
+
+        def interrupted(*args: Any) -> Any:
+            future = start(*args)
+            if len(args) == 1:  # of a session that is thrown away
+                return future
+            time.sleep(0.05)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(loop, "start", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            session.f(a="1")
+        with pytest.raises(KeyboardInterrupt):
+            session.refresh()
+        monkeypatch.undo()
+        wait_until(lambda: tasks() == 0)
