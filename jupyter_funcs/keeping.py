@@ -26,7 +26,7 @@ class Cell:
 
     def is_rerun_of(self, other: Cell) -> bool:
         """Say whether the other run's panel is gone from the screen, because this one took its place."""
-        return self.id == other.id != "" and self.execution != other.execution
+        return self.id == other.id != "" and self.execution > other.execution
 
 
 # What panels have put into the notebook, by name, and in which cell.

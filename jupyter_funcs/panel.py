@@ -68,7 +68,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._cell = keeping.this_cell()
         self._visits: dict[str, Visit] = {}
         self._visit: Visit | None = None
-        self._runner = Runner(self._show_running, self._on_end)
+        self._runner = Runner(self._show_running, self._on_end, self._cell)
 
         guard = self._guard = guarding(self._show_problem)
         parts = Parts()
@@ -249,6 +249,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._end(self._visit, self._visit.state, self._visit.said)
 
     async def _finish(self, visit: Visit, job: Job, frame: pd.DataFrame) -> None:
+        if visit.job is not job:  # it is run anew by now
+            return
         visit.note = visit.keeper.keep(frame)
         visit.outcome = Outcome(
             visit.function,
@@ -266,7 +268,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._show_form()
             await self._results.show(visit)
         caption = f"{shape_text(frame)} · {job.elapsed:.2f} s"
-        self._end(visit, "done", done_html(caption, visit.keeper.name or self.recipe))
+        if visit.job is job:
+            self._end(visit, "done", done_html(caption, visit.keeper.name or self.recipe))
         await self._leave(visit)
 
     # What a person does

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+import weakref
 from typing import TYPE_CHECKING
 
 from jupyter_funcs import loop
@@ -15,12 +17,14 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.forms import Args
     from jupyter_funcs.jobs import Job
+    from jupyter_funcs.keeping import Cell
     from jupyter_funcs.visit import Visit
 
 _TICK_SECONDS = 0.5
 # A front end holds a change back while it waits for the one before to be taken, and a click overtakes it: for so long
 # after a change, a click waits so long for another one.
 _CHANGED_LATELY, _SETTLED = 1.0, 0.25
+_runners: weakref.WeakSet[Runner] = weakref.WeakSet()
 
 
 class Runner:
@@ -33,9 +37,13 @@ class Runner:
         Called with the visit whose run begins or goes on, every half second.
     on_end
         Awaited with a visit whose run has ended; not that of a run that a later one of the same function replaced.
+    cell
+        Where the panel was made: what goes on of an earlier run of that cell is cancelled, for nobody sees its panel.
 
     Attributes
     ----------
+    cell
+        As above.
     number
         How many runs there were.
     running
@@ -45,7 +53,7 @@ class Runner:
     """
 
     def __init__(
-        self, on_tick: Callable[[Visit], None], on_end: Callable[[Visit, Job], Coroutine[Any, Any, None]]
+        self, on_tick: Callable[[Visit], None], on_end: Callable[[Visit, Job], Coroutine[Any, Any, None]], cell: Cell
     ) -> None:
         self.number = 0
         self.running: Visit | None = None
@@ -53,6 +61,13 @@ class Runner:
         self._on_tick = on_tick
         self._on_end = on_end
         self._pressed: Future[None] | None = None
+        self.cell = cell
+        # A run is begun by any thread, and ends on the loop.
+        self._lock = threading.Lock()
+        for other in list(_runners):
+            if cell.is_rerun_of(other.cell):
+                other.cancel()
+        _runners.add(self)
 
     def press(self, run: Callable[[], object]) -> bool:
         """Run on a click or on Enter; once, however often a person presses. Give whether it will."""
@@ -68,11 +83,12 @@ class Runner:
 
     def start(self, visit: Visit, args: Args) -> Job:
         """Start a run; one that goes on is cancelled."""
-        self.cancel()
-        self.number += 1
-        job = visit.job = visit.function.start(args, keep=True)
-        self.running = visit
-        visit.shown = loop.start(self._follow(visit, job, self.number))
+        with self._lock:
+            self.cancel()
+            self.number += 1
+            job = visit.job = visit.function.start(args, keep=True)
+            self.running = visit
+            visit.shown = loop.start(self._follow(visit, job, self.number))
         return job
 
     def cancel(self) -> None:
@@ -94,7 +110,8 @@ class Runner:
                 self._on_tick(visit)
             await asyncio.wait([ended], timeout=_TICK_SECONDS)
         _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
-        if number == self.number:
-            self.running = None
+        with self._lock:
+            if number == self.number:
+                self.running = None
         if visit.job is job:
             await self._on_end(visit, job)
