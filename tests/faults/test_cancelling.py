@@ -1,0 +1,392 @@
+"""Interrupts, cancels and kernels that end: the wait ends, the service sees it, and nothing is left (FAULTS 96-101)."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import signal
+import socket
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+from jupyter_client.manager import KernelManager
+
+import jupyter_funcs as jf
+from jupyter_funcs import keeping, loop
+from tests.faults.canary import CANARY, leaks
+from tests.faults.server import LISTING, ROWS, Connection, Faulty, faulty, reply
+from tests.faults.test_transport_faults import broken, dripping, kept, listed, shown, tasks
+from tests.test_panel import shown as on_screen
+from tests.test_panel import state
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_funcs.session import Session
+    from tests.faults.server import Act
+
+
+@pytest.fixture
+def server() -> Iterator[Faulty]:
+    """A service that does what each test tells it."""
+    with faulty() as server:
+        yield server
+
+
+class Watched:
+    """Does something to a connection, and sees that the client has closed it."""
+
+    def __init__(self, act: Act) -> None:
+        self._act = act
+        self.begun, self.closed = threading.Event(), threading.Event()
+
+    def __call__(self, connection: Connection) -> None:
+        connection.request()
+        self.begun.set()
+        with contextlib.suppress(OSError):
+            self._act(connection)
+            while connection.socket.recv(65536):
+                pass
+        if not connection.server.stopping.is_set():
+            self.closed.set()
+
+
+@contextlib.contextmanager
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Interrupt this thread as Jupyter does, with a signal."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def interrupt(session: Session) -> KeyboardInterrupt:
+    before, tasks_before = kept(), tasks()
+    with interrupted_after(0.2), pytest.raises(KeyboardInterrupt) as caught:
+        session.f(a="1")
+    assert "Stopped waiting for F; the service may still finish it." in str(caught.value)
+    assert not leaks(shown(caught.value))
+    wait_until(lambda: tasks() == tasks_before and kept().sockets <= before.sockets)
+    assert kept().threads == before.threads
+    assert not session._wire.transport._health.breaker._failures
+    return caught.value
+
+
+@pytest.mark.fault(96)
+@pytest.mark.parametrize("act", [Connection.hold, dripping], ids=["no reply", "a reply that drips"])
+def test_an_interrupt_while_a_reply_is_read_closes_the_connection(server: Faulty, act: Act) -> None:
+    """The service sees it go, the run is sent once, and the next one works."""
+    session = listed(server)
+    watched = Watched(act)
+    server.tell(watched)
+    interrupt(session)
+    assert watched.closed.wait(5)
+    assert len(server.requests) == 1
+    assert len(session.f(a="2")) == 2
+    session.close()
+
+
+@pytest.mark.fault(96)
+def test_an_interrupt_while_a_retry_is_waited_for_ends_the_wait(server: Faulty) -> None:
+    """However long the service asked to wait; nothing is sent any more."""
+    session = listed(server)
+    server.tell(reply(b"{}", "503 Busy", Retry_After="29"))
+    interrupt(session)
+    assert len(server.requests) == 1
+    assert len(session.f(a="2")) == 2
+    session.close()
+
+
+@pytest.mark.fault(96)
+def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose queue is full takes no connection, and no time of a person's."""
+    session = listed(server)
+    transport = session._wire.transport
+    with socket.socket() as full, contextlib.ExitStack() as stack:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):  # what the system keeps beyond the queue
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        url = f"http://127.0.0.1:{full.getsockname()[1]}"
+        monkeypatch.setattr(transport, "connection", replace(transport.connection, base_url=url))
+        interrupt(session)
+    session.close()
+
+
+@pytest.mark.fault(96)
+def test_an_interrupt_while_functions_are_listed_ends_the_wait(server: Faulty) -> None:
+    """As for a run; and the lock of the catalog is free."""
+    watched = Watched(Connection.hold)
+    server.tell(watched)
+    session = jf.connect(server.url, token=CANARY)
+    with interrupted_after(0.2), pytest.raises(KeyboardInterrupt):
+        _ = session.names
+    assert watched.closed.wait(5)
+    assert session.names == ["F"]
+    session.close()
+
+
+def test_a_wait_looks_up_where_an_interrupt_cannot_wake_it(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows: it waits in steps, gives what comes, and keeps its own bound."""
+    monkeypatch.setattr(loop, "_LOOK", 0.01)
+    session = listed(server)
+    go = threading.Event()
+    server.tell(broken(lambda connection: go.wait(10) and connection.send(WHOLE)))
+    job = session.f.submit(a="1")
+    with pytest.raises(jf.DeadlineError, match="it goes on"):
+        job.result(0.05)
+    go.set()
+    assert len(job.result()) == 2
+    session.close()
+
+
+WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS
+
+
+@pytest.fixture
+def user_ns(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The variables of a notebook, where panels put their results."""
+    names: dict[str, Any] = {}
+
+    class Shell:
+        user_ns = names
+        execution_count = 1
+
+        def push(self, variables: dict[str, Any]) -> None:
+            names.update(variables)
+
+    monkeypatch.setattr(keeping, "_shell", Shell)
+    return names
+
+
+class Late:
+    """Answers after the client has gone, if the connection still takes it."""
+
+    def __init__(self) -> None:
+        self.go, self.sent = threading.Event(), threading.Event()
+
+    def __call__(self, connection: Connection) -> None:
+        connection.request()
+        self.go.wait(10)
+        with contextlib.suppress(OSError):
+            for _ in range(3):  # the first may be taken by a socket that is closed at the other end
+                connection.send(WHOLE)
+                time.sleep(0.01)
+        self.sent.set()
+
+
+@pytest.mark.fault(97)
+def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_ns: dict[str, Any]) -> None:
+    """No result in the panel, no variable, no cache; the result before stays, and it is said what may be."""
+    session = listed(server)
+    panel = session.panel("F", a="1")
+    panel.run()
+    good = panel.result(10)
+    assert user_ns == {"f": good}
+    session.close()
+    held = dict(session._wire._held)
+    late, watched = Late(), Watched(Connection.hold)
+    for act in (watched, late):
+        server.tell(act)
+        assert panel.form is not None
+        panel.form["a"] = "2"
+        panel.run()
+        wait_until(lambda: len(server.requests) == 1)
+        panel._bar.cancel.click()
+        wait_until(lambda: 'data-state="cancelled"' in state(panel))
+        assert "Cancelled; the service may still finish the run." in state(panel)
+    assert watched.closed.wait(5)
+    late.go.set()
+    assert late.sent.wait(5)
+    wait_until(lambda: tasks() == 0)
+    with pytest.raises(jf.RunCancelledError, match="the service may still finish it"):
+        panel.result(5)
+    assert on_screen(panel) is good
+    assert user_ns == {"f": good}
+    assert dict(session._wire._held) == held
+    assert 'data-state="cancelled"' in state(panel)
+    panel.close()
+    session.close()
+
+
+def in_cell(monkeypatch: pytest.MonkeyPatch, cell: str, execution: int) -> None:
+    monkeypatch.setattr(keeping, "this_cell", lambda: keeping.Cell(cell, execution))
+
+
+@pytest.mark.fault(99)
+def test_a_cell_that_is_run_again_cancels_its_earlier_run(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch, user_ns: dict[str, Any]
+) -> None:
+    """The panel before is gone from the screen: the service sees its run end, and the latest has the variable."""
+    session = listed(server)
+    watched = Watched(Connection.hold)
+    server.tell(broken(Connection.hold), watched)
+    in_cell(monkeypatch, "elsewhere", 1)
+    elsewhere = session.panel("F", a="0")
+    elsewhere.run()
+    wait_until(lambda: len(server.requests) == 1)
+    in_cell(monkeypatch, "here", 2)
+    first = session.panel("F", a="1")
+    first.run()
+    assert watched.begun.wait(5)
+    in_cell(monkeypatch, "here", 3)
+    latest = session.panel("F", a="2")
+    assert watched.closed.wait(5)
+    wait_until(lambda: 'data-state="cancelled"' in state(first))
+    latest.run()
+    frame = latest.result(10)
+    assert user_ns == {"f": frame}
+    assert 'data-state="running"' in state(elsewhere)
+    for panel in (elsewhere, first, latest):
+        panel.close()
+    session.close()
+
+
+@pytest.mark.fault(99)
+def test_the_variable_is_the_later_runs_whoever_ends_last(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch, user_ns: dict[str, Any]
+) -> None:
+    """A panel of an earlier run of the cell takes nothing from the one that has taken its place."""
+    session = listed(server)
+    in_cell(monkeypatch, "here", 2)
+    first = session.panel("F", a="1")
+    in_cell(monkeypatch, "here", 3)
+    latest = session.panel("F", a="2")
+    latest.run()
+    frame = latest.result(10)
+    first.run()
+    first.result(10)
+    assert user_ns["f"] is frame
+    first.close()
+    latest.close()
+    session.close()
+
+
+@pytest.mark.fault(99)
+def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None:
+    """The panel shows what was asked for last, also where the answer before comes at the same moment."""
+    session = listed(server)
+    panel = session.panel("F", a="1")
+    panel.run()
+    panel.result(10)
+    first = panel._visit.job
+    server.tell(broken(Connection.hold))
+    session.close()
+    panel.run()
+    outcome = panel._visit.outcome
+    loop.run(panel._on_end(panel._visit, first))
+    assert panel._visit.outcome is outcome
+    assert 'data-state="running" data-run="2"' in state(panel)
+    panel.close()
+
+
+@pytest.mark.fault(100)
+def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server: Faulty) -> None:
+    """What is typed, run and cancelled in one is nothing to the other; a service that fails is left alone by both."""
+    session = listed(server)
+    one, other = session.panel("F", a="one"), session.panel("F", a="other")
+    assert one.form is not None
+    assert other.form is not None
+    one.form["a"] = "changed"
+    assert other.form["a"] == "other"
+    assert other._box._controls["a"].box.value == "other"
+    server.tell(broken(Connection.hold))
+    one.run()
+    wait_until(lambda: len(server.requests) == 1)
+    other.run()
+    assert len(other.result(10)) == 2
+    assert 'data-state="running"' in state(one)
+    one.cancel()
+    wait_until(lambda: 'data-state="cancelled"' in state(one))
+    assert 'data-state="done"' in state(other)
+    health = session._wire.transport._health
+    left = health.budget.left
+    server.script = [broken(Connection.reset)]
+    session.close()
+    one.run()
+    one.result(10)
+    assert health.budget.left == left - 5 + 1
+    for _ in range(health.breaker.row):
+        health.breaker.failed(loop.background_loop().time(), health.breaker.admit(0.0))
+    for panel in (one, other):
+        panel.run()
+        with pytest.raises(jf.CircuitOpenError):
+            panel.result(10)
+    one.close()
+    other.close()
+    session.close()
+
+
+KERNEL = """
+import jupyter_funcs as jf
+session = jf.connect({url!r}, token={token!r})
+panel = session.f.panel(a="1")
+job = panel.run()
+panel
+"""
+
+
+@pytest.mark.fault(101)
+def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server: Faulty) -> None:
+    """The service sees the connection close, the process is gone, and the notebook says how to get the panel back."""
+    manager = KernelManager()
+    manager.start_kernel()
+    try:
+        for end in (partial(manager.restart_kernel, now=False), partial(manager.shutdown_kernel, now=True)):
+            watched = Watched(Connection.hold)
+            server.tell(listing_then(watched))
+            displayed = run_cell(manager, KERNEL.format(url=server.url, token=CANARY))
+            assert watched.begun.wait(10)
+            process = psutil.Process(manager.provisioner.process.pid)
+            processes = [process, *process.children(recursive=True)]
+            end()
+            assert watched.closed.wait(10)
+            psutil.wait_procs(processes, timeout=5)
+            assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in processes)
+            assert "run this cell to open the panel" in displayed
+            assert not leaks(displayed)
+    finally:
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+        gc.collect()
+
+
+def run_cell(manager: KernelManager, program: str) -> str:
+    """Run a cell in a kernel, and give all that it shows."""
+    client = manager.blocking_client()
+    client.start_channels()
+    client.wait_for_ready(timeout=60)
+    shown: list[str] = []
+
+    def note(message: dict[str, Any]) -> None:
+        if message["msg_type"] in {"display_data", "execute_result", "error"}:
+            shown.append(str(message["content"]))
+
+    client.execute_interactive(program, timeout=60, output_hook=note)
+    client.stop_channels()
+    return "".join(shown)
+
+
+def listing_then(act: Callable[[Connection], None]) -> Act:
+    """List the functions, and do something to the run that comes over the same connection."""
+
+    def acting(connection: Connection) -> None:
+        reply(LISTING)(connection)
+        act(connection)
+
+    return acting

@@ -1,0 +1,157 @@
+"""Each class of error in the panel, over real sockets: said in a few lines, nothing is lost, the next run works."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING, NamedTuple
+
+import httpx
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs import errors, loop, retries, transport
+from tests.faults.canary import CANARY, leaks
+from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
+from tests.faults.test_transport_faults import broken, tasks
+from tests.test_panel import shown, state
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_funcs.panel import Panel
+    from tests.faults.server import Act
+
+# As the panel runs, which has no option of a bound of its own.
+SECONDS = 1.5
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Faulty]:
+    """A service that does what each test tells it."""
+    with faulty() as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
+
+
+class Case(NamedTuple):
+    """What happens to a run, and what a person reads."""
+
+    acts: list[Act]
+    error: type[jf.FuncsError]
+    says: str
+    state: str = "failed"
+    listings: int = 0
+
+
+PAGE = b"<html><title>Sign in</title><script>alert(1)</script></html>"
+CASES = {
+    "conn": Case([broken(Connection.reset)] * 3, jf.ServiceConnectionError, "broke before the reply"),
+    "timeout": Case([broken(Connection.hold)] * 3, jf.DeadlineError, "did not end within 1.5 s; it may still run"),
+    "auth": Case([reply(b'{"error": "who?"}', "401 Who")], jf.AuthenticationError, "does not accept the token: who?"),
+    "login page": Case([reply(PAGE, Content_Type="text/html")], jf.AuthenticationError, "Is it a login page?"),
+    "forbidden": Case([reply(b'{"error": "no"}', "403 No")], jf.PermissionDeniedError, "not allowed to do this: no"),
+    # The catalog is listed again, to say what has become of the function.
+    "notfound": Case([reply(b'{"error": "no F"}', "404 No")], jf.NotFoundError, "no F"),
+    "limited": Case([reply(b"{}", "429 Busy", Retry_After="90")], jf.RateLimitError, "Try again in 90 s."),
+    "service": Case([reply(b'{"error": "it <b>failed</b>"}')], jf.FunctionError, "it <b>failed</b>"),
+    "server": Case([reply(b'{"error": "boom"}', "500 Bad")], jf.ServerError, "The service failed (500): boom"),
+    "protocol": Case([reply(ROWS[:-9])], jf.ProtocolError, ""),
+    "no http": Case([raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")], jf.ProtocolError, "did not answer in HTTP"),
+    "toolarge": Case([reply(ROWS.ljust(5000))], jf.ReplyTooLargeError, "larger than max_bytes = 4,096"),
+    "open": Case([], jf.CircuitOpenError, "failed 5 times in a row; it is left alone for now."),
+    "cancelled": Case(
+        [broken(Connection.hold)], jf.RunCancelledError, "the service may still finish the run.", "cancelled"
+    ),
+    "argument": Case(
+        [reply(b'{"error": "bad", "arguments": {"a": ["a is bad"]}}', "422 Bad")], jf.ArgumentError, "", "invalid"
+    ),
+}
+
+
+def text_of(html: str) -> str:
+
+    return unescape(re.sub(r"<[^>]*>", "\n", html))
+
+
+def end(panel: Panel) -> BaseException | None:
+    try:
+        panel.result(20)
+    except jf.FuncsError as error:
+        return error
+    return None
+
+
+@pytest.mark.fault(4, 8, 24, 26, 27, 34, 37, 41, 43, 48, 97)
+@pytest.mark.parametrize("name", CASES)
+def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> None:
+    """One to three lines and details to unfold; form, result and variable stay; the next run is shown."""
+    case = CASES[name]
+    server.tell()
+    session = jf.connect(server.url, token=CANARY)
+    function = session.f.with_options(timeout=SECONDS, max_bytes=4096)
+    panel = function.panel(a="first")
+    panel.run()
+    good = panel.result(20)
+    session.close()
+    breaker = session._wire.transport._health.breaker
+    before = tasks()
+
+    server.tell(*case.acts)
+    assert panel.form is not None
+    panel.form["a"] = "second"
+    if name == "open":
+        for _ in range(breaker.row):
+            breaker.failed(asked(), retries.Admission(0.0))
+    panel.run()
+    if name == "cancelled":
+        wait_until(lambda: len(server.requests) == 1)
+        panel._bar.cancel.click()
+    error = end(panel)
+    assert type(error) is case.error, error
+    wait_until(lambda: f'data-state="{case.state}"' in state(panel))
+    said = state(panel)
+    head, _, details = said.partition("<details")
+    lines = [line for line in text_of(head).splitlines() if line.strip()]
+    assert 1 <= len(lines) <= 3
+    assert case.says in "\n".join(lines)
+    if case.state == "failed":
+        assert case.error.__name__ in details
+    if name == "argument":
+        assert panel._box.messages == {"a": ["a is bad"]}
+    assert "<script" not in said
+    assert not leaks(said)
+    # What was there is there.
+    assert panel.form["a"] == "second"
+    assert panel._box._controls["a"].box.value == "second"
+    assert shown(panel) is good
+    assert not panel._bar.run.disabled
+    assert panel._bar.cancel.disabled
+    wait_until(lambda: tasks() <= before)
+
+    server.tell()
+    breaker.answered()
+    panel.form["a"] = "third"
+    panel.run()
+    again = panel.result(20)
+    assert shown(panel) is again is not good
+    assert 'data-state="done"' in state(panel)
+    panel.close()
+    session.close()
+
+
+def asked() -> float:
+    """Give the time on the clock of the background loop."""
+
+    return loop.background_loop().time()
+
+
+def test_the_cases_are_all_the_classes() -> None:
+    """A new class of error has a case; Config and Usage are said before anything is sent."""
+    classes = {each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, jf.FuncsError)}
+    assert classes - {case.error for case in CASES.values()} == {jf.FuncsError, jf.ConfigError}
