@@ -40,10 +40,12 @@ def control_type(field: Field, source: Source | None) -> type[Control]:
     source
         Where its values are listed; ``None`` where nothing lists them.
     """
+    are_many = len(field.options) > MOST_TO_CHOOSE
     if field.kind is Kind.LIST and field.options:
-        return PickControl
+        return AddControl if are_many else PickControl
     if source is None:
-        return BY_KIND[field.kind]
+        usual = BY_KIND[field.kind]
+        return SearchControl if usual is ChoiceControl and are_many else usual
     number = len(source.offers)
     if field.kind is Kind.LIST:
         if source.trouble:

@@ -55,7 +55,7 @@ class _Tagged(Control):
     def word(self) -> str:
         """How many there are, where not all have a tag."""
         number = len(self.items)
-        return f"{number:,} values; the first {_MOST_TAGS} are shown." if number > _MOST_TAGS else ""
+        return f"{number:,} values; the first {_MOST_TAGS} are shown." if number > _MOST_TAGS else super().word
 
     def take(self, items: Sequence[Any]) -> None:
         """Add items that a person has given, each once, and tell."""

@@ -145,7 +145,8 @@ def _help(field: Field) -> str:
         text = text.replace(field.rule.text, "").strip()
     parts = [clip(inert(text), _LONGEST_HELP)]
     if field.default is not None and default_of(field) is None:
-        parts.append(f"Its default {quote(field.default)} is none of its options.")
+        why = "none of its options" if field.options else "no valid value of it"
+        parts.append(f"Its default {quote(field.default)} is {why}.")
     if field.kind is Kind.LIST and not field.options:
         parts.append("One a line; a column can be pasted." if not field.source else "Enter adds what is typed.")
     return " ".join(part for part in parts if part)

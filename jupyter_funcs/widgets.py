@@ -9,6 +9,7 @@ import ipywidgets as w
 from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
 from jupyter_funcs import notes
+from jupyter_funcs.callables import Choice
 from jupyter_funcs.offers import Offers
 from jupyter_funcs.text import clip, folded, inert
 from jupyter_funcs.variables import Variable, spelled, typed
@@ -231,6 +232,8 @@ class SearchControl(Control):
         self.offers = Offers()
         super().__init__(field, at, look)
         self.box.observe(lambda _: self.narrow(), "value")
+        if field.options:  # too many for a list of them
+            self.offer(Offers([Choice(option) for option in field.options]))
 
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
@@ -256,6 +259,12 @@ class SearchControl(Control):
         """Suggest these."""
         self.offers = offers
         self.narrow()
+
+    @property
+    def word(self) -> str:
+        """How many options there are, where they are too many to be seen."""
+        number = len(self.field.options)
+        return f"{number:,} options: type to search them." if number else ""
 
     def narrow(self) -> None:
         """Send the page that fits what is typed, where it is another one."""

@@ -1,0 +1,215 @@
+"""Rows 79 and 80 of FAULTS.md: rules that go round, options without end, defaults that are not valid."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import jupyter_funcs as jf
+from tests.test_panel import state
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jupyter_funcs.session import Session
+
+DAY = "2025-01-31"
+MANY = [f"Option {number:05}" for number in range(10_000)]
+LISTED = ", ".join(f"'{option}'" for option in MANY)
+
+
+class Service:
+    """A service with such functions, which remembers what was run."""
+
+    def __init__(self, **functions: list[dict[str, Any]]) -> None:
+        self.functions = functions
+        self.runs: list[dict[str, Any]] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=[{"name": name, "params": of} for name, of in self.functions.items()])
+        self.runs.append(json.loads(request.content))
+        return httpx.Response(200, json=[{"A": "a1", "B": "b1"}, {"A": "a2", "B": "b2"}])
+
+    def session(self) -> Session:
+        return jf.connect("https://service.example", token="t", transport=httpx.MockTransport(self))
+
+
+def one(name: str, description: str, code: int = 0, **more: Any) -> dict[str, Any]:
+    return {"name": name, "type": code, "description": description, **more}
+
+
+@pytest.fixture
+def cyclic() -> Iterator[tuple[Service, Session]]:
+    """Three rules in a circle, over parameters that also have a marker that says something else."""
+    service = Service(
+        F=[
+            one("A", "[Required] Either A or B is required."),
+            one("B", "[Optional] Either B or C is required.", required=True),
+            one("C", "[Required] Either C or A is required. Must be at least 10 and at most 5.", 1, required=False),
+        ]
+    )
+    session = service.session()
+    yield service, session
+    session.close()
+
+
+@pytest.mark.fault(79)
+def test_rules_in_a_circle_end_and_are_said(cyclic: tuple[Service, Session]) -> None:
+    """Each is said once, two values meet all three, and bounds that leave no number bind nobody."""
+    service, session = cyclic
+    with pytest.raises(jf.ArgumentError) as caught:
+        session.f()
+    assert 1 <= len(caught.value.lines) <= 3
+    assert service.runs == []
+    names = [field.rule.names if field.rule else () for field in session.f.fields]
+    assert names == [("A", "B"), ("B", "C"), ("A", "C")]
+    assert not any(field.required for field in session.f.fields)
+    form = session.f.form(A="x")
+    assert [text.partition(":")[0] for text in form.errors[""]] == ["Give B or C"]
+    form["C"] = 7
+    assert form.errors == {}
+    assert len(session.f(A="x", C=7)) == 2
+    assert service.runs[-1]["Args"] == {"A": "x", "C": "7"}
+    panel = session.panel("F")
+    assert panel._box.summary == "To run: give A or B, and B or C, and A or C."
+    panel.form["B"] = "y"
+    assert panel._box.summary == "To run: give A or C."
+    panel.form["A"] = "x"
+    assert panel._box.valid
+    panel.run()
+    assert len(panel.result(10)) == 2
+    panel.close()
+
+
+@pytest.mark.fault(79)
+def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
+    """A needs B to be listed and B needs A, and a third lists its own: what is typed is taken, and no loop begins."""
+    service = Service(
+        F=[
+            one("A", "Use function 'List A' to get the list of A."),
+            one("B", "Use function 'List B' to get the list of B."),
+            one("C", "Use function 'F' to get the list of C."),
+        ],
+        **{
+            "List A": [one("B", "[Required] Use function 'List B' to get the list of B.", required=True)],
+            "List B": [one("A", "[Required] Use function 'List A' to get the list of A.", required=True)],
+        },
+    )
+    session = service.session()
+    panel = session.panel("F")
+    assert panel.form is not None
+    assert panel._box._lines["A"].description == "Fill in B to see the values."
+    for value in ("a1", "nowhere", "a2"):
+        panel.form["A"] = value
+        panel.form["B"] = value.replace("a", "b")
+        wait_until(lambda: not any(source.asking for source in panel._box._sources.values()))
+    assert (panel.form["A"], panel.form["B"]) == ("a2", "b2")
+    assert len(service.runs) <= 20
+    panel.run()
+    panel.result(10)
+    assert service.runs[-1]["Args"]["A"] == "a2"
+    panel.close()
+    session.close()
+
+
+@pytest.fixture
+def many() -> Iterator[tuple[Service, Session]]:
+    """A choice and a list of ten thousand options."""
+    service = Service(
+        F=[
+            one("Choice", f"[Required] Options are {LISTED}.", required=True),
+            one("Items", f"[Optional] List of items. Options are {LISTED}.", 4),
+        ]
+    )
+    session = service.session()
+    yield service, session
+    session.close()
+
+
+@pytest.mark.fault(79)
+def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(many: tuple[Service, Session]) -> None:
+    """A browser gets no list without end; the field says how many there are; all of them can be given."""
+    service, session = many
+    assert [len(field.options) for field in session.f.fields] == [10_000, 10_000]
+    panel = session.panel("F")
+    box = panel._box
+    sent = sum(len(json.dumps(model.get_state(), default=str)) for model in everything(panel))
+    assert sent < 60_000
+    assert box._said.value.count("10,000 options: type to search them.") == 2
+    choice, items = box._controls["Choice"], box._controls["Items"]
+    assert len(choice.box.options) == len(items.box.options) == 20
+    choice.box.value = "option 09"
+    assert "Option 09000" in choice.box.options
+    assert "Choice has no option" in box.messages["Choice"][0]
+    choice.box.value = "option 09999"
+    items.box.value = "Option 00007"
+    assert panel.form.args == {"Choice": "Option 09999", "Items": ["Option 00007"]}
+    panel.run()
+    panel.result(10)
+    assert service.runs[-1]["Args"] == {"Choice": "Option 09999", "Items": ["Option 00007"]}
+    panel.close()
+
+
+@pytest.mark.fault(79)
+def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(many: tuple[Service, Session]) -> None:
+    """With what is near, and not with all of them; what a front end shows of the function is bounded too."""
+    service, session = many
+    with pytest.raises(jf.ArgumentError, match=r"no option 'Option O0123'\. Did you mean 'Option \d+'") as caught:
+        session.f(Choice="Option O0123")
+    assert len(str(caught.value)) < 600
+    assert service.runs == []
+    assert len(session.f(Choice="option 00123")) == 2
+
+
+def everything(panel: Any) -> list[Any]:
+    from jupyter_funcs.widgets import below  # only here
+
+    return [*below(panel), panel]
+
+
+@pytest.mark.fault(80)
+@pytest.mark.parametrize(
+    ("param", "default", "said", "value", "sent"),
+    [
+        (one("unit", "Options are 'day', 'week'. Defaults to 'year'."), "year", "none of its options", "week", "week"),
+        (one("n", "A whole number from 1 to 10. Defaults to 500.", 1), "500", "no valid value of it", 7, "7"),
+        (one("date", "As YYYY-MM-DD. Defaults to 'soon'."), "soon", "no valid value of it", DAY, DAY),
+    ],
+    ids=["80-option", "80-number", "80-date"],
+)
+def test_a_default_that_is_not_valid_is_said_and_another_value_given(
+    param: dict[str, Any], default: str, said: str, value: Any, sent: str
+) -> None:
+    """The service takes its own default where nothing is sent: nothing is refused, and any valid value can be given."""
+    service = Service(F=[param])
+    session = service.session()
+    name = param["name"]
+    (field,) = session.f.fields
+    assert field.default == default
+    # Neither the signature nor the schema promises it.
+    assert session.f.__signature__.parameters[name].default is None
+    assert "default" not in session.f.json_schema()["properties"][name]
+    panel = session.panel("F")
+    assert f"Its default &#x27;{default}&#x27; is {said}." in panel._box._help.value
+    assert panel._box.valid
+    panel.run()
+    panel.result(10)
+    assert service.runs[-1]["Args"] == {}
+    # As it is, it is refused where it is given.
+    with pytest.raises(jf.ArgumentError):
+        session.f(**{name: default})
+    panel.form[name] = default
+    assert name in panel._box.messages
+    panel.form[name] = value
+    assert panel._box.messages == {}
+    panel.run()
+    panel.result(10)
+    assert service.runs[-1]["Args"] == {name: sent}
+    wait_until(lambda: 'data-state="done" data-run="2"' in state(panel))
+    panel.close()
+    session.close()
