@@ -1,4 +1,4 @@
-"""A run as a text to paste: what is pasted sends what was sent."""
+"""A run as a text to paste: what is pasted sends what was sent, whatever its names hold (FAULTS 76)."""
 
 from __future__ import annotations
 

@@ -122,10 +122,9 @@ def test_each_status_is_an_error_that_says_what_to_do(
     sent: int,
 ) -> None:
     """
-        Each status gives its own class in one to three lines, and the next healthy run works.
+    Each status gives its own class in one to three lines, and the next healthy run works.
 
-    @pytest.mark.fault(32)
-        It is sent again where the status shows that the run did not begin, or may not have; never else.
+    It is sent again where the status shows that the run did not begin, or may not have; never else.
     """
     app, session = answers
     told(app, status, body, **headers)
@@ -141,6 +140,7 @@ def test_each_status_is_an_error_that_says_what_to_do(
     assert len(frame) == frame.attrs["funcs"]["attempts"] == 1
 
 
+@pytest.mark.fault(32)
 def test_a_refused_argument_is_named(answers: tuple[Answers, Session]) -> None:
     """A 422 names its arguments, in the local service's form and in FastAPI's."""
     app, session = answers
@@ -187,7 +187,6 @@ def test_what_is_sent_is_what_the_service_takes(answers: tuple[Answers, Session]
     assert b"x-api-key" not in seen["headers"]
 
 
-@pytest.mark.fault(24, 25)
 def test_an_api_key_is_sent_in_its_own_header(answers: tuple[Answers, Session]) -> None:
     """An API key goes as X-Api-Key, and no bearer token beside it."""
     app, session = answers
@@ -200,6 +199,7 @@ def test_an_api_key_is_sent_in_its_own_header(answers: tuple[Answers, Session]) 
     assert b"authorization" not in app.seen[0]["headers"]
 
 
+@pytest.mark.fault(24, 25)
 def test_a_token_source_is_asked_once_more_after_a_401(answering: Callable[..., Session]) -> None:
     """A 401 asks the token source for a new token once; the same token again is not sent again."""
     tokens = iter(["old-token", "new-token", "newest-token"])
@@ -219,7 +219,6 @@ def test_a_token_source_is_asked_once_more_after_a_401(answering: Callable[..., 
     assert len(seen) == 1
 
 
-@pytest.mark.fault(59)
 def test_an_expired_token_is_not_sent(answering: Callable[..., Session]) -> None:
     """A JWT that has ended is an AuthenticationError before anything is sent."""
     jwt = pytest.importorskip("jwt")
@@ -228,6 +227,7 @@ def test_an_expired_token_is_not_sent(answering: Callable[..., Session]) -> None
         _ = answering(lambda request: pytest.fail(str(request.url)), token=token).names
 
 
+@pytest.mark.fault(59)
 def test_a_reply_over_the_limit_is_refused(answers: tuple[Answers, Session]) -> None:
     """max_bytes bounds the reply; within it the same reply is read."""
     app, session = answers

@@ -2,17 +2,22 @@
 Many runs among many faults: exact data or a named error, and nothing left behind; run with -m slow.
 
 The sizes here are for every check. Those that the README gives figures of are run by ``FUNCS_SOAK=1 pytest -m slow
-tests/faults/test_chaos.py``, in half an hour or so.
+tests/faults/test_chaos.py``, in half an hour or so; -s prints the figures.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
 import random
 import signal
+import sqlite3
+import subprocess
+import sys
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -30,6 +35,7 @@ from tests.test_widgets import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from jupyter_funcs.session import Session
     from tests.faults.server import Connection
@@ -41,6 +47,7 @@ RUNS = 10_000 if LONG else 1_000
 SOAK = 100_000 if LONG else 5_000
 INTERRUPTS = 500 if LONG else 100
 MANY_THREADS, RUNS_A_THREAD = 200, 50 if LONG else 10
+KILLS = 50 if LONG else 5
 FAULTY_PART = 0.2
 
 
@@ -321,3 +328,82 @@ def error_of(session: Session, number: int) -> Exception:
     with pytest.raises(jf.FuncsError) as caught:
         session.f(a=str(number))
     return caught.value
+
+
+# An operator who adds accounts one after the other, and says each as soon as it is there.
+OPERATOR = """
+import sys
+from pathlib import Path
+from jupyter_funcs.service.state import DEMO_ORGANISATION, DEMO_PANEL_DATA, open_grants
+grants, number = open_grants(Path(sys.argv[1]), demo=True), int(sys.argv[2])
+while True:
+    name = f"user{number}"
+    grants.add_user(name, organisation=DEMO_ORGANISATION)
+    grants.grant(name, DEMO_PANEL_DATA)
+    print(name, grants.add_key(name), flush=True)
+    number += 1
+"""
+
+
+def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed(tmp_path: Path) -> None:
+    """
+    While it runs functions and accounts are added, the service and the operator's process are killed.
+
+    Every account, grant and API key that was said to be there is there for the service that starts next, and so is
+    the key that signs tokens; the file is whole. FAULTS 118.
+    """
+    from tests.service.conftest import GET_ALL, PANELS, RUN  # a world of its own
+    from tests.service.test_serving import Served  # as above
+
+    environment = os.environ | {"FUNCS_STATE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "jupyter_funcs.cli", "token", "--user", "guest"]
+    token = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    bearer = {"Authorization": f"Bearer {token.stdout.strip()}"}
+    drawn = random.Random(5)
+    keys: dict[str, str] = {}
+    lost: list[str] = []
+    for kill in range(KILLS + 1):
+        service = Served(environment, ())
+        with contextlib.ExitStack() as ends:
+            # From below: a pipe that somebody reads is closed once its process has ended.
+            for pipe in (service.process.stdout, service.process.stderr):
+                ends.enter_context(pipe)  # type: ignore[arg-type]  # both are pipes
+            ends.callback(service.process.wait)
+            ends.callback(service.process.kill)
+            address = service.says(r"export FUNCS_BASE_URL=(\S+)")[1]
+            assert httpx.get(address + GET_ALL, headers=bearer).status_code == 200
+            for name, key in keys.items():
+                listed = httpx.get(address + GET_ALL, headers={"X-Api-Key": key})
+                if listed.status_code != 200 or not listed.json():
+                    lost.append(name)
+            with contextlib.closing(sqlite3.connect(tmp_path / "demo" / "accounts.sqlite")) as accounts:
+                assert accounts.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            if kill == KILLS:
+                break
+            arguments = [sys.executable, "-c", OPERATOR, str(tmp_path / "demo"), str(kill * 100_000)]
+            operator = subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, text=True)
+            assert operator.stdout is not None
+            said = [operator.stdout.readline()]
+            runs = [threading.Thread(target=try_run, args=(address + RUN, bearer, PANELS)) for _ in range(4)]
+            for run in runs:
+                run.start()
+            time.sleep(drawn.uniform(0, 0.2))
+            for process in drawn.sample([service.process, operator], 2):
+                process.kill()
+            said += operator.stdout.read().splitlines(keepends=True)
+            operator.stdout.close()
+            operator.wait()
+            for run in runs:
+                run.join(30)
+            # A line that was cut short was not said. Of all accounts those said last, and some others.
+            keys |= dict(line.split() for line in said if line.endswith("\n"))
+            names = [*drawn.sample(list(keys), min(len(keys), 100)), *list(keys)[-50:]]
+            keys = {name: key for name, key in keys.items() if name in names}
+    tell(f"{KILLS} kills, {len(lost)} accounts lost")
+    assert not lost
+
+
+def try_run(address: str, headers: dict[str, str], body: object) -> None:
+    with contextlib.suppress(httpx.HTTPError):
+        for _ in range(1000):
+            httpx.post(address, headers=headers, json=body, timeout=10)
