@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from IPython.core.completer import CompletionContext, SimpleMatcherResult
 
     from jupyter_funcs.magic import FuncsMagics
-    from jupyter_funcs.offers import Offer
+    from jupyter_funcs.tab_offers import Offer
 
 _LINE = re.compile(r"\s*(?:[^%=#'\"]+=\s*)?%funcs\s(?P<line>.*)")
 _CELL = re.compile(r"\s*%%funcs\s(?P<line>[^\n]*)(?P<body>\n.*)?", re.DOTALL)

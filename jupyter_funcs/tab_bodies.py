@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.brackets import Code
 from jupyter_funcs.line import QUOTES, unquoted
-from jupyter_funcs.offers import (
+from jupyter_funcs.tab_lines import name_and_arguments, read_line
+from jupyter_funcs.tab_offers import (
     Candidate,
     Offer,
     Writer,
@@ -22,7 +23,6 @@ from jupyter_funcs.offers import (
     unquoted_begin,
     values_of,
 )
-from jupyter_funcs.tab_lines import name_and_arguments, read_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.commands import NAMES, OPTIONS, taken_by
 from jupyter_funcs.line import NAME_AND_VALUE, QUOTES, split_open, unquoted
-from jupyter_funcs.offers import (
+from jupyter_funcs.tab_offers import (
     GIVEN_AFTER,
     PLAIN_WORD,
     Candidate,

@@ -9,7 +9,7 @@ import sys
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.offers import (
+from jupyter_funcs.tab_offers import (
     GIVEN_AFTER,
     Offer,
     Writer,

@@ -52,7 +52,7 @@ ROOMS = [
     "line",
     "commands",
     "magic",
-    "offers",
+    "tab_offers",
     "brackets",
     "tab_lines",
     "tab_bodies",
