@@ -9,6 +9,7 @@ from jupyter_funcs.commands import NAMES, OPTIONS, taken_by
 from jupyter_funcs.line import NAME_AND_VALUE, QUOTES, split_open, unquoted
 from jupyter_funcs.tab_offers import (
     GIVEN_AFTER,
+    NOTHING,
     PLAIN_WORD,
     Candidate,
     Offer,
@@ -81,12 +82,22 @@ def read_line(line: str) -> Words:
 
 
 def in_line(line: str, after: str, magics: FuncsMagics, *, is_cell: bool = False) -> Offer | None:
-    """Offer what fits at the end of a line, which may be the first of a cell; `after` is what stands behind it."""
+    """
+    Offer what fits at the end of a line, which may be the first of a cell; `after` is what stands behind it.
+
+    Behind an option other than `--profile` that is left to others: a variable's name, say.
+    """
     found = read_line(line)
+    if found.option and found.option != "--profile":
+        return None
+    return (_at(found, after, magics, is_cell=is_cell) or NOTHING)._replace(only=True)
+
+
+def _at(found: Words, after: str, magics: FuncsMagics, *, is_cell: bool) -> Offer | None:
     words, typed = found.words, found.typed
     command = words[0] if words else None
     if found.option:
-        return _profiles(typed, after) if found.option == "--profile" else None
+        return _profiles(typed, after)
     if typed.startswith("-"):
         return Offer(typed, typed, _options(command), "option")
     if command is None:
