@@ -399,6 +399,12 @@ async def counted(scope: Any, receive: Any, send: Any) -> None:
     await embedded().app(scope, receive, send)
 
 
+def values_of(client: BlockingKernelClient, name: str) -> list[str]:
+    """Give what Tab has for an argument: nothing before the reply that lists it is read."""
+    code = f"%funcs call get_panel_daily PanelName='{PANEL}' {name}="
+    return [one for one in client.complete(code, reply=True, timeout=20)["content"]["matches"] if one]
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -424,6 +430,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
         run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
         run(client, "from jupyter_funcs import extension; funcs = extension.of(get_ipython()).magics.session")
         wait_for(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
+        wait_for(lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand")))
         yield client
         client.stop_channels()
         manager.shutdown_kernel(now=True)
