@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -13,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from jupyter_funcs import wire
 from jupyter_funcs.errors import NotFoundError, ProtocolError
+from jupyter_funcs.notices import warn
 from jupyter_funcs.text import did_you_mean, folded, quote
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def parse_listing(data: bytes) -> Catalog:
         except ValidationError as error:  # only a name can be refused, and names were looked at
             raise ProtocolError(f"The listing's entry {position} cannot be read: {error.errors()[0]['msg']}.") from None
     if skipped:
-        warnings.warn(f"{skipped} of the listing's entries have no name and are left out.", stacklevel=2)
+        warn(f"{skipped} of the listing's entries have no name and are left out.")
     return Catalog(sorted(functions, key=lambda function: function.sort_value))
 
 

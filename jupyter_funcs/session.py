@@ -8,7 +8,6 @@ import inspect
 import math
 import threading
 import time
-import warnings
 import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -19,6 +18,7 @@ from jupyter_funcs.catalog import parse_listing
 from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.login import Login
+from jupyter_funcs.notices import warn
 from jupyter_funcs.status import Status, ends_in
 from jupyter_funcs.text import listed, nearest
 from jupyter_funcs.tokens import Source
@@ -277,10 +277,7 @@ class Session:
         renews = getattr(transport.connection.token, "renews", False)
         if not renews and transport.ends != self._said_to_end and 0 < transport.ends - time.time() < _ENDS_SOON:
             self._said_to_end = transport.ends
-            warnings.warn(
-                f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.",
-                stacklevel=4,
-            )
+            warn(f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.")
 
     def _list(self) -> Catalog:
         self.ready()
@@ -288,10 +285,7 @@ class Session:
         catalog = loop.wait(loop.start(self._wire.listing())).read(parse_listing)
         self._warn_of_the_end()
         for code in unknown_codes(catalog):
-            warnings.warn(
-                f"{self.service}: parameters of type code {code}, not known here, are read from their descriptions.",
-                stacklevel=4,
-            )
+            warn(f"{self.service}: parameters of type code {code}, not known here, are read from their descriptions.")
         return catalog
 
     def _bind(self, catalog: Catalog, function: Function) -> RemoteFunction:

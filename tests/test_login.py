@@ -287,10 +287,11 @@ def test_a_refused_token_is_asked_for_anew_once(
 
 
 def test_a_token_that_ends_within_minutes_is_said_to_once(service: Service, recwarn: pytest.WarningsRecorder) -> None:
-    """When it is first used, in words; not again, and not of one that brings its successor."""
+    """When it is first used, in words and at the line that used it; not again, and not of one that brings another."""
     session = jf.connect(service.url, token=service.auth.issue("guest", 0.05))
-    with pytest.warns(UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes"):
-        _ = session.names
+    with pytest.warns(UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes") as said:
+        session.status()
+    assert [one.filename for one in said] == [__file__]
     recwarn.clear()
     session.refresh().get_panels()
     assert len(jf.connect(service.url, token=lambda: service.auth.issue("guest", 0.05))) == 6
