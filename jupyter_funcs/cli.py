@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from jupyter_funcs.commands import Parser
 from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
 from jupyter_funcs.line import given_twice, read_value
-from jupyter_funcs.text import quote
+from jupyter_funcs.text import listed, quote
 
 if TYPE_CHECKING:
     import argparse
@@ -142,6 +142,8 @@ def call(given: argparse.Namespace) -> None:
 def _format(given: argparse.Namespace) -> Format:
     """Give the format asked for, else the one that the file's name ends with, else a table."""
     ending = given.output.suffix.lower().removeprefix(".") if given.output else ""
+    if given.format is None and ending not in {*_FORMATS, "", "txt"}:
+        raise ArgumentError(f"No format is called {quote(ending)}.", f"Choose one: --format {listed(_FORMATS)}.")
     wanted = given.format or ending
     return cast("Format", wanted if wanted in _FORMATS else "table")
 

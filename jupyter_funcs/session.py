@@ -398,7 +398,7 @@ async def _within(seconds: float, work: Coroutine[Any, Any, T], what: str) -> T:
             raise
     raise DeadlineError(
         f"{what} did not end within {seconds:g} s; it may still run on the service.",
-        "Allow more time with with_options(timeout=…), or ask for less.",
+        "Allow more time with --timeout or with_options(timeout=…), or ask for less.",
     )
 
 

@@ -57,7 +57,9 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
     ("arguments", "said"),
     [
         ([], "COMMAND"),
-        (["lst"], "invalid choice"),
+        (["lst"], "Did you mean 'list'?"),
+        (["list", "--profile"], "--profile takes PROFILE|URL behind it"),
+        (["call", "get_panels", "-o", "panels.xls"], "No format is called 'xls'"),
         (["call", "Get Panl Daily"], "Did you mean 'Get Panel Daily'"),
         (["call", "get_panel_daily"], "PanelName is required"),
         (["call", "get_panels", "x"], "'x' is no argument"),
