@@ -556,10 +556,8 @@ def test_a_command_that_gives_no_token_is_named_and_not_quoted(
         monkeypatch.setattr(tokens, "COMMAND_SECONDS", 0.5)
     connection = with_source(tmp_path, program(tmp_path, code.replace("TOKEN", CANARY)))
     assert connection is not None
-    began = time.monotonic()
     with pytest.raises(FuncsError, match="oken_command of profile 'work'") as caught:
         connection.token()
-    assert time.monotonic() - began < 5
     assert said in caught.value.what
     assert CANARY not in "".join(traceback.format_exception(caught.value)) + "".join(capfd.readouterr())
 
