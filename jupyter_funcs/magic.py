@@ -11,8 +11,6 @@ import unicodedata
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
-
 from jupyter_funcs.commands import ALIASES, NAMES, OPTIONS, ROTATE, parser, taken_by, usage, usage_of
 from jupyter_funcs.errors import ArgumentError, ConfigError, NotFoundError, last_traceback
 from jupyter_funcs.line import (
@@ -47,12 +45,11 @@ _DASHES = ("–", "—")  # what a phone or an office program makes of two hyphe
 _OF_IPYTHON = {"In", "Out", "_", "__", "___", "exit", "quit"}
 
 
-@magics_class
-class FuncsMagics(Magics):
-    """The magics; they hold the session in use, which `connect` gives on first use."""
+class FuncsMagics:
+    """What the magics do; it holds the session in use, which `connect` gives on first use."""
 
     def __init__(self, shell: InteractiveShell) -> None:
-        super().__init__(shell)
+        self.shell = shell
         self._session: Session | None = None
         self._by_profile: dict[str, Session] = {}  # those of --profile, so that each is listed once
         self._panel_shown: Panel | None = None
@@ -70,10 +67,8 @@ class FuncsMagics(Magics):
         """Give the session in use, or that of a profile, if there is one yet; nothing is connected for it."""
         return self._by_profile.get(profile) if profile else self._session
 
-    @no_var_expand
-    @line_cell_magic
     def funcs(self, line: str, cell: str | None = None) -> Any:
-        """Choose a function, fill its form, run it: ``%funcs --help`` shows how."""
+        """Do what a line says, with a cell's body where there is one, and give its object."""
         self._refuse(typed_secrets(line, cell))
         words, is_silent = _without_semicolon(split_line(line))
         given = parser().parse_intermixed_args(words)
@@ -116,7 +111,8 @@ class FuncsMagics(Magics):
     @property
     def namespace(self) -> dict[str, Any]:
         """The user's variables."""
-        return {} if self.shell is None else self.shell.user_ns
+        variables: dict[str, Any] = self.shell.user_ns
+        return variables
 
     def _refuse(self, secrets: list[str]) -> None:
         if secrets:
