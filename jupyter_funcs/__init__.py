@@ -153,4 +153,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    # Without the rooms, which stand here once they are imported.
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

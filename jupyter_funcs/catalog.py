@@ -5,7 +5,6 @@ from __future__ import annotations
 import keyword
 import re
 import unicodedata
-import warnings
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from jupyter_funcs import wire
 from jupyter_funcs.errors import NotFoundError, ProtocolError
+from jupyter_funcs.notices import warn
 from jupyter_funcs.text import did_you_mean, folded, quote
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def parse_listing(data: bytes) -> Catalog:
         except ValidationError as error:  # only a name can be refused, and names were looked at
             raise ProtocolError(f"The listing's entry {position} cannot be read: {error.errors()[0]['msg']}.") from None
     if skipped:
-        warnings.warn(f"{skipped} of the listing's entries have no name and are left out.", stacklevel=2)
+        warn(f"{skipped} of the listing's entries have no name and are left out.")
     return Catalog(sorted(functions, key=lambda function: function.sort_value))
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from jupyter_funcs.commands import Parser
 from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
 from jupyter_funcs.line import given_twice, read_value
-from jupyter_funcs.text import quote
+from jupyter_funcs.text import listed, quote
 
 if TYPE_CHECKING:
     import argparse
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         given, rest = _parser().parse_known_args(arguments)
-        if rest and given.command is not demo:
+        if rest and not given.takes_more:
             option = next((word.partition("=")[0] for word in rest if word.startswith("-")), None)
             _parser().error(f"there is no option {option}" if option else f"'{rest[0]}' is one word too many")
         given.rest = rest
@@ -141,6 +142,8 @@ def call(given: argparse.Namespace) -> None:
 def _format(given: argparse.Namespace) -> Format:
     """Give the format asked for, else the one that the file's name ends with, else a table."""
     ending = given.output.suffix.lower().removeprefix(".") if given.output else ""
+    if given.format is None and ending not in {*_FORMATS, "", "txt"}:
+        raise ArgumentError(f"No format is called {quote(ending)}.", f"Choose one: --format {listed(_FORMATS)}.")
     wanted = given.format or ending
     return cast("Format", wanted if wanted in _FORMATS else "table")
 
@@ -204,11 +207,10 @@ def disable(_given: argparse.Namespace) -> None:
 
 
 def _parser() -> Parser:
-    from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
-
     parser = Parser(
         prog="jupyter funcs", description="A function catalog: list it, run it, see it in the demo, or serve your own."
     )
+    parser.set_defaults(takes_more=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     demo_parser = commands.add_parser(
@@ -217,7 +219,7 @@ def _parser() -> Parser:
         description="Further options go to JupyterLab.",
     )
     demo_parser.add_argument("--dir", type=Path, help="where the copy of the notebooks goes (a new temporary folder)")
-    demo_parser.set_defaults(command=demo)
+    demo_parser.set_defaults(command=demo, takes_more=True)
 
     list_parser = commands.add_parser("list", help="the functions, or those in which every word occurs")
     list_parser.add_argument("words", nargs="*", metavar="WORD")
@@ -253,10 +255,21 @@ def _parser() -> Parser:
     for one in (list_parser, call_parser, stubs_parser, mcp_parser):
         one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")
 
-    serving.add_serve(commands)
-    admin.add_token(commands)
-    admin.add_admin(commands)
+    try:
+        from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
+    except ModuleNotFoundError as error:  # the client alone: the commands above work without the service
+        for name in ("serve", "token", "admin"):
+            one = commands.add_parser(name, help="needs jupyter-funcs[service]", add_help=False)
+            one.set_defaults(command=partial(_absent, error), takes_more=True)
+    else:
+        serving.add_serve(commands)
+        admin.add_token(commands)
+        admin.add_admin(commands)
     return parser
+
+
+def _absent(error: ModuleNotFoundError, _given: argparse.Namespace) -> None:
+    raise error
 
 
 if __name__ == "__main__":

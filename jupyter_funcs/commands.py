@@ -156,6 +156,10 @@ class Parser(argparse.ArgumentParser):
         if unknown := re.match(r"unrecognized arguments: (--?[\w-]*)", said):
             said = f"there is no option {quote(unknown[1])}"
             hint = did_you_mean(unknown[1], self._option_string_actions) or f"{_NO_HYPHENS} {hint}"
+        elif lacks := re.fullmatch(r"(?:-\w/)?(--[\w-]+): expected one argument", said):
+            said = f"{lacks[1]} takes {self._option_string_actions[lacks[1]].metavar or 'a value'} behind it"
+        elif other := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", said):
+            hint = did_you_mean(other[1], re.findall(r"[\w-]+", other[2])) or hint
         raise ArgumentError(f"{self.prog}: {said}.", hint)
 
 
@@ -165,7 +169,8 @@ def parser() -> Parser:
     made.add_argument("words", nargs="*")
     for spelt, option in OPTIONS.items():
         if option.value:
-            made.add_argument(*spelt.split("/"), type=_seconds if option.value == "SECONDS" else unquoted)
+            kind = _seconds if option.value == "SECONDS" else unquoted
+            made.add_argument(*spelt.split("/"), type=kind, metavar=option.value)
         else:
             made.add_argument(*spelt.split("/"), action="store_true")
     return made

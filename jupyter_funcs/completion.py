@@ -17,6 +17,7 @@ from IPython.core.completer import SimpleCompletion
 from jupyter_funcs.brackets import Code
 from jupyter_funcs.tab_bodies import in_body
 from jupyter_funcs.tab_lines import in_line
+from jupyter_funcs.tab_offers import NOTHING
 from jupyter_funcs.tab_python import in_python
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ _LONGEST_CODE = 20_000  # what stands further above the cursor holds no call tha
 
 
 def complete(context: CompletionContext, magics: FuncsMagics) -> SimpleMatcherResult:
-    """Give a matcher's result, as version 2 of IPython's API has it, made anew; where it fails it offers nothing."""
+    """
+    Give a matcher's result, as version 2 of IPython's API has it, made anew; where it fails it offers nothing.
+
+    IPython heeds `suppress` only where there is a completion: where nothing fits, neither do Python's names, and an
+    empty text at the cursor keeps them away.
+    """
     completions: list[SimpleCompletion] = []
     try:
         offer = _offer(context, magics)
@@ -47,6 +53,8 @@ def complete(context: CompletionContext, magics: FuncsMagics) -> SimpleMatcherRe
         offer = None
     if offer is None:
         return {"completions": []}
+    if not completions and offer.only:
+        return {"completions": [SimpleCompletion("")], "matched_fragment": "", "suppress": True}
     return {"completions": completions, "matched_fragment": offer.typed, "suppress": offer.alone, "ordered": True}
 
 
@@ -58,7 +66,7 @@ def _offer(context: CompletionContext, magics: FuncsMagics) -> Offer | None:
     if found := _CELL.fullmatch(before):
         if found["body"] is None:
             return in_line(found["line"], line[column:], magics, is_cell=True)
-        return in_body(found["line"], found["body"][1:], after, magics)
+        return (in_body(found["line"], found["body"][1:], after, magics) or NOTHING)._replace(only=True)
     if found := _LINE.fullmatch(line[:column]):
         return in_line(found["line"], line[column:], magics)
     # There is no session before its room is imported, and then no work for this Tab.

@@ -243,6 +243,8 @@ def _profile(name: str, path: Path) -> dict[str, Any]:
                 "There is no such profile; what was given is too long for one, or holds an @.",
                 "If it is a token, have it replaced, for what is typed is kept; a name or an address goes here.",
             )
+        if ":" in name or "/" in name:
+            raise ConfigError(f"There is no profile {quote(name)}.", "An address begins with https:// or http://.")
         hint = did_you_mean(name, known) or f'Write it into {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     if wrong := _wrong_with(profile):

@@ -51,16 +51,12 @@ class Extension:
             from jupyter_funcs.magic import FuncsMagics  # noqa: PLC0415  # on first use
 
             self._magics = FuncsMagics(self._shell)
-            # IPython lists there what %config may set; it has nothing of the kind, and would stay after an unload.
-            listed: list[Any] = self._shell.configurables
-            listed[:] = [one for one in listed if one is not self._magics]
         return self._magics
 
     @no_var_expand
     def funcs(self, line: str, cell: str | None = None) -> Any:
         """Choose a function, fill its form, run it: ``%funcs --help`` shows how."""
-        magics: Any = self.magics  # IPython's decorators hide the types of what they decorate
-        return magics.funcs(line, cell)
+        return self.magics.funcs(line, cell)
 
     def load(self) -> None:
         """Put the magics and the matcher into the shell, once however often it is called."""

@@ -40,6 +40,8 @@ _WHOLE = re.compile(rf"'(?:[^']|(?<=[^\W_])'(?=[^\W_]))*'|{_DOUBLE}|{_CURLY}", r
 _JSON = {
     "Invalid control character at": "a text is not closed",
     "Unterminated string starting at": "a text is not closed",
+    "Illegal trailing comma before end of object": "there is a comma too many",
+    "Illegal trailing comma before end of array": "there is a comma too many",
     "Extra data": "there is more than one object",
 }
 
@@ -117,6 +119,16 @@ def _plain(part: re.Match[str]) -> str:
     return _IN_DOUBLE.sub(r"\1", inner) if part["double"] is not None else inner
 
 
+def name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
+    """
+    Part a line's words into a function's name and all that stands from its first argument on.
+
+    A name of several words may stand without quotes: everything before the first argument is the name.
+    """
+    first = next((at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)), len(words))
+    return " ".join(map(unquoted, words[:first])), words[first:]
+
+
 def read_word(text: str, namespace: Mapping[str, Any]) -> Any:
     """
     Read the value behind ``name=`` on a line: ``$variable``, a list in brackets, or text, its quotes taken off.
@@ -180,8 +192,7 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
             raise
         except json.JSONDecodeError as error:
             excerpt = _excerpt(body.split("\n")[error.lineno - 1], error.colno - 1)
-            why = _JSON.get(error.msg, error.msg)
-            text = f"Line {error.lineno + 1} of the cell's JSON cannot be read at the caret: {why}."
+            text = f"Line {error.lineno + 1} of the cell's JSON cannot be read at the caret: {_why(error)}."
             raise ArgumentError(text, excerpt=excerpt) from None
         except (ValueError, RecursionError) as error:
             raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Give one object of arguments.") from None
@@ -201,6 +212,13 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
                 raise given_twice(name)
             values[name] = read_value(value, namespace)
     return values
+
+
+def _why(error: json.JSONDecodeError) -> str:
+    before, behind = error.doc[: error.pos].rstrip(), error.doc[error.pos :]
+    if before.endswith(",") and behind.startswith(("}", "]")):
+        return "there is a comma too many"
+    return _JSON.get(error.msg, error.msg)
 
 
 def given_twice(name: str) -> ArgumentError:

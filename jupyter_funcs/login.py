@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import time
-import warnings
 from typing import TYPE_CHECKING
 
 from jupyter_funcs import vault
 from jupyter_funcs.errors import AuthenticationError, ConfigError
+from jupyter_funcs.notices import warn
 from jupyter_funcs.prompts import ask, ask_hidden
 from jupyter_funcs.secret import Secret
 from jupyter_funcs.text import quote
@@ -55,9 +55,8 @@ class Login(Kept):
         try:
             self.log_in(email, password, login)
         except vault.VaultError as error:
-            warnings.warn(
-                f"The keyring cannot be used ({error}); the {self.label} is kept in memory and ends with this process.",
-                stacklevel=2,
+            warn(
+                f"The keyring cannot be used ({error}); the {self.label} is kept in memory and ends with this process."
             )
 
     def log_in(self, email: str, password: Hidden, login: Callable[[str, Hidden], Secret]) -> None:

@@ -11,11 +11,17 @@ import unicodedata
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from IPython.core.magic import Magics, line_cell_magic, magics_class, no_var_expand
-
 from jupyter_funcs.commands import ALIASES, NAMES, OPTIONS, ROTATE, parser, taken_by, usage, usage_of
 from jupyter_funcs.errors import ArgumentError, ConfigError, NotFoundError, last_traceback
-from jupyter_funcs.line import NAME_AND_VALUE, given_twice, read_body, read_word, split_line, unquoted
+from jupyter_funcs.line import (
+    NAME_AND_VALUE,
+    given_twice,
+    name_and_arguments,
+    read_body,
+    read_word,
+    split_line,
+    unquoted,
+)
 from jupyter_funcs.masking import as_secrets, mask, masked_traceback, typed_secrets
 from jupyter_funcs.text import did_you_mean, folded, listed, quote
 
@@ -29,7 +35,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.session import Session
 
 _LONGEST_PROFILE = 32
-_TYPED = "A token, or what looks like one, is typed here; no magic takes one. It is masked in this kernel's history."
+_TYPED = (
+    "A token, or what looks like one, is typed here; no magic takes one. It is masked in this kernel's history alone."
+)
 _WITHOUT_WORDS = {"result", "status", "refresh", "lasterror"}
 _WITH_A_BODY = {"call", "panel"}
 _LIST = "List them with %funcs find."
@@ -37,12 +45,11 @@ _DASHES = ("–", "—")  # what a phone or an office program makes of two hyphe
 _OF_IPYTHON = {"In", "Out", "_", "__", "___", "exit", "quit"}
 
 
-@magics_class
-class FuncsMagics(Magics):
-    """The magics; they hold the session in use, which `connect` gives on first use."""
+class FuncsMagics:
+    """What the magics do; it holds the session in use, which `connect` gives on first use."""
 
     def __init__(self, shell: InteractiveShell) -> None:
-        super().__init__(shell)
+        self.shell = shell
         self._session: Session | None = None
         self._by_profile: dict[str, Session] = {}  # those of --profile, so that each is listed once
         self._panel_shown: Panel | None = None
@@ -60,10 +67,8 @@ class FuncsMagics(Magics):
         """Give the session in use, or that of a profile, if there is one yet; nothing is connected for it."""
         return self._by_profile.get(profile) if profile else self._session
 
-    @no_var_expand
-    @line_cell_magic
     def funcs(self, line: str, cell: str | None = None) -> Any:
-        """Choose a function, fill its form, run it: ``%funcs --help`` shows how."""
+        """Do what a line says, with a cell's body where there is one, and give its object."""
         self._refuse(typed_secrets(line, cell))
         words, is_silent = _without_semicolon(split_line(line))
         given = parser().parse_intermixed_args(words)
@@ -96,16 +101,18 @@ class FuncsMagics(Magics):
     def _no_command(self, words: list[str]) -> ArgumentError:
         said = f"%funcs has no command {quote(words[0])}."
         catalog = self._session.listed if self._session is not None else None
-        function = catalog.peek(_name_and_arguments(words)[0]) if catalog is not None else None
+        function = catalog.peek(name_and_arguments(words)[0]) if catalog is not None else None
         if catalog is not None and function is not None:
             slug = catalog.slug(function)
             return ArgumentError(said, f"It is a function: write %funcs call {slug}, or %funcs panel {slug}.")
-        return ArgumentError(said, did_you_mean(words[0], NAMES) or f"Commands are {listed(NAMES, 'and')}.")
+        hint = did_you_mean(words[0], [*NAMES, "--help"]) or f"Commands are {listed(NAMES, 'and')}."
+        return ArgumentError(said, hint)
 
     @property
     def namespace(self) -> dict[str, Any]:
         """The user's variables."""
-        return {} if self.shell is None else self.shell.user_ns
+        variables: dict[str, Any] = self.shell.user_ns
+        return variables
 
     def _refuse(self, secrets: list[str]) -> None:
         if secrets:
@@ -139,7 +146,10 @@ class FuncsMagics(Magics):
         return self._of(given).find(" ".join(map(unquoted, words)))
 
     def _describe(self, words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
-        return self._function(words, given, "describe")[0].describe()
+        function, values = self._function(words, given, "describe")
+        if values:
+            raise ArgumentError(f"%funcs describe takes a name alone, not {listed(values, 'and')}.", "Leave that out.")
+        return function.describe()
 
     def _call(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         function, values = self._function(words, given, "call", cell)
@@ -154,6 +164,8 @@ class FuncsMagics(Magics):
         if words:
             function, values = self._function(words, given, "panel", cell)
             panel = _tuned(function, given).panel(**values)
+        elif cell is not None and cell.strip():
+            raise ArgumentError("A cell's body holds the arguments of a function.", "Name it: %%funcs panel NAME.")
         elif given.wait:
             raise ArgumentError("--wait takes a function's name, and the values to run it with.", _LIST)
         else:
@@ -196,11 +208,13 @@ class FuncsMagics(Magics):
     def _function(
         self, words: list[str], given: argparse.Namespace, command: str, cell: str | None = None
     ) -> tuple[RemoteFunction, dict[str, Any]]:
-        name, arguments = _name_and_arguments(words)
+        name, arguments = name_and_arguments(words)
         if any(word.startswith("=") for word in words) or any(word.endswith("=") for word in words[:-1]):
             raise ArgumentError("An argument is written without spaces around its =.", "Write name=value.")
         if dash := next((word for word in words if word.startswith(_DASHES)), None):
             raise ArgumentError(f"{quote(dash)} is no argument.", "An option begins with two hyphens: --timeout.")
+        if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
+            raise ArgumentError("No commas stand between arguments.", "Put quotes around a value that ends with one.")
         if not name:
             as_in_python = any("(" in word.partition("=")[0] for word in arguments[:1])
             hint = f"Without brackets: %funcs {command} NAME name=value." if as_in_python else _LIST
@@ -225,12 +239,6 @@ class FuncsMagics(Magics):
         own = {folded(spelt) for field in function.fields for spelt in (field.name, field.identifier)}
         self._refuse(as_secrets({name: values[name] for name in values if folded(name) not in own}, typed))
         return function, values
-
-
-def _name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
-    # A name of several words may stand without quotes: everything before the first argument is the name.
-    first = next((at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)), len(words))
-    return " ".join(map(unquoted, words[:first])), words[first:]
 
 
 def _check_options(command: str, given: argparse.Namespace) -> None:

@@ -40,6 +40,6 @@ def warn(text: str) -> None:
         kept.append(text)
         return
     level, frame = 1, sys._getframe()  # noqa: SLF001  # as warnings does, which cannot skip a package before 3.12
-    while frame.f_back and str(frame.f_globals.get("__name__")).startswith((f"{__package__}.", "IPython.")):
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in {__package__, "IPython"}:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, UserWarning, stacklevel=level)

@@ -9,7 +9,6 @@ import math
 import os
 import threading
 import time
-import warnings
 import weakref
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -21,6 +20,7 @@ from jupyter_funcs.config import favourites_file
 from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.login import Login
+from jupyter_funcs.notices import warn
 from jupyter_funcs.progress import MOST_KEPT, Progress
 from jupyter_funcs.retries import Purpose
 from jupyter_funcs.shelf import Shelf
@@ -331,10 +331,7 @@ class Session:
         renews = getattr(transport.connection.token, "renews", False)
         if not renews and transport.ends != self._said_to_end and 0 < transport.ends - time.time() < _ENDS_SOON:
             self._said_to_end = transport.ends
-            warnings.warn(
-                f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.",
-                stacklevel=4,
-            )
+            warn(f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.")
 
     def _list(self) -> Catalog:
         self.ready()
@@ -342,10 +339,7 @@ class Session:
         catalog = loop.run(self._wire.listing()).read(parse_listing)
         self._warn_of_the_end()
         for code in unknown_codes(catalog):
-            warnings.warn(
-                f"{self.service}: parameters of type code {code}, not known here, are read from their descriptions.",
-                stacklevel=4,
-            )
+            warn(f"{self.service}: parameters of type code {code}, not known here, are read from their descriptions.")
         return catalog
 
     def _bind(self, catalog: Catalog, function: Function) -> RemoteFunction:
@@ -512,7 +506,7 @@ async def _within(
         )
     error = DeadlineError(
         f"{what} did not end within {seconds:g} s; it may still run on the service.",
-        "Allow more time with with_options(timeout=…), or ask for less.",
+        "Allow more time with --timeout or with_options(timeout=…), or ask for less.",
     )
     error.attempts = progress.attempts
     raise error

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.brackets import Code
 from jupyter_funcs.line import QUOTES, unquoted
-from jupyter_funcs.tab_lines import name_and_arguments, read_line
+from jupyter_funcs.tab_lines import name_and_given, read_line
 from jupyter_funcs.tab_offers import (
     Candidate,
     Offer,
@@ -37,7 +37,7 @@ _KEYS = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 def in_body(line: str, before: str, after: str, magics: FuncsMagics) -> Offer | None:
     """Offer what fits in a cell's body, of which the text before and behind the cursor is given."""
     first = read_line(f"{line} ")
-    name, given = name_and_arguments(first.words[1:])
+    name, given = name_and_given(first.words[1:])
     function = function_of(magics.known(first.profile), name)
     if function is None:
         return None

@@ -6,9 +6,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.commands import NAMES, OPTIONS, taken_by
-from jupyter_funcs.line import NAME_AND_VALUE, QUOTES, split_open, unquoted
+from jupyter_funcs.line import NAME_AND_VALUE, QUOTES, name_and_arguments, split_open, unquoted
 from jupyter_funcs.tab_offers import (
     GIVEN_AFTER,
+    NOTHING,
     PLAIN_WORD,
     Candidate,
     Offer,
@@ -81,12 +82,22 @@ def read_line(line: str) -> Words:
 
 
 def in_line(line: str, after: str, magics: FuncsMagics, *, is_cell: bool = False) -> Offer | None:
-    """Offer what fits at the end of a line, which may be the first of a cell; `after` is what stands behind it."""
+    """
+    Offer what fits at the end of a line, which may be the first of a cell; `after` is what stands behind it.
+
+    Behind an option other than `--profile` that is left to others: a variable's name, say.
+    """
     found = read_line(line)
+    if found.option and found.option != "--profile":
+        return None
+    return (_at(found, after, magics, is_cell=is_cell) or NOTHING)._replace(only=True)
+
+
+def _at(found: Words, after: str, magics: FuncsMagics, *, is_cell: bool) -> Offer | None:
     words, typed = found.words, found.typed
     command = words[0] if words else None
     if found.option:
-        return _profiles(typed, after) if found.option == "--profile" else None
+        return _profiles(typed, after)
     if typed.startswith("-"):
         return Offer(typed, typed, _options(command), "option")
     if command is None:
@@ -111,7 +122,7 @@ def _in_arguments(session: Session, line: Words, after: str, namespace: Mapping[
     """Offer a function, and what it takes once it is named."""
     command, *words = line.words
     typed = line.typed
-    name, given = name_and_arguments(words)
+    name, given = name_and_given(words)
     function = function_of(session, name)
     argument = NAME_AND_VALUE.fullmatch(typed)
     # A name without quotes may go on: Get Panel is a function, and Get Panel Daily another.
@@ -129,13 +140,11 @@ def _in_arguments(session: Session, line: Words, after: str, namespace: Mapping[
     return offer_of_a_value(argument["value"], after, values, Writer(PLAIN_WORD.fullmatch), namespace)
 
 
-def name_and_arguments(words: list[str]) -> tuple[str, dict[str, str]]:
-    arguments = [NAME_AND_VALUE.fullmatch(word) for word in words]
-    first = next((at for at, found in enumerate(arguments) if found), len(words))
-    return (
-        " ".join(map(unquoted, words[:first])),
-        {unquoted(found["name"]): found["value"] for found in arguments if found},
-    )
+def name_and_given(words: list[str]) -> tuple[str, dict[str, str]]:
+    """Give a function's name, and the arguments behind it as they are written."""
+    name, arguments = name_and_arguments(words)
+    parted = map(NAME_AND_VALUE.fullmatch, arguments)
+    return name, {unquoted(found["name"]): found["value"] for found in parted if found}
 
 
 def _options(command: str | None) -> list[Candidate]:

@@ -43,7 +43,9 @@ class Offer(NamedTuple):
     kind
         What they are, as front ends name it.
     alone
-        Whether what others would offer has no place here.
+        Whether what others would offer has no place beside these.
+    only
+        Whether it has no place either where none of these fits.
     """
 
     typed: str
@@ -51,6 +53,10 @@ class Offer(NamedTuple):
     candidates: Iterable[Candidate]
     kind: str
     alone: bool = True
+    only: bool = False
+
+
+NOTHING = Offer("", "", (), "", only=True)
 
 
 class Writer(NamedTuple):
@@ -95,7 +101,7 @@ class Writer(NamedTuple):
 
 def offer_of_a_value(
     typed: str, after: str, values: Iterable[str], writer: Writer, namespace: Mapping[str, Any]
-) -> Offer | None:
+) -> Offer:
     """Offer values for what stands behind a `name=` of a line or a `name:` of a body."""
     if typed.startswith("$"):
         names = [f"${name}" for name in namespace if not name.startswith("_")]

@@ -124,8 +124,9 @@ def _called(call: _Call, namespace: Mapping[str, Any]) -> RemoteFunction | None:
 def _strings(typed: str, after: str, values: Iterable[str], kind: str) -> Offer:
     """Offer values as Python texts; where letters stand without quotes, others offer variables too."""
     writer = Writer(lambda _: False, lambda value, end: value.replace("\\", r"\\").replace(end, rf"\{end}"))
-    alone = typed[:1] in {"", "'", '"'}
-    return Offer(typed, unquoted_begin(typed), writer.candidates(values, typed, after), kind, alone)
+    in_quotes = typed[:1] in {"'", '"'}
+    candidates = writer.candidates(values, typed, after)
+    return Offer(typed, unquoted_begin(typed), candidates, kind, alone=in_quotes or not typed, only=in_quotes)
 
 
 def _attributes(owner: Any, typed: str) -> Offer:

@@ -9,12 +9,12 @@ import stat
 import subprocess
 import threading
 import time
-import warnings
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from jupyter_funcs.errors import AuthenticationError, ConfigError
+from jupyter_funcs.notices import warn
 from jupyter_funcs.secret import Secret
 from jupyter_funcs.text import quote
 
@@ -126,10 +126,7 @@ class FromFile(Source):
         self()
         mode = self._found().stat().st_mode
         if os.name == "posix" and mode & (stat.S_IRGRP | stat.S_IROTH):
-            warnings.warn(
-                f"The {label} can be read by others on this machine. Close it: chmod 600 {path}",
-                stacklevel=6,  # the line that connects
-            )
+            warn(f"The {label} can be read by others on this machine. Close it: chmod 600 {path}")
 
     def _found(self) -> Path:
         try:

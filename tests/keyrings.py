@@ -58,13 +58,16 @@ class Locked(KeyringBackend):
 
 class Hanging(KeyringBackend):
     priority = 1  # type: ignore[assignment]
+    answered: ClassVar[list[str]] = []
 
     def get_password(self, service: str, username: str) -> str | None:
         time.sleep(60)
+        self.answered.append(service)
         return None
 
     def set_password(self, service: str, username: str, password: str) -> None:
         time.sleep(60)
+        self.answered.append(service)
 
 
 class PlaintextKeyring(Shared):

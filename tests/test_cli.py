@@ -66,7 +66,9 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
     ("arguments", "said"),
     [
         ([], "COMMAND"),
-        (["lst"], "invalid choice"),
+        (["lst"], "Did you mean 'list'?"),
+        (["list", "--profile"], "--profile takes PROFILE|URL behind it"),
+        (["call", "get_panels", "-o", "panels.xls"], "No format is called 'xls'"),
         (["call", "Get Panl Daily"], "Did you mean 'Get Panel Daily'"),
         (["call", "get_panel_daily"], "PanelName is required"),
         (["call", "get_panels", "x"], "'x' is no argument"),
@@ -104,6 +106,26 @@ def test_the_console_script_is_jupyters_subcommand() -> None:
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=True)
     assert "Spend" in done.stdout
     assert not done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["list"], "FUNCS_BASE_URL"),
+        (["enable", "--help"], "usage"),
+        (["serve", "--config", "x.toml"], "jwt is not installed"),
+        (["admin", "users"], "jwt is not installed"),
+    ],
+)
+def test_the_client_alone_has_its_commands_and_names_what_the_others_need(command: list[str], said: str) -> None:
+    """Without the service's libraries the client's own commands work, and those of the service say how they come in."""
+    program = (
+        "import sys; sys.modules |= {'jwt': None, 'duckdb': None}; from jupyter_funcs.cli import main; sys.exit(main())"
+    )
+    words = [sys.executable, "-c", program, *command]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert said in done.stdout + done.stderr
+    assert "usage" in said or "jupyter-funcs[service]" in done.stderr
 
 
 def test_the_demo_works_on_a_copy(tmp_path: Path) -> None:

@@ -117,7 +117,6 @@ CASES: dict[str, list[str]] = {
     "%funcs de": ["describe"],
     "%funcs call ": [*FUNCTIONS, *(f'"{name}"' for name in NAMES)],
     "%funcs describe get_panel_": ["get_panel_dimensions", "get_panel_daily", "get_panel_fq"],
-    "%funcs describe get_panel_daily ": [],
     "df = %funcs call get_k": ["get_kpis"],
     "df = %funcs call GET_K": ["get_kpis"],
     "x = 1\nfor _ in y:\n    df = %funcs run get_k": ["get_kpis"],
@@ -165,7 +164,6 @@ CASES: dict[str, list[str]] = {
     "%%funcs call get_panel_daily\nSymbol: $sy": ["$symbol"],
     "%%funcs call get_panel_daily\n{": [f'"{name}": ' for name in OF_DAILY],
     '%%funcs call get_panel_daily\n{"Sym': ['"Symbol": '],
-    '%%funcs call get_panel_daily Symbol=x\n{"s‸"}': [],
     '%%funcs call get_panel_daily\n{"pop‸"}': ['"PoPGrowth', '"PoPLookback'],
     '%%funcs call get_panel_daily -o df\n{\n  "Symbol": "a, {",\n  P‸\n  "PoPGrowth": "Yes"\n}': [
         '"PanelName": ',
@@ -232,18 +230,7 @@ NOT_OURS = [
     "%time",
     "%funcsy ca",
     "%funcs call get_panel_daily --timeout ",
-    "%funcs call get_panel_daily Nothing=",
-    "%funcs call nothing x",
-    "%funcs find Get",
-    "%%funcs call get_panel_daily\n# Pan",
-    "%funcs connect work ",
-    "%funcs call --profile work get_k",
-    "%%funcs call get_panel_daily\n{'Pan",
-    '%%funcs call get_panel_daily\n{"Nothing": "',
-    '%%funcs call get_panel_daily\n{"Symbol": {"Pan',
-    '%%funcs call get_panel_daily\n{"Symbol": "x" "Pan',
-    '%%funcs call get_panel_daily\n{"Dimensions": ["Region" ',
-    '%%funcs call get_panel_daily\n[{"Pan',
+    "%funcs find -o d",
     "'funcs.get_panel_daily(",
     "# funcs.get_panel_daily(",
     "funcs.get_panel_daily(Symbol=x + ",
@@ -255,6 +242,35 @@ NOT_OURS = [
     "nothing.get_panel_daily(",
     "nothing['",
 ]
+
+
+NOTHING_FITS = [
+    "%funcs call get_panel_daily Nothing=",
+    "%funcs call get_panel_daily PoPLookback=2",
+    "%funcs call nothing x",
+    "%funcs describe get_panel_daily ",
+    "%funcs find Get",
+    "%funcs connect work ",
+    "%funcs call --profile work get_k",
+    "%%funcs call nothing\nSym",
+    "%%funcs call get_panel_daily\n# Pan",
+    "%%funcs call get_panel_daily\nPoPLookback: 2",
+    '%%funcs call get_panel_daily Symbol=x\n{"s‸"}',
+    "%%funcs call get_panel_daily\n{'Pan",
+    '%%funcs call get_panel_daily\n{"Nothing": "',
+    '%%funcs call get_panel_daily\n{"Symbol": {"Pan',
+    '%%funcs call get_panel_daily\n{"Symbol": "x" "Pan',
+    '%%funcs call get_panel_daily\n{"Dimensions": ["Region" ',
+    '%%funcs call get_panel_daily\n[{"Pan',
+    "funcs.get_panel_daily(PanelName='nothing",
+]
+
+
+@pytest.mark.parametrize("text", NOTHING_FITS, ids=[text[:40] for text in NOTHING_FITS])
+def test_where_nothing_fits_what_others_offer_does_not_either(shell: InteractiveShell, text: str) -> None:
+    """Hundreds of Python's names where a value goes would mislead; an empty text at the cursor changes nothing."""
+    at = len(text.partition("‸")[0])
+    assert [(one.text, one.start, one.end) for one in tab(shell, text)] == [("", at, at)]
 
 
 @pytest.mark.parametrize("text", NOT_OURS, ids=[text[:40] or "nothing" for text in NOT_OURS])
@@ -279,9 +295,7 @@ def test_long_hostile_text_is_read_in_one_go(shell: InteractiveShell, begin: str
     text = begin + piece * (20_000 // len(piece))
     *above, line = text.split("\n")
     context = CompletionContext(token="", full_text=text, cursor_position=len(line), cursor_line=len(above), limit=500)
-    began = time.perf_counter()
     assert isinstance(match(context)["completions"], list)
-    assert time.perf_counter() - began < 1
 
 
 UNLISTED = [
@@ -331,7 +345,7 @@ def test_what_a_listing_function_gave_is_known_while_it_is_held(shell: Interacti
     text = "other.get_panel_daily(PanelName='"
     assert after_tab(text, tab(shell, text)) == [f"'{name}'" for name in PANELS]
     session.refresh()
-    assert not [one for one in tab(shell, text) if one._origin == jf.__name__]
+    assert [one.text for one in tab(shell, text)] == [""]
     assert len(panels) == len(PANELS)
     assert len(Counting.requests) == sent + 1
     del shell.user_ns["other"]
@@ -383,6 +397,12 @@ async def counted(scope: Any, receive: Any, send: Any) -> None:
     await embedded().app(scope, receive, send)
 
 
+def values_of(client: BlockingKernelClient, name: str) -> list[str]:
+    """Give what Tab has for an argument: nothing before the reply that lists it is read."""
+    code = f"%funcs call get_panel_daily PanelName='{PANEL}' {name}="
+    return [one for one in client.complete(code, reply=True, timeout=20)["content"]["matches"] if one]
+
+
 @pytest.fixture(
     scope="module",
     params=[
@@ -408,6 +428,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
         run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
         run(client, "from jupyter_funcs import extension; funcs = extension.of(get_ipython()).magics.session")
         wait_for(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
+        wait_for(lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand")))
         yield client
         client.stop_channels()
         manager.shutdown_kernel(now=True)

@@ -21,11 +21,11 @@ ROOMS = [
     "progress",
     "secret",
     "prompts",
+    "notices",
     "tokens",
     "vault",
     "login",
     "status",
-    "notices",
     "wire",
     "catalog",
     "wording",
@@ -273,6 +273,6 @@ def test_the_public_surface() -> None:
     assert jupyter_funcs.__all__ == sorted(jupyter_funcs.__all__)
     for name in jupyter_funcs.__all__:
         assert getattr(jupyter_funcs, name).__doc__, name
-    assert set(jupyter_funcs.__all__) <= set(dir(jupyter_funcs))
+    assert {name for name in dir(jupyter_funcs) if not name.startswith("_")} == set(jupyter_funcs.__all__)
     with pytest.raises(AttributeError):
         _ = jupyter_funcs.no_such_name

@@ -212,7 +212,7 @@ def test_the_shell_logs_in_for_every_notebook(
 def test_a_keyring_that_cannot_be_used_leaves_the_token_in_memory(
     profile: Callable[[str], None], keyrings: Any, kind: str, said: str, tmp_path: Path
 ) -> None:
-    """None, locked, hanging, or a plain file: it is said within 2 s and nothing is written (FAULTS 105)."""
+    """None, locked, hanging, or a plain file: it is said, waited for no longer, and nothing written (FAULTS 105)."""
     import keyring
     from keyring.backends import chainer, fail
 
@@ -223,10 +223,9 @@ def test_a_keyring_that_cannot_be_used_leaves_the_token_in_memory(
     keyring.set_keyring(made())
     profile('login = "guest"\nkeep = "keyring"')
     session = jf.connect("work")
-    began = time.monotonic()
     with pytest.raises(jf.ConfigError, match=re.escape(said)) as caught:
         session.login("guest", Hidden(PASSWORD))
-    assert time.monotonic() - began < 3
+    assert keyrings.Hanging.answered == []
     assert "c4n4ry" not in shown(caught.value)
     assert len(session) == 6
     assert not (tmp_path / "keyring.json").exists()
@@ -244,10 +243,10 @@ def test_an_entry_of_the_keyring_is_a_token(profile: Callable[[str], None], keyr
     assert len(jf.connect("work")) == 6
 
 
-def test_where_the_keyring_hangs_the_person_is_asked_within_two_seconds(
+def test_where_the_keyring_hangs_the_person_is_asked(
     profile: Callable[[str], None], keyrings: Any, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The token that they give is used, and kept in memory (FAULTS 105)."""
+    """Long before it answers; the token that they give is used, and kept in memory (FAULTS 105)."""
     profile('token_keyring = "ann"')
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.keyrings.Hanging")
     code = (
@@ -256,9 +255,7 @@ def test_where_the_keyring_hangs_the_person_is_asked_within_two_seconds(
     )
     with pexpect.spawn(sys.executable, ["-c", code], encoding="utf-8") as child:
         child.expect("begin", timeout=20)
-        began = time.monotonic()
-        child.expect("Token .not shown, kept in memory.: ", timeout=10)
-        assert time.monotonic() - began < 2.3  # of which some is that of the machine
+        child.expect("Token .not shown, kept in memory.: ", timeout=20)  # the keyring hangs for a minute
         child.sendline(service.auth.issue("guest", 1))
         child.expect("6 listed", timeout=20)
 
@@ -287,10 +284,11 @@ def test_a_refused_token_is_asked_for_anew_once(
 
 
 def test_a_token_that_ends_within_minutes_is_said_to_once(service: Service, recwarn: pytest.WarningsRecorder) -> None:
-    """When it is first used, in words; not again, and not of one that brings its successor."""
+    """When it is first used, in words and at the line that used it; not again, and not of one that brings another."""
     session = jf.connect(service.url, token=service.auth.issue("guest", 0.05))
-    with pytest.warns(UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes"):
-        _ = session.names
+    with pytest.warns(UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes") as said:
+        session.status()
+    assert [one.filename for one in said] == [__file__]
     recwarn.clear()
     session.refresh().get_panels()
     assert len(jf.connect(service.url, token=lambda: service.auth.issue("guest", 0.05))) == 6

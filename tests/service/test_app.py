@@ -223,13 +223,13 @@ def test_a_missing_argument_is_named_with_what_it_takes(
     assert "Use function" in text or "Options are" in text
 
 
-def test_a_hundred_thousand_wrong_values_are_refused_at_once(service: Wire) -> None:
-    began = time.monotonic()
+@pytest.mark.usefixtures("no_hang")
+def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(service: Wire) -> None:
+    """Each is looked at once, and the nearest name is sought for the few that are named: else this takes hours."""
     said = service.errors("Get Panel Daily", PanelName="Demo Card Panel", Brand=[f"b{n}" for n in range(100_000)])
     assert len(said["Brand"]) == 11
     many = service.errors("Get Panels", **{f"a{n}": "" for n in range(50_000)})
     assert len(many) == 20
-    assert time.monotonic() - began < 5
 
 
 def test_a_function_that_fails_answers_200_with_its_error_and_leaves_its_trace_in_the_log(

@@ -303,7 +303,9 @@ def test_a_cancelled_call_ends_and_no_other(engine: RemoteEngine, request: pytes
         time.sleep(0.3)
         assert not running.done()
         call.cancel()
-        assert isinstance(running.exception(15), CallCancelledError)
+        # ClickHouse in process is not stopped: its query goes on to its end, on a busy machine for long.
+        seconds = 120 if "ClickHouse" in request.node.name else 15
+        assert isinstance(running.exception(seconds), CallCancelledError)
     assert call.cancelled
     after = engine.call()
     [row] = after.fetch(after.table("cards").agg(n=after.table("cards").count()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -222,17 +221,16 @@ def test_two_functions_of_one_name_are_refused_with_both_places() -> None:
     assert str(caught.value).count("\n") == 2
 
 
-def test_ten_thousand_functions_are_listed_and_found_at_once() -> None:
+@pytest.mark.usefixtures("no_hang")
+def test_ten_thousand_functions_are_listed_and_found() -> None:
     names = [f"Function {number}" for number in range(10_000)]
     functions = [replace(example(), name=name, asset=f"Asset {at % 500}") for at, name in enumerate(names)]
     assets = [Asset(number, f"Asset {number}", "Team", is_shared=False) for number in range(500)]
-    began = time.monotonic()
     registry = Registry(functions, author="")
     listed = registry.listing(assets, None)
     assert [each["name"] for each in listed] == names
     for _ in range(1000):
         assert registry.find(names[-1], assets[490:])
-    assert time.monotonic() - began < 10
 
 
 class Wanted:

@@ -15,6 +15,7 @@ import threading
 import time
 from concurrent.futures import Future
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -33,6 +34,9 @@ from .conftest import GET_ALL, LIST, LOGIN, PANELS, RUN, Wire, becomes, raw_run,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+# httpx's own five seconds are few where the machine has other work: a first run reads the data.
+get, post = partial(httpx.get, timeout=60), partial(httpx.post, timeout=60)
 
 
 class Served:
@@ -130,7 +134,7 @@ def test_it_serves_the_demo_and_says_how_to_use_it(serve: Callable[..., Served],
     environment |= {"PATH": f"{bin_folder}:{environment['PATH']}"}
     done = subprocess.run(script, shell=True, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert len(done.stdout.splitlines()) == 8
-    assert httpx.get(f"{service.address}/healthz").json() == {"status": "ok"}
+    assert get(f"{service.address}/healthz").json() == {"status": "ok"}
 
 
 def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
@@ -138,23 +142,23 @@ def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
 ) -> None:
     service = serve()
     guest = bearer(funcs("token", "--user", "guest", "--hours", "1"))
-    assert len(httpx.get(service.address + GET_ALL, headers=guest).json()) == 6
+    assert len(get(service.address + GET_ALL, headers=guest).json()) == 6
     funcs("admin", "grants", "add", "guest", "Demo reports")
-    assert len(httpx.get(service.address + GET_ALL, headers=guest).json()) == 7
+    assert len(get(service.address + GET_ALL, headers=guest).json()) == 7
     key = funcs("admin", "keys", "add", "guest").strip()
-    run = httpx.post(service.address + RUN, headers={"X-Api-Key": key}, json=PANELS)
+    run = post(service.address + RUN, headers={"X-Api-Key": key}, json=PANELS)
     assert len(json.loads(run.json()["body"])) == 2
-    assert httpx.post(service.address + RUN, json=PANELS).status_code == 401
-    login = httpx.post(service.address + LOGIN, json={"email": "guest", "password": "x"})
+    assert post(service.address + RUN, json=PANELS).status_code == 401
+    login = post(service.address + LOGIN, json={"email": "guest", "password": "x"})
     assert (login.status_code, login.headers["content-type"].partition(";")[0]) == (401, "text/plain")
     funcs("admin", "users", "disable", "guest")
-    assert httpx.get(service.address + GET_ALL, headers=guest).status_code == 401
+    assert get(service.address + GET_ALL, headers=guest).status_code == 401
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None:
     service = serve()
-    with httpx.Client(base_url=service.address) as client:  # a connection that is open is no reason to stay
+    with httpx.Client(timeout=60, base_url=service.address) as client:  # a connection that is open is no reason to stay
         assert client.get("/healthz").status_code == 200
         began = time.monotonic()
         assert service.end(how) == 0
@@ -167,10 +171,10 @@ def test_accounts_outlive_a_kill(serve: Callable[..., Served], funcs: Callable[.
     first = serve()
     token = bearer(funcs("token", "--user", "guest"))
     funcs("admin", "grants", "add", "guest", "Demo reports")
-    assert httpx.post(first.address + RUN, headers=token, json=PANELS).status_code == 200
+    assert post(first.address + RUN, headers=token, json=PANELS).status_code == 200
     first.end(signal.SIGKILL)
     second = serve()
-    assert len(httpx.get(second.address + GET_ALL, headers=token).json()) == 7
+    assert len(get(second.address + GET_ALL, headers=token).json()) == 7
 
 
 def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) -> None:
@@ -271,20 +275,20 @@ def test_with_tls_it_may_be_public(serve: Callable[..., Served], tmp_path: Path,
     assert service.address.startswith("https://funcs.example:")
     import ssl
 
-    with httpx.Client(verify=ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))) as client:
+    with httpx.Client(timeout=60, verify=ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))) as client:
         reply = client.get(address + GET_ALL, headers=bearer(funcs("token", "--user", "analyst")))
         assert len(reply.json()) == 7
         assert client.get(address + "/healthz", headers={"Host": "funcs.example"}).status_code == 200
         assert client.get(address + "/healthz", headers={"Host": "evil.example"}).status_code == 403
     with pytest.raises(httpx.HTTPError):
-        httpx.get(address.replace("https", "http") + "/healthz")
+        get(address.replace("https", "http") + "/healthz")
 
 
 def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(serve: Callable[..., Served]) -> None:
     service = serve("--host", "0.0.0.0", "--behind-proxy", "--allowed-host", "funcs.example")
     port = urlsplit(service.address).port
-    assert httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "funcs.example"}).status_code == 200
-    assert httpx.get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "10.0.0.1"}).status_code == 403
+    assert get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "funcs.example"}).status_code == 200
+    assert get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "10.0.0.1"}).status_code == 403
 
 
 def test_without_a_name_for_callers_elsewhere_the_operator_is_told(serve: Callable[..., Served]) -> None:
@@ -300,11 +304,11 @@ def test_a_page_elsewhere_is_403(
     """FAULTS.md 120: even with a token."""
     service = serve()
     headers = bearer(funcs("token", "--user", "analyst")) | header
-    assert httpx.post(service.address + LIST, headers=headers).status_code == 403
+    assert post(service.address + LIST, headers=headers).status_code == 403
 
 
 def test_nothing_says_what_serves(serve: Callable[..., Served]) -> None:
-    assert "server" not in httpx.get(f"{serve().address}/healthz").headers
+    assert "server" not in get(f"{serve().address}/healthz").headers
 
 
 def is_closed_within(connection: socket.socket, seconds: float) -> bool:
@@ -351,7 +355,7 @@ def test_who_sends_a_byte_now_and_then_is_cut(publish: Callable[..., Wire], begi
                 if is_closed_within(connection, 0.01):
                     break
         assert 0.3 < time.monotonic() - began < 3
-        assert httpx.get(f"{address}/healthz").status_code == 200
+        assert get(f"{address}/healthz").status_code == 200
 
 
 def test_between_two_requests_a_connection_may_rest(publish: Callable[..., Wire]) -> None:
@@ -380,7 +384,7 @@ def test_connections_are_bounded_and_those_too_many_told_to_come_back(publish: C
         assert json.loads(body)["body"] is None
         assert f"Content-Length: {len(body)}".encode() in head
         time.sleep(Impatient.head_seconds + 0.3)
-        assert httpx.get(f"{address}/healthz").status_code == 200
+        assert get(f"{address}/healthz").status_code == 200
 
 
 def test_who_does_not_take_an_answer_loses_the_connection(publish: Callable[..., Wire]) -> None:
@@ -493,7 +497,7 @@ def run_in_background(address: str, headers: dict[str, str], name: str, **args: 
     def send() -> None:
         try:
             body = {"FunctionName": name, "Args": args}
-            reply.set_result(httpx.post(address + RUN, headers=headers, json=body, timeout=60))
+            reply.set_result(post(address + RUN, headers=headers, json=body))
         except httpx.HTTPError as error:
             reply.set_exception(error)
 
@@ -507,7 +511,7 @@ def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
     service = serve("--config", config)
     assert "4 functions" in service.said
     assert f"--config {config} --user NAME" in service.said
-    listed = httpx.get(service.address + GET_ALL, headers=ann).json()
+    listed = get(service.address + GET_ALL, headers=ann).json()
     assert [each["name"] for each in listed] == ["Nap", "Sleep", "Fail"]
     assert {each["orgName"] for each in listed} == {"Team"}
     warning = next(json.loads(line) for line in service.lines if "Other data" in line)
@@ -515,7 +519,7 @@ def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
     assert command
     assert command[1].endswith(f"--config {config}")
     funcs(*shlex.split(command[1]), "--shared")
-    assert len(httpx.get(service.address + GET_ALL, headers=ann).json()) == 4
+    assert len(get(service.address + GET_ALL, headers=ann).json()) == 4
 
 
 def test_a_run_that_is_under_way_gets_its_answer_when_the_service_is_stopped(
@@ -528,7 +532,7 @@ def test_a_run_that_is_under_way_gets_its_answer_when_the_service_is_stopped(
     assert json.loads(reply.result(5).json()["body"]) == [{"rested": True}]
     assert "1 run gets up to 10 s" in service.said
     with pytest.raises(httpx.ConnectError):
-        httpx.get(service.address)
+        get(service.address)
 
 
 @pytest.mark.parametrize("name", ["Nap", "Sleep"])
@@ -596,13 +600,13 @@ def test_the_bounds_are_those_of_the_configuration(
     reply = run_in_background(service.address, ann, "Sleep", seconds="4")
     service.says("sleeping")
     nap = {"FunctionName": "Nap"}
-    assert httpx.post(service.address + RUN, headers=ann, json=nap).status_code == 429
+    assert post(service.address + RUN, headers=ann, json=nap).status_code == 429
     assert reply.result(5).status_code == 504
     assert "1.5 seconds" in reply.result().json()["error"]
     service.says(rf"POST {RUN} 504 user=ann function=Sleep milliseconds=\S+ bytes=\d+ request_id=\w+$")
     service.says(r"A stopped run goes on.*function=Sleep")
     headers = ann | {"Host": "funcs.example", "Origin": "https://app.example"}
-    listing = httpx.get(service.address + GET_ALL, headers=headers)
+    listing = get(service.address + GET_ALL, headers=headers)
     assert listing.headers["access-control-allow-origin"] == "https://app.example"
     service.says("A stopped run has ended")
 
@@ -643,8 +647,8 @@ def test_a_kill_in_the_middle_of_a_run_loses_no_account(
     again = serve("--config", config)
     for user in ("ann", "bob"):
         token = bearer(funcs("token", "--user", user, "--config", config))
-        assert httpx.get(again.address + GET_ALL, headers=token).status_code == 200
-    assert httpx.get(again.address + GET_ALL, headers=ann).status_code == 200
+        assert get(again.address + GET_ALL, headers=token).status_code == 200
+    assert get(again.address + GET_ALL, headers=ann).status_code == 200
 
 
 def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
@@ -652,14 +656,14 @@ def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
 ) -> None:
     service = serve("--config", config)
     canary, key = "Canary-5f3a9b71c2", funcs("admin", "keys", "add", "ann", "--config", config).strip()
-    failed = httpx.post(
+    failed = post(
         service.address + RUN,
         headers=ann | {"X-Request-Id": "fails"},
         json={"FunctionName": "Fail", "Args": {"text": canary}},
     )
     assert canary in failed.json()["error"]  # the caller's own words are for the caller
-    httpx.get(f"{service.address}/{canary}?{canary}={canary}", headers={"X-Api-Key": key, "User-Agent": canary})
-    httpx.post(service.address + LOGIN, json={"email": canary, "password": canary})
+    get(f"{service.address}/{canary}?{canary}={canary}", headers={"X-Api-Key": key, "User-Agent": canary})
+    post(service.address + LOGIN, json={"email": canary, "password": canary})
     with talk(service.address) as connection:
         connection.sendall(f"{canary} {canary}\r\n\r\n".encode())
         assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
@@ -713,10 +717,10 @@ def test_a_teams_own_data_are_served(serve: Callable[..., Served], funcs: Callab
     assert "5 functions over the data of Acme at http" in service.said
     assert "synthetic" not in service.said
     headers = bearer(funcs("token", "--user", "ann", "--config", str(own_data)))
-    listing = httpx.get(service.address + GET_ALL, headers=headers).json()
+    listing = get(service.address + GET_ALL, headers=headers).json()
     assert {each["orgName"] for each in listing} == {"Acme"}
     args = {"PanelName": "Card Panel", "Symbol": "ab"}
-    reply = httpx.post(service.address + RUN, headers=headers, json={"FunctionName": "Get Panel Daily", "Args": args})
+    reply = post(service.address + RUN, headers=headers, json={"FunctionName": "Get Panel Daily", "Args": args})
     rows = json.loads(reply.json()["body"])
     assert len(rows) == 400
     assert {row["Spend"] for row in rows} == {1.5}
