@@ -68,6 +68,7 @@ ROOMS = [
     "widgets",
     "lists",
     "controls",
+    "source_line",
     "formbox",
     "parts",
     "chooser",
@@ -116,6 +117,7 @@ HOMES = {
     "ipywidgets": {
         "widgets",
         "lists",
+        "source_line",
         "formbox",
         "chooser",
         "head",
