@@ -284,7 +284,8 @@ class Session:
         Parameters
         ----------
         name
-            The function to open with; nothing is chosen without it.
+            The function to open with. Without it nothing is chosen, and the panel also opens where the functions
+            cannot be listed: it says why, and tries again on demand.
         **values
             First values of its form.
         """
@@ -374,9 +375,7 @@ class _Wire:
         self._held[repr((function, args))] = frame
         return frame
 
-    async def choices(
-        self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False
-    ) -> list[Choice]:
+    async def choices(self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False) -> list[Choice]:
         """Run a listing function and give the values for a field; kept until `refresh`, or until asked `again`."""
         key = _key(listing, args, field)
         if again or key not in self._choices:
