@@ -62,7 +62,7 @@ def test_before_a_run_it_says_what_to_do(tab: ChartTab) -> None:
 def test_a_run_is_a_picture_a_caption_and_its_code(tab: ChartTab, outcome: Outcome) -> None:
     """The picture, what was brought together in it, and code with the name of the user's variable."""
     shown = show(tab, outcome)
-    assert shown.count("<svg") == 1
+    assert shown.count("<svg") == 2  # one for a wide page, one for a narrow one
     assert "The sum over Age Group. Each point is the mean of a week." in shown
     assert "&#x27;Spend&#x27;: daily[&#x27;Spend&#x27;]" in shown
     assert [choice.description for choice in tab._row.children] == ["Measure", "Colour by", "Along", "Points"]
@@ -163,7 +163,7 @@ def test_names_of_the_catalog_are_text(tab: ChartTab, outcome: Outcome) -> None:
     shown = show(tab, replace(outcome, frame=frame))
     assert "<img" not in shown
     assert "<b>" not in shown
-    assert shown.count("</svg>") == 1
+    assert shown.count("</svg>") == 2
     choose(tab, "colour", "")
     assert "<img" not in tab._picture.value
 
