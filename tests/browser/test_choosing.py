@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import LOAD, run_python
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from tests.browser.fronts import Front
+
+pytestmark = pytest.mark.slow
 
 OPEN = "panel = %funcs\npanel"
 # A service whose listing a cell changes: a number of functions, or a status that refuses.

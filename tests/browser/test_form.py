@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import LOAD, run_python, wait_for_state
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from playwright.sync_api import Page
+
+pytestmark = pytest.mark.slow
 
 PLAIN = """import httpx, jupyter_funcs as jf
 params = [{"name": "Names", "type": 4}, {"name": "n", "type": 1, "required": True}, {"name": "start_date"}]

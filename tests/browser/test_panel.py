@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
-
 def test_python_has_what_the_panel_shows(open_notebook: Callable[..., Page]) -> None:
     """What a person filled in and ran is in the named variable, in the form, and in the code that the panel shows."""
     page = open_notebook(LOAD, "panel = %funcs\npanel")

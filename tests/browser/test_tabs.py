@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import open_tab, wait_for_state
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from tests.browser.fronts import Front
+
+pytestmark = pytest.mark.slow
 
 ROWS = r"""import httpx, jupyter_funcs as jf
 bad = "<img src=x onerror='window.hacked=1'> $x^2$ &lt;b&gt; <a href='javascript:window.hacked=1'>a</a>"
@@ -107,3 +110,17 @@ def test_the_code_is_copied(front: Front, open_in: Callable[..., Page]) -> None:
     assert "$FUNCS_TOKEN" in copied
     assert "a-token-of-the-tests" not in page.locator(".jf-panel").inner_html()
     expect(blocks.first.locator("button")).to_have_text("Copy", timeout=5000)
+
+
+def test_every_tab_is_for_everybody(
+    lab: Front, open_in: Callable[..., Page], findings: Callable[[Page], list[str]]
+) -> None:
+    """The accessibility checker finds nothing serious in the interactive table, the reply, the code and the facts."""
+    page = opened(open_in, lab)
+    page.locator(".jf-viewer button", has_text="Interactive").click()
+    expect(page.locator(".jf-grid tbody tr")).to_have_count(25, timeout=30_000)
+    assert findings(page) == []
+    for title in ("JSON", "Code", "About"):
+        open_tab(page, title)
+        page.wait_for_selector(f".jf-{title.lower()}-tab .widget-html-content > *")
+        assert findings(page) == []
