@@ -59,6 +59,8 @@ def test_no_state_has_a_serious_finding(
     wait_for_state(page, "done", 2)
     for title in page.locator(".jf-results").get_by_role("tab").all_inner_texts():
         open_tab(page, title)
+        if title == "Chart":
+            expect(page.locator(".jf-results svg:visible")).to_have_count(1, timeout=30_000)
         page.wait_for_timeout(500)
         found[title] = findings(page)
     page.locator(".jf-field-symbol input").fill("NOPE US EQUITY")
@@ -66,6 +68,7 @@ def test_no_state_has_a_serious_finding(
     expect(page.locator("button.jf-run")).to_be_enabled()
     page.locator("button.jf-run").click()
     page.wait_for_selector(".jf-status[data-state=invalid], .jf-status[data-state=failed]", state="attached")
+    expect(page.locator(".jf-results .jf-old")).to_be_visible()
     found["failed"] = findings(page)
     said = [f"{state}: {each}" for state, several in found.items() for each in several]
     assert not said, "\n".join(said)
