@@ -345,7 +345,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._visit is visit and self._box is not None:
             self._box.refuse(error.errors)
         self._set_old(visit, is_old=True)
-        self._end(visit, "invalid", refusal_html(visit.form, error.errors) or problem_html(error))
+        said = refusal_html(visit.form, error.errors) or problem_html(error, cleaned=self._session.cleaned)
+        self._end(visit, "invalid", said)
 
     def _set_old(self, visit: Visit, *, is_old: bool) -> None:
         if visit.is_old != is_old:
@@ -390,6 +391,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         return f"<Panel of {self._session.service}: {chosen}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        self._head.look()
         # Without a live kernel a front end shows the HTML: the last result, and how to get the panel back.
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
         bundle["text/plain"] = repr(self)
