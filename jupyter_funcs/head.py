@@ -75,8 +75,9 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
     def look(self) -> None:
         """Show in the background how long the token lasts now: its source may be a command that takes seconds."""
         self._show()
+        is_reading = self.reading is not None and not self.reading.done()
         # Where nothing is listed the status would list it, which just failed.
-        if self._session.listed is not None and self.comm is not None:
+        if self._session.listed is not None and self.comm is not None and not is_reading:
             self.reading = loop.start(self._look())
 
     def refresh(self) -> None:

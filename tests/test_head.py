@@ -107,6 +107,9 @@ def test_a_slow_source_of_the_token_does_not_hold_the_panel_up() -> None:
     head.look()
     assert "1 function" in line(head)
     assert "token" not in line(head)
+    reading = head.reading
+    head.look()
+    assert head.reading is reading  # a source that is being asked is not asked once more
     go.set()
     assert head.reading is not None
     head.reading.result(10)
@@ -138,8 +141,8 @@ def test_a_token_that_has_ended_is_said_with_what_to_do() -> None:
     assert "Get a new token" in line(head)
 
 
-def test_refresh_reads_the_token_s_time_anew() -> None:
-    """A new token's time stands in the line after a refresh."""
+def test_the_token_s_time_is_read_anew() -> None:
+    """A new token's time stands in the line after a refresh, and when the panel is shown again."""
     now = time.time()
     ends = [now + 3660]
     panel = Service(F).connect(lambda: jwt({"exp": ends[0]})).panel()
@@ -147,6 +150,9 @@ def test_refresh_reads_the_token_s_time_anew() -> None:
     ends[0] = now + 2 * 3660
     refreshed(panel)
     wait_until(lambda: "ends in 2 hours" in line(panel._head))
+    ends[0] = now + 3 * 3660
+    panel._repr_mimebundle_()
+    wait_until(lambda: "ends in 3 hours" in line(panel._head))
     panel.close()
 
 
