@@ -87,7 +87,9 @@ def test_what_lies_upon_each_other_is_brought_together(
     plot, made = drawn(frames["by both"], Wish(measure=measure, every="month"))
     assert names(plot) == (measure, "Date", "Region")
     assert said in made.notes
-    assert made.table.notna().all(axis=None)
+    by_day = frames["by both"].groupby(["Date", "Region"])[measure].agg("sum" if "sum" in said else "mean")
+    december = by_day.loc["2020-12-01":"2020-12-31", "Pacific"]
+    assert made.table.loc["2020-12-01", "Pacific"] == pytest.approx(december.mean())
 
 
 def test_growth_is_percent(frames: dict[str, pd.DataFrame]) -> None:
@@ -117,6 +119,12 @@ def test_a_period_to_date_is_never_added_to_a_whole_one(frames: dict[str, pd.Dat
     apart, both = drawn(frame, Wish(colour="PeriodToDate", kind="bar"))
     assert both.table["False"].dropna().to_list() == pytest.approx(whole.to_list())
     assert not apart.stacked
+    # Along the last days, where rows to date have places of their own: a line through both would be a zigzag.
+    _, ends = drawn(frame, Wish(x="PeriodEndDate", colour=""))
+    assert "Rows of PeriodToDate are left out." in ends.notes
+    assert ends.table.iloc[:, 0].to_list() == pytest.approx(whole.to_list())
+    plot, _ = drawn(frame, Wish(x="PeriodEndDate"))
+    assert plot.choices["colour"] == ["PeriodToDate", "Region"]
 
 
 def test_without_time_there_are_bars(frames: dict[str, pd.DataFrame]) -> None:
