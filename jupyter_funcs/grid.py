@@ -149,7 +149,6 @@ def _options(definitions: list[dict[str, Any]]) -> dict[str, Any]:
         "text_in_header_can_be_selected": False,
         "classes": "display compact nowrap",
         "style": "table-layout:auto;width:auto;margin:0",
-        "scrollX": True,
         "pageLength": 25,
         "lengthMenu": [10, 25, 100],
         "order": [],
