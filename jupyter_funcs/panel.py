@@ -392,7 +392,6 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         self._head.look()
-        self._head.look()
         # Without a live kernel a front end shows the HTML: the last result, and how to get the panel back.
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
         bundle["text/plain"] = repr(self)
