@@ -18,7 +18,6 @@ from matplotlib.text import Text
 
 from jupyter_funcs.axis import along, labels_of, set_measures, thinned
 from jupyter_funcs.compact import short
-from jupyter_funcs.plots import OTHER
 from jupyter_funcs.roles import Role
 from jupyter_funcs.svg import INK, svg
 from jupyter_funcs.text import clip, inert
@@ -98,10 +97,10 @@ def alt(plot: Plot, points: Points) -> str:
 
 def style(plot: Plot, name: str) -> Style:
     """Give the look of one colour of a chart: that of its place in the frame, whatever else is drawn."""
-    if plot.colour is None or name == OTHER:
-        return _OTHER_STYLE if name == OTHER else STYLES[0]
-    order = [*(plot.top or plot.colour.data.cat.categories), name]
-    return STYLES[order.index(name) % len(STYLES)]
+    if plot.colour is None:
+        return STYLES[0]
+    order = list(plot.top or plot.colour.data.cat.categories)
+    return STYLES[order.index(name)] if name in order else _OTHER_STYLE
 
 
 def _figure(plot: Plot, table: pd.DataFrame, *, narrow: bool) -> Figure:

@@ -312,3 +312,16 @@ def test_numbers_on_an_axis(values: list[float], percent: bool, texts: list[str]
 def test_a_number_beside_a_bar(value: float, percent: bool, text: str) -> None:
     """A number has three digits or so, in its own unit."""
     assert short(value, percent=percent) == text
+
+
+def test_values_that_are_called_as_what_is_added_are_drawn() -> None:
+    """A value of the frame may be called Other, (none) or nothing at all; each is there once, and none is lost."""
+    several = ["Other", "(none)", "", None, *"abcdefghij"]
+    rows = [(day, name, 1.0 + at) for day in DAYS for at, name in enumerate(several)]
+    frame = pd.DataFrame(rows, columns=["Date", "Brand", "Spend"])
+    for part, kind in ((frame, "bar"), (frame[frame["Brand"].isin(several[:4])], "bar"), (frame, "line")):
+        _, made = drawn(part, Wish(kind=kind))  # type: ignore[arg-type]
+        assert made.table.columns.is_unique
+        if kind == "bar":
+            whole = part.groupby("Date")["Spend"].sum()
+            assert made.table.sum(axis=1).to_list() == whole.to_list()
