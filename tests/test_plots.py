@@ -182,6 +182,9 @@ def test_a_million_rows_are_few_points() -> None:
         "Each point is the mean of 1,667 rows.",
     ]
     assert made.table.size <= 600
+    # So many names would take seconds in the kernel, and are no categories.
+    names_only, _ = drawn(pd.DataFrame({"Name": np.arange(150_000).astype(str), "Spend": 1.0}))
+    assert names(names_only) == ("Spend", "", "")
 
 
 ODD: dict[str, tuple[dict[str, Any], str]] = {
