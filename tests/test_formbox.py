@@ -324,6 +324,36 @@ def test_a_slow_source_leaves_the_form_usable(
         box.close()
 
 
+def test_a_slow_list_of_panels_is_chosen_from_at_last(
+    answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A panel that code has set is typed while the list is slow, and chosen once it is there; what it is stays."""
+    monkeypatch.setattr(sources, "SLOW_SECONDS", 0.05)
+    go = threading.Event()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("runFunction"):
+            return httpx.Response(
+                200, json=[{"name": "F", "params": [{"name": "P", "type": 8}]}, {"name": "Get Panels"}]
+            )
+        go.wait(10)
+        return httpx.Response(200, json=[{"P": "Demo", "Provider": "Someone"}])
+
+    class Held(httpx.BaseTransport):
+        handle_request = staticmethod(answer)
+
+    session = jf.connect("https://service.example", token="a-token", transport=Held())
+    box = open_box(session, P="Demo")
+    assert isinstance(box._controls["P"], ChoiceControl)
+    wait_until(lambda: isinstance(box._controls["P"], SearchControl))
+    assert box._controls["P"].box.value == "Demo"
+    go.set()
+    wait_until(lambda: isinstance(box._controls["P"], ChoiceControl))
+    assert box._controls["P"].box.label == "Demo — Someone"
+    assert box._form.args == {"P": "Demo"}
+    box.close()
+
+
 def test_a_list_that_fails_is_typed_and_asked_again(answering: Callable[..., Session]) -> None:
     """The reason stands below the field, the value can be typed, and a click asks again, also a list that was there."""
     with universe(answering) as (session, state):
