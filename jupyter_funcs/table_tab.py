@@ -87,7 +87,8 @@ class TableTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             else:
                 return
         table = await asyncio.to_thread(table_html, frame, about)
-        self._put_simple(f'<div class="jf-scroll">{table}</div>', note + (shown_text(frame) or shape_text(frame)))
+        scrolls = f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Table">{table}</div>'
+        self._put_simple(scrolls, note + (shown_text(frame) or shape_text(frame)))
 
     async def _put_grid(self, frame: pd.DataFrame, about: str) -> None:
         made = await asyncio.to_thread(grid.grid_of, frame, about)
