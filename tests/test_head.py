@@ -229,7 +229,7 @@ def test_a_panel_opens_though_the_listing_fails() -> None:
     panel = service.connect().panel()
     assert "jf-bad" in line(panel._head)
     assert "functions not listed" in line(panel._head)
-    assert "Press Refresh" in panel._title.value
+    assert "Press Refresh" in panel._heading.title.value
     assert panel._head.reading is None  # it would list once more
     with pytest.raises(jf.ArgumentError, match="nothing to run"):
         panel.run()
@@ -237,7 +237,7 @@ def test_a_panel_opens_though_the_listing_fails() -> None:
     said = refreshed(panel)
     assert "jf-bad" not in said
     assert "1 function<" in said
-    assert "Choose a function" in panel._title.value
+    assert "Choose a function" in panel._heading.title.value
     panel.choose("F")
     panel.close()
 
@@ -247,10 +247,10 @@ def test_an_empty_catalog_says_what_to_do() -> None:
     service = Service()
     panel = service.connect().panel()
     assert "0 functions" in line(panel._head)
-    assert "shared with you" in panel._title.value
+    assert "shared with you" in panel._heading.title.value
     service.listing = [F]
     assert "1 added (F)" in refreshed(panel)
-    assert "Choose a function" in panel._title.value
+    assert "Choose a function" in panel._heading.title.value
     panel.close()
 
 
@@ -290,7 +290,7 @@ def test_a_function_that_vanished_is_said_and_keeps_its_values() -> None:
     panel = service.connect().panel("F", a="1")
     service.listing = [G]
     assert "Listed again: 1 removed (F)." in refreshed(panel)  # and G, which has moved up, is as it was
-    assert "no longer in your catalog" in panel._title.value
+    assert "no longer in your catalog" in panel._heading.title.value
     assert panel.form is not None
     assert panel.form.args == {"a": "1"}
     assert panel._chooser._list.index is None
@@ -298,7 +298,7 @@ def test_a_function_that_vanished_is_said_and_keeps_its_values() -> None:
     service.listing = [F, G]
     refreshed(panel)
     panel.choose("F")
-    assert "no longer" not in panel._title.value
+    assert "no longer" not in panel._heading.title.value
     assert panel.form.args == {"a": "1"}
     panel.close()
 
