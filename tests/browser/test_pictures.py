@@ -154,14 +154,8 @@ def look(page: Page, name: str) -> None:
             assert out == [], f"{name}, {width} px: {out}"
 
 
-# What a person cannot see whole, and no frame of its own lets them scroll to.
-_STANDS_OUT = """panel => {
-    const edge = panel.getBoundingClientRect().right + 1;
-    const scrolls = node => node !== panel && node.parentElement && (
-        ['auto', 'scroll', 'hidden'].includes(getComputedStyle(node.parentElement).overflowX)
-        && !node.parentElement.contains(panel) || scrolls(node.parentElement));
-    return [...panel.querySelectorAll('*')]
-        .filter(node => node.getClientRects().length && node.getBoundingClientRect().right > edge && !scrolls(node))
-        .map(node => `${node.className} ${node.tagName} ${Math.round(node.getBoundingClientRect().right - edge)} px`)
-        .slice(0, 5);
-}"""
+# What is wider than its box: ipywidgets' boxes cut it off or scroll, where only the frames of a result should.
+_STANDS_OUT = """panel => [panel, ...panel.querySelectorAll('*')]
+    .filter(node => node.clientWidth > 1 && node.scrollWidth > node.clientWidth + 1)
+    .filter(node => !node.closest('.jf-scroll, .jf-picture, .jf-grid, pre, input, select, textarea'))
+    .map(node => `${node.tagName} ${node.className}: ${node.scrollWidth} in ${node.clientWidth} px`).slice(0, 5)"""
