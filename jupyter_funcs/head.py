@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import math
+import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -180,9 +181,19 @@ def taken_over(form: Form, function: RemoteFunction) -> Form:
     return function.form(**{name: value for name, value in form.values.items() if name in known})
 
 
+# JupyterLab and Notebook take a letter or an arrow key that is pressed on a list or a button for one of their own: two
+# times D deletes the cell. They heed this attribute, which is there for such keys alone: Ctrl-S still saves.
+_KEYS = (
+    "if(!window.jfKeys){window.jfKeys=true;window.addEventListener('keydown',e=>{const t=e.target;"
+    "if(t.closest&&t.closest('.jf-panel'))t.toggleAttribute('data-lm-suppress-shortcuts',"
+    "!e.ctrlKey&&!e.metaKey&&!e.altKey&&!['Enter','Escape','Tab'].includes(e.key))},true)}"
+)
+
+
 def _look_html() -> str:
     css = resources.files(__package__).joinpath("panel.css").read_text("utf-8")
-    return f'<style>.jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{css}</style><b class="jf-name">Functions</b>'
+    style = f".jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{re.sub(r'/[*].*?[*]/', '', css, flags=re.DOTALL)}"
+    return f'<style onload="{html.escape(_KEYS)}">{style}</style><b class="jf-name">Functions</b>'
 
 
 def _by_name(catalog: Catalog) -> dict[str, list[Function]]:

@@ -43,15 +43,29 @@ def test_a_function_is_found_without_a_mouse(front: Front, open_in: Callable[...
     page.keyboard.press("Enter")
     expect(title).to_have_text("Get Panels")
     expect(search).to_be_focused()
-    if front.kind == "voila":  # the other two keep the arrow keys for their cells
-        search.fill("")
-        expect(page.locator(".jf-list option")).to_have_count(11)
-        page.get_by_role("listbox", name="Functions").focus()
-        for name in ("Get Universe", "Get Panel Dimensions", "Get Panel Daily"):  # the last one below a heading
-            page.keyboard.press("ArrowDown")
-            expect(title).to_have_text(name)
-        page.keyboard.press("ArrowUp")
-        expect(title).to_have_text("Get Panel Dimensions")
+    search.fill("")
+    expect(page.locator(".jf-list option")).to_have_count(11)
+    page.get_by_role("listbox", name="Functions").focus()
+    for name in ("Get Universe", "Get Panel Dimensions", "Get Panel Daily"):  # the last one below a heading
+        page.keyboard.press("ArrowDown")
+        expect(title).to_have_text(name)
+    page.keyboard.press("ArrowUp")
+    expect(title).to_have_text("Get Panel Dimensions")
+
+
+def test_keys_on_the_panel_are_no_commands_of_the_notebook(open_notebook: Callable[..., Page]) -> None:
+    """D, D on a list or a button deletes no cell, and Ctrl-S there still saves the notebook."""
+    page = open_notebook(LOAD, OPEN)
+    cells = page.locator(".jp-Notebook-cell")
+    before = cells.count()
+    for focused in (page.get_by_role("listbox", name="Functions"), page.locator(".jf-refresh")):
+        focused.focus()
+        for key in "ddxb":
+            page.keyboard.press(key)
+        expect(cells).to_have_count(before)
+    page.wait_for_selector(".jp-mod-dirty", state="attached")
+    page.keyboard.press("Control+s")
+    page.wait_for_selector(".jp-mod-dirty", state="detached")
 
 
 def test_a_favourite_is_there_in_the_next_panel(open_notebook: Callable[..., Page]) -> None:
