@@ -107,14 +107,16 @@ def test_what_cannot_be_drawn_is_a_sentence(tab: ChartTab, outcome: Outcome, fun
 def test_the_latest_wins(tab: ChartTab, outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of several choices in a row only the last one stays, however long the earlier ones take."""
     show(tab, outcome)
-    hold, drawn = threading.Event(), []
+    hold, drawn, done = threading.Event(), [], []
     picture = chart_tab._picture
 
     def slow(plot: Any, outcome: Outcome) -> Any:
         drawn.append(plot.measure)
         if len(drawn) == 1:
             hold.wait(30)
-        return picture(plot, outcome)
+        made = picture(plot, outcome)
+        done.append(plot.measure)
+        return made
 
     monkeypatch.setattr(chart_tab, "_picture", slow)
     tab._choices["measure"].value = "Spend Growth"
@@ -123,6 +125,7 @@ def test_the_latest_wins(tab: ChartTab, outcome: Outcome, monkeypatch: pytest.Mo
     tab._choices["measure"].value = "Spend per Card"
     wait_until(lambda: "Line chart: Spend per Card by Region" in tab._picture.value)
     hold.set()
+    wait_until(lambda: done == ["Spend per Card", "Spend Growth"])
     asyncio.run_coroutine_threadsafe(asyncio.sleep(0.3), loop.background_loop()).result(10)
     assert "Line chart: Spend per Card by Region" in tab._picture.value
     assert tab._choices["measure"].value == "Spend per Card"
