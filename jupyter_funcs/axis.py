@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-_LETTERS = 84  # how many stand beside each other below a chart
+_LONGEST = 400  # letters of a label that are looked at
+_LETTER = 8.3  # points that one takes below a chart
 # By the least days between two ticks: what each label says, and what is said below it when it changes.
 _DATE_LABELS = (
     (300, "%Y", ""),
@@ -77,20 +78,25 @@ def along(axes: Axes, index: pd.Index[Any]) -> tuple[Floats, Sequence[float], li
     if pd.api.types.is_integer_dtype(index.dtype):
         ticks = _ticks(float(index[0]), float(index[-1]), 7)
         return index.to_numpy(dtype=float), ticks, evenly(ticks)
-    return np.arange(len(index), dtype=float), *thinned(labels_of(index))
+    return np.arange(len(index), dtype=float), *thinned(axes, labels_of(index))
 
 
 def labels_of(index: pd.Index[Any]) -> list[str]:
     """Give the label of each place."""
     if isinstance(index, pd.DatetimeIndex):
         return list(index.strftime("%Y-%m-%d" if _are_days(index) else "%Y-%m-%d %H:%M"))
-    return [f"{label:,}" if isinstance(label, int) else inert(str(label)[: 4 * _LETTERS]) for label in index]
+    return [f"{label:,}" if isinstance(label, int) else inert(str(label)[:_LONGEST]) for label in index]
 
 
-def thinned(labels: Sequence[str]) -> tuple[list[float], list[str]]:
+def thinned(axes: Axes, labels: Sequence[str]) -> tuple[list[float], list[str]]:
     """Give the places of as many labels as there is room for, and these labels."""
-    step = -(-len(labels) * (max(map(len, labels)) + 2) // _LETTERS)
+    step = -(-len(labels) * (max(map(len, labels)) + 2) // _letters(axes))
     return [float(at) for at in range(0, len(labels), step)], list(labels[::step])
+
+
+def _letters(axes: Axes) -> int:
+    """Give how many letters stand beside each other below a chart."""
+    return int(axes.figure.bbox.width / _LETTER)
 
 
 def _ticks(low: float, high: float, count: int) -> list[float]:
@@ -104,6 +110,7 @@ def _dates(axes: Axes, index: pd.DatetimeIndex) -> tuple[Floats, Sequence[float]
     axes.xaxis.set_major_locator(AutoDateLocator(tz=dt.UTC, minticks=4, maxticks=9))
     found = [float(tick) for tick in axes.xaxis.get_majorticklocs() if places[0] <= tick <= places[-1]]
     ticks = [tick for tick in found if tick % 1 == 0 or not _are_days(index)]  # no hours where the times are days
+    ticks = ticks[:: -(-len(ticks) * 9 // _letters(axes))] if ticks else []
     return places, ticks, _date_labels([num2date(tick, tz=dt.UTC) for tick in ticks])
 
 

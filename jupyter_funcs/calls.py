@@ -51,7 +51,7 @@ def magic(function: RemoteFunction, args: Mapping[str, Any], variables: Mapping[
     variables
         By wire name, the notebook's variables that stand for values.
     """
-    named = dict(variables or {})
+    named = _known(variables)
     words = [
         f"{_magic_name(function, name)}={f'${named[name]}' if name in named else _magic_value(value)}"
         for name, value in {**args, **named}.items()
@@ -76,7 +76,7 @@ def python(
     where
         What `connect` takes to come back.
     """
-    named = {name: _Code(variable) for name, variable in (variables or {}).items()}
+    named = {name: _Code(variable) for name, variable in _known(variables).items()}
     connect = f"jf.connect({where!r})" if where else "jf.connect()"
     return f"import jupyter_funcs as jf\n\nfuncs = {connect}\ndf = {function.code({**args, **named})}"
 
@@ -101,6 +101,11 @@ def curl(function: RemoteFunction, args: Mapping[str, Any]) -> str:
         f"-d {shlex.quote(json_text(request(function.name, dict(args))))}",
     ]
     return ("" if address else _SERVE) + " \\\n  ".join(command)
+
+
+def _known(variables: Mapping[str, str] | None) -> dict[str, str]:
+    # What a person typed behind a $ may be any text; one that names no variable must not become code.
+    return {name: variable for name, variable in (variables or {}).items() if variable.isidentifier()}
 
 
 def _address(function: RemoteFunction) -> str:

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.outcome import Outcome
 
 _EMPTY = "Run the function to see a chart."
+_DRAWING = "Drawing the chart…"
 _NO_MATPLOTLIB = "A chart needs matplotlib: <code>pip install 'jupyter-funcs[chart]'</code>, then open this tab again."
 _LONGEST_OPTION = 60
 # By the names of a Wish, in the order of the screen.
 _LABELS = {"measure": "Measure", "colour": "Colour by", "x": "Along", "kind": "As", "every": "Points"}
+_WIDTHS = ("wide", "narrow")
 _KINDS = {"line": "Lines", "bar": "Bars"}
 
 
@@ -84,6 +86,8 @@ class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._show_choices(None)
             self._picture.value = f'<div class="jf-empty">{_NO_MATPLOTLIB}</div>'
         else:
+            if _EMPTY in self._picture.value:  # a chart that is there stays until the new one is
+                self._say(_DRAWING)
             await self._draw()
 
     async def _draw(self) -> None:
@@ -172,8 +176,9 @@ def _picture(plot: Plot, outcome: Outcome) -> _Picture:
     caption = f'<div class="jf-quiet jf-caption" role="status">{html.escape(" ".join(drawn.notes))}</div>'
     frame: pd.DataFrame = outcome.frame
     code = program(plot, drawn, outcome.variable or "df", labelled=has_labels(frame))
-    # A narrow page scrolls it, by keys too, before its texts are too small to read.
-    picture = f'<div class="jf-picture" tabindex="0" role="group" aria-label="Chart">{draw(plot, drawn)}</div>'
+    # The style sheet shows the one for which there is room.
+    both = "".join(f'<div class="jf-{name}">{draw(plot, drawn, narrow=name == "narrow")}</div>' for name in _WIDTHS)
+    picture = f'<div class="jf-picture">{both}</div>'
     return _Picture(plot, picture, caption, code_html(code))
 
 
@@ -187,7 +192,7 @@ def _failure(error: Exception) -> list[str]:
 
 
 def _is_choice(name: str, plot: Plot) -> bool:
-    least = 1 if name in {"measure", "colour"} else 2
+    least = 1 if name == "colour" else 2  # which can be none
     return len(plot.choices.get(name, ())) >= least
 
 

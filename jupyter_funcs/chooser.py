@@ -134,7 +134,9 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _grouped(self, catalog: Catalog, found: list[Function]) -> Iterator[tuple[str, list[Function]]]:
         if not self._words.value.strip():
-            for section, names in ((_FAVOURITES, self._shelf.favourites), (_RECENT, self._shelf.recent)):
+            favourites = self._shelf.favourites
+            recent = [name for name in self._shelf.recent if name not in favourites]
+            for section, names in ((_FAVOURITES, favourites), (_RECENT, recent)):
                 # What is no longer in the catalog is kept on the shelf, and not shown.
                 near = [catalog.peek(name) for name in names]
                 functions = [each for each in near if each is not None and each.name in names]

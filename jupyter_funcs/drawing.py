@@ -18,7 +18,6 @@ from matplotlib.text import Text
 
 from jupyter_funcs.axis import along, labels_of, set_measures, thinned
 from jupyter_funcs.compact import short
-from jupyter_funcs.plots import OTHER
 from jupyter_funcs.roles import Role
 from jupyter_funcs.svg import INK, svg
 from jupyter_funcs.text import clip, inert
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.plots import Plot, Points
 
-_WIDTH, _HEIGHT, _BAR = 700, 340, 22  # points, each a pixel at full width
+_WIDTH, _NARROW, _HEIGHT, _BAR = 700, 430, 340, 22  # points, each a pixel or so
 _FONT = "DejaVu Sans"  # matplotlib's own: on every machine a text is measured alike
-_SIZE = 11.5
+_SIZE, _LINE = 11.5, 18
 _PLAIN: dict[str, Any] = {"style": "normal", "variant": "normal", "stretch": "normal"}
-_LONGEST_LEGEND, _LONGEST_TICK, _LONGEST_TITLE = 22, 28, 90
+_LONGEST_LEGEND, _LONGEST_TICK = 22, 28
 _MOST_MARKED = 40
 _FEW_MARKS = 8
 # matplotlib's fonts are for one thread at a time.
@@ -63,7 +62,7 @@ STYLES = (
 _OTHER_STYLE = Style("#858585", (1, 1.5), ".")
 
 
-def draw(plot: Plot, points: Points) -> str:
+def draw(plot: Plot, points: Points, *, narrow: bool = False) -> str:
     """
     Give a chart as SVG for a page.
 
@@ -73,6 +72,8 @@ def draw(plot: Plot, points: Points) -> str:
         What is drawn.
     points
         Its points.
+    narrow
+        Whether it is for a page that has little room at the side.
 
     Raises
     ------
@@ -80,7 +81,7 @@ def draw(plot: Plot, points: Points) -> str:
         matplotlib is not installed, or does not work.
     """
     with _LOCK:
-        return svg(_figure(plot, points.table), alt(plot, points))
+        return svg(_figure(plot, points.table, narrow=narrow), alt(plot, points))
 
 
 def alt(plot: Plot, points: Points) -> str:
@@ -96,18 +97,18 @@ def alt(plot: Plot, points: Points) -> str:
 
 def style(plot: Plot, name: str) -> Style:
     """Give the look of one colour of a chart: that of its place in the frame, whatever else is drawn."""
-    if plot.colour is None or name == OTHER:
-        return _OTHER_STYLE if name == OTHER else STYLES[0]
-    order = [*(plot.top or plot.colour.data.cat.categories), name]
-    return STYLES[order.index(name) % len(STYLES)]
+    if plot.colour is None:
+        return STYLES[0]
+    order = list(plot.top or plot.colour.data.cat.categories)
+    return STYLES[order.index(name)] if name in order else _OTHER_STYLE
 
 
-def _figure(plot: Plot, table: pd.DataFrame) -> Figure:
+def _figure(plot: Plot, table: pd.DataFrame, *, narrow: bool) -> Figure:
     sideways = bool(plot.measures) or (plot.x is not None and plot.x.role is Role.DIMENSION)
     bars = len(table) * (1 if plot.stacked else max(1, table.shape[1] * 0.6))
     height = 70 + _BAR * max(4.0, bars) if sideways else _HEIGHT
     engine = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06, wspace=0, hspace=0)
-    figure = Figure(figsize=(_WIDTH / 72, height / 72), dpi=72, frameon=False, layout=engine)
+    figure = Figure(figsize=((_NARROW if narrow else _WIDTH) / 72, height / 72), dpi=72, frameon=False, layout=engine)
     axes = figure.add_subplot(facecolor="none")
     if plot.kind == "line":
         handles = _lines(axes, plot, table)
@@ -117,39 +118,50 @@ def _figure(plot: Plot, table: pd.DataFrame) -> Figure:
         handles = _bars_upright(axes, plot, table)
     _frame(axes, plot, sideways=sideways)
     if plot.colour is not None:
-        labels = [clip(inert(str(name)[: 4 * _LONGEST_LEGEND]), _LONGEST_LEGEND) or "(empty)" for name in handles]
-        title = clip(plot.colour.name, _LONGEST_LEGEND)
-        figure.legend(
-            list(handles.values()),
-            labels,
-            loc="outside right upper",
-            title=title,
-            frameon=False,
-            alignment="left",
-            numpoints=1,
-            handlelength=2.6 if plot.kind == "line" else 1.2,
-            labelspacing=0.55,
-            borderpad=0.2,
-            handletextpad=0.7,
-            handleheight=0.7,
-            borderaxespad=0.5,
-            fontsize=_SIZE,
-            title_fontsize=_SIZE,
-        )
+        _legend(figure, plot, handles, narrow=narrow)
     _plain(figure)
     return figure
 
 
+def _legend(figure: Figure, plot: Plot, handles: dict[Any, Artist], *, narrow: bool) -> None:
+    """Name the colours at the side, or below where there is no room at the side."""
+    assert plot.colour is not None
+    labels = [clip(inert(str(name)[: 4 * _LONGEST_LEGEND]), _LONGEST_LEGEND) or "(empty)" for name in handles]
+    columns = max(1, min(3, 44 // (max(map(len, labels)) + 5))) if narrow else 1
+    if narrow:
+        figure.set_figheight(figure.get_figheight() + (1 + -(-len(labels) // columns)) * _LINE / 72)
+    figure.legend(
+        list(handles.values()),
+        labels,
+        loc="outside lower left" if narrow else "outside right upper",
+        ncols=columns,
+        title=clip(plot.colour.name, _LONGEST_LEGEND),
+        frameon=False,
+        alignment="left",
+        numpoints=1,
+        handlelength=2.6 if plot.kind == "line" else 1.2,
+        labelspacing=0.55,
+        columnspacing=1.5,
+        borderpad=0.2,
+        handletextpad=0.7,
+        handleheight=0.7,
+        borderaxespad=0.5,
+        fontsize=_SIZE,
+        title_fontsize=_SIZE,
+    )
+
+
 def _frame(axes: Axes, plot: Plot, *, sideways: bool) -> None:
     """Give the axes their title and take away all but the line at the foot."""
-    axes.set_title(clip(plot.title, _LONGEST_TITLE), loc="left", pad=9, y=1.0, gid="title")
+    beside = max(len(label.get_text()) for label in axes.get_yticklabels())
+    letters = int((axes.figure.bbox.width - 20 - 6.4 * beside) / 9.2)  # points that they take, those of the title bold
+    axes.set_title(clip(plot.title, letters), loc="left", pad=9, y=1.0, gid="title")
     axes.set_axisbelow(True)
     axes.minorticks_off()
     axes.grid(visible=False)
     axes.tick_params(
         which="both",
         length=0,
-        pad=5,
         left=False,
         right=False,
         top=False,
@@ -160,6 +172,8 @@ def _frame(axes: Axes, plot: Plot, *, sideways: bool) -> None:
         labelright=False,
         labelrotation=0,
     )
+    axes.tick_params(axis="x", which="both", pad=8)
+    axes.tick_params(axis="y", which="both", pad=5)
     for side, spine in axes.spines.items():
         spine.set(
             visible=side == ("left" if sideways else "bottom"),
@@ -220,7 +234,7 @@ def _lines(axes: Axes, plot: Plot, table: pd.DataFrame) -> dict[Any, Artist]:
 def _bars_upright(axes: Axes, plot: Plot, table: pd.DataFrame) -> dict[Any, Artist]:
     handles, top = _bars(axes, plot, table)
     axes.set_xlim(-0.6, len(table) - 0.4)
-    ticks, labels = thinned(labels_of(table.index))
+    ticks, labels = thinned(axes, labels_of(table.index))
     axes.set_xticks(ticks, labels)
     set_measures(axes, top, percent=plot.percent, zero=True)
     return dict(reversed(handles.items())) if plot.stacked else handles
@@ -233,8 +247,8 @@ def _bars_sideways(axes: Axes, plot: Plot, table: pd.DataFrame) -> dict[Any, Art
     set_measures(axes, top, percent=plot.percent, zero=True, sideways=True)
     if plot.stacked or table.shape[1] == 1:
         low, high = axes.get_xlim()
-        room = (high - low) * 0.08
-        axes.set_xlim(low - room * (low < 0), high + room * (high > 0))
+        room = high - low
+        axes.set_xlim(low - room * 0.18 * (low < 0), high + room * 0.08 * (high > 0))
         for at, size in enumerate(map(float, table.sum(axis=1))):
             offset, side = (4, "left") if size >= 0 else (-4, "right")
             text = short(size, percent=plot.percent)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
 from jupyter_funcs import loop, notes
 from jupyter_funcs.controls import control_type
+from jupyter_funcs.source_line import SourceLine
 from jupyter_funcs.sources import Source, has_source
 from jupyter_funcs.text import listed, quote
 from jupyter_funcs.variables import has_variable
@@ -77,6 +79,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._dropped: dict[str, str] = {}
         self._asked = False  # whether a run was, so that every error is shown
         self._taking = ""  # the field whose control is being read
+        self._lock = threading.RLock()  # news of a source may come while the form is closed
         self._showing: set[int] = set()  # the threads that change controls: that is no choice of a person
 
         self._sources = {
@@ -86,7 +89,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         }
         args = form.args
         self._controls: dict[str, Control] = {name: self._make(name, args) for name in self._fields}
-        self._lines = {name: self._make_line(source) for name, source in self._sources.items()}
+        self._lines = {name: SourceLine(source, self._at[name], self._look) for name, source in self._sources.items()}
+        for name, line in self._lines.items():
+            line.on_click(guard(partial(self._ask_again, self._sources[name])))
         self._said = self._html(self._said_html())
         self._help = self._html(notes.help_html(list(self._fields.values())))
         self._placed = self._arranged()
@@ -140,6 +145,10 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """Stop asking and close every model of the form."""
         if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
             return
+        with self._lock:
+            self._close_all()
+
+    def _close_all(self) -> None:
         self._form.watchers.remove(self._on_form)
         for future in (self._clock, self._variables):
             if future is not None:
@@ -167,17 +176,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if made.entry is not None:
             made.entry.on_msg(self._guard(lambda message: self._on_message(made, message)))
         return made
-
-    def _make_line(self, source: Source) -> w.Button:
-        line = w.Button(
-            **_line_traits(source),
-            tooltip="List them again",
-            layout=self._look.layout,
-            style=self._look.style,
-            _dom_classes=("jf-line", f"jf-at-{self._at[source.field.name]}"),
-        )
-        line.on_click(self._guard(lambda _: self._ask(source, again=True)))
-        return line
 
     def _arranged(self) -> tuple[w.Widget, ...]:
         placed: list[w.Widget] = []
@@ -258,12 +256,19 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if before != (self._form.errors, args):
                 self._guard(follow)(None)
 
+    def _ask_again(self, source: Source, _: object) -> None:
+        self._ask(source, again=True)
+
     def _ask(self, source: Source, *, again: bool = False, after: float = 0.0) -> None:
         source.ask(again=again, after=after)
-        self._show_line(source)
+        self._lines[source.field.name].show()
 
     def _on_news(self, source: Source) -> None:
         """Show what a source has given; on the background loop."""
+        with self._lock:
+            self._show_news(source)
+
+    def _show_news(self, source: Source) -> None:
         name = source.field.name
         made = self._controls.get(name)
         if made is None:  # closed meanwhile
@@ -280,10 +285,10 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             finally:
                 self._showing.discard(threading.get_ident())
             self._arrange()
-        self._show_line(source)
         if source.known:
             self._drop(source)
         self.recheck()
+        self._lines[name].show()
 
     def _drop(self, source: Source) -> None:
         """Take away what the source had listed before and lists no more, and say so."""
@@ -297,17 +302,11 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             where = source.field.source
             self._dropped[name] = f"Taken away, since {where} lists no {listed(map(quote, gone))} any more."
 
-    def _show_line(self, source: Source) -> None:
-        line = self._lines[source.field.name]
-        with line.hold_sync():  # one message
-            for trait, value in _line_traits(source).items():
-                setattr(line, trait, value)
-
     async def _grow_old(self) -> None:
         while True:
             await asyncio.sleep(_MINUTE)
-            for source in self._sources.values():
-                self._show_line(source)
+            for line in self._lines.values():
+                line.show()
 
     def _said_html(self) -> str:
         return notes.said_html(self._messages(field) for field in self._fields.values())
@@ -325,8 +324,3 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if source := self._sources.get(name):
             words += notes.unlisted(self._form[name], source.offers)
         return notes.Said(errors, words)
-
-
-def _line_traits(source: Source) -> dict[str, Any]:
-    can_ask = not (source.asking or source.missing)
-    return {"description": source.line, "disabled": not can_ask, "icon": "refresh" if can_ask else ""}

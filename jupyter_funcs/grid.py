@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from jupyter_funcs.text import clip, inert
 if TYPE_CHECKING:
     from jupyter_funcs.formats import Format
 
+_SAFE = (2, 4)  # before it, itables showed the markup of a text as markup
 _MOST_CHARACTERS = 2_500_000
 _MOST_ROWS = 50_000
 _MOST_COLUMNS = 100
@@ -41,8 +44,14 @@ class Grid:
 
 
 def is_there() -> bool:
-    """Say whether itables and what it needs for a widget are installed."""
-    return find_spec("itables") is not None and find_spec("anywidget") is not None
+    """Say whether itables is installed, with what a widget needs, in a version that escapes what it shows."""
+    if find_spec("itables") is None or find_spec("anywidget") is None:
+        return False
+    try:
+        first, second, *_ = map(int, re.findall(r"[0-9]+", version("itables")))
+    except (PackageNotFoundError, ValueError):
+        return False
+    return (first, second) >= _SAFE
 
 
 def widget(grid: Grid) -> Any:
@@ -149,7 +158,6 @@ def _options(definitions: list[dict[str, Any]]) -> dict[str, Any]:
         "text_in_header_can_be_selected": False,
         "classes": "display compact nowrap",
         "style": "table-layout:auto;width:auto;margin:0",
-        "scrollX": True,
         "pageLength": 25,
         "lengthMenu": [10, 25, 100],
         "order": [],

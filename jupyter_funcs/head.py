@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import math
+import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -75,8 +76,9 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
     def look(self) -> None:
         """Show in the background how long the token lasts now: its source may be a command that takes seconds."""
         self._show()
+        is_reading = self.reading is not None and not self.reading.done()
         # Where nothing is listed the status would list it, which just failed.
-        if self._session.listed is not None and self.comm is not None:
+        if self._session.listed is not None and self.comm is not None and not is_reading:
             self.reading = loop.start(self._look())
 
     def refresh(self) -> None:
@@ -179,9 +181,19 @@ def taken_over(form: Form, function: RemoteFunction) -> Form:
     return function.form(**{name: value for name, value in form.values.items() if name in known})
 
 
+# JupyterLab and Notebook take a letter or an arrow key that is pressed on a list or a button for one of their own: two
+# times D deletes the cell. They heed this attribute, which is there for such keys alone: Ctrl-S still saves.
+_KEYS = (
+    "if(!window.jfKeys){window.jfKeys=true;window.addEventListener('keydown',e=>{const t=e.target;"
+    "if(t.closest&&t.closest('.jf-panel'))t.toggleAttribute('data-lm-suppress-shortcuts',"
+    "!e.ctrlKey&&!e.metaKey&&!e.altKey&&!['Enter','Escape','Tab'].includes(e.key))},true)}"
+)
+
+
 def _look_html() -> str:
     css = resources.files(__package__).joinpath("panel.css").read_text("utf-8")
-    return f'<style>.jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{css}</style><b class="jf-name">Functions</b>'
+    style = f".jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{re.sub(r'/[*].*?[*]/', '', css, flags=re.DOTALL)}"
+    return f'<style onload="{html.escape(_KEYS)}">{style}</style><b class="jf-name">Functions</b>'
 
 
 def _by_name(catalog: Catalog) -> dict[str, list[Function]]:

@@ -220,7 +220,7 @@ class _Writing:
         """Give a value behind its key, in about `ink` characters at most."""
         note = ""
         while isinstance(value, Encoded):
-            note += f" <i>a text of {value.length:,} characters that holds JSON</i>"
+            note += f" <i>· a text of {value.length:,} characters that holds JSON</i>"
             value = value.value
         items = items_of(value)
         if items is None:

@@ -151,6 +151,10 @@ class AddControl(_Tagged, SearchControl):
         self._taking = False
         self.box.observe(self._follow, "value")
 
+    def make(self) -> w.DescriptionWidget:
+        """Make the box."""
+        return self.described(w.Combobox, placeholder=f"{notes.unset(self.field)}; Enter adds")
+
     def read(self) -> Any:
         """Give the items, and what stands in the box."""
         return _one_variable([*self.items, *self._typed()])
@@ -198,7 +202,8 @@ class LinesControl(Control):
 
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
-        return self.described(w.Textarea, placeholder=f"{notes.unset(self.field)}: one a line", rows=2)
+        said = f"{notes.unset(self.field)}: one a line, or a pasted column"
+        return self.described(w.Textarea, placeholder=said, rows=2)
 
     def read(self) -> Any:
         """Give the lines that hold something."""

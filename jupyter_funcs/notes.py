@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.fields import Kind
 from jupyter_funcs.text import clip, inert, listed, quote
 from jupyter_funcs.values import default_of
 
@@ -147,6 +146,4 @@ def _help(field: Field) -> str:
     if field.default is not None and default_of(field) is None:
         why = "none of its options" if field.options else "no valid value of it"
         parts.append(f"Its default {quote(field.default)} is {why}.")
-    if field.kind is Kind.LIST and not field.options:
-        parts.append("One a line; a column can be pasted." if not field.source else "Enter adds what is typed.")
     return " ".join(part for part in parts if part)

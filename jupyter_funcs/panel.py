@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import datetime as dt
-import html
 import time
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs import calls, keeping, loop
-from jupyter_funcs.chooser import Chooser, Star
+from jupyter_funcs import calls, loop
+from jupyter_funcs.chooser import Chooser
 from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.formbox import FormBox
 from jupyter_funcs.guard import guarding
-from jupyter_funcs.head import Head, listed_again, taken_over
+from jupyter_funcs.head import Head
+from jupyter_funcs.heading import Heading
 from jupyter_funcs.outcome import Outcome
 from jupyter_funcs.parts import Parts
 from jupyter_funcs.results import Results
@@ -24,8 +24,8 @@ from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html,
 from jupyter_funcs.runner import Runner
 from jupyter_funcs.saved import Saved
 from jupyter_funcs.variables import Variable
-from jupyter_funcs.view import bad_html, code_html, done_html, shape_text, title_html
-from jupyter_funcs.visit import Visit
+from jupyter_funcs.view import code_html, done_html, shape_text
+from jupyter_funcs.visit import Visit, Visits
 from jupyter_funcs.widgets import below
 
 if TYPE_CHECKING:
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.forms import Form
     from jupyter_funcs.jobs import Job
     from jupyter_funcs.session import Session
-
-
-_GONE = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
 
 
 class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -65,8 +62,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.recipe = "panel.result()"
         self.form: Form | None = None
         self._session = session
-        self._cell = keeping.this_cell()
-        self._visits: dict[str, Visit] = {}
+        self._visits = Visits()
         self._visit: Visit | None = None
         self._runner = Runner(self._show_running, self._on_end, self._cell)
 
@@ -75,8 +71,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._head = Head(session, self._on_refresh, guard, parts)
         failure = self._list()
         self._chooser = Chooser(lambda: session.listed, session.shelf, self.choose, guard, parts)
-        self._title = parts.html()
-        self._star = Star(session.shelf, self._chooser.list_functions, guard, parts)
+        self._heading = Heading(session.shelf, self._chooser.list_functions, guard, parts)
         self._box: FormBox | None = None
         self._place = w.VBox(layout=parts.layout)
         self._summary = parts.html()
@@ -86,8 +81,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._code, self._saved = parts.html(), Saved(parts)
         main = w.VBox(
             [
-                w.HBox([self._title, self._star], layout=parts.layout, _dom_classes=("jf-heading",)),
-                *(self._place, self._summary, self._bar, self._state, self._results, self._code, self._saved),
+                *(self._heading, self._place, self._summary, self._bar, self._state),
+                *(self._results, self._code, self._saved),
             ],
             layout=parts.layout,
             _dom_classes=("jf-main",),
@@ -126,9 +121,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._open(self._session[name])
 
     def _open(self, function: RemoteFunction, form: Form | None = None) -> None:
-        if function.slug not in self._visits:
-            self._visits[function.slug] = self._new_visit(function, form or function.form())
-        visit = self._visit = self._visits[function.slug]
+        visit = self._visit = self._visits.of(function, form)
         self.form = visit.form
         self._close_box()
         self._box = FormBox(visit.function, visit.form, self._on_change, self._guard, on_submit=self._on_run)
@@ -138,10 +131,6 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._show_form()
         self._end(visit, visit.state, visit.said)
         self._show_result()
-
-    def _new_visit(self, function: RemoteFunction, form: Form) -> Visit:
-        form.variables = keeping.variables
-        return Visit(function, form, keeping.Keeper(function.slug, self._cell))
 
     def run(self) -> Job:
         """
@@ -303,32 +292,20 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _on_refresh(self) -> None:
         """Show the catalog anew, and each function as it is listed now; one that is gone stays as it was."""
         self._chooser.list_functions()
-        visits, self._visits = list(self._visits.values()), {}
-        now = [listed_again(visit.function) for visit in visits]
-        # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
-        for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
-            has_changed = function is not None and function is not visit.function
-            if function is not None and has_changed:
-                visit.function, visit.form = function, taken_over(visit.form, function)
-                visit.form.variables = keeping.variables
-                visit.is_old = visit.outcome is not None and visit.form.args != visit.outcome.args
-            self._visits[visit.function.slug] = visit
-            if visit is self._visit and has_changed:
-                self._open(visit.function)
+        shown = self._visit
+        before = shown and shown.function
+        self._visits.list_again()
+        if shown is not None and shown.function is not before:
+            self._open(shown.function)
         self._show_title()
 
     # What is on the screen
 
     def _show_title(self) -> None:
-        """Say which function is shown, and whether it is still listed; or what can be done while none is."""
         if self._visit is None:
-            self._title.value = f'<div class="jf-quiet">{html.escape(self._chooser.invitation)}</div>'
-            return
-        function = self._visit.function
-        about = function.function.description or ("" if function.fields else "It takes no parameters.")
-        gone = "" if listed_again(function) else bad_html([_GONE])
-        self._title.value = title_html(function.name, about) + gone
-        self._star.show(function.name)
+            self._heading.invite(self._chooser.invitation)
+        else:
+            self._heading.show(self._visit.function)
 
     def _show_form(self) -> None:
         """Show what is missing, and offer a run when nothing is."""
@@ -348,7 +325,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._visit is visit and self._box is not None:
             self._box.refuse(error.errors)
         self._set_old(visit, is_old=True)
-        self._end(visit, "invalid", refusal_html(visit.form, error.errors) or problem_html(error))
+        said = refusal_html(visit.form, error.errors) or problem_html(error, cleaned=self._session.cleaned)
+        self._end(visit, "invalid", said)
 
     def _set_old(self, visit: Visit, *, is_old: bool) -> None:
         if visit.is_old != is_old:
@@ -393,6 +371,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         return f"<Panel of {self._session.service}: {chosen}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        self._head.look()
         # Without a live kernel a front end shows the HTML: the last result, and how to get the panel back.
         bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
         bundle["text/plain"] = repr(self)

@@ -142,7 +142,11 @@ def cells(x: Column | None, y: Column | None, colour: Column | None, without: Co
 def named(colour: Column) -> pd.Series[Any]:
     """Give the values of a dimension, with a text for those that are missing."""
     values = colour.data
-    return values.cat.add_categories([NO_VALUE]).fillna(NO_VALUE) if values.isna().any() else values
+    if not values.isna().any():
+        return values
+    if NO_VALUE not in values.cat.categories:  # as a value may be called
+        values = values.cat.add_categories([NO_VALUE])
+    return values.fillna(NO_VALUE)
 
 
 def points(plot: Plot) -> Points:
@@ -162,7 +166,7 @@ def points(plot: Plot) -> Points:
     long, every = _mean(long, plot)
     table = long.unstack("colour")  # noqa: PD010  # each point is there once
     order = plot.top or (list(plot.colour.data.cat.categories) if plot.colour else [])
-    table = table[[name for name in (*order, NO_VALUE, OTHER, "") if name in table.columns]]
+    table = table[[name for name in dict.fromkeys((*order, NO_VALUE, OTHER, "")) if name in table.columns]]
     table, shortened = _shortened(table, plot)
     table.index.name, table.columns.name = plot.x.name, plot.colour.name if plot.colour else None
     return Points(table, [*_brought_together(plot), *every, *shortened, *_left_out(plot)])

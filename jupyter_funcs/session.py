@@ -313,7 +313,8 @@ class Session:
         Parameters
         ----------
         name
-            The function to open with; nothing is chosen without it.
+            The function to open with. Without it nothing is chosen, and the panel also opens where the functions
+            cannot be listed: it says why, and tries again on demand.
         **values
             First values of its form.
         """

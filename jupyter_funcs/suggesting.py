@@ -140,16 +140,17 @@ def _plot(axes: Sequence[Column], dimensions: Sequence[Column], measures: Sequen
     varying = [column for column in dict.fromkeys([*dimensions, *axes]) if column is not x and not _follows(column, x)]
     # Where each row has a time of its own, a dimension says something though all of it follows from the time.
     telling = [column for column in dimensions if not _is_flag(column) and column.distinct <= x.distinct / 2]
-    colours = [column for column in dimensions if column is not x and (column in varying or column in telling)]
-    colours = [column for column in colours if column.distinct <= _MOST_GROUPS]
-    to_date = next((column for column in colours if folded(column.name) == "periodtodate"), None)
+    # A period to date is another value than the whole one, also where it ends on another day.
+    to_date = next((column for column in dimensions if folded(column.name) == "periodtodate"), None)
+    shown = {*varying, *telling, to_date} - {x}
+    colours = [column for column in dimensions if column in shown and column.distinct <= _MOST_GROUPS]
     colour = _wished(colours, wish.colour)
     if wish.colour is None or (wish.colour and colour is None):
         # Bars without time are read one by one: a few colours at most, and none where rows are only counted.
-        usual = [column for column in colours if column in varying]
+        usual = [column for column in colours if column in varying or column is to_date]
         usual = [column for column in usual if x.is_time or (y is not None and column.distinct <= MOST_COLOURS)]
         colour = next(iter(sorted(usual, key=lambda column: column is to_date)), None)
-    without = to_date if colour is not to_date else None
+    without = to_date if to_date not in {colour, x} else None
     data = cells(x, y, colour, without)
     lines = min(colour.distinct, MOST_COLOURS) if colour else 1
     adds_up = y is None or y.additive

@@ -84,7 +84,7 @@ def _part(svg: str, said: str) -> str:
     """Make a part of a page of a document: nothing in it reaches beyond it, and ids are its own."""
     body = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
     # matplotlib's style sheet is for every element of the page; the root has it instead, and all below inherit.
-    body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
+    body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1)
     linked, mark = {match[1] for match in _LINK.findall(body)}, f"jf{uuid.uuid4().hex[:8]}-"
 
     def own(tag: re.Match[str]) -> str:

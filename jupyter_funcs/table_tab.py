@@ -14,6 +14,8 @@ from jupyter_funcs.guard import lines_of
 from jupyter_funcs.view import bad_html, shape_text, shown_text, table_html
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from jupyter_funcs.guard import Guard
     from jupyter_funcs.outcome import Outcome
 
@@ -76,11 +78,19 @@ class TableTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._put_simple('<div class="jf-empty">Run the function to see its table.</div>', "")
             return
         frame, about = outcome.frame, outcome.function.function.description
-        if self._switch is None or self._switch.value == _SIMPLE or frame.empty:
-            table = await asyncio.to_thread(table_html, frame, about)
-            scrolled = f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Rows">{table}</div>'
-            self._put_simple(scrolled, shown_text(frame) or shape_text(frame))
-            return
+        note = ""
+        if self._switch is not None and self._switch.value == _INTERACTIVE and not frame.empty:
+            try:
+                await self._put_grid(frame, about)
+            except Exception as error:  # noqa: BLE001  # whatever fails in an extra, there is the table that needs none
+                note = f"itables failed ({type(error).__name__}): "
+            else:
+                return
+        table = await asyncio.to_thread(table_html, frame, about)
+        scrolls = f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Table">{table}</div>'
+        self._put_simple(scrolls, note + (shown_text(frame) or shape_text(frame)))
+
+    async def _put_grid(self, frame: pd.DataFrame, about: str) -> None:
         made = await asyncio.to_thread(grid.grid_of, frame, about)
         if self._grid is None:
             self._grid = grid.widget(made)

@@ -1,9 +1,12 @@
-"""Visit: what a panel remembers of one function while another one is on the screen."""
+"""Visits: what a panel remembers of each function while another one is on the screen."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from jupyter_funcs import keeping
+from jupyter_funcs.head import listed_again, taken_over
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -12,7 +15,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.errors import ArgumentError
     from jupyter_funcs.forms import Form
     from jupyter_funcs.jobs import Job
-    from jupyter_funcs.keeping import Keeper
     from jupyter_funcs.outcome import Outcome
 
 
@@ -45,7 +47,7 @@ class Visit:
 
     function: RemoteFunction
     form: Form
-    keeper: Keeper
+    keeper: keeping.Keeper
     state: str = "idle"
     said: str = ""
     job: Job | None = None
@@ -54,3 +56,31 @@ class Visit:
     outcome: Outcome | None = None
     note: str = ""
     is_old: bool = False
+
+
+class Visits:
+    """The visits of one panel, by the slugs of their functions."""
+
+    def __init__(self) -> None:
+        self._cell = keeping.this_cell()
+        self._by_slug: dict[str, Visit] = {}
+
+    def of(self, function: RemoteFunction, form: Form | None = None) -> Visit:
+        """Give the visit of a function; its first one begins with this form, or an empty one."""
+        if function.slug not in self._by_slug:
+            form = form or function.form()
+            form.variables = keeping.variables
+            self._by_slug[function.slug] = Visit(function, form, keeping.Keeper(function.slug, self._cell))
+        return self._by_slug[function.slug]
+
+    def list_again(self) -> None:
+        """Take each function as it is listed now, with the values of its form; one that is gone stays as it was."""
+        visits, self._by_slug = list(self._by_slug.values()), {}
+        now = [listed_again(visit.function) for visit in visits]
+        # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
+        for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
+            if function is not None and function is not visit.function:
+                visit.function, visit.form = function, taken_over(visit.form, function)
+                visit.form.variables = keeping.variables
+                visit.is_old = visit.outcome is not None and visit.form.args != visit.outcome.args
+            self._by_slug[visit.function.slug] = visit

@@ -80,6 +80,7 @@ class Control:
         self.field = field
         self.at = at
         self.look = look
+        self._shown = ""  # the text that `show` has put into the box
         self.box = self.make()
 
     def make(self) -> w.DescriptionWidget:
@@ -112,7 +113,7 @@ class Control:
     def show(self, value: Any) -> None:
         """Show a value of the form; one that cannot be shown leaves the box empty."""
         text = "" if value is None else spelled(value)
-        self.box.value = text if isinstance(value, str) else clip(text, _LONGEST_TEXT)
+        self.box.value = self._shown = text if isinstance(value, str) else clip(text, _LONGEST_TEXT)
 
     def offer(self, offers: Offers) -> None:
         """Take the values that a listing function gave; show the value again afterwards."""
@@ -133,8 +134,8 @@ class Control:
 
     @property
     def is_typed_in(self) -> bool:
-        """Whether something stands in the box that a person may be typing."""
-        return self.entry is not None and bool(self.entry.value)
+        """Whether something stands in the box that a person has typed, and may go on with."""
+        return self.entry is not None and self.entry.value not in {"", self._shown}
 
     def close(self) -> None:
         """Close the models."""
@@ -251,7 +252,7 @@ class SearchControl(Control):
     def show(self, value: Any) -> None:
         """Show a value as the listing spells it."""
         if isinstance(value, str) and value in self.offers:
-            self.box.value = self.offers.text(value)
+            self.box.value = self._shown = self.offers.text(value)
         else:
             super().show(value)
 

@@ -30,10 +30,10 @@ def by_region(regions: int = 6, days: int = 400) -> pd.DataFrame:
     return frame.assign(Spend=frame["Spend"] + RNG.normal(0, 1e5, len(frame)))
 
 
-def picture(frame: pd.DataFrame, wish: Wish = NO_WISH) -> str:
+def picture(frame: pd.DataFrame, wish: Wish = NO_WISH, *, narrow: bool = False) -> str:
     plot = suggest(read(frame), wish)
     assert isinstance(plot, Plot), plot
-    return draw(plot, points(plot))
+    return draw(plot, points(plot), narrow=narrow)
 
 
 def texts(svg: str) -> list[str]:
@@ -57,13 +57,35 @@ FRAMES = {
     "zeros": pd.DataFrame({"Date": DAYS[:5], "v": [0] * 5}),
     "far years": pd.DataFrame({"Date": ["0001-01-01", "9999-12-31"], "v": [1, 2]}),
 }
+# What may run out of room: many days, long names, bars below zero.
+CROWDED = {
+    **{
+        f"{count} times {step}": pd.DataFrame(
+            {
+                "At": pd.date_range("2015-11-27 05:00", periods=count, freq=step).floor("D" if step == "D" else "min"),
+                "v": range(count),
+            }
+        )
+        for step, counts in {"37min": (2, 30, 200), "D": (3, 10, 45, 250, 700, 3000, 9000)}.items()
+        for count in counts
+    },
+    **{
+        f"{count} quarters": pd.DataFrame({"P": [f"FQ{at % 4 + 1} {2000 + at // 4}" for at in range(count)], "v": 1})
+        for count in (2, 9, 21, 60)
+    },
+    "long names": pd.DataFrame({"n" * 400: ["x" * 500, "y" * 500], "Spend": [1, 2]}),
+    "long colours": by_region(8).assign(Region=lambda frame: frame["Region"] + " of the far end of the world"),
+    "below zero": pd.DataFrame({"Spend Growth": [-0.1], "Cards Growth": [0.2]}),
+    "far below zero": pd.DataFrame({"Brand": ["a", "b"], "v": [-(2**63), 2**62]}),
+}
 WISHES = {"stacked": Wish(kind="bar")}
 
 
+@pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("name", FRAMES)
-def test_every_chart_is_one_small_picture(name: str) -> None:
+def test_every_chart_is_one_small_picture(name: str, narrow: bool) -> None:
     """A chart is well-formed SVG of at most 300 kB that says what it shows; no script, link, style sheet or image."""
-    svg = picture(FRAMES[name], WISHES.get(name, NO_WISH))
+    svg = picture(FRAMES[name], WISHES.get(name, NO_WISH), narrow=narrow)
     root = ET.fromstring(svg)
     assert root.tag == f"{SVG}svg"
     assert root.get("role") == "img"
@@ -85,7 +107,8 @@ def test_the_picture_follows_the_theme() -> None:
 
 def test_two_pictures_on_one_page_share_no_id() -> None:
     """An id of one picture is never one of another's, and each link stays in its own picture."""
-    first, second = (picture(FRAMES["lines"]) for _ in range(2))
+    with mpl.rc_context({"svg.hashsalt": "the same for all"}):
+        first, second = (picture(FRAMES["lines"]) for _ in range(2))
     ids = [set(re.findall(r' id="([^"]*)"', svg)) for svg in (first, second)]
     assert ids[0]
     assert not ids[0] & ids[1]

@@ -47,7 +47,10 @@ def listing(*params: dict[str, Any]) -> Callable[[httpx.Request], httpx.Response
 
 
 def settled(box: FormBox) -> bool:
-    return not any(source.asking for source in box._sources.values())
+    # A line is shown last of all that a source has given.
+    return all(
+        not source.asking and box._lines[name].description == source.line for name, source in box._sources.items()
+    )
 
 
 class Wire(list[tuple[str, int]]):
@@ -69,6 +72,8 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Wire:
 
 def test_a_form_of_eight_fields_is_opened_with_few_messages(funcs: Session, sent: Wire) -> None:
     """Get Panel FQ opens with at most 20 messages and 12 kB, its lists asked anew or known from before."""
+    funcs.get_panels(), funcs.get_universe()  # the service is warm: a list that is slow changes a control
+    funcs.refresh()
     for _ in range(2):
         sent.clear()
         box = open_box(funcs, "Get Panel FQ")
@@ -128,8 +133,10 @@ def test_opening_and_closing_fifty_times_leaves_no_growth(funcs: Session) -> Non
     before = set(_instances)
     for at in range(50):
         box = open_box(funcs, funcs.names[at % len(funcs.names)])
-        if "Dimensions" in box._controls:
-            box._controls["Dimensions"].box.value = "Region"
+        if dimensions := box._controls.get("Dimensions"):
+            for pick in ("Region", "Brand"):
+                dimensions.box.value = pick
+            dimensions.parts()[1].children[0].click()
         box.close()
     assert set(_instances) == before
 
@@ -225,6 +232,12 @@ def test_a_variable_is_checked_at_its_field(answering: Callable[..., Session]) -
     box._controls["Brand"].box.value = "$brands"
     assert box.valid
     assert form.args == {"Brand": ["Fennloft", "Nuvarelle"], "n": "2"}
+    form.clear()
+    wait_until(lambda: box._variables is not None and box._variables.done())  # nothing to look at any more
+    box._controls["Brand"].box.value = "$later"
+    assert not box.valid
+    notebook["later"] = ["Tidewisp"]
+    wait_until(lambda: box.valid)
     box.close()
 
 
@@ -311,6 +324,36 @@ def test_a_slow_source_leaves_the_form_usable(
         box.close()
 
 
+def test_a_slow_list_of_panels_is_chosen_from_at_last(
+    answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A panel that code has set is typed while the list is slow, and chosen once it is there; what it is stays."""
+    monkeypatch.setattr(sources, "SLOW_SECONDS", 0.05)
+    go = threading.Event()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("runFunction"):
+            return httpx.Response(
+                200, json=[{"name": "F", "params": [{"name": "P", "type": 8}]}, {"name": "Get Panels"}]
+            )
+        go.wait(10)
+        return httpx.Response(200, json=[{"P": "Demo", "Provider": "Someone"}])
+
+    class Held(httpx.BaseTransport):
+        handle_request = staticmethod(answer)
+
+    session = jf.connect("https://service.example", token="a-token", transport=Held())
+    box = open_box(session, P="Demo")
+    assert isinstance(box._controls["P"], ChoiceControl)
+    wait_until(lambda: isinstance(box._controls["P"], SearchControl))
+    assert box._controls["P"].box.value == "Demo"
+    go.set()
+    wait_until(lambda: isinstance(box._controls["P"], ChoiceControl))
+    assert box._controls["P"].box.label == "Demo — Someone"
+    assert box._form.args == {"P": "Demo"}
+    box.close()
+
+
 def test_a_list_that_fails_is_typed_and_asked_again(answering: Callable[..., Session]) -> None:
     """The reason stands below the field, the value can be typed, and a click asks again, also a list that was there."""
     with universe(answering) as (session, state):
@@ -336,6 +379,28 @@ def test_a_list_that_fails_is_typed_and_asked_again(answering: Callable[..., Ses
         box.close()
 
 
+def test_fields_of_one_source_ask_once(answering: Callable[..., Session]) -> None:
+    """Several fields that list the same ask the service once; a click on a line asks anew, for its field."""
+    params = [{"name": f"Symbol{at}", "type": 6} for at in range(5)]
+    functions = [{"name": "F", "params": params}, {"name": "Get Universe"}]
+    asked: list[bytes] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json=functions)
+        asked.append(request.content)
+        return httpx.Response(200, json=[{"Symbol": f"S{len(asked)}"}])
+
+    box = open_box(answering(answer))
+    wait_until(lambda: settled(box))
+    assert len(asked) == 1
+    assert [made.box.options for made in box._controls.values()] == [("S1",)] * 5
+    box._lines["Symbol2"].click()
+    wait_until(lambda: len(asked) == 2 and settled(box))
+    assert box._controls["Symbol2"].box.options == ("S2",)
+    box.close()
+
+
 def test_a_list_that_fails_gives_a_text_of_lines(answering: Callable[..., Session]) -> None:
     """A list whose values cannot be listed is typed a line each; once they are listed they are picked."""
     functions = [
@@ -350,6 +415,7 @@ def test_a_list_that_fails_gives_a_text_of_lines(answering: Callable[..., Sessio
         {"name": "List Brands"},
     ]
     broken = True
+    before = set(_instances)
 
     def answer(request: httpx.Request) -> httpx.Response:
         if not request.url.path.endswith("runFunction"):
@@ -371,6 +437,7 @@ def test_a_list_that_fails_gives_a_text_of_lines(answering: Callable[..., Sessio
     assert box._form.args == {"PanelName": "Mine"}
     assert "The list has no &#x27;Mine&#x27;; it is sent as it is." in box._said.value
     box.close()
+    assert set(_instances) == before  # also the controls that others took the place of
 
 
 def test_brands_follow_the_panel_and_keep_what_is_valid(answering: Callable[..., Session]) -> None:

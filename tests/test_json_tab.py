@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
 
 from jupyter_funcs.json_tab import JsonTab
+from jupyter_funcs.json_view import Reply
 from tests.tabs import hidden, made, outcome, show
 from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from jupyter_funcs.json_view import Page
 
 FRAME = pd.DataFrame({"a": [1]})
 ROWS = [{"Date": f"day {number}", "Spend": number} for number in range(1234)]
@@ -30,9 +35,13 @@ def test_a_page_is_turned(tab: JsonTab) -> None:
     tab._next.click()
     wait_until(lambda: "rows 50–99 of 1,234" in tab._range.value)
     assert "day 99" in tab._html.value
-    assert not tab._back.disabled
+    tab._next.click()
+    wait_until(lambda: "rows 100–149" in tab._range.value)
+    tab._back.click()
+    wait_until(lambda: "rows 50–99" in tab._range.value)
     tab._back.click()
     wait_until(lambda: "rows 0–49" in tab._range.value)
+    assert tab._back.disabled
     tab._place.index = 1
     wait_until(lambda: "rows 0–49 of 60" in tab._range.value)
     tab._next.click()
@@ -59,12 +68,23 @@ def test_what_is_searched_is_counted(tab: JsonTab) -> None:
     wait_until(lambda: "rows 0–49 of 1,234" in tab._range.value)
 
 
+class Counting(Reply):
+    """A reply that knows what was searched in it."""
+
+    def find(self, words: str, *rest: Any) -> Page:
+        self.searched = [*getattr(self, "searched", []), words]
+        return super().find(words, *rest)
+
+
 def test_the_latest_search_wins(tab: JsonTab) -> None:
-    """Of words typed one after the other the last are searched."""
+    """Of words typed one after the other the last are searched, and not each before them."""
+    tab._reply = counting = Counting(json.dumps({"body": ROWS}).encode())
     for words in ("d", "da", "day", "day 7", "day 77"):
         tab._words.value = words
     wait_until(lambda: "of 11" in tab._range.value)
     assert "body[77].Date" in tab._html.value
+    assert counting.searched[-1] == "day 77"
+    assert len(counting.searched) < 5
 
 
 def test_another_run_begins_at_its_beginning(tab: JsonTab) -> None:

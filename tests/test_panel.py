@@ -23,7 +23,7 @@ from tests.conftest import PANEL, SYMBOL
 from tests.test_widgets import wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from jupyter_funcs.panel import Panel
     from jupyter_funcs.session import Session
@@ -437,4 +437,44 @@ def test_what_opening_running_and_switching_cost(monkeypatch: pytest.MonkeyPatch
     for at in range(50):
         panel.choose(("Get KPIs", "Get Panel Daily")[at % 2])
     assert len(_instances) == models
+    panel.close()
+
+
+def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed() -> None:
+    """While one function runs, the form of another says which, offers Cancel and no run, and then says its own."""
+    panel = slow(0.7).panel("Get Panels")
+    panel.run()
+    panel.choose("Get Universe")
+    wait_until(lambda: "Running Get Panels… " in state(panel))
+    assert 'data-state="running"' in state(panel)
+    assert (panel._bar.run.disabled, panel._bar.cancel.disabled) == (True, False)
+    wait_until(lambda: 'data-state="idle"' in state(panel))
+    assert (panel._bar.run.disabled, panel._bar.cancel.disabled) == (False, True)
+    assert shown(panel) is None
+    panel.choose("Get Panels")
+    assert 'data-state="done"' in state(panel)
+    wait_until(lambda: shown(panel) is panel.result())
+    panel.close()
+
+
+def test_a_run_says_how_much_has_come(answering: Callable[..., Session]) -> None:
+    """While the reply comes in, the line says how many bytes of it are there."""
+    go_on = threading.Event()
+
+    class Pieces(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            yield b'[{"a": 1},' + b" " * 2_000_000
+            await asyncio.to_thread(go_on.wait, 20)
+            yield b'{"a": 2}]'
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(200, stream=Pieces())
+        return httpx.Response(200, json=[{"name": "F"}])
+
+    panel = answering(answer).panel("F")
+    panel.run()
+    wait_until(lambda: "Running… 0 s · 2.0 MB so far" in state(panel) or "Running… 1 s · 2.0 MB so far" in state(panel))
+    go_on.set()
+    assert len(panel.result(20)) == 2
     panel.close()

@@ -64,8 +64,13 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, pd.DataFrame], dict[s
     return run
 
 
-@pytest.mark.parametrize("kind", ["line", "bar"])
-@pytest.mark.parametrize("name", PROGRAMS)
+def _kinds(frame: pd.DataFrame) -> list[str]:
+    plot = suggest(read(frame))
+    assert isinstance(plot, Plot)
+    return list(plot.choices.get("kind", [plot.kind]))
+
+
+@pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, frame in PROGRAMS.items() for kind in _kinds(frame)])
 def test_the_code_makes_the_same_chart(name: str, kind: Any, run: Callable[..., dict[str, Any]]) -> None:
     """The program runs as it is, leaves the frame as it is, and draws the very points of the picture."""
     frame = PROGRAMS[name]

@@ -87,7 +87,9 @@ def test_what_lies_upon_each_other_is_brought_together(
     plot, made = drawn(frames["by both"], Wish(measure=measure, every="month"))
     assert names(plot) == (measure, "Date", "Region")
     assert said in made.notes
-    assert made.table.notna().all(axis=None)
+    by_day = frames["by both"].groupby(["Date", "Region"])[measure].agg("sum" if "sum" in said else "mean")
+    december = by_day.loc["2020-12-01":"2020-12-31", "Pacific"]
+    assert made.table.loc["2020-12-01", "Pacific"] == pytest.approx(december.mean())
 
 
 def test_growth_is_percent(frames: dict[str, pd.DataFrame]) -> None:
@@ -117,6 +119,12 @@ def test_a_period_to_date_is_never_added_to_a_whole_one(frames: dict[str, pd.Dat
     apart, both = drawn(frame, Wish(colour="PeriodToDate", kind="bar"))
     assert both.table["False"].dropna().to_list() == pytest.approx(whole.to_list())
     assert not apart.stacked
+    # Along the last days, where rows to date have places of their own: a line through both would be a zigzag.
+    _, ends = drawn(frame, Wish(x="PeriodEndDate", colour=""))
+    assert "Rows of PeriodToDate are left out." in ends.notes
+    assert ends.table.iloc[:, 0].to_list() == pytest.approx(whole.to_list())
+    plot, _ = drawn(frame, Wish(x="PeriodEndDate"))
+    assert plot.choices["colour"] == ["PeriodToDate", "Region"]
 
 
 def test_without_time_there_are_bars(frames: dict[str, pd.DataFrame]) -> None:
@@ -174,6 +182,9 @@ def test_a_million_rows_are_few_points() -> None:
         "Each point is the mean of 1,667 rows.",
     ]
     assert made.table.size <= 600
+    # So many names would take seconds in the kernel, and are no categories.
+    names_only, _ = drawn(pd.DataFrame({"Name": np.arange(150_000).astype(str), "Spend": 1.0}))
+    assert names(names_only) == ("Spend", "", "")
 
 
 ODD: dict[str, tuple[dict[str, Any], str]] = {
@@ -304,3 +315,16 @@ def test_numbers_on_an_axis(values: list[float], percent: bool, texts: list[str]
 def test_a_number_beside_a_bar(value: float, percent: bool, text: str) -> None:
     """A number has three digits or so, in its own unit."""
     assert short(value, percent=percent) == text
+
+
+def test_values_that_are_called_as_what_is_added_are_drawn() -> None:
+    """A value of the frame may be called Other, (none) or nothing at all; each is there once, and none is lost."""
+    several = ["Other", "(none)", "", None, *"abcdefghij"]
+    rows = [(day, name, 1.0 + at) for day in DAYS for at, name in enumerate(several)]
+    frame = pd.DataFrame(rows, columns=["Date", "Brand", "Spend"])
+    for part, kind in ((frame, "bar"), (frame[frame["Brand"].isin(several[:4])], "bar"), (frame, "line")):
+        _, made = drawn(part, Wish(kind=kind))  # type: ignore[arg-type]
+        assert made.table.columns.is_unique
+        if kind == "bar":
+            whole = part.groupby("Date")["Spend"].sum()
+            assert made.table.sum(axis=1).to_list() == whole.to_list()

@@ -22,6 +22,7 @@ from tests.test_widgets import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 with_itables = pytest.mark.skipif(not grid.is_there(), reason="itables is not installed: pip install itables[widget]")
 
@@ -74,6 +75,26 @@ def test_without_itables_there_is_nothing_to_switch(monkeypatch: pytest.MonkeyPa
     show(plain, outcome(FRAME))
     assert plain._switch is None
     assert "jf-table" in plain._simple.value
+
+
+def test_an_itables_that_shows_markup_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A version from before it escaped what it shows is as good as none."""
+    told = tmp_path / "itables-2.3.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: itables\nVersion: 2.3.0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not grid.is_there()
+
+
+@with_itables
+def test_an_itables_that_fails_leaves_the_simple_table(tab: TableTab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the extra is broken the table that needs none is shown, and why."""
+    show(tab, outcome(FRAME))
+    monkeypatch.setitem(sys.modules, "itables.widget", None)
+    choose(tab, "Interactive")
+    wait_until(lambda: "itables failed (ModuleNotFoundError)" in tab._said.value)
+    assert "jf-table" in tab._simple.value
+    assert tab._simple in tab.children
 
 
 def cells(made_grid: Any) -> list[list[Any]]:

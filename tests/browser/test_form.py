@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import LOAD, run_python, wait_for_state
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from playwright.sync_api import Page
+
+pytestmark = pytest.mark.slow
 
 PLAIN = """import httpx, jupyter_funcs as jf
 params = [{"name": "Names", "type": 4}, {"name": "n", "type": 1, "required": True}, {"name": "start_date"}]
@@ -49,7 +52,7 @@ def test_a_pasted_column_is_a_list(open_notebook: Callable[..., Page]) -> None:
 def test_a_column_pasted_into_a_search_is_told_apart(open_notebook: Callable[..., Page]) -> None:
     """A box of one line makes one line of a column; its values are found all the same where they are listed."""
     page = open_notebook(LOAD, f'panel = %funcs panel get_panel_daily PanelName="{PANEL}"\npanel')
-    expect(page.locator(".jf-line").nth(2)).to_contain_text("60 values", timeout=30_000)
+    expect(page.locator(".jf-form .jf-line.jf-at-2")).to_contain_text("60 values", timeout=30_000)
     page.locator(".jf-field-brand input").click()
     paste(page, "Fennloft\nMaison Ordrelle\nNuvarelle")
     tags = page.locator(".jf-tag")
@@ -90,7 +93,7 @@ def test_a_day_is_set_and_cleared_by_keys(open_notebook: Callable[..., Page]) ->
         page.keyboard.press("Tab")
     expect(day).to_have_value("")
     page.get_by_role("button", name="Clear 2025-03-04").click()
-    expect(page.locator(".jf-line")).to_have_count(0)
+    expect(page.locator(".jf-form .jf-line")).to_have_count(0)
     assert held(page) == "{'n': '2'}"
 
 
@@ -116,7 +119,7 @@ def test_tags_by_keyboard(open_notebook: Callable[..., Page]) -> None:
 def test_a_symbol_is_searched_and_picked(open_notebook: Callable[..., Page]) -> None:
     """Typing narrows the suggestions, and one of them in the box is its value."""
     page = open_notebook(LOAD, OPEN)
-    expect(page.locator(".jf-line").nth(1)).to_contain_text("24 symbols from Get Universe", timeout=30_000)
+    expect(page.locator(".jf-form .jf-line.jf-at-1")).to_contain_text("24 symbols from Get Universe", timeout=30_000)
     page.locator(".jf-field-panelname select").select_option(index=1)
     entry = page.locator(".jf-field-symbol input")
     entry.press_sequentially(SYMBOL[:3].lower(), delay=20)

@@ -68,7 +68,7 @@ def look_at_each_tab(page: Page) -> None:
     open_tab(page, "Table")
     expect(page.locator(".jf-results")).to_contain_text("Region")
     open_tab(page, "Chart")
-    expect(page.locator(".jf-results svg").first).to_be_visible()
+    expect(page.locator(".jf-results svg:visible")).to_have_count(1, timeout=30_000)
     open_tab(page, "JSON")
     expect(page.locator(".jf-results")).to_contain_text("Spend")
     open_tab(page, "Code")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import open_tab, wait_for_state
+from tests.browser.steps import open_tab, run_python, wait_for_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,8 @@ bad = ("<img src=x onerror='window.hacked=1'><script>window.hacked=1</script>"
 failing = False
 listing = [{"name": bad, "groupName": bad, "assetName": bad, "description": bad, "params": [
     {"name": bad, "description": f"[Optional] {bad} Options are '{bad}', 'b'."},
-    {"name": "Several", "description": f"[Optional] {bad} Options are '{bad}', 'b'.", "type": "list"},
+    {"name": "Several", "type": 4,
+     "description": "[Optional] Some. Options are '<script>window.hacked=1</script> $x^2$', 'b'."},
     {"name": "plain", "description": bad, "defaultValue": bad}]}]
 def answer(request):
     if not request.url.path.endswith("runFunction"):
@@ -46,6 +47,8 @@ def test_markup_is_text(kind: str, fronts: Callable[[str], Front], open_in: Call
     if kind == "lab":  # Voila has no mathematics of its own
         expect(page.locator("mjx-container, .MathJax").first).to_be_attached(timeout=30_000)
     expect(page.locator(".jf-title")).to_contain_text("<script>")
+    page.locator(".jf-field-several select").select_option(index=1)
+    expect(page.locator(".jf-tag")).to_contain_text("<script>")
     harmless(page)
     page.locator("button.jf-run").click()
     wait_for_state(page, "done", 1)
@@ -54,7 +57,10 @@ def test_markup_is_text(kind: str, fronts: Callable[[str], Front], open_in: Call
         expect(page.locator(".jf-results")).to_contain_text("script>")
         harmless(page)
     if kind == "lab":
-        page.locator(".jf-search input").fill("no such <b>function</b>")
+        run_python(page, "failing = True")
+        page.locator("button.jf-run").click()
+        wait_for_state(page, "failed", 2)
+        expect(page.locator(".jf-status")).to_contain_text("<script>")
         harmless(page)
 
 
