@@ -64,7 +64,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._session = session
         self._visits = Visits()
         self._visit: Visit | None = None
-        self._runner = Runner(self._show_running, self._on_end, self._cell)
+        self._runner = Runner(self._show_running, self._on_end, self._visits.cell)
 
         guard = self._guard = guarding(self._show_problem)
         parts = Parts()

@@ -62,7 +62,7 @@ class Visits:
     """The visits of one panel, by the slugs of their functions."""
 
     def __init__(self) -> None:
-        self._cell = keeping.this_cell()
+        self.cell = keeping.this_cell()
         self._by_slug: dict[str, Visit] = {}
 
     def of(self, function: RemoteFunction, form: Form | None = None) -> Visit:
@@ -70,7 +70,7 @@ class Visits:
         if function.slug not in self._by_slug:
             form = form or function.form()
             form.variables = keeping.variables
-            self._by_slug[function.slug] = Visit(function, form, keeping.Keeper(function.slug, self._cell))
+            self._by_slug[function.slug] = Visit(function, form, keeping.Keeper(function.slug, self.cell))
         return self._by_slug[function.slug]
 
     def list_again(self) -> None:
