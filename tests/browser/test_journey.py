@@ -86,7 +86,7 @@ def the_kernel_goes(page: Page, front: Front) -> None:
     expect(dead).to_be_attached(timeout=30_000)
     assert "bring the panel back" in dead.evaluate("node => getComputedStyle(node, '::before').content")
 
-    path = next(front.folder.glob("*.ipynb"))
+    path = front.folder / "test_the_whole_journey.ipynb"  # beside those of other tests
     text = path.read_text("utf-8")
     notebook = json.loads(text)
     assert "widgets" not in notebook["metadata"]
