@@ -17,6 +17,7 @@ from ipywidgets.widgets.widget import _instances
 from jupyter_funcs import chart_tab, loop
 from jupyter_funcs.chart_tab import ChartTab
 from jupyter_funcs.outcome import Outcome
+from jupyter_funcs.suggesting import NO_WISH
 from tests.conftest import PANEL, SYMBOL
 from tests.test_widgets import wait_until
 
@@ -67,6 +68,7 @@ def test_a_run_is_a_picture_a_caption_and_its_code(tab: ChartTab, outcome: Outco
     assert "&#x27;Spend&#x27;: daily[&#x27;Spend&#x27;]" in shown
     assert [choice.description for choice in tab._row.children] == ["Measure", "Colour by", "Along", "Points"]
     assert [choice.value for choice in tab._row.children] == ["Spend", "Region", "Date", "week"]
+    assert tab._wish == NO_WISH  # what the tab sets itself is no choice of a person's
     assert "Run the function" in show(tab, None)
     assert not tab._row.children
 
@@ -169,6 +171,7 @@ def test_names_of_the_catalog_are_text(tab: ChartTab, outcome: Outcome) -> None:
     assert shown.count("</svg>") == 2
     choose(tab, "colour", "")
     assert "<img" not in tab._picture.value
+    assert "<img" not in show(tab, replace(outcome, frame=pd.DataFrame({evil: [None, None]})))
 
 
 def test_it_is_light_and_leaves_nothing(outcome: Outcome) -> None:

@@ -7,14 +7,13 @@ import os
 import shutil
 import subprocess
 import tarfile
-from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.browser.fronts import KINDS, TOKEN, Front, running, start
+from tests.browser.fronts import KINDS, Front, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,9 +34,6 @@ FLAGS = [
 OF_VOILA = "https://cdn.jsdelivr.net/npm/@fortawesome/fontawesome-free@"
 AXE = "axe-core@4.14.1"
 _IDLE = "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
-
-start_lab = partial(start, "lab")
-__all__ = ["TOKEN", "start_lab"]
 
 
 def lacking(what: str) -> NoReturn:

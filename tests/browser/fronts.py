@@ -104,7 +104,7 @@ class Front:
             httpx.delete(f"{self.url}/api/sessions/{session['id']}", headers=HEADERS, timeout=30)
 
 
-def start(kind: str, folder: Path, *, dark: bool = False) -> tuple[subprocess.Popen[bytes], Front]:
+def start(kind: str, folder: Path) -> tuple[subprocess.Popen[bytes], Front]:
     """Start a front end with its every folder below `folder`, and wait until it answers."""
     environment = dict(os.environ)
     for name in FOLDERS:
@@ -113,8 +113,6 @@ def start(kind: str, folder: Path, *, dark: bool = False) -> tuple[subprocess.Po
     settings = folder / "JUPYTERLAB_SETTINGS_DIR" / "@jupyterlab" / "apputils-extension"
     settings.mkdir(parents=True)
     (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false"}')
-    if dark:
-        (settings / "themes.jupyterlab-settings").write_text('{"theme": "JupyterLab Dark"}')
     root = folder / "work"
     root.mkdir()
     with socket.socket() as probe:

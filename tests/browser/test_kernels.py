@@ -64,7 +64,7 @@ def test_run_progress_and_cancel(kernel: str, lab: Front, open_in: Callable[...,
     expect(status).to_contain_text(re.compile(r"[1-9] s"))
     wait_for_state(page, "done", 1)
     assert page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status") == "busy"
-    expect(page.locator(".jf-table tbody tr")).to_have_count(2)
+    expect(page.locator(".jf-results .jf-table tbody tr")).to_have_count(2)
     assert run_python(page, "print(busy)") == "False"
 
     run.click()
