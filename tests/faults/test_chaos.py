@@ -174,6 +174,7 @@ def open_files() -> int:
 
 def test_runs_among_faults_give_exact_data_or_a_named_error(chaotic: tuple[Chaotic, Faulty]) -> None:
     """At least three in four give data; no row is another run's; no more than 1.2 requests a run; no token is shown."""
+    at_first = tasks()
     chaos, server = chaotic
     session = jf.connect(server.url, token=CANARY)
     assert session.names == ["F"]
@@ -201,11 +202,12 @@ def test_runs_among_faults_give_exact_data_or_a_named_error(chaotic: tuple[Chaot
     assert outcomes["FuncsError"] == 0  # every class has a name of its own
     assert outcomes["data"] >= 0.75 * RUNS
     assert chaos.runs <= 1.2 * RUNS
-    assert tasks() == 0
+    assert tasks() <= at_first
 
 
 def test_many_threads_get_each_its_own_rows() -> None:
     """Whoever asks at the same time, through one session, gets what belongs to the own arguments."""
+    at_first = tasks()
     with faulty(otherwise=Chaotic(0, seed=1)) as server:
         session = jf.connect(server.url, token=CANARY)
         assert session.names == ["F"]
@@ -223,11 +225,12 @@ def test_many_threads_get_each_its_own_rows() -> None:
         assert not wrong
         assert not any(thread.is_alive() for thread in threads)
         session.close()
-        assert tasks() == 0
+        assert tasks() <= at_first
 
 
 def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
     """An interrupt raises KeyboardInterrupt, closes the socket, and the run's task has ended; the next run works."""
+    at_first = tasks()
     drawn = random.Random(11)
     waiting = False
 
@@ -263,7 +266,9 @@ def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
                 assert is_exact(frame, str(number))
             signal.setitimer(signal.ITIMER_REAL, 0)
         server.script = []
-        wait_until(lambda: tasks() == 0 and open_files() <= files + 2 and threading.active_count() <= threads + 2)
+        wait_until(
+            lambda: tasks() <= at_first and open_files() <= files + 2 and threading.active_count() <= threads + 2
+        )
         tell(f"{INTERRUPTS} interrupts, {interrupted} of them while a run was waited for")
         assert interrupted >= INTERRUPTS // 4
         session.close()
@@ -279,6 +284,7 @@ def stalled_after_request(connection: Connection) -> None:
 
 def test_many_runs_keep_nothing() -> None:
     """Memory, files and threads are as they were: 5 MiB at most, for a hundred thousand runs as for some thousand."""
+    at_first = tasks()
 
     async def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
@@ -302,7 +308,7 @@ def test_many_runs_keep_nothing() -> None:
     assert grown <= 5 * 2**20
     assert threading.active_count() <= threads
     assert open_files() <= files
-    assert tasks() == 0
+    assert tasks() <= at_first
 
 
 def test_a_service_that_is_down_gets_few_requests() -> None:

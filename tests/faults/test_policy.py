@@ -218,6 +218,7 @@ def opened(server: Faulty, **options: Any) -> jf.Session:
 
 def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(server: Faulty) -> None:
     """While it goes on all others are told to wait; once it is cancelled, the next run goes."""
+    before = tasks()
     session = opened(server)
     server.tell(broken(Connection.hold))
     probe = session.f.submit(a="1")
@@ -225,7 +226,7 @@ def test_a_probe_that_is_cancelled_is_no_failure_and_the_next_run_is_the_probe(s
     with pytest.raises(jf.CircuitOpenError):
         session.f(a="2")
     probe.cancel()
-    wait_until(lambda: tasks() == 0)
+    wait_until(lambda: tasks() <= before)
     assert len(session.f(a="3")) == 2
     assert not session._wire.transport._health.breaker.is_open
     session.close()
@@ -257,6 +258,7 @@ def test_a_probe_that_is_not_sent_lets_the_next_run_be_it(server: Faulty, error:
 
 def test_a_deadline_counts_as_a_failure_and_a_cancel_does_not(server: Faulty) -> None:
     """Five runs that end by their deadline open the breaker; five that a person stops do not."""
+    before = tasks()
     session = listed(server)
     breaker = session._wire.transport._health.breaker
     server.tell(*[broken(Connection.hold)] * 10)
@@ -265,7 +267,7 @@ def test_a_deadline_counts_as_a_failure_and_a_cancel_does_not(server: Faulty) ->
         wait_until(lambda: len(server.requests) == 1)
         server.requests.clear()
         job.cancel()
-        wait_until(lambda: tasks() == 0)
+        wait_until(lambda: tasks() <= before)
     assert not breaker.is_open
     for _ in range(5):
         with pytest.raises(jf.DeadlineError, match="may still run"):
@@ -458,6 +460,7 @@ sys.exit(code)
 
 def test_a_late_interrupt_finds_no_run_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that comes as the run is handed to the loop, before anyone could wait for it, cancels it all the same."""
+    before = tasks()
     with faulty() as server:
         session = listed(server)
         server.tell(*[broken(Connection.hold)] * 2)
@@ -476,4 +479,4 @@ def test_a_late_interrupt_finds_no_run_that_goes_on(monkeypatch: pytest.MonkeyPa
         with pytest.raises(KeyboardInterrupt):
             session.refresh()
         monkeypatch.undo()
-        wait_until(lambda: tasks() == 0)
+        wait_until(lambda: tasks() <= before)
