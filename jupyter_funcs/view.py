@@ -125,14 +125,6 @@ def done_html(caption: str, recipe: str) -> str:
     return html.escape(caption) + said
 
 
-def result_html(table: str, old: str) -> str:
-    """Give a table to scroll in; one of earlier values is dimmed, with the caption `old` that it had."""
-    if not table:
-        return ""
-    said = f'<div class="jf-quiet">Of earlier values: {html.escape(old)}</div>' if old else ""
-    return f'{said}<div class="jf-scroll{" jf-old" * bool(old)}">{table}</div>'
-
-
 def code_html(program: str) -> str:
     """Give a program, folded away; one click on it selects the whole."""
     return f'<details class="jf-code"><summary>The same as code</summary><pre>{html.escape(program)}</pre></details>'
