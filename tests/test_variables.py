@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.catalog import Function, Param
 from jupyter_funcs.forms import Form
-from jupyter_funcs.magic import read_value
+from jupyter_funcs.line import read_value
 from jupyter_funcs.variables import Variable, resolved, spelled, typed
 
 if TYPE_CHECKING:
