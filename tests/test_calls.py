@@ -115,7 +115,7 @@ def two() -> RemoteFunction:
 @given(st.fixed_dictionaries({}, optional={"One": values, "the second's": values}))
 @example({"One": "NaN", "the second's": ["NaN", "1", "true"]})
 def test_each_text_reads_back_as_the_same_values(two: RemoteFunction, args: dict[str, Any]) -> None:
-    """Whatever the values hold, the magic, the program and the command's body give exactly them."""
+    """Whatever the values hold, the magic, the program and the command's body give exactly them (FAULTS 76)."""
     assert read_magic(magic(two, args), two) == args
     assert read_python(python(two, args, ""), two) == args
     for shown in (magic(two, args), python(two, args, ""), curl(two, args)):

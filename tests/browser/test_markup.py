@@ -42,7 +42,7 @@ TABS = ["Table", "Chart", "JSON", "Code", "About"]
 
 @pytest.mark.parametrize("kind", ["lab", pytest.param("voila", marks=pytest.mark.slow)])
 def test_markup_is_text(kind: str, fronts: Callable[[str], Front], open_in: Callable[..., Page]) -> None:
-    """Names, descriptions, options, cells and errors are shown as they are written, and run nothing, in every tab."""
+    """Names, options, cells and errors are shown as they are written, and run nothing, in every tab (FAULTS 73, 74)."""
     page = open_in(fronts(kind), MATHEMATICS, HOSTILE)
     if kind == "lab":  # Voila has no mathematics of its own
         expect(page.locator("mjx-container, .MathJax").first).to_be_attached(timeout=30_000)
