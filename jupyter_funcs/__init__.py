@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import httpx
     from IPython.core.interactiveshell import InteractiveShell
 
+    from jupyter_funcs.comparing import diff
     from jupyter_funcs.errors import (
         ArgumentError,
         AuthenticationError,
@@ -50,6 +51,7 @@ _ROOMS = {
     "Form": "forms",
     "Job": "jobs",
     "Session": "session",
+    "diff": "comparing",
     "to_frame": "frame",
 }
 __all__ = [
@@ -72,6 +74,7 @@ __all__ = [
     "ServiceConnectionError",
     "Session",
     "connect",
+    "diff",
     "to_frame",
 ]
 

@@ -50,6 +50,7 @@ ROOMS = [
     "formats",
     "compact",
     "roles",
+    "comparing",
     "plots",
     "suggesting",
     "svg",

@@ -1,0 +1,123 @@
+"""Two runs compared: which rows came, went or changed, told apart by their key columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from jupyter_funcs.errors import ArgumentError
+from jupyter_funcs.roles import is_key
+from jupyter_funcs.text import listed, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+CHANGE = "Change"
+
+
+def diff(
+    before: pd.DataFrame, after: pd.DataFrame, *, keys: Sequence[str] | None = None, tolerance: float = 0.0
+) -> pd.DataFrame:
+    """
+    Compare two runs of a function.
+
+    Parameters
+    ----------
+    before, after
+        The frames of the two runs.
+    keys
+        The columns that tell a row from all others in each frame; by default those of text, dates and truths, with
+        whole numbers that are called like an identifier.
+    tolerance
+        The largest relative difference, as a fraction, at which two numbers count as equal.
+
+    Returns
+    -------
+    DataFrame
+        A row for each that is ``added``, ``removed`` or ``changed``, as the column ``Change`` says, in the order of
+        `after` with the removed ones behind; then the key columns; then, for each column that differs anywhere,
+        ``<name> (before)`` and ``<name> (after)``. A column that only one frame has differs in every row with a value.
+
+    Raises
+    ------
+    ArgumentError
+        A key is no column of both frames, or the keys do not tell the rows of a frame apart.
+    """
+    named = _keys(before, after, keys)
+    old, new = (_indexed(frame, named, which) for frame, which in ((before, "first"), (after, "second")))
+    removed = old.index[~old.index.isin(new.index)]
+    order = new.index.append(removed)
+    columns = [*new.columns, *(column for column in old.columns if column not in new.columns)]
+    is_new, is_old = order.isin(new.index), order.isin(old.index)
+    differs = {column: _differs(old, new, order, column, tolerance) for column in columns}
+    change = np.select([~is_old, ~is_new], ["added", "removed"], "changed")
+    shown = ~is_old | ~is_new
+    for column in columns:
+        shown |= differs[column]
+    result: dict[Hashable, Any] = {CHANGE: pd.array(change[shown], dtype="string")}
+    at = order[shown]
+    for level, name in enumerate(named):
+        result[name] = at.get_level_values(level)
+    for column in columns:
+        if differs[column].any():
+            for frame, which in ((old, "before"), (new, "after")):
+                values = frame[column] if column in frame.columns else pd.Series(index=frame.index, dtype=object)
+                result[f"{column} ({which})"] = values.reindex(at).array
+    return pd.DataFrame(result)
+
+
+def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None) -> list[str]:
+    common = [column for column in after.columns if column in before.columns]
+    if keys is not None:
+        for key in keys:
+            if key not in common:
+                raise ArgumentError(
+                    f"{quote(key)} is no column of both runs.", f"Columns are {listed(map(str, common))}."
+                )
+        named = list(keys)
+    else:
+        named = [column for column in common if _names(before[column]) and _names(after[column])]
+    if not named:
+        raise ArgumentError(
+            "Nothing tells the rows apart: no column holds text, dates or identifiers.",
+            f"Say which do: keys=[{', '.join(map(repr, common[:2]))}].",
+        )
+    return named
+
+
+def _names(column: pd.Series[Any]) -> bool:
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return True
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return is_key(str(column.name))
+    return not pd.api.types.is_numeric_dtype(column.dtype)
+
+
+def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
+    indexed = frame.set_index(keys if len(keys) > 1 else keys[0])
+    if not indexed.index.is_unique:
+        twice = indexed.index[indexed.index.duplicated()][0]
+        raise ArgumentError(
+            f"{listed(keys, 'and')} do not tell the rows of the {which} run apart: {quote(twice)} is there twice.",
+            "Say which columns do, with keys=[…].",
+        )
+    return indexed
+
+
+def _differs(old: pd.DataFrame, new: pd.DataFrame, order: pd.Index[Any], column: Hashable, tolerance: float) -> Any:
+    """Say of each row whether its values of a column differ; what is missing in both is equal."""
+    left, right = (
+        (frame[column] if column in frame.columns else pd.Series(index=frame.index, dtype=object)).reindex(order)
+        for frame in (old, new)
+    )
+    missing = left.isna().to_numpy(), right.isna().to_numpy()
+    both = ~missing[0] & ~missing[1]
+    result = missing[0] != missing[1]
+    one, other = left[both], right[both]
+    if pd.api.types.is_numeric_dtype(left.dtype) and pd.api.types.is_numeric_dtype(right.dtype) and tolerance:
+        result[both] = ~np.isclose(one.astype(float), other.astype(float), rtol=tolerance, atol=0)
+    else:
+        result[both] = [bool(each != that) for each, that in zip(one, other, strict=True)]
+    return result

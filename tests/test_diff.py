@@ -1,0 +1,96 @@
+"""diff: what came, went and changed between two runs, row by row, told apart by their keys."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jupyter_funcs as jf
+from tests.conftest import PANEL
+
+
+def frame(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
+    made = pd.DataFrame(rows, columns=["Date", "Region", "Spend"])
+    made["Date"] = pd.to_datetime(made["Date"])
+    return made.astype({"Region": "string", "Spend": "Float64"})
+
+
+A = frame(("2025-01-01", "Pacific", 1.0), ("2025-01-01", "Midwest", 2.0), ("2025-01-02", "Pacific", None))
+B = frame(("2025-01-02", "Pacific", 3.0), ("2025-01-03", "Pacific", 4.0), ("2025-01-01", "Pacific", 1.0))
+
+
+def test_rows_are_told_apart_by_dates_and_texts() -> None:
+    """What is equal is left out; the order is the second run's, with what went behind it."""
+    shown = jf.diff(A, B)
+    assert shown.columns.tolist() == ["Change", "Date", "Region", "Spend (before)", "Spend (after)"]
+    assert [tuple(row) for row in shown.astype(object).where(shown.notna(), None).itertuples(index=False)] == [
+        ("changed", pd.Timestamp("2025-01-02"), "Pacific", None, 3.0),
+        ("added", pd.Timestamp("2025-01-03"), "Pacific", None, 4.0),
+        ("removed", pd.Timestamp("2025-01-01"), "Midwest", 2.0, None),
+    ]
+
+
+def test_the_same_run_twice_differs_in_nothing() -> None:
+    """A run and itself, with any kind of column."""
+    panel = jf.connect().get_panel_daily(PanelName=PANEL, Symbol="BKQU", Dimensions=["Region"], PoPGrowth=True)
+    assert jf.diff(panel, panel.copy()).empty
+    assert jf.diff(panel, panel.sample(frac=1, random_state=1)).empty
+    kpis = jf.connect().get_kpis(Symbol="BKQU", PrimaryOnly=False)
+    assert jf.diff(kpis, kpis, keys=["KpiId"]).empty
+
+
+def test_numbers_within_the_tolerance_are_equal() -> None:
+    """As a fraction of the second; without one every bit counts."""
+    near = A.assign(Spend=A["Spend"] * 1.0001)
+    assert jf.diff(A, near)["Change"].tolist() == ["changed", "changed"]
+    assert jf.diff(A, near, tolerance=0.001).empty
+
+
+def test_a_column_of_one_run_only_is_shown() -> None:
+    """A function that gives a column more has changed in each row that has a value there."""
+    shown = jf.diff(A, A.assign(Cards=[1, None, 3]))
+    assert shown["Cards (after)"].tolist() == [1, 3]
+    assert shown["Change"].tolist() == ["changed", "changed"]
+    assert "Spend (before)" not in shown
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "keys", "said"),
+    [
+        (A, B, ["Regoin"], "'Regoin' is no column of both runs"),
+        (A[["Spend"]], B[["Spend"]], None, "Nothing tells the rows apart"),
+        (A, B, ["Region"], "Region do not tell the rows of the first run apart: 'Pacific' is there twice"),
+        (B, pd.concat([A, A]), None, "rows of the second run apart"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(
+    before: pd.DataFrame, after: pd.DataFrame, keys: list[str] | None, said: str
+) -> None:
+    """With the keys that would do, and what to write."""
+    with pytest.raises(jf.ArgumentError, match=said) as caught:
+        jf.diff(before, after, keys=keys)
+    assert len(caught.value.lines) == 2
+
+
+ROWS = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.integers(-3, 3) | st.none(), max_size=8)
+
+
+@given(ROWS, ROWS)
+def test_every_difference_is_there_once(before: dict[str, int | None], after: dict[str, int | None]) -> None:
+    """Against Python's own dictionaries."""
+    frames = [
+        pd.DataFrame({"Name": list(rows), "Value": list(rows.values())}).astype({"Name": "string", "Value": "Int64"})
+        for rows in (before, after)
+    ]
+    shown = jf.diff(*frames)
+    found = {row["Name"]: row["Change"] for _, row in shown.iterrows()}
+    assert len(found) == len(shown)
+    names = {*before, *after}
+    kinds = {
+        name: "added" if name not in before else "removed" if name not in after else "changed"
+        for name in names
+        if name not in before or name not in after or before[name] != after[name]
+    }
+    assert found == kinds
