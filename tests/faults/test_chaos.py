@@ -2,7 +2,7 @@
 Many runs among many faults: exact data or a named error, and nothing left behind; run with -m slow.
 
 The sizes here are for every check. Those that the README gives figures of are run by ``FUNCS_SOAK=1 pytest -m slow
-tests/faults/test_chaos.py``, in half an hour or so; -s prints the figures.
+tests/faults/test_chaos.py``, in some ten minutes; -s prints the figures.
 """
 
 from __future__ import annotations
