@@ -132,7 +132,7 @@ BROKEN = [
 
 
 class Chaotic:
-    """A service that meets one request in five with a fault, which one drawn from a seed."""
+    """A service that meets a part of the requests with a fault drawn from a seed, and holds those below zero."""
 
     def __init__(self, part: float, seed: int) -> None:
         self.part = part
@@ -147,6 +147,9 @@ class Chaotic:
             if b"ListUserFunctions" in connection.request():
                 connection.send(head(len(LISTING)) + LISTING)
                 continue
+            if connection.argument().startswith("-"):
+                connection.hold()
+                return
             with self.lock:
                 self.runs += 1
                 fault = self.drawn.choice(BROKEN) if self.drawn.random() < self.part else None
@@ -228,6 +231,8 @@ def test_many_threads_get_each_its_own_rows() -> None:
         assert tasks() <= at_first
 
 
+# Python itself drops an interrupt that comes within the callback of a weak reference, and says so.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
     """An interrupt raises KeyboardInterrupt, closes the socket, and the run's task has ended; the next run works."""
     at_first = tasks()
@@ -249,14 +254,11 @@ def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
         for number in range(INTERRUPTS):
             # Now and then the service holds the run, so that nothing but the interrupt ends it.
             held = number % 4 == 0
-            server.script = [stalled_after_request] if held else []
-            if held:
-                session.close()  # or the run would go over a connection that is not of the script
-            # Again and again, for the first may come before the wait has begun.
-            signal.setitimer(signal.ITIMER_REAL, drawn.uniform(0.0005, 0.05), 0.05)
+            # Again after a second: the first may come before the wait has begun, or where Python drops it.
+            signal.setitimer(signal.ITIMER_REAL, drawn.uniform(0.0005, 0.05), 1)
             try:
                 waiting = True
-                frame = session.f(a=str(number))
+                frame = session.f(a=f"-{number}" if held else str(number))
                 waiting = False
             except KeyboardInterrupt:
                 waiting = False
@@ -265,7 +267,6 @@ def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
                 assert not held
                 assert is_exact(frame, str(number))
             signal.setitimer(signal.ITIMER_REAL, 0)
-        server.script = []
         wait_until(
             lambda: tasks() <= at_first and open_files() <= files + 2 and threading.active_count() <= threads + 2
         )
@@ -275,11 +276,6 @@ def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
         assert is_exact(session.f(a="5"), "5")
         session.close()
     signal.signal(signal.SIGALRM, before_handler)
-
-
-def stalled_after_request(connection: Connection) -> None:
-    connection.request()
-    connection.hold()
 
 
 def test_many_runs_keep_nothing() -> None:
