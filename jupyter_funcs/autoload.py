@@ -148,7 +148,7 @@ def _replace(path: Path, content: bytes, like: Path) -> None:
         else:
             Path(name).chmod(0o644)  # everybody who uses the environment reads it
         Path(name).replace(path)
-    except BaseException:
+    except BaseException:  # an interrupt too: no half-written file stays
         Path(name).unlink(missing_ok=True)
         raise
 

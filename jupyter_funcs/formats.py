@@ -23,7 +23,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _IDENTIFY = {"id", "ids", "year", "fy", "code", "key", "number", "no", "nr", "zip"}
 _MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
 # Fractions by SERVICE.md 3, unless the name or the description says that they are in percent already.
-_GROWTH = re.compile(r"growth|(?<![a-z])(?:yoy|qoq)(?![a-z])", re.IGNORECASE)
+_GROWTH = re.compile(r"growth|(?<![a-z])(?:yoy|pop|qoq|mom|wow|dod)(?![a-z])", re.IGNORECASE)
 _IN_PERCENT = re.compile(r"%|\b(?:in percent|percentage|pct|bps|basis points)\b", re.IGNORECASE)
 _USUAL_GROWTH = 3.0  # the median of fractions; what is beyond is in percent already
 _NUMBERS = {"decimal", "floating", "integer", "mixed-integer-float"}
@@ -91,14 +91,23 @@ def _identifies(name: object) -> bool:
     return bool(_IDENTIFY & set(_words(name)[-1:]))
 
 
-def _is_fraction(column: pd.Series[Any], about: str) -> bool:
-    in_percent = _IN_PERCENT.search(f"{column.name} {about}") and "fraction" not in about.casefold()
-    named = _GROWTH.search(str(column.name)) and not in_percent
-    return bool(named) and not bool(column.abs().median() > _USUAL_GROWTH)
+def is_growth(name: object) -> bool:
+    """Say whether a column of this name holds growth, which is a fraction or in percent."""
+    return bool(_GROWTH.search(str(name)))
+
+
+def is_in_percent(name: object, about: str = "") -> bool:
+    """Say whether a column's name, or what its function says of itself, has growth in percent already."""
+    return bool(_IN_PERCENT.search(f"{name} {about}")) and "fraction" not in about.casefold()
+
+
+def is_fraction(column: pd.Series[Any], name: object, about: str = "") -> bool:
+    """Say whether numbers of this name are growth as a fraction, to be shown as percent."""
+    return is_growth(name) and not is_in_percent(name, about) and not bool(column.abs().median() > _USUAL_GROWTH)
 
 
 def _number_pattern(column: pd.Series[Any], about: str) -> str:
-    if _is_fraction(column, about):
+    if is_fraction(column, column.name, about):
         return "{:,.2%}"
     known = column.dropna()
     largest = float(known.abs().max()) if len(known) else 0.0

@@ -145,7 +145,7 @@ def show(bundle: dict[str, Any]) -> None:
     """Show an object by its mime types; outside of IPython, as text."""
     from IPython.display import display  # noqa: PLC0415  # as above
 
-    display(bundle, raw=True)  # type: ignore[no-untyped-call]
+    display(bundle, raw=True)  # type: ignore[no-untyped-call]  # IPython's
 
 
 def leave(html: str, name: str, *, again: bool = False) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.formats import is_fraction, is_growth, is_in_percent
 from jupyter_funcs.text import clip, inert
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 60
 _MOST_VALUES = 100_000  # of a dimension: more of them name single rows, and would take seconds
 _LARGEST = 1e150  # beyond it the ends of an axis are out of reach of a float
-_USUAL_GROWTH = 3.0  # the median of fractions: growth of more than 300 percent is said in percent already
 # A mark of each column's values tells in advance what the parsing of millions would.
 _LIKE_A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?)?")
 _PERIOD_FIRST = re.compile(
@@ -50,9 +50,6 @@ _NAMING = {
     "naics",
 }
 _CALENDAR = {"year", "years", "yr", "fy", "quarter", "qtr", "month", "week", "weekday", "day", "hour"}
-_GROWTH = re.compile(r"growth|(?<![a-z])(?:change|yoy|pop|qoq|mom|wow|dod)(?![a-z])", re.IGNORECASE)
-# SERVICE.md 3 has growth as a fraction; other services may say that theirs is in percent.
-_IN_PERCENT = re.compile(r"%|\b(?:in percent|percentage|pct|bps|basis points)\b", re.IGNORECASE)
 _SHARE = {"share", "rate", "margin", "pct", "percent", "percentage", "%", "ratio", "penetration", "return"}
 # What does not add up over the parts of a whole: a ratio, and a count of people, who may be in several parts.
 _NOT_ADDITIVE = _SHARE | {
@@ -135,7 +132,7 @@ def read(frame: pd.DataFrame, about: str = "") -> list[Column]:
     if has_labels(frame):
         frame = frame.reset_index(allow_duplicates=True)
     names = _names(frame.columns)
-    in_percent = bool(_IN_PERCENT.search(about)) and "fraction" not in about.casefold()
+    in_percent = is_in_percent("", about)
     found = [_column(at, names[at], frame) for at in range(frame.shape[1])]
     return [replace(column, percent=False) if in_percent else column for column in found]
 
@@ -247,9 +244,9 @@ def _measure(make: _Make, name: str, values: pd.Series[Any], made: str, skipped:
     whole = bool((known % 1 == 0).all())
     if parts and whole and parts[-1] in _NAMING | _CALENDAR:
         return _named(make, name, finite.astype("Int64"), "{}.astype('Int64').astype('string')")
-    growth = bool(_GROWTH.search(name))
+    growth = is_growth(name)
     if growth:
-        percent = bool(known.abs().median() <= _USUAL_GROWTH) and not _IN_PERCENT.search(name)
+        percent = is_fraction(known, name)
     else:
         percent = not whole and not _SHARE.isdisjoint(parts) and bool(known.abs().max() <= 1)
     additive = not growth and _NOT_ADDITIVE.isdisjoint(parts)

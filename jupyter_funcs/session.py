@@ -366,7 +366,7 @@ class _Wire:
 
     def forget(self) -> None:
         """Forget the valid values that were listed."""
-        self._choices = {}
+        self._choices, self._listed_at, self._listings = {}, {}, {}
         self._held.clear()
 
     async def listing(self) -> Reply:
@@ -406,25 +406,29 @@ class _Wire:
         """Run a listing function and give the values for a field; kept until `refresh`, or until asked `again`."""
         key = _key(listing, args, field)
         if again or key not in self._choices:
-            self._choices[key] = _choices(await self._listing(listing, args), field)
-            self._listed_at[key] = time.time()
+            self._take(key, await self._listing(listing, args, again=again), field)
         return self._choices[key]
 
     def listed_at(self, listing: RemoteFunction, args: Args, field: Field) -> float | None:
         """Give when `choices` listed the values for a field, in seconds since the epoch."""
         return self._listed_at.get(_key(listing, args, field))
 
-    async def _listing(self, listing: RemoteFunction, args: Args) -> pd.DataFrame:
-        """Run a listing function once for all that ask for it at this moment, also when some of them stop asking."""
+    def _take(self, key: str, listed: pd.DataFrame, field: Field) -> None:
+        self._choices[key] = _choices(listed, field)
+        self._listed_at[key] = dt.datetime.fromisoformat(listed.attrs["funcs"]["time"]).timestamp()
+
+    async def _listing(self, listing: RemoteFunction, args: Args, *, again: bool) -> pd.DataFrame:
+        """Run a listing function once for all fields that ask for it, also when some of them stop asking."""
         key = repr((listing.name, args))
         task = self._listings.get(key)
-        if task is None:
+        if task is None or (again and task.done()):
             task = asyncio.ensure_future(self.run(listing.name, args, listing.options, Progress()))
             self._listings[key] = task
 
             def end(task: asyncio.Task[pd.DataFrame]) -> None:
-                self._listings.pop(key, None)
-                _ = task.cancelled() or task.exception()  # looked at, or asyncio would print it
+                failed = task.cancelled() or task.exception()  # looked at, or asyncio would print it
+                if failed and self._listings.get(key) is task:
+                    del self._listings[key]
 
             task.add_done_callback(end)
         return await asyncio.shield(task)
@@ -434,8 +438,7 @@ class _Wire:
         key = _key(listing, args, field)
         held = self._held.get(repr((listing.name, args)))
         if key not in self._choices and held is not None:
-            self._choices[key] = _choices(held, field)
-            self._listed_at[key] = dt.datetime.fromisoformat(held.attrs["funcs"]["time"]).timestamp()
+            self._take(key, held, field)
         return list(self._choices.get(key, ()))
 
     async def _fetch(

@@ -54,8 +54,9 @@ class _Renderer(RendererSVG):
     def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> tuple[float, float, float]:
         # What may be missing in matplotlib's font is as wide as a letter, without a warning for each.
         known = "".join(char if ord(char) < _FIRST_UNKNOWN else "M" for char in s)
-        width, height, descent = super().get_text_width_height_descent(known, prop, ismath)  # type: ignore[no-untyped-call]
-        return float(width), float(height), float(descent)
+        # Ignored since the renderer of matplotlib has no types.
+        size = super().get_text_width_height_descent(known, prop, ismath)  # type: ignore[no-untyped-call]
+        return float(size[0]), float(size[1]), float(size[2])
 
 
 class _Canvas(FigureCanvasBase):
