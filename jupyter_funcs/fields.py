@@ -157,6 +157,14 @@ _FIRST_OF = (("start", "end"), ("from", "to"), ("after", "before"), ("since", "u
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_+")
 
 
+def by_name(fields: Iterable[Field]) -> dict[str, Field]:
+    """Give fields by wire name; of a repeated name one value goes over the wire, and the first field reads it."""
+    named: dict[str, Field] = {}
+    for field in fields:
+        named.setdefault(field.name, field)
+    return named
+
+
 def read_fields(function: Function) -> tuple[Field, ...]:
     """Give the fields of a function: one a parameter, in the order of its parameters."""
     names = [param.name for param in function.params]

@@ -99,6 +99,12 @@ class Secret(Hidden):
         named = (claims.get(name) for name in _WHOSE)
         return clip(inert(next((name for name in named if isinstance(name, str) and name), "")), 80)
 
+    @property
+    def subject(self) -> str:
+        """What a JWT knows its user by, whole; empty for a token that is opaque or has no subject."""
+        subject = self._claims().get("sub")
+        return subject if isinstance(subject, str) else ""
+
     def _claims(self) -> dict[str, Any]:
         parts = self.reveal().split(".")
         if len(parts) != 3:

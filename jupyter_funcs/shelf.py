@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from typing import TYPE_CHECKING
+
+from jupyter_funcs.files import replace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,16 +78,11 @@ class Shelf:
         }
 
     def _keep(self, favourites: dict[str, list[str]]) -> None:
-        # In one step, so that another notebook never reads half a file.
         written = json.dumps({service: names for service, names in favourites.items() if names}, indent=1)
-        aside = self._path.with_name(f"{self._path.name}.{os.getpid()}")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            aside.write_text(written, "utf-8")
-            aside.replace(self._path)
+            replace(self._path, written)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                aside.unlink(missing_ok=True)
             self.trouble = f"Favourites end with this kernel: {error.strerror or type(error).__name__}."
         else:
             self.trouble = ""

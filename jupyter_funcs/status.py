@@ -10,8 +10,30 @@ from dataclasses import dataclass
 from jupyter_funcs.text import inert
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Facts:
+    """What a person is told in lines, each with a name; a table where there is one to show."""
+
+    __slots__ = ()
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """What is said, each with its name."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Give a line for each."""
+        return "\n".join(f"{name:<10}{text}" for name, text in self.rows)
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f'<tr><th style="text-align: left">{name}</th><td style="text-align: left">{html.escape(text)}</td></tr>'
+            for name, text in self.rows
+        )
+        return f"<table>{cells}</table>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Status(Facts):
     """
     A connection as a person looks at it; holds no token.
 
@@ -56,17 +78,6 @@ class Status:
         ]
         return [(name, inert(text)) for name, text in said if text]
 
-    def __repr__(self) -> str:
-        """Give a line for each."""
-        return "\n".join(f"{name:<10}{text}" for name, text in self.rows)
-
-    def _repr_html_(self) -> str:
-        cells = "".join(
-            f'<tr><th style="text-align: left">{name}</th><td style="text-align: left">{html.escape(text)}</td></tr>'
-            for name, text in self.rows
-        )
-        return f"<table>{cells}</table>"
-
 
 def ends_in(ends: float) -> str:
     """Say in words when a token ends, given in seconds since 1970."""
@@ -75,8 +86,13 @@ def ends_in(ends: float) -> str:
         return "does not say when it ends"
     if seconds <= 0:
         return "has ended"
+    return f"ends in {span(math.ceil(seconds) if seconds < 60 else seconds)}"
+
+
+def span(seconds: float) -> str:
+    """Say in words how long a time is: ``3 days``, ``5 s``."""
     for unit, name in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= unit:
             count = int(seconds // unit)
-            return f"ends in {count:,} {name}{'s' * (count > 1)}"
-    return f"ends in {math.ceil(seconds)} s"
+            return f"{count:,} {name}{'s' * (count > 1)}"
+    return f"{max(0, int(seconds))} s"

@@ -55,6 +55,16 @@ def quote(value: object, length: int = 80) -> str:
     return f"'{clip(inert(text[: 20 * length]), length)}'"
 
 
+def in_units(size: int) -> str:
+    """Give a number of bytes as people do: ``999 bytes``, ``12.3 kB``, ``4.5 MB``."""
+    amount = float(size)
+    for unit in ("kB", "MB", "GB", "TB"):
+        amount /= 1000
+        if round(amount, 1) < 1000:
+            return f"{amount:.1f} {unit}" if size >= 1000 else f"{size} byte{'s' * (size != 1)}"
+    return f"{amount:,.0f} TB"
+
+
 def listed(names: Iterable[str], last: str = "or") -> str:
     """Join names as a sentence does: ``a``, ``a or b``, ``a, b or c``."""
     *most, end = list(names) or [""]
