@@ -1,0 +1,60 @@
+"""A service of the function F, which gives its argument back; and a session with it by the environment."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import jupyter_funcs as jf
+from tests.faults.canary import CANARY
+from tests.faults.server import LISTING, Connection, Faulty, faulty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pytest
+
+    from jupyter_funcs.session import Session
+    from tests.faults.server import Act
+
+
+def giving(rows: Callable[[str], object]) -> Act:
+    """Answer each run with what `rows` gives for its argument; an error fails the run, and `held` is never answered."""
+
+    def act(connection: Connection) -> None:
+        while True:
+            body = LISTING
+            if b"ListUserFunctions" not in connection.request():
+                if connection.argument() == "held":
+                    connection.hold()
+                    return
+                given = rows(connection.argument())
+                failed = str(given) if isinstance(given, Exception) else None
+                body = json.dumps({"error": failed, "body": None if failed else json.dumps(given)}).encode()
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+            connection.send(head % len(body) + body)
+
+    return act
+
+
+def echo(argument: str) -> object:
+    """Give the argument back; there is no `bad`."""
+    return ValueError("no such number") if argument == "bad" else [{"n": argument}]
+
+
+@contextmanager
+def echoing() -> Iterator[Faulty]:
+    """Serve F."""
+    with faulty(otherwise=giving(echo)) as server:
+        yield server
+
+
+@contextmanager
+def by_environment(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    """Connect by the environment, which other processes have too."""
+    monkeypatch.setenv("FUNCS_BASE_URL", server.url)
+    monkeypatch.setenv("FUNCS_TOKEN", CANARY)
+    session = jf.connect()
+    yield session
+    session.close()

@@ -1,0 +1,391 @@
+"""Several values of a field: what a form makes of them, and how a person gives them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ipywidgets.widgets.widget import _instances
+
+import jupyter_funcs as jf
+from jupyter_funcs import forms, swept
+from jupyter_funcs.callables import Choice
+from jupyter_funcs.controls import control_type
+from jupyter_funcs.each import Each, only, several
+from jupyter_funcs.each_control import EachLines, EachPick
+from jupyter_funcs.fields import Field, Kind
+from jupyter_funcs.forms import Form
+from jupyter_funcs.offers import Offers
+from jupyter_funcs.variables import Variable
+from jupyter_funcs.widgets import Look
+from tests.conftest import PANEL, SYMBOL
+from tests.test_formbox import open_box, settled, universe
+from tests.test_widgets import BRAND, DIMENSIONS, Known, field, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_funcs.session import Session
+
+LOOKBACK = field("n", 1, "At least 1 and at most 50.")
+DAY = field("start_date")
+NAME = field("Name")
+YES = field("Flag", 0, "Options are 'Yes', 'No'. If none, Flag defaults to 'No'.")
+
+
+class _F:
+    name = "F"
+
+    def __init__(self, *fields: Field) -> None:
+        self.fields = fields
+
+
+def form_of(one: Field, value: Any, **variables: Any) -> Form:
+    form = Form(_F(one))
+    form.variables = lambda: variables
+    form[one.name] = value
+    return form
+
+
+@pytest.mark.parametrize(
+    ("one", "values", "sent"),
+    [
+        (NAME, ("a", "b", "a"), ["a", "b"]),
+        (NAME, ("Smith, Jones",), ["Smith, Jones"]),
+        (LOOKBACK, (1, "2", np.int64(2)), ["1", "2"]),
+        (DAY, (dt.date(2025, 1, 2), "2025-01-03"), ["2025-01-02", "2025-01-03"]),
+        (YES, (True, "no"), ["Yes", "No"]),
+        (DIMENSIONS, (["Region"], ["region", "Brand"], ["Region"]), [["Region"], ["Region", "Brand"]]),
+        (DIMENSIONS, ("Region",), [["Region"]]),
+    ],
+)
+def test_each_value_is_sent_once_in_its_order(one: Field, values: tuple[Any, ...], sent: list[Any]) -> None:
+    """What is sent for several values is a list of what would be sent for each, each once; as many runs are told."""
+    form = form_of(one, Each(values))
+    assert form.errors == {}
+    assert form.args == {one.name: sent}
+    assert (form.swept, form.runs, form.first) == ([one.name], len(sent), {one.name: sent[0]})
+
+
+def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
+    """A bad value has a text of its own; of many alike three are shown, and how many more."""
+    form = form_of(LOOKBACK, Each((1, "x", 99, *range(51, 60))))
+    assert form.args == {"n": ["1"]}
+    assert form.errors == {
+        "n": [
+            "n takes a whole number, not 'x'.",
+            "n is at most 50, not 99.",
+            "n is at most 50, not 51.",
+            "And 8 more like these.",
+        ]
+    }
+    assert "Did you mean 'Region'?" in form_of(DIMENSIONS, Each((["Regoin"],))).errors["Dimensions"][0]
+
+
+@pytest.mark.parametrize(
+    ("one", "held", "sent"),
+    [
+        (NAME, ["a", "b"], ["a", "b", "c"]),
+        (NAME, pd.Series(["a", "b"]), ["a", "b", "c"]),
+        (NAME, np.array(["a"]), ["a", "c"]),
+        (NAME, "a", ["a", "c"]),
+    ],
+)
+def test_a_variable_stands_for_each_of_its_values(one: Field, held: Any, sent: list[str]) -> None:
+    """A variable of a list, an array or a column gives each of its values, beside others, as it is at that moment."""
+    values = {"names": held}
+    form = form_of(one, Each((Variable("names"), "c")))
+    form.variables = lambda: values
+    assert form.args == {one.name: sent}
+    values["names"] = ["z"]
+    assert form.args == {one.name: ["z", "c"]}
+    del values["names"]
+    assert form.args == {one.name: ["c"]}
+    assert form.errors[one.name][0].startswith("There is no variable 'names'.")
+
+
+def test_a_variable_of_a_list_field_is_one_list_or_several() -> None:
+    """For a field that takes a list, a variable of texts is one value, and one of lists is several."""
+    each = Each((Variable("d"),))
+    assert form_of(DIMENSIONS, each, d=["Region", "Brand"]).args == {"Dimensions": [["Region", "Brand"]]}
+    assert form_of(DIMENSIONS, each, d=[["Region"], ["Brand"]]).args == {"Dimensions": [["Region"], ["Brand"]]}
+    within = form_of(DIMENSIONS, Each((["Region", Variable("d")],)), d=["Brand"])
+    assert within.args == {"Dimensions": [["Region", "Brand"]]}
+
+
+def test_a_field_that_is_to_have_several_and_has_none_is_not_set() -> None:
+    """Where several values are wanted and none is given yet, a required field is missing and another is not sent."""
+    needed = Field("Need", "Need", Kind.TEXT, "Need", "", required=True)
+    form = Form(_F(needed, NAME), Need=Each(()), Name=Each(()))
+    assert form.errors == {"Need": ["Need is required."]}
+    form["Need"] = "x"
+    assert (form.errors, form.args, form.swept, form.runs) == ({}, {"Need": "x"}, [], 1)
+
+
+def test_each_of_several_dates_goes_with_each_other_date() -> None:
+    """A last day before any of the first days is wrong, since each goes with each."""
+    fields = (
+        Field("start", "start", Kind.DATE, "start", ""),
+        Field("end", "end", Kind.DATE, "end", "", not_before="start"),
+    )
+    form = Form(_F(*fields), start=Each(("2025-01-01", "2025-03-01")), end=Each(("2025-02-01", "2025-04-01")))
+    assert form.errors == {"end": ["end 2025-02-01 is before start 2025-03-01."]}
+    form["end"] = "2025-05-01"
+    assert (form.errors, form.runs) == ({}, 2)
+
+
+def test_a_form_of_several_values_is_no_single_run(funcs: Session) -> None:
+    """A call with such a form says which field holds several values; nothing is sent."""
+    function = funcs["Get Panel Daily"]
+    form = function.form(PanelName=PANEL, Symbol=Each((SYMBOL,)))
+    with pytest.raises(jf.ArgumentError, match="Symbol holds several values"):
+        function.submit(form)
+    assert form.check(sweeps=True) == {"PanelName": PANEL, "Symbol": [SYMBOL]}
+
+
+def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A form reads thousands of values once, and not again each time it is asked; other values it reads anew."""
+    read: list[Each] = []
+
+    def counted(one: Field, each: Each, *args: Any, **options: Any) -> Any:
+        read.append(each)
+        return swept.wire_values(one, each, *args, **options)
+
+    monkeypatch.setattr(forms, "wire_values", counted)
+    each = Each(tuple(f"x{at}" for at in range(10_000)))
+    form = form_of(YES, each)
+    assert form.errors["Flag"][-1] == "And 9,997 more like these."
+    assert (form.args, form.runs, read) == ({}, 1, [each])
+    form["Flag"] = Each(("Yes",))
+    assert (form.args, len(read)) == ({"Flag": ["Yes"]}, 2)
+
+
+def test_one_value_becomes_several_and_back() -> None:
+    """The value that stands there is the first of the several, and the first of them stays."""
+    assert (several("a"), several(None), several(["a"])) == (Each(("a",)), Each(()), Each((["a"],)))
+    assert (only(Each(("a", "b"))), only(Each(())), only("a")) == ("a", None, "a")
+
+
+@pytest.mark.parametrize(
+    ("one", "source", "wanted"),
+    [
+        (YES, None, EachPick),
+        (field("PanelName", 8), Known(2), EachPick),
+        (field("Symbol", 6), Known(2), EachLines),
+        (NAME, None, EachLines),
+        (DAY, None, EachLines),
+        (LOOKBACK, None, EachLines),
+        (DIMENSIONS, None, EachLines),
+        (BRAND, Known(2), EachLines),
+    ],
+)
+def test_few_options_are_picked_and_the_rest_is_a_line_each(one: Field, source: Any, wanted: type[Any]) -> None:
+    """Several of few options are picked; texts, symbols, dates, numbers and lists are typed, one a line."""
+    assert control_type(one, source, each=True) is wanted
+
+
+@pytest.mark.parametrize(
+    ("one", "text", "values"),
+    [
+        (NAME, "a\nSmith, Jones\r\n\n b \n a\tc", ("a", "Smith, Jones", "b", "c")),
+        (NAME, "$names\n'$5'", (Variable("names"), "$5")),
+        (LOOKBACK, "1, 2;3\n4 1", ("1", "2", "3", "4")),
+        (DAY, "2025-01-01, 2025-02-01", ("2025-01-01", "2025-02-01")),
+        (DIMENSIONS, "Region\nRegion, Brand\n", (["Region"], ["Region", "Brand"])),
+        (DIMENSIONS, '[Region, "a, b"]\n$dims', (["Region", "a, b"], Variable("dims"))),
+        (DIMENSIONS, "Region, $more", (["Region", Variable("more")],)),
+        (DIMENSIONS, "Region\tBrand, both", (["Region", "Brand, both"],)),
+    ],
+)  # fmt: skip
+def test_lines_are_read_as_people_write_them(one: Field, text: str, values: tuple[Any, ...]) -> None:
+    """One value a line, cells apart; a comma belongs to a name, parts numbers and dates, and the items of a list."""
+    made = EachLines(one, 0, Look())
+    made.box.value = text
+    assert made.read() == Each(values)
+    made.show(Each(values))
+    assert made.box.value == text  # as it was typed
+
+
+_TEXTS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8).map(str.strip).filter(bool)
+
+
+@given(st.lists(_TEXTS, unique=True, max_size=5), st.lists(st.lists(_TEXTS, min_size=1, max_size=4), max_size=4))
+def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]) -> None:
+    """Any texts and any lists of texts are shown so that they are read back as they were."""
+    for one, values in (NAME, texts), (field("Items", 4), lists):
+        made = EachLines(one, 0, Look())
+        made.show(Each(tuple(values)))
+        assert made.read() == Each(tuple(values))
+
+
+def test_a_search_adds_lines() -> None:
+    """What is picked in the search becomes a line, and what is typed there with Enter; what waits there is said."""
+    made = EachLines(field("Symbol", 6), 0, Look())
+    made.show(Each(("zz",)))
+    made.offer(Offers([Choice("AA US", "Alpha"), Choice("AB US", "Beta")]))
+    _, search = made.parts()
+    search.value = "AA US — Alpha"
+    assert (made.box.value, search.value) == ("zz\nAA US", "")
+    search.value = "beta"
+    assert search.options == ("AB US — Beta",)
+    assert made.word == "2 values. beta is not added yet: press Enter there."
+    made._on_message({"event": "submit"})
+    search.value = "ab us"
+    made._on_message({"event": "submit"})
+    assert made.box.value == "zz\nAA US\nbeta\nAB US"
+    made.box.value = "ab us\nAB US — Beta"
+    assert made.read() == Each(("AB US",))
+
+
+def test_commas_part_values_that_are_listed() -> None:
+    """Listed values with commas between them are each a value; a listed name with a comma and an unlisted one stay."""
+    made = EachLines(field("Symbol", 6), 0, Look())
+    made.offer(Offers([Choice("AA"), Choice("BB"), Choice("AA, BB Inc")]))
+    made.box.value = "aa, BB;AA\nAA, BB inc\nAA, ZZ"
+    assert made.read() == Each(("AA", "BB", "AA, BB Inc", "AA, ZZ"))
+
+
+def test_all_options_are_taken_at_once() -> None:
+    """The few options of a field are picked one by one, or all with one choice; each has a tag that takes it away."""
+    made = EachPick(YES, 0, Look())
+    told: list[Any] = []
+    made.watch(lambda _: told.append(made.read()))
+    made.box.value = "No"
+    made.box.value = made.box.options[1][1]
+    assert told == [Each(("No",)), Each(("No", "Yes"))]
+    made.parts()[1].children[0].click()
+    assert made.read() == Each(("Yes",))
+    assert made.box.options[1][0] == "Add all 2"
+
+
+def test_a_field_is_given_several_values_and_one_again(funcs: Session) -> None:
+    """The value that stood there is the first of several; back at one value the first is kept, and no model is left."""
+    funcs.get_panels(), funcs.get_universe()
+    before = set(_instances)
+    box = open_box(funcs, "Get Panel Daily", PanelName=PANEL, Symbol=SYMBOL)
+    wait_until(lambda: settled(box))
+    made = len(set(_instances) - before)
+    box.run_for_each(["Symbol", "Dimensions"])
+    assert box.each == ["Symbol", "Dimensions"]
+    assert box._controls["Symbol"].box.value == SYMBOL
+    assert box.messages == {}
+    box._controls["Symbol"].box.value = f"{SYMBOL}\nBVQS US EQUITY"
+    box._controls["Dimensions"].box.value = "Region\nRegion, Brand"
+    assert box._form.runs == 4
+    assert box.valid
+    box.run_for_each([])
+    assert box._form.args == {"PanelName": PANEL, "Symbol": SYMBOL, "Dimensions": ["Region"]}
+    assert len(set(_instances) - before) <= made + 2  # the tag of Dimensions, and what holds it
+    box.run_for_each(["PanelName"])
+    box.close()
+    assert set(_instances) == before
+
+
+def test_clear_keeps_which_fields_have_several_values(funcs: Session) -> None:
+    """Clear empties the lines, and the field still takes several values; nothing is said of it until a run is tried."""
+    box = open_box(funcs, "Get Panel Daily", PanelName=PANEL, Symbol=Each((SYMBOL, "BVQS US EQUITY")))
+    box.clear()
+    assert box.each == ["Symbol"]
+    assert box._controls["Symbol"].box.value == ""
+    assert box._form.args == {}
+    assert box.messages == {}
+    assert box.summary == "To run: give PanelName, and Symbol or Brand."
+    box.close()
+
+
+def test_a_required_field_is_not_at_once_called_missing(funcs: Session) -> None:
+    """A required field that is to have several values has no error before a person has had the time to give one."""
+    box = open_box(funcs, "Get Panel Daily")
+    box.run_for_each(["PanelName"])
+    assert box.messages == {}
+    assert not box.valid
+    box.refuse({})
+    assert box.messages["PanelName"][0].startswith("PanelName is required.")
+    box.close()
+
+
+def test_a_form_follows_code_that_gives_several_values(funcs: Session) -> None:
+    """Code that sets several values, or one again, changes the control, which shows them as they would be typed."""
+    box = open_box(funcs, "Get Panel Daily")
+    box._form["PoPLookback"] = Each((1, 2))
+    assert box._controls["PoPLookback"].box.value == "1\n2"
+    assert box.each == ["PoPLookback"]
+    box._form["PoPLookback"] = 3
+    assert box._controls["PoPLookback"].box.value == "3"
+    assert box.each == []
+    box.close()
+
+
+def test_a_bad_value_among_several_stands_at_its_field(funcs: Session) -> None:
+    """A line that is not valid has its text at the field and keeps the form from being run; an unlisted one is said."""
+    box = open_box(funcs, "Get Panel Daily", PanelName=PANEL)
+    wait_until(lambda: settled(box))
+    box.run_for_each(["PoPLookback", "Symbol"])
+    box._controls["PoPLookback"].box.value = "1, 2, x"
+    assert box.messages == {"PoPLookback": ["PoPLookback takes a whole number, not 'x'."]}
+    assert not box.valid
+    box._controls["Symbol"].box.value = f"NOPE\n{SYMBOL}\nBV"
+    assert "The list has no &#x27;NOPE&#x27;; it is sent" in box._said.value
+    assert "BV" not in box._said.value.replace("BVQS", "")  # as long as it may become one that is listed
+    box.close()
+
+
+def test_several_values_follow_what_is_listed(answering: Callable[..., Session]) -> None:
+    """Typed while the list fails, searched once it is there; what is listed no more goes from several values too."""
+    with universe(answering) as (session, state):
+        state["go"].set()
+        state["reply"] = {"error": "no symbols today", "body": None}
+        box = open_box(session, Symbol=Each(("B",)))
+        line, made = box._lines["Symbol"], box._controls["Symbol"]
+        wait_until(lambda: settled(box))
+        assert len(made.parts()) == 1
+        state["reply"] = [{"Symbol": "B", "Name": "Beta"}, {"Symbol": "C", "Name": "Gamma"}]
+        line.click()
+        wait_until(lambda: settled(box))
+        assert made.parts()[1] in box.children
+        made.parts()[1].value = "C — Gamma"
+        assert box._form.args == {"Symbol": ["B", "C"]}
+        state["reply"] = [{"Symbol": "C", "Name": "Gamma"}]
+        line.click()
+        wait_until(lambda: box._form.args == {"Symbol": ["C"]})
+        wait_until(lambda: "Taken away, since Get Universe lists no &#x27;B&#x27; any more." in box._said.value)
+        assert made.box.value == "C"
+        box.close()
+
+
+def test_the_values_of_the_first_run_list_those_of_another_field(answering: Callable[..., Session]) -> None:
+    """Where a listing needs a field that has several values, it is asked with the first of them."""
+    import httpx  # for this test alone
+
+    functions = [
+        {
+            "name": "F",
+            "params": [
+                {"name": "PanelName", "type": 0, "description": "Which."},
+                {
+                    "name": "Brand",
+                    "type": 4,
+                    "description": "Use function 'Get Brands' to get list of available brands.",
+                },
+            ],
+        },
+        {"name": "Get Brands", "params": [{"name": "PanelName", "required": True}]},
+    ]
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json=functions)
+        asked.append(request.content.decode())
+        return httpx.Response(200, json=[{"Brand": "x"}])
+
+    box = open_box(answering(answer), PanelName=Each(("p1", "p2")))
+    wait_until(lambda: settled(box) and bool(asked))
+    assert '"p1"' in asked[0]
+    assert '"p2"' not in asked[0]
+    box.close()

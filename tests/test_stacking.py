@@ -1,0 +1,330 @@
+"""The blocks of a sweep as one frame: arguments lead, columns are widened and never dropped, no value changes."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jupyter_funcs as jf
+from jupyter_funcs.fields import Field, Kind
+from jupyter_funcs.stacking import stacked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+S = {"Symbol": Field("Symbol", "Symbol", Kind.SYMBOL, "Symbol", "")}
+
+
+def field(name: str, kind: Kind) -> dict[str, Field]:
+    return {name: Field(name, name, kind, name, "")}
+
+
+def block(rows: Any, **schema: str) -> pd.DataFrame:
+    """Give a reply as a run does."""
+    return jf.to_frame(json.dumps(rows), schema=schema)
+
+
+def stack(*blocks: pd.DataFrame) -> pd.DataFrame:
+    """Stack blocks of the runs a, b, c."""
+    return stacked([({"Symbol": "abcdefgh"[at]}, frame) for at, frame in enumerate(blocks)], ["Symbol"], S)
+
+
+def values(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Give the rows as Python has them, None where there is none."""
+    rows = frame.astype(object).to_dict("records")
+    return [
+        {name: value if isinstance(value, list | dict) or not pd.isna(value) else None for name, value in row.items()}
+        for row in rows
+    ]
+
+
+def test_a_block_stands_below_the_other_with_its_argument() -> None:
+    """In the order of the runs; what only differs in the length is no other shape."""
+    frame = stack(block([{"n": 1}, {"n": 2}]), block([]), block([{"n": 3}]))
+    assert values(frame) == [{"Symbol": "a", "n": 1}, {"Symbol": "a", "n": 2}, {"Symbol": "c", "n": 3}]
+    assert frame.dtypes.astype(str).to_dict() == {"Symbol": "string", "n": "int64"}
+    assert frame.index.equals(pd.RangeIndex(3))
+    assert frame.attrs == {}
+
+
+def test_blocks_of_unlike_shapes_keep_their_order() -> None:
+    """A run of another shape between two alike stays between them."""
+    frame = stack(block([{"n": 1}]), block([{"m": "x"}]), block([{"n": 2}]), block([{"m": "y", "n": 3}]))
+    assert frame.columns.tolist() == ["Symbol", "n", "m"]
+    assert frame["n"].tolist() == [1, pd.NA, 2, 3]
+    assert frame["m"].tolist() == [pd.NA, "x", pd.NA, "y"]
+
+
+def test_the_rows_of_a_block_keep_their_order() -> None:
+    """Also where there are so many that a sort by parts would turn them around."""
+    blocks = [block([{"n": row, "odd"[: at % 2 + 1]: at} for row in range(40)]) for at in range(6)]
+    assert stack(*blocks)["n"].tolist() == [*range(40)] * 6
+
+
+DAY = dt.date(2025, 3, 4)
+UTC = block([{"v": "2025-03-04T05:06:07Z"}])
+BIG = 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "dtype", "held"),
+    [
+        (block([{"v": 1}]), block([{"v": None}]), "Int64", [1, None]),
+        (block([{"v": 1}]), block([{"w": 0}]), "Int64", [1, None]),
+        (block([{"v": 1}, {"v": None}]), block([{"v": 2}]), "Int64", [1, None, 2]),
+        (block([{"v": 1}], v="int32"), block([{"w": 0}]), "Int32", [1, None]),
+        (block([{"v": 1}], v="int32"), block([{"v": 2**40}]), "int64", [1, 2**40]),
+        (block([{"v": 1}]), block([{"v": 0.5}]), "float64", [1.0, 0.5]),
+        (block([{"v": 1}, {"v": None}]), block([{"v": 0.5}]), "float64", [1.0, None, 0.5]),
+        (block([{"v": BIG}]), block([{"v": 0.5}]), "object", [BIG, 0.5]),
+        (block([{"v": 2**60}]), block([{"v": 0.5}]), "float64", [2.0**60, 0.5]),
+        (block([{"v": BIG}, {"v": None}]), block([{"v": 0.5}]), "object", [BIG, None, 0.5]),
+        (block([{"v": 2**70}]), block([{"v": 1}]), "object", [2**70, 1]),
+        (block([{"v": 0.5}]), block([{"w": 0}]), "float64", [0.5, None]),
+        (block([{"v": True}]), block([{"w": 0}]), "boolean", [True, None]),
+        (block([{"v": True}]), block([{"v": None}, {"v": False}]), "boolean", [True, None, False]),
+        (block([{"v": True}]), block([{"v": 1}]), "object", [True, 1]),
+        (block([{"v": "x"}]), block([{"w": 0}]), "string", ["x", None]),
+        (block([{"v": "x"}]), block([{"v": None}]), "string", ["x", None]),
+        (block([{"v": "007"}]), block([{"v": 7}]), "object", ["007", 7]),
+        (block([{"v": "x"}, {"v": None}]), block([{"v": "2025-03-04"}]), "object", ["x", None, pd.Timestamp(DAY)]),
+        (block([{"v": "2025-03-04"}]), block([{"w": 0}]), "datetime64[us]", [pd.Timestamp(DAY), None]),
+        (
+            block([{"v": "2025-03-04"}], v="datetime64[s]"),
+            block([{"v": "2025-03-04"}], v="datetime64[ns]"),
+            "datetime64[ns]",
+            [pd.Timestamp(DAY)] * 2,
+        ),
+        (
+            block([{"v": "9999-12-31"}]),
+            block([{"v": "2025-03-04"}], v="datetime64[ns]"),
+            "object",
+            [pd.Timestamp("9999-12-31"), pd.Timestamp(DAY)],
+        ),
+        (UTC, block([{"w": 0}]), "datetime64[us, UTC]", [pd.Timestamp("2025-03-04T05:06:07Z"), None]),
+        (
+            UTC,
+            block([{"v": "2025-03-04"}, {"v": None}]),
+            "object",
+            [pd.Timestamp("2025-03-04T05:06:07Z"), pd.Timestamp(DAY), None],
+        ),
+        (block([{"v": [1, "x"]}]), block([{"v": None}]), "object", [[1, "x"], None]),
+        (block([{"v": {}}]), block([{"v": 1}]), "object", [{}, 1]),
+        (block([{"v": None}]), block([{"v": None}]), "object", [None, None]),
+        (block([{"v": None}]), block([{"w": 0}]), "object", [None, None]),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_column_is_widened(
+    first: pd.DataFrame, second: pd.DataFrame, dtype: str, held: list[Any], turned: bool
+) -> None:
+    """To a dtype that keeps every value of both runs, whichever comes first."""
+    if turned:
+        first, second, held = second, first, held[len(first) :] + held[: len(first)]
+    column = stack(first, second)["v"]
+    assert column.dtype == dtype
+    got = [None if not isinstance(value, list | dict) and pd.isna(value) else value for value in column]
+    assert got == held
+    assert dtype != "object" or [*map(type, column)] == [*map(type, held)]
+
+
+def test_a_run_without_rows_has_no_say_in_the_dtype() -> None:
+    """What it declares counts only where no run gave a value."""
+    empty = block([], n="float64", s="string")
+    assert stack(block([{"n": 1}]), empty)["n"].dtype == "int64"
+    assert stack(block([{"n": 1}]), empty)["s"].dtype == "string"
+    assert stack(block([{"n": None}]), empty)["n"].dtype == "float64"
+    assert stack(block([{"n": 1}]), block([{"n": None}], n="any"), empty).dtypes.astype(str).to_dict() == {
+        "Symbol": "string",
+        "n": "Int64",
+        "s": "string",
+    }
+
+
+@pytest.mark.parametrize(
+    ("blocks", "columns"),
+    [([], ["Symbol"]), ([block([])], ["Symbol"]), ([block([], n="Int64"), block([])], ["Symbol", "n"])],
+)
+def test_nothing_is_an_empty_frame(blocks: Sequence[pd.DataFrame], columns: list[str]) -> None:
+    """With the columns that are known."""
+    frame = stack(*blocks)
+    assert frame.empty
+    assert frame.columns.tolist() == columns
+    assert frame["Symbol"].dtype == "string"
+    assert frame.index.equals(pd.RangeIndex(0))
+
+
+def test_rows_without_columns_count() -> None:
+    """A run may give rows with nothing in them."""
+    assert stack(block([{}, {}]), block([{"n": 1}]))["Symbol"].tolist() == ["a", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given_values", "dtype", "held"),
+    [
+        (Kind.DATE, ["2025-03-04", "0001-01-01"], "datetime64[us]", [pd.Timestamp(DAY), pd.Timestamp("0001-01-01")]),
+        (Kind.DATE, ["2025-03-04", None], "datetime64[us]", [pd.Timestamp(DAY), None]),
+        (Kind.INTEGER, ["1", str(2**63 - 1)], "int64", [1, 2**63 - 1]),
+        (Kind.INTEGER, ["1", None], "Int64", [1, None]),
+        (Kind.NUMBER, ["0.5", "2"], "float64", [0.5, 2.0]),
+        (Kind.NUMBER, ["0.5", None], "float64", [0.5, None]),
+        (Kind.TEXT, ["007", "1E5"], "string", ["007", "1E5"]),
+        (Kind.YES_NO, ["Yes", None], "string", ["Yes", None]),
+        (Kind.LIST, [["Region", "Age"], ["Region"]], "string", ["Region, Age", "Region"]),
+        (Kind.INTEGER, ["1", "not a number"], "string", ["1", "not a number"]),
+    ],
+)
+def test_an_argument_is_typed_by_its_field(kind: Kind, given_values: list[Any], dtype: str, held: list[Any]) -> None:
+    """A run that was not sent it has a null there."""
+    blocks = [({"a": value} if value is not None else {}, block([{"n": 1}, {"n": 2}])) for value in given_values]
+    column = stacked(blocks, ["a"], field("a", kind))["a"]
+    assert column.dtype == dtype
+    assert [None if pd.isna(value) else value for value in column] == [held[0], held[0], held[1], held[1]]
+
+
+@pytest.mark.parametrize(
+    ("sent", "gave"),
+    [
+        ("a", "a"),
+        ("2025-03-04", "2025-03-04"),
+        ("7", 7),
+        ("0.50", 0.5),
+        (str(BIG), BIG),
+        ("007", "007"),
+        (str(2**70), 2**70),
+    ],
+)
+def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> None:
+    """Equal as text, as numbers and as dates; in the leading place, with the dtype that the result has."""
+    first, second = block([{"n": 1, "a": gave}, {"n": 2, "a": gave}]), block([{"n": 3, "a": gave}])
+    frame = stacked([({"a": sent}, first), ({"a": sent}, second)], ["a"], {})
+    assert frame.columns.tolist() == ["a", "n"]
+    assert frame["a"].dtype == first["a"].dtype
+    assert len(frame) == 3
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        block([{"Symbol": "B US EQUITY", "n": 1}]),
+        block([{"Symbol": "b", "n": 1}, {"Symbol": "c", "n": 2}]),
+        block([{"Symbol": None, "n": 1}]),
+        block([{"n": 1}]),
+    ],
+)
+def test_a_column_of_other_values_stands_beside_the_argument(second: pd.DataFrame) -> None:
+    """Where one run gave another value, or no such column, both are kept."""
+    frame = stack(block([{"Symbol": "a", "n": 1}]), second)
+    assert frame.columns.tolist() == ["Symbol (argument)", "Symbol", "n"]
+    assert frame["Symbol (argument)"].tolist() == ["a"] + ["b"] * len(second)
+    assert [value or None for value in frame["Symbol"].fillna("")][1:] == [row.get("Symbol") for row in values(second)]
+
+
+def test_null_is_not_the_text_that_shows_it() -> None:
+    """It is the argument only of a run that was not sent one."""
+    blocks = [block([{"Symbol": "a"}]), block([{"Symbol": None}])]
+    for sent, columns in (({}, 1), ({"Symbol": "<NA>"}, 2), ({"Symbol": "None"}, 2)):
+        frame = stacked([({"Symbol": "a"}, blocks[0]), (sent, blocks[1])], ["Symbol"], S)
+        assert len(frame.columns) == columns
+
+
+def test_a_run_without_rows_takes_no_column_away() -> None:
+    """A symbol without data does not make two columns of one."""
+    frame = stack(block([{"Symbol": "a"}]), block([]), block([{"Symbol": "c"}]))
+    assert frame.columns.tolist() == ["Symbol"]
+    assert frame["Symbol"].tolist() == ["a", "c"]
+
+
+def test_the_name_of_an_argument_is_free() -> None:
+    """Also where a run gives the column that the argument's would be called."""
+    odd = block([{"Symbol": "x", "Symbol (argument)": 1, "Symbol (argument).1": 2}])
+    assert stack(odd).columns.tolist() == [
+        "Symbol (argument).2",
+        "Symbol",
+        "Symbol (argument)",
+        "Symbol (argument).1",
+    ]
+
+
+def test_row_labels_become_a_column() -> None:
+    """0, 1, 2 of one run are labels where those of another run are 7, 8; its name is free."""
+    first, second = block({"x": {"7": 1, "8": 2}, "index": {"7": 3, "8": 4}}), block({"x": {"0": 5, "1": 6}})
+    assert first.index.tolist() == [7, 8]
+    frame = stack(first, second)
+    assert frame.columns.tolist() == ["Symbol", "index.1", "x", "index"]
+    assert frame["index.1"].tolist() == [7, 8, 0, 1]
+    assert frame["index.1"].dtype == "int64"
+    words = stack(block({"x": {"p": 1, "q": 2}}), second)
+    assert values(words)[1:3] == [{"Symbol": "a", "index": "q", "x": 2}, {"Symbol": "b", "index": None, "x": 5}]
+
+
+def test_named_labels_keep_their_name() -> None:
+    """As table schema's primary key has them, and one of them may be the argument."""
+    fields = [{"name": "Symbol", "type": "string"}, {"name": "Day", "type": "integer"}, {"name": "n", "type": "number"}]
+    schema = {"fields": fields, "primaryKey": ["Symbol", "Day"]}
+    blocks = [
+        block({"schema": schema, "data": [{"Symbol": symbol, "Day": day, "n": 0.5} for day in (3, 4)]})
+        for symbol in "ab"
+    ]
+    frame = stack(*blocks)
+    assert frame.columns.tolist() == ["Symbol", "Day", "n"]
+    assert frame["Day"].tolist() == [3, 4, 3, 4]
+
+
+def test_the_blocks_stay_as_they_are() -> None:
+    """What is written into the result reaches no block, which a cache or a person may hold."""
+    first = block([{"n": 1, "o": [1]}])
+    frame = stack(first)
+    frame.loc[0, "n"] = 9
+    assert first["n"].tolist() == [1]
+    assert first.columns.tolist() == ["n", "o"]
+
+
+def test_text_is_in_one_piece() -> None:
+    """A column of as many pieces as there were runs would be slow in all that follows."""
+    pytest.importorskip("pyarrow")
+    texts: Any = stack(*[block([{"s": "x"}])] * 8)["s"].array
+    assert texts.__arrow_array__().num_chunks == 1
+
+
+TEXTS = st.sampled_from(["a", "b", "", "007", "2025-03-04", "2025-03-04T05:06:07Z", "9999-12-31"])
+WHOLE = st.integers(-3, 3) | st.sampled_from([2**53, 2**53 + 1, 2**63 - 1, -(2**63), 2**64])
+CELLS = st.none() | WHOLE | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | TEXTS
+CELLS |= st.lists(WHOLE, max_size=2)
+ROW = st.dictionaries(st.sampled_from(["Symbol", "index", "x", "y"]), CELLS, max_size=4)
+ALIKE = st.sampled_from([WHOLE, WHOLE | st.none(), TEXTS, st.booleans() | st.none(), st.none(), st.just("a")])
+COLUMN = ALIKE.flatmap(lambda cell: st.lists(st.fixed_dictionaries({"x": cell, "Symbol": cell}), max_size=4))
+RUNS = st.lists(st.tuples(st.sampled_from("ab"), st.lists(ROW, max_size=3) | COLUMN), max_size=6)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Say whether two values are the same to a person: 1 is 1.0, and True is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return (type(one) is type(other) or (isinstance(one, float) and isinstance(other, int))) and bool(one == other)
+
+
+@given(RUNS)
+def test_no_value_is_lost_or_changed(runs: list[tuple[str, list[dict[str, Any]]]]) -> None:
+    """Each row is that of its run, whatever the runs gave."""
+    blocks = [({"Symbol": symbol}, block(rows)) for symbol, rows in runs]
+    frame = stacked(blocks, ["Symbol"], S)
+    title = next(iter(frame.columns))
+    assert title in {"Symbol", "Symbol (argument)"}
+    expected = [
+        {"": args["Symbol"]} | row for args, given_block in blocks for row in values(given_block.reset_index(drop=True))
+    ]
+    assert len(frame) == len(expected)
+    assert frame.columns.is_unique
+    for got, wanted in zip(values(frame), expected, strict=True):
+        assert got[title] == wanted.pop("")
+        assert wanted.keys() <= got.keys()
+        for name, value in got.items():
+            if name != title or title in wanted:
+                assert is_same(value, wanted.get(name)), (name, value, wanted.get(name))
