@@ -1,0 +1,539 @@
+"""The cache: the same question is not asked twice, another one is, and what is wrong with the disk fails nothing."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs import cache as cache_room
+from jupyter_funcs import loop
+from jupyter_funcs import session as session_room
+from jupyter_funcs.about_tab import about_html
+from jupyter_funcs.cache import Cache
+from jupyter_funcs.cache_status import CacheStatus
+from jupyter_funcs.catalog import Function
+from jupyter_funcs.config import Connection, results_folder
+from jupyter_funcs.frame import to_frame
+from jupyter_funcs.json_tab import JsonTab
+from jupyter_funcs.options import Options
+from jupyter_funcs.secret import Secret
+from jupyter_funcs.status import span
+from tests.faults.canary import CANARY, leaks
+from tests.test_panel import guard
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_funcs.session import Session
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+LISTING: list[dict[str, Any]] = [
+    {"name": "F", "id": 1, "params": [{"name": "a", "type": 0, "description": "A text."}]},
+    {"name": "G", "id": 2, "params": [{"name": "a", "type": 0, "description": "A text."}]},
+]
+
+
+class Counting:
+    """A service that answers with its argument, and counts the runs that it was asked for."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.listing = LISTING
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=self.listing)
+        self.runs += 1
+        asked = json.loads(request.content)
+        return httpx.Response(
+            200, json={"error": None, "body": json.dumps([{"of": asked["FunctionName"], **asked["Args"]}])}
+        )
+
+
+def jwt(**claims: Any) -> str:
+    parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
+    return ".".join([base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts] + ["signature"])
+
+
+def frame(text: str = "x") -> Any:
+    made = to_frame(json.dumps([{"a": text}]))
+    made.attrs["funcs"]["time"] = "2024-01-01T00:00:00+00:00"
+    return made
+
+
+def connection(**changes: Any) -> Connection:
+    return dataclasses.replace(Connection("work", "https://service.example", lambda: Secret("x")), **changes)
+
+
+# The same question
+
+
+def test_the_same_call_is_not_sent_twice(answering: Callable[..., Session]) -> None:
+    """With cache=True a second call gives what the first one gave, and says since when that is."""
+    service = Counting()
+    function = answering(service)["F"].with_options(cache=True)
+    first, second = function(a="1"), function(a="1")
+    assert service.runs == 1
+    assert second.equals(first)
+    assert "cached" not in first.attrs["funcs"]
+    assert second.attrs["funcs"] == {**first.attrs["funcs"], "cached": first.attrs["funcs"]["time"]}
+    json.dumps(second.attrs)
+    assert function(a="2")["a"][0] == "2"
+    assert service.runs == 2
+
+
+def test_another_session_of_the_same_user_takes_it_too(answering: Callable[..., Session]) -> None:
+    """Results are kept on disk: a session that connects later, with another token of the same user, finds them."""
+    service = Counting()
+    answering(service, jwt(sub="ann", exp=time.time() + 6000))["F"].with_options(cache=True)(a="1")
+    answering(service, jwt(sub="ann", exp=time.time() + 9000))["F"].with_options(cache=True)(a="1")
+    assert service.runs == 1
+    answering(service, jwt(sub="bob", exp=time.time() + 9000))["F"].with_options(cache=True)(a="1")
+    assert service.runs == 2
+
+
+def test_without_the_option_a_call_is_sent_and_nothing_kept(answering: Callable[..., Session]) -> None:
+    """A single call neither takes from the cache nor keeps anything there unless it is told to."""
+    service = Counting()
+    session = answering(service)
+    for options in ({}, {"cache": False}, {"cache": None}):
+        session["F"].with_options(**options)(a="1")
+    assert service.runs == 3
+    assert not session.cache.folder.exists()
+
+
+def test_a_result_that_is_too_old_is_asked_for_anew(answering: Callable[..., Session]) -> None:
+    """`max_age` says in seconds how old a result may be; what was run anew takes its place."""
+    service = Counting()
+    function = answering(service)["F"].with_options(cache=True)
+    function(a="1")
+    time.sleep(0.01)
+    function.with_options(max_age=0.001)(a="1")
+    assert service.runs == 2
+    function(a="1")
+    assert service.runs == 2
+
+
+def test_a_function_that_is_listed_otherwise_is_run_anew(answering: Callable[..., Session]) -> None:
+    """The key holds the function as it is listed, but for its place among the others."""
+    service = Counting()
+    session = answering(service)
+    session["F"].with_options(cache=True)(a="1")
+    service.listing = [{"name": "New", "id": 3, "params": []}, *LISTING]
+    session.refresh()["F"].with_options(cache=True)(a="1")
+    assert service.runs == 1
+    service.listing = [{**LISTING[0], "description": "Gives something else now."}]
+    session.refresh()["F"].with_options(cache=True)(a="1")
+    assert service.runs == 2
+
+
+def test_a_run_that_fails_is_not_kept(answering: Callable[..., Session]) -> None:
+    """A failure is met again by each call; only results are kept."""
+    asked = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=LISTING)
+        asked.append(1)
+        return httpx.Response(200, json={"error": "no such thing", "body": None})
+
+    function = answering(answer)["F"].with_options(cache=True)
+    for _ in range(2):
+        with pytest.raises(jf.FunctionError):
+            function(a="1")
+    assert len(asked) == 2
+
+
+def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
+    """Another service, profile, user, token, function, argument or schema is another key; the order is none."""
+    cache, options = Cache(tmp_path), Options()
+    function = Function.model_validate(LISTING[0])
+
+    def key(
+        where: Connection | None = None,
+        token: str = "opaque-token-of-one",
+        of: Function = function,
+        args: dict[str, Any] | None = None,
+        **changes: Any,
+    ) -> str:
+        identity = cache.identity(where or connection(), Secret(token))
+        return cache.keys(identity, of, options.changed(**changes), [args or {"a": "1", "b": ["x"]}])[0]
+
+    others = [
+        key(),
+        key(connection(base_url="https://other.example")),
+        key(connection(where="work")),
+        key(connection(header="X-Api-Key")),
+        key(connection(synthetic=True)),
+        key(token="opaque-token-of-another"),
+        key(token=jwt(sub="ann")),
+        key(token=jwt(sub="bob")),
+        key(token=jwt(name="ann")),
+        key(of=Function.model_validate(LISTING[1])),
+        key(of=Function.model_validate({**LISTING[0], "uniqueId": "2"})),
+        key(args={"a": "1"}),
+        key(args={"a": "1", "b": ["y"]}),
+        key(args={"a": 1, "b": ["x"]}),
+        key(args={"a": 1.0, "b": ["x"]}),
+        key(args={"a": True, "b": ["x"]}),
+        key(schema={"a": "string", "b": "any"}),
+        key(schema={"b": "any", "a": "string"}),
+    ]
+    assert len(set(others)) == len(others)
+    assert key() == key(args={"b": ["x"], "a": "1"}) == key(timeout=3, max_age=5, cache=True)
+    assert key(token=jwt(sub="ann")) == key(token=jwt(sub="ann", exp=5, name="Ann"))
+    assert Cache(tmp_path).identity(connection(), Secret("opaque-token-of-one")) == cache.identity(
+        connection(), Secret("opaque-token-of-one")
+    )
+    other = Cache(tmp_path / "other")
+    assert other.identity(connection(), Secret("opaque-token")) != cache.identity(connection(), Secret("opaque-token"))
+
+
+@POSIX
+def test_what_is_kept_is_for_its_user_alone(tmp_path: Path) -> None:
+    """The folder and the salt can be read by nobody else."""
+    cache = Cache(tmp_path / "results")
+    cache.keep("it", frame())
+    assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
+    cache.identity(connection(), Secret("opaque-token"))
+    assert stat.S_IMODE((cache.folder / "salt").stat().st_mode) == 0o600
+
+
+def test_a_broken_salt_is_made_anew(tmp_path: Path) -> None:
+    """A salt that is cut short is replaced; until then it hashes as well as any."""
+    (tmp_path / "salt").write_bytes(b"short")
+    first = Cache(tmp_path).identity(connection(), Secret("opaque-token"))
+    assert Cache(tmp_path).identity(connection(), Secret("opaque-token")) == first
+    assert len((tmp_path / "salt").read_bytes()) == 32
+
+
+def test_no_file_of_the_cache_holds_the_token(answering: Callable[..., Session]) -> None:
+    """No file holds the token, a piece of it, or a hash of it without the salt; a result that echoes it is not kept."""
+    import hashlib
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=LISTING)
+        [value] = json.loads(request.content)["Args"].values()
+        token = request.headers["Authorization"].removeprefix("Bearer ")
+        said = [{"a": value}] if value == "1" else [{"a": f"it was {token}"}]
+        return httpx.Response(200, json={"error": None, "body": json.dumps(said)})
+
+    session = answering(answer, CANARY)
+    function = session["F"].with_options(cache=True)
+    for value in ("1", "2", "2"):
+        function(a=value)
+    files = [path for path in session.cache.folder.iterdir() if path.is_file()]
+    assert sorted(path.suffix for path in files) == ["", ".parquet"]
+    for path in files:
+        text = path.read_bytes().decode("latin-1")
+        assert leaks(text) == [], path
+        assert hashlib.sha256(CANARY.encode()).hexdigest() not in text
+    assert session.cache.status().runs == 1
+
+
+def test_a_source_of_tokens_that_hangs_is_not_waited_for(
+    answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is looked up the token is asked for, by whom results are told apart; that has an end too."""
+    hangs: list[bool] = []
+    ended = threading.Event()
+
+    def give() -> str:
+        if hangs:
+            ended.wait(20)
+        return "a-token-of-the-tests"
+
+    function = answering(Counting(), token=give)["F"].with_options(cache=True)
+    hangs.append(True)
+    monkeypatch.setattr(session_room, "LIST_SECONDS", 0.2)
+    try:
+        with pytest.raises(jf.DeadlineError, match="token's source"):
+            function(a="1")
+    finally:
+        ended.set()
+
+
+# What is wrong with the disk
+
+
+def test_a_cache_that_cannot_be_written_fails_nothing(
+    answering: Callable[..., Session], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FAULTS.md 117: with a file in place of the folder the run gives its result, and one warning says why."""
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.setenv("FUNCS_RESULTS_DIR", str(tmp_path / "file" / "results"))
+    service = Counting()
+    session = answering(service)
+    function = session["F"].with_options(cache=True)
+    with pytest.warns(UserWarning, match=r"^Results are not kept on disk: Not a directory \(.*results\)\.$") as caught:
+        found = [function(a="1")["a"][0] for _ in range(3)]
+    assert found == ["1"] * 3
+    assert len(caught) == 1
+    assert service.runs == 3
+    assert "Not a directory" in repr(session.cache.status())
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_cache_that_can_be_written_again_keeps_again(tmp_path: Path) -> None:
+    """What was wrong once is tried again by the next who writes."""
+    (tmp_path / "results").write_text("in its place")
+    cache = Cache(tmp_path / "results")
+    with pytest.warns(UserWarning, match="not kept"):
+        cache.keep("it", frame())
+    (tmp_path / "results").unlink()
+    cache.keep("it", frame())
+    assert cache.trouble == ""
+    assert cache.take("it", 60) is not None
+
+
+def test_without_pyarrow_there_is_no_cache(tmp_path: Path) -> None:
+    """An environment without pyarrow runs all the same, and is told once what to install."""
+    program = """
+import os, sys, warnings
+sys.modules["pyarrow"] = None
+import jupyter_funcs as jf
+from tests.test_cache import service
+os.environ["FUNCS_RESULTS_DIR"] = sys.argv[1]
+function = jf.connect("https://service.example", token="a-token", transport=service())["F"]
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        print(function.with_options(cache=True)(a="1").loc[0, "a"])
+    print(function.session.cache.status())
+    print(function.session.cache.clear())
+print([str(warning.message) for warning in caught])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "results")],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("1\n1\n"), done.stdout
+    assert done.stdout.count("['Results are not kept on disk: pyarrow is not installed (pip install pyarrow).']") == 1
+    assert not (tmp_path / "results").exists()
+
+
+def service() -> httpx.MockTransport:
+    return httpx.MockTransport(Counting())
+
+
+FILLS = """
+import json, resource, sys, warnings
+from pathlib import Path
+from jupyter_funcs.cache import Cache
+from jupyter_funcs.frame import to_frame
+
+cache = Cache(Path(sys.argv[1]))
+frame = to_frame(json.dumps([{"a": at, "b": f"{at * 7919}"} for at in range(400)]))
+cache.keep("before", frame)
+_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for turn in range(2):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+        writer = cache.writer()
+        kept = [writer.add(f"{turn} {at}", frame) for at in range(5)]
+        writer.close()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        assert not all(kept), kept
+        assert writer.trouble.startswith("File too large"), writer.trouble
+assert cache.take("before", 60).equals(frame)
+assert cache.find([f"{turn} {at}" for turn in range(2) for at in range(5)], 60) == {}
+assert len(list(Path(sys.argv[1]).iterdir())) == 1
+cache.keep("after", frame)
+assert cache.take("after", 60).equals(frame) and not cache.trouble
+print([str(warning.message) for warning in caught])
+"""
+
+
+@POSIX
+def test_a_full_disk_leaves_what_was_kept(tmp_path: Path) -> None:
+    """FAULTS.md 117: a disk that is full keeps the old results, leaves no part of a new one, and is warned of once."""
+    done = subprocess.run(
+        [sys.executable, "-c", FILLS, str(tmp_path)], check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.stderr == ""
+    assert done.stdout == f"['Results are not kept on disk: File too large ({tmp_path}).']\n"
+
+
+def test_what_goes_while_it_is_read_is_run_again(answering: Callable[..., Session]) -> None:
+    """Another process removes the files between looking and reading, or damages them: the run is sent again."""
+    service = Counting()
+    session = answering(service)
+    function = session["F"].with_options(cache=True)
+    function(a="1")
+    found = session.cache.find
+
+    def removes(*asked: Any) -> Any:
+        there = found(*asked)
+        for path in session.cache.folder.glob("*.parquet"):
+            path.unlink()
+        return there
+
+    session.cache.find = removes  # type: ignore[method-assign]
+    assert function(a="1")["a"][0] == "1"
+    assert service.runs == 2
+
+
+REMOVES = """
+import sys, threading
+from pathlib import Path
+
+ended = threading.Thread(target=sys.stdin.read, daemon=True)
+ended.start()
+print("ready", flush=True)
+while ended.is_alive():
+    for path in Path(sys.argv[1]).glob("results-*"):
+        path.unlink(missing_ok=True)
+"""
+
+
+def test_a_sweep_goes_on_while_another_process_removes_its_files(answering: Callable[..., Session]) -> None:
+    """Whatever another process does to the folder, also to files that are not whole yet, each sweep gives every row."""
+    session = answering(Counting())
+    session.cache.keep("it", frame())
+    values = [str(at) for at in range(40)]
+    remover = subprocess.Popen(
+        [sys.executable, "-c", REMOVES, str(session.cache.folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert remover.stdout is not None
+        assert remover.stdout.readline() == "ready\n"
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Results are not kept on disk: No such file or directory")
+            for _ in range(3):
+                found = session["F"].with_options(progress=False).sweep(a=values)
+                assert list(found["a"]) == values
+                assert found.attrs["errors"] == []
+    finally:
+        remover.communicate(timeout=20)
+    assert session["F"].with_options(progress=False).sweep(a=values).shape == (40, 2)
+    assert session["F"].with_options(progress=False).sweep(a=values).attrs["funcs"]["cached"]["runs"] == 40
+
+
+def test_the_clock_may_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result from the future is not taken: how old it is, nobody knows. A minute is no matter."""
+    cache = Cache(tmp_path)
+    cache.keep("it", frame())
+    now = time.time()
+    for ahead, there in {30: True, 3600: False}.items():
+        monkeypatch.setattr(time, "time", lambda ahead=ahead: now - ahead)
+        assert bool(cache.find(["it"], 60)) == there
+
+
+# Its bounds, and what a person sees of it
+
+
+def test_the_cache_stays_within_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was kept first goes when there are too many bytes or results, and what nobody would take any more."""
+    cache = Cache(tmp_path, most=4000)
+    for at in range(12):
+        cache.keep(str(at), frame(f"{at}"))
+        time.sleep(0.002)
+    status = cache.status()
+    assert 0 < status.size <= 4000
+    assert "11" in cache.find(["11"], 60)
+    assert "0" not in cache.find(["0"], 60)
+    monkeypatch.setattr(cache_room, "_MOST_RESULTS", 1)
+    cache.keep("new", frame())
+    assert cache.status().runs == 1
+    later = time.time() + 31 * 86_400
+    monkeypatch.setattr(time, "time", lambda: later)
+    cache.trim()
+    assert cache.status().runs == 0
+
+
+def test_the_status_says_what_there_is(tmp_path: Path) -> None:
+    """`%funcs cache` shows where, how many, how large and how old; hostile paths are inert and escaped."""
+    cache = Cache(tmp_path / "<b>\u202e")
+    assert "holds     nothing" in repr(cache.status())
+    cache.keep("it", frame())
+    said = repr(cache.status())
+    assert "1 result, " in said
+    assert " in 1 file" in said
+    assert "2.1 GB, 30 days" in said
+    assert "0 s old" in said
+    assert "\u202e" not in said
+    assert "<b>" not in cache.status()._repr_html_()
+    cleared = cache.clear()
+    assert repr(cleared).startswith("removed   1 result, ")
+    assert (cleared.runs, cleared.files, cleared.size) == (0, 0, 0)
+    assert cache.take("it", 60) is None
+    assert repr(cache.clear()).startswith("removed   0 results, 0 bytes")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(-5, "0 s"), (59.9, "59 s"), (60, "1 minute"), (7300, "2 hours"), (90_000, "1 day")]
+)
+def test_ages_are_in_units_of_people(seconds: float, text: str) -> None:
+    assert span(seconds) == text
+
+
+def test_the_folder_is_the_users_own_unless_it_is_named(tmp_path: Path) -> None:
+    """FUNCS_RESULTS_DIR names the folder; by default it is the user's cache, and never one below the working folder."""
+    assert results_folder({"FUNCS_RESULTS_DIR": str(tmp_path)}) == tmp_path
+    assert results_folder({}).is_absolute()
+    assert results_folder({}).parts[-2:] == ("jupyter_funcs", "results")
+
+
+def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Session]) -> None:
+    """A result of the cache says so in the state line, in About and where its reply would be; another one does not."""
+    panel = answering(Counting())["F"].with_options(cache=True).panel(a="1")
+    for is_cached in (False, True):
+        panel.run()
+        panel.result(20)
+        outcome = panel._visit.outcome
+        assert outcome is not None
+        wait_until(lambda number=1 + is_cached: f'data-state="done" data-run="{number}"' in panel._state.value)
+        assert (" · from the cache (" in panel._state.value) == is_cached
+        assert (f"{outcome.frame.attrs['funcs']['time']}, from the cache (" in about_html(outcome)) == is_cached
+        tab = JsonTab(guard)
+        loop.start(tab.show(outcome)).result(20)
+        assert ("from the cache, which keeps the table and not the reply" in tab._html.value) == is_cached
+        tab.close()
+    panel.close()
+
+
+@pytest.fixture
+def run() -> Iterator[Callable[[str], Any]]:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "jupyter_funcs")
+    yield lambda line: shell.run_line_magic("funcs", line)
+    InteractiveShell.clear_instance()
+
+
+def test_the_magic_shows_and_clears_it_without_a_service(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`%funcs cache` and `%funcs cache clear` work before anything is connected; any other word is refused."""
+    monkeypatch.setenv("FUNCS_BASE_URL", "https://nowhere.example")
+    cache_room.own_cache().keep("it", frame())
+    assert isinstance(run("cache"), CacheStatus)
+    assert run("cache").runs == 1
+    for wrong, hint in {"cache claer": "clear", "cache now": "cache clear", "cache clear all": "clear"}.items():
+        with pytest.raises(jf.ArgumentError, match=hint):
+            run(wrong)
+    assert run("cache clear").removed[0] == 1
+    assert run("cache").runs == 0
