@@ -1,0 +1,364 @@
+"""Runs on executors: threads, processes, Dask and ipyparallel; each in its order, and none with the token."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pandas.testing import assert_frame_equal
+
+import jupyter_funcs as jf
+from jupyter_funcs import executors, loop, workers
+from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, FunctionError, RunCancelledError
+from jupyter_funcs.executors import taker
+from jupyter_funcs.progress import Progress
+from jupyter_funcs.service import embedded
+from tests.conftest import PANEL
+from tests.echoing import by_environment, echoing
+from tests.faults.canary import CANARY, leaks
+from tests.test_widgets import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pandas as pd
+
+    from jupyter_funcs.callables import RemoteFunction
+    from jupyter_funcs.session import Session
+    from tests.faults.server import Connection, Faulty
+
+
+@pytest.fixture
+def server() -> Iterator[Faulty]:
+    """A service of the function F, which gives its argument back."""
+    with echoing() as server:
+        yield server
+
+
+@pytest.fixture
+def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    """A session by the environment, which other processes have too."""
+    with by_environment(server, monkeypatch) as session:
+        yield session
+
+
+def taken(function: RemoteFunction, executor: Executor, runs: list[dict[str, Any]]) -> list[Any]:
+    """Give what came of each run, in their order: a frame or an error."""
+    take = taker(function, executor)
+
+    async def all_of_them() -> list[Any]:
+        return await asyncio.gather(*(take(args, Progress()) for args in runs), return_exceptions=True)
+
+    return loop.run(all_of_them())
+
+
+def forty(session: Session) -> tuple[RemoteFunction, list[dict[str, Any]]]:
+    symbols = list(session["Get Universe"]()["Symbol"][:20])
+    return session["Get Panel FQ"], [
+        {"PanelName": PANEL, "Symbol": symbol, "PoPGrowth": growth} for symbol in symbols for growth in ("No", "Yes")
+    ]
+
+
+def same(frames: list[pd.DataFrame], session: Session) -> None:
+    """Hold forty results against those of calls, one after the other."""
+    function, runs = forty(session)
+    assert len(frames) == 40
+    for frame, args in zip(frames, runs, strict=True):
+        assert_frame_equal(frame, function(**args))
+        assert frame.attrs["funcs"]["args"] == args
+
+
+def configured(url: str, monkeypatch: pytest.MonkeyPatch) -> Session:
+    monkeypatch.setenv("FUNCS_BASE_URL", url)
+    monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
+    return jf.connect()
+
+
+def test_threads_do_forty_of_forty_in_order(service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty runs on threads are what forty calls are, in their order."""
+    session = configured(service_url, monkeypatch)
+    function, runs = forty(session)
+    with ThreadPoolExecutor(8) as pool:
+        same(taken(function, pool, runs), session)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_processes_do_forty_of_forty_in_order(method: str, service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty runs in processes, forked or fresh, are what forty calls are; each process connects once by itself."""
+    session = configured(service_url, monkeypatch)
+    function, runs = forty(session)
+    with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
+        same(taken(function, pool, runs), session)
+        assert len(pool.submit(_connections).result()) == 1
+
+
+def _connections() -> list[str]:
+    return [place.where for place in workers._there]
+
+
+@pytest.mark.slow
+def test_the_embedded_demo_is_run_in_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any service configured a process has a demo of its own, also where its parent's was in use."""
+    session = jf.connect()
+    function, runs = forty(session)
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
+        same(taken(function, pool, runs), session)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_run_that_fails_in_a_process_fails_as_here(method: str, session: Session) -> None:
+    """The error of a run comes back whole: its class, its text and how often it was sent; the others go on."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
+        first, error, last = taken(session["F"], pool, [{"a": "1"}, {"a": "bad"}, {"a": "3"}])
+    assert (first["n"].item(), last["n"].item()) == ("1", "3")
+    assert type(error) is FunctionError
+    assert "no such number" in str(error)
+    assert error.attempts == 1
+
+
+def test_a_refusal_says_on_how_long_to_wait(session: Session, server: Faulty) -> None:
+    """What a sweep pauses by crosses from a process: that a run was refused, and for how long."""
+
+    def refuse(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n")
+
+    function = session["F"]
+    server.tell(refuse)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        [error] = taken(function, pool, [{"a": "1"}])
+    assert (type(error), error.refused, error.retry_after) == (jf.RateLimitError, True, 7.0)
+
+
+def test_no_token_is_in_what_an_executor_is_given(session: Session, server: Faulty) -> None:
+    """What goes to an executor holds the address, the function and the options, and nothing of a token."""
+    given = jf.connect(server.url, token=CANARY)
+    for each in (session, given):
+        call = workers.call(each["F"].with_options(schema={"n": "string"}), workers.place_of(each), {"a": "1"})
+        sent = pickle.dumps(call)
+        assert server.url.encode() in sent
+        assert not leaks(sent.decode("latin-1"))
+        assert pickle.loads(sent) == call
+
+
+def test_a_token_given_in_python_stays_in_this_process(server: Faulty) -> None:
+    """Threads run with it; another process has none, and says what to do, also where it is forked."""
+    function = jf.connect(server.url, token=CANARY)["F"]
+    with ThreadPoolExecutor(1) as pool:
+        assert taken(function, pool, [{"a": "1"}])[0]["n"].item() == "1"
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        [error] = taken(function, pool, [{"a": "1"}])
+    assert isinstance(error, ConfigError)
+    assert "given in Python" in error.what
+    assert "FUNCS_TOKEN" in error.hint
+    assert not leaks(str(error))
+
+
+def test_a_worker_with_the_environments_token_takes_the_place_of_one_given(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the workers have a token of their own for the same address, they use it."""
+    function = jf.connect(server.url, token="another-token")["F"]
+    monkeypatch.setenv("FUNCS_BASE_URL", server.url)
+    monkeypatch.setenv("FUNCS_TOKEN", CANARY)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        assert taken(function, pool, [{"a": "1"}])[0]["n"].item() == "1"
+    assert b"Bearer " + CANARY.encode() in server.requests[-1]
+
+
+def test_a_profile_is_read_by_each_process(server: Faulty, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session of a profile runs in processes: they read the profile, and its token, themselves."""
+    (tmp_path / "token").write_text(CANARY)
+    (tmp_path / "token").chmod(0o600)
+    profiles = tmp_path / "profiles.toml"
+    profiles.write_text(f'[profiles.work]\nurl = "{server.url}"\ntoken_file = "{tmp_path}/token"\n')
+    monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
+    function = jf.connect("work")["F"]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert taken(function, pool, [{"a": "1"}])[0]["n"].item() == "1"
+
+
+def test_a_worker_set_up_for_another_service_is_told(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker whose environment names another address sends nothing, and says so."""
+    function = session["F"]
+    monkeypatch.setenv("FUNCS_BASE_URL", "http://localhost:1/elsewhere")
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        [error] = taken(function, pool, [{"a": "1"}])
+    assert isinstance(error, ConfigError)
+    assert "set up for http://localhost:1/elsewhere, and not for http://127.0.0.1:" in error.what
+
+
+def test_a_worker_that_dies_ends_its_runs_with_an_error(session: Session, server: Faulty) -> None:
+    """A killed process ends the runs that wait for it, and those given to it later, in words; nothing hangs."""
+    function = session["F"]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        pid = pool.submit(os.getpid).result()
+        take = taker(function, pool)
+        held = [loop.start(take({"a": text}, Progress())) for text in ("held", "2")]
+        wait_until(lambda: any(b"held" in request for request in server.requests))
+        os.kill(pid, signal.SIGKILL)
+        for future in (*held, loop.start(take({"a": "3"}, Progress()))):
+            with pytest.raises(FuncsError, match="A worker of the executor died"):
+                future.result(20)
+
+
+def test_an_executor_that_is_shut_down_is_named(session: Session) -> None:
+    """One that takes nothing more is a thing to mend before the other runs are tried."""
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    [error] = taken(session["F"], pool, [{"a": "1"}])
+    assert isinstance(error, ConfigError)
+    assert "after shutdown" in error.what
+
+
+def test_a_cancelled_run_closes_its_connection(session: Session, server: Faulty) -> None:
+    """In this process a cancelled run is ended at once, and so is one that waits for its turn."""
+    function = session["F"]
+    with ThreadPoolExecutor(1) as pool:
+        take = taker(function, pool)
+        held, queued = (loop.start(take({"a": text}, Progress())) for text in ("held", "2"))
+        wait_until(lambda: any(b"held" in request for request in server.requests))
+        queued.cancel()
+        held.cancel()
+        assert pool.submit(threading.get_ident).result(10)  # its one thread is free
+    assert not any(b'"2"' in request for request in server.requests)
+
+
+class Odd(Executor):
+    """An executor that does one thing, whatever it is given."""
+
+    def __init__(self, answer: Callable[[], Future[Any]]) -> None:
+        self._answer = answer
+
+    def submit(self, *_: Any, **__: Any) -> Future[Any]:
+        return self._answer()
+
+
+def test_an_executor_that_cancels_a_run_is_told_from_the_person(session: Session) -> None:
+    """A run that the executor itself has cancelled is a failure of that run; it does not cancel the sweep."""
+
+    def cancelled() -> Future[Any]:
+        future: Future[Any] = Future()
+        future.cancel()
+        return future
+
+    [error] = taken(session["F"], Odd(cancelled), [{"a": "1"}])
+    assert isinstance(error, RunCancelledError)
+
+
+def test_an_executor_without_workers_is_given_up(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no run comes back at all, the wait ends."""
+    monkeypatch.setattr(executors, "START_SECONDS", 0.01)
+    [error] = taken(session["F"].with_options(timeout=0.01), Odd(Future), [{"a": "1"}])
+    assert isinstance(error, DeadlineError)
+    assert "No run came back" in error.what
+
+
+def test_a_worker_without_this_package_is_named(session: Session) -> None:
+    """What an executor fails with by itself is told by its class and its text, without a token."""
+
+    def without() -> Future[Any]:
+        raise ModuleNotFoundError(f"No module named 'jupyter_funcs' ({CANARY})")
+
+    [error] = taken(session["F"], Odd(without), [{"a": "1"}])
+    assert "ModuleNotFoundError: No module named 'jupyter_funcs'" in str(error)
+    assert not leaks(str(error))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [True, False])
+def test_dask_does_forty_of_forty_in_order(
+    processes: bool, service_url: str, monkeypatch: pytest.MonkeyPatch, session: Session
+) -> None:
+    """Forty runs on a cluster of Dask are what forty calls are; one that fails there fails as here."""
+    distributed = pytest.importorskip("distributed")
+    assert isinstance(taken_on_dask(distributed, session["F"], [{"a": "bad"}], processes)[0], FunctionError)
+    session = configured(service_url, monkeypatch)
+    same(taken_on_dask(distributed, *forty(session), processes), session)
+
+
+def taken_on_dask(distributed: Any, function: RemoteFunction, runs: list[dict[str, Any]], processes: bool) -> list[Any]:
+    address = {"host": "127.0.0.1"} if processes else {}
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=2, processes=processes, scheduler_kwargs={"dashboard": False}, **address
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        return taken(function, client.get_executor(), runs)
+
+
+@pytest.mark.slow
+def test_ipyparallel_does_forty_of_forty_in_order(
+    service_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """Forty runs on the engines of ipyparallel are what forty calls are, each done once, by either kind of view."""
+    ipyparallel = pytest.importorskip("ipyparallel")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    session = configured(service_url, monkeypatch)
+    function, runs = forty(session)
+    with ipyparallel.Cluster(n=2, controller_ip="127.0.0.1") as engines:
+        for executor in (engines.executor(), engines[:].executor):
+            same(taken(function, executor, runs), session)
+        [error] = taken(function, engines.executor(), [{**runs[0], "Symbol": "NO SUCH"}])
+    assert isinstance(error, FuncsError)
+
+
+def test_a_sweep_goes_through_an_executor(session: Session) -> None:
+    """A sweep on threads or processes gives one table in its order, and its failed runs beside it."""
+    values = [str(at) for at in range(40)]
+    function = session["F"].with_options(cache=False, progress=False)
+    pools = [ThreadPoolExecutor(4), ProcessPoolExecutor(2, multiprocessing.get_context("fork"))]
+    for pool in pools:
+        with pool, pytest.warns(UserWarning, match="1 of 41 runs of F failed"):
+            frame = function.with_options(executor=pool).sweep(a=[*values[:20], "bad", *values[20:]])
+        assert frame["a"].tolist() == frame["n"].tolist() == values
+        [error] = frame.attrs["errors"]
+        assert (error["args"], error["type"], error["attempts"]) == ({"a": "bad"}, "FunctionError", 1)
+        assert frame.attrs["funcs"]["attempts"] == 41
+
+
+def test_a_sweep_whose_worker_dies_goes_on_with_another_executor(session: Session, server: Faulty) -> None:
+    """What came before a worker died is kept; the rest are error rows, and the same call with a new executor has it."""
+    function = session["F"].with_options(progress=False, concurrency=1)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        pid = pool.submit(os.getpid).result()
+        job = function.with_options(executor=pool).start_sweep({"a": ["1", "held", "3"]})
+        wait_until(lambda: any(b"held" in request for request in server.requests))
+        os.kill(pid, signal.SIGKILL)
+        with pytest.warns(UserWarning, match=r"2 of 3 runs of F failed.*A worker of the executor died"):
+            frame = job.result(30)
+    assert frame["n"].tolist() == ["1"]
+    with ThreadPoolExecutor(1) as another:
+        frame = function.with_options(executor=another).sweep(a=["1", "3"])
+    assert frame["n"].tolist() == ["1", "3"]
+    assert frame.attrs["funcs"]["cached"]["runs"] == 1
+
+
+def test_a_sweep_ends_at_once_where_the_workers_have_no_token(server: Faulty) -> None:
+    """What all runs would meet is an error of the sweep, and not of each of its runs."""
+    function = jf.connect(server.url, token=CANARY)["F"]
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        sweep = function.with_options(executor=pool, progress=False, cache=False)
+        with pytest.raises(ConfigError, match="given in Python"):
+            sweep.sweep(a=[str(at) for at in range(100)])
+
+
+def test_a_cancelled_sweep_takes_its_runs_back_from_the_executor(session: Session, server: Faulty) -> None:
+    """Runs that wait in the executor's queue are not run any more."""
+    with ThreadPoolExecutor(1) as pool:
+        function = session["F"].with_options(executor=pool, progress=False, cache=False)
+        job = function.start_sweep({"a": ["held", *map(str, range(30))]})
+        wait_until(lambda: any(b"held" in request for request in server.requests))
+        job.cancel()
+        with pytest.raises(RunCancelledError):
+            job.result(30)
+    assert len(server.requests) == 2  # the listing, and the run that was held
