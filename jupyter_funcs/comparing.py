@@ -43,8 +43,11 @@ def diff(
     Raises
     ------
     ArgumentError
-        A key is no column of both frames, or the keys do not tell the rows of a frame apart.
+        They are no DataFrames, or have two columns of one name; a key is no column of both, or holds lists or objects;
+        or the keys do not tell the rows of a frame apart.
     """
+    for frame, which in ((before, "first"), (after, "second")):
+        _check(frame, which)
     named = _keys(before, after, keys)
     old, new = (_indexed(frame, named, which) for frame, which in ((before, "first"), (after, "second")))
     removed = old.index[~old.index.isin(new.index)]
@@ -76,15 +79,33 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None)
                 raise ArgumentError(
                     f"{quote(key)} is no column of both runs.", f"Columns are {listed(map(str, common))}."
                 )
+            if _has_parts(before[key]) or _has_parts(after[key]):
+                raise ArgumentError(f"{quote(key)} holds lists or objects, which tell no rows apart.", "Leave it out.")
         named = list(keys)
     else:
         named = [column for column in common if _names(before[column]) and _names(after[column])]
     if not named:
         raise ArgumentError(
             "Nothing tells the rows apart: no column holds text, dates or identifiers.",
-            f"Say which do: keys=[{', '.join(map(repr, common[:2]))}].",
+            f"Say which do: keys=[{', '.join(map(repr, common[:2]))}]." if common else "No column is in both.",
         )
     return named
+
+
+def _check(frame: object, which: str) -> None:
+    if not isinstance(frame, pd.DataFrame):
+        hint = "The result of that run is no longer held: run it again." if frame is None else ""
+        if hasattr(frame, "to_table"):  # what a sweep into a folder gives
+            hint = "A dataset gives one with .to_table().to_pandas()."
+        raise ArgumentError(f"The {which} run is no DataFrame, but {quote(frame)} ({type(frame).__name__}).", hint)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ArgumentError(f"The {which} run has two columns called {quote(twice)}.", "Rename one of them.")
+
+
+def _has_parts(column: pd.Series[Any]) -> bool:
+    """Say whether a column holds lists or objects of JSON."""
+    return column.dtype == object and any(isinstance(value, (list, dict)) for value in column)
 
 
 def _names(column: pd.Series[Any]) -> bool:
@@ -92,6 +113,8 @@ def _names(column: pd.Series[Any]) -> bool:
         return True
     if pd.api.types.is_integer_dtype(column.dtype):
         return is_key(str(column.name))
+    if _has_parts(column):
+        return False
     return not pd.api.types.is_numeric_dtype(column.dtype)
 
 
@@ -100,7 +123,8 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
     if not indexed.index.is_unique:
         twice = indexed.index[indexed.index.duplicated()][0]
         raise ArgumentError(
-            f"{listed(keys, 'and')} do not tell the rows of the {which} run apart: {quote(twice)} is there twice.",
+            f"{listed(keys, 'and')} {'do' if len(keys) > 1 else 'does'} not tell the rows of the {which} run apart: "
+            f"{quote(twice)} is there twice.",
             "Say which columns do, with keys=[…].",
         )
     return indexed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -61,17 +63,34 @@ def test_a_column_of_one_run_only_is_shown() -> None:
     [
         (A, B, ["Regoin"], "'Regoin' is no column of both runs"),
         (A[["Spend"]], B[["Spend"]], None, "Nothing tells the rows apart"),
-        (A, B, ["Region"], "Region do not tell the rows of the first run apart: 'Pacific' is there twice"),
+        (A, B, ["Region"], "Region does not tell the rows of the first run apart: 'Pacific' is there twice"),
         (B, pd.concat([A, A]), None, "rows of the second run apart"),
+        (A, None, None, "second run is no DataFrame(.|\n)*run it again"),
+        (A, pd.concat([A, A["Spend"]], axis=1), None, "second run has two columns called 'Spend'"),
+        (A[["Spend"]], B[["Region"]], None, "No column is in both"),
+        (A.assign(Tags=[[1], [2], [3]]), B.assign(Tags=[[1]] * len(B)), ["Tags"], "'Tags' holds lists or objects"),
     ],
 )
-def test_what_cannot_be_compared_is_said(
-    before: pd.DataFrame, after: pd.DataFrame, keys: list[str] | None, said: str
-) -> None:
+def test_what_cannot_be_compared_is_said(before: Any, after: Any, keys: list[str] | None, said: str) -> None:
     """With the keys that would do, and what to write."""
     with pytest.raises(jf.ArgumentError, match=said) as caught:
         jf.diff(before, after, keys=keys)
     assert len(caught.value.lines) == 2
+
+
+def test_a_dataset_is_read_first() -> None:
+    """What a sweep into a folder gives is no DataFrame, and the message says how it becomes one."""
+    dataset = pytest.importorskip("pyarrow.dataset")
+    table = pytest.importorskip("pyarrow").table({"a": [1]})
+    with pytest.raises(jf.ArgumentError, match=r"first run is no DataFrame(.|\n)*\.to_table\(\)\.to_pandas"):
+        jf.diff(dataset.dataset(table), A)
+
+
+def test_lists_and_objects_are_compared_and_are_no_keys() -> None:
+    """A column of lists, or of JSON objects, tells no rows apart; a row whose list differs has changed."""
+    shown = jf.diff(A.assign(Tags=[["x"], {"y": 1}, None]), A.assign(Tags=[["x"], {"y": 2}, None]))
+    assert shown["Change"].tolist() == ["changed"]
+    assert shown["Tags (after)"].tolist() == [{"y": 2}]
 
 
 ROWS = st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.integers(-3, 3) | st.none(), max_size=8)
