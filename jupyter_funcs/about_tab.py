@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import ipywidgets as w
 
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.sweep_words import cached_text, one_cached_text, value_text
+from jupyter_funcs.text import clip, in_units, inert
 from jupyter_funcs.view import shape_text
 
 if TYPE_CHECKING:
@@ -55,11 +56,15 @@ def about_html(outcome: Outcome) -> str:
     memory, about = _memory(frame)
     facts: list[tuple[str, str]] = [
         ("Function", outcome.function.name),
-        *((f"· {name}", _value(value)) for name, value in outcome.args.items()),
+        *((f"· {name}", _argument(name, outcome)) for name in outcome.args),
         ("Service", outcome.function.session.service + " · synthetic data" * outcome.function.session.synthetic),
         ("Started", f"{outcome.started:%Y-%m-%d %H:%M:%S} UTC"),
         ("Took", f"{outcome.elapsed:.2f} s"),
     ]
+    if outcome.swept:
+        facts.append(("Runs", _runs(frame)))
+    elif said := one_cached_text(frame):
+        facts.append(("Result of", f"{told['cached']}, {said}"))
     if isinstance(attempts := told.get("attempts"), int):
         facts.append(("Attempts", str(attempts)))
     size = told.get("bytes", None if outcome.reply is None else len(outcome.reply))
@@ -75,16 +80,6 @@ def about_html(outcome: Outcome) -> str:
         facts.append(("Variable", outcome.variable))
     rows = "".join(f'<tr><th scope="row">{_shown(name)}</th><td>{_shown(text)}</td></tr>' for name, text in facts)
     return f'<table class="jf-facts"><tbody>{rows}</tbody></table>{_columns(frame)}'
-
-
-def in_units(size: int) -> str:
-    """Give a number of bytes as people do: ``999 bytes``, ``12.3 kB``, ``4.5 MB``."""
-    amount = float(size)
-    for unit in ("kB", "MB", "GB", "TB"):
-        amount /= 1000
-        if round(amount, 1) < 1000:
-            return f"{amount:.1f} {unit}" if size >= 1000 else f"{size} byte{'s' * (size != 1)}"
-    return f"{amount:,.0f} TB"
 
 
 def _memory(frame: pd.DataFrame) -> tuple[int, str]:
@@ -111,6 +106,20 @@ def _columns(frame: pd.DataFrame) -> str:
     head += '<th scope="col" class="jf-n">Not null</th><th scope="col" class="jf-n">Memory</th>'
     table = f'<table class="jf-table"><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table>'
     return f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Columns">{table}</div>{more}'
+
+
+def _argument(name: str, outcome: Outcome) -> str:
+    value = outcome.args[name]
+    return f"{len(value):,} values: {value_text(value)}" if name in outcome.swept else value_text(value)
+
+
+def _runs(frame: pd.DataFrame) -> str:
+    told = frame.attrs.get("funcs", {})
+    said = [f"{told.get('runs', 0):,}", f"{told.get('failed', 0):,} failed"]
+    cached = told.get("cached", {})
+    if number := cached.get("runs", 0):
+        said.append(cached_text(number, cached.get("oldest")))
+    return ", ".join(said)
 
 
 def _value(value: Any) -> str:

@@ -10,7 +10,7 @@ import ipywidgets as w
 from jupyter_funcs.calls import curl, magic, python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from jupyter_funcs.callables import RemoteFunction
     from jupyter_funcs.forms import Args
@@ -27,6 +27,8 @@ _COPY = (
     "if(document.execCommand('copy'))d()};"
     "navigator.clipboard?navigator.clipboard.writeText(p.textContent).then(d,s):s()"
 )
+
+_FIRST = "# The first of the runs: a request is one run.\n"
 
 
 class CodeTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -51,7 +53,7 @@ class CodeTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if outcome is None:
             self._html.value = '<div class="jf-empty">Run the function to see its code.</div>'
         else:
-            self.show_call(outcome.function, outcome.args, where=outcome.where)
+            self.show_call(outcome.function, outcome.args, where=outcome.where, swept=outcome.swept)
 
     def show_call(
         self,
@@ -59,6 +61,7 @@ class CodeTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         args: Args,
         variables: Mapping[str, str] | None = None,
         where: str | None = None,
+        swept: Sequence[str] = (),
     ) -> None:
         """
         Show the call with these arguments, run or not.
@@ -73,18 +76,29 @@ class CodeTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             By wire name, the notebook's variables that stand for values.
         where
             What `connect` takes to come back; the session's own by default.
+        swept
+            The wire names of the arguments that are lists of values, of which each is run with.
         """
-        self._html.value = code_blocks(function, args, variables, function.session.where if where is None else where)
+        where = function.session.where if where is None else where
+        self._html.value = code_blocks(function, args, variables, where, swept)
 
 
-def code_blocks(function: RemoteFunction, args: Args, variables: Mapping[str, str] | None, where: str) -> str:
-    """Give the HTML of the three texts, each under its name with its button."""
+def code_blocks(
+    function: RemoteFunction,
+    args: Args,
+    variables: Mapping[str, str] | None,
+    where: str,
+    swept: Sequence[str] = (),
+) -> str:
+    """Give the HTML of the three texts, each under its name with its button; of a sweep curl sends the first run."""
+    sweeps = bool(swept)
+    first: Args = {name: value[0] if name in swept else value for name, value in args.items()}
     return "".join(
         _block(name, text)
         for name, text in (
-            ("Magic", magic(function, args, variables)),
-            ("Python", python(function, args, where, variables)),
-            ("curl", curl(function, args)),
+            ("Magic", magic(function, args, variables, sweeps=sweeps)),
+            ("Python", python(function, args, where, variables, sweeps=sweeps)),
+            ("curl", f"{_FIRST * sweeps}{curl(function, first)}"),
         )
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jupyter_funcs.each_control import EachLines, EachPick
 from jupyter_funcs.fields import Kind
 from jupyter_funcs.lists import AddControl, LinesControl, PickControl
 from jupyter_funcs.widgets import ChoiceControl, Control, DateControl, SearchControl
@@ -29,7 +30,7 @@ BY_KIND: dict[Kind, type[Control]] = {
 }
 
 
-def control_type(field: Field, source: Source | None) -> type[Control]:
+def control_type(field: Field, source: Source | None, *, each: bool = False) -> type[Control]:
     """
     Give the kind of control for a field.
 
@@ -39,7 +40,14 @@ def control_type(field: Field, source: Source | None) -> type[Control]:
         What it shows.
     source
         Where its values are listed; ``None`` where nothing lists them.
+    each
+        Whether it has several values, a run for each.
     """
+    usual = _of_one(field, source)
+    return usual if not each else EachPick if usual is ChoiceControl else EachLines
+
+
+def _of_one(field: Field, source: Source | None) -> type[Control]:
     are_many = len(field.options) > MOST_TO_CHOOSE
     if field.kind is Kind.LIST and field.options:
         return AddControl if are_many else PickControl

@@ -11,6 +11,9 @@ import ipywidgets as w
 
 from jupyter_funcs import loop, notes
 from jupyter_funcs.controls import control_type
+from jupyter_funcs.each import Each, only, several
+from jupyter_funcs.each_control import EachLines, EachPick
+from jupyter_funcs.fields import by_name
 from jupyter_funcs.source_line import SourceLine
 from jupyter_funcs.sources import Source, has_source
 from jupyter_funcs.text import listed, quote
@@ -65,8 +68,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             form.variables = variables
         self._form = form
         # A repeated name has one value, and so one control.
-        self._fields: dict[str, Field] = {field.name: field for field in reversed(form.fields)}
-        self._fields = {field.name: self._fields[field.name] for field in form.fields}
+        self._fields = by_name(form.fields)
         self._at = {name: at for at, name in enumerate(self._fields)}
         self._look = Look()
         self._on_change = on_change
@@ -79,7 +81,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._dropped: dict[str, str] = {}
         self._asked = False  # whether a run was, so that every error is shown
         self._taking = ""  # the field whose control is being read
-        self._lock = threading.RLock()  # news of a source may come while the form is closed
+        self._lock = threading.RLock()  # news of a source may come while the form is closed, or a control made again
         self._showing: set[int] = set()  # the threads that change controls: that is no choice of a person
 
         self._sources = {
@@ -125,6 +127,21 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._errors = self._form.errors
         self._said.value = self._said_html()
 
+    @property
+    def each(self) -> list[str]:
+        """The wire names of the fields that have several values, a run for each."""
+        return [name for name in self._fields if isinstance(self._form[name], Each)]
+
+    def run_for_each(self, names: Sequence[str]) -> None:
+        """Give these fields several values, and each of the others one again."""
+        for name in self._fields:
+            held = self._form[name]
+            if (name in names) != isinstance(held, Each):
+                self._form[name] = several(held) if name in names else only(held)
+                if not self._form.gives(name):  # nobody has had the time to fill it
+                    self._touched.discard(name)
+                    self.recheck()
+
     def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
         """Show the errors of every field from now on, and those that the service found."""
         self._asked = True
@@ -133,8 +150,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.recheck()
 
     def clear(self) -> None:
-        """Clear every field."""
-        self._form.clear()
+        """Clear every field; one with several values is left with none of them."""
+        for name, held in list(self._form.values.items()):
+            self._form[name] = Each(()) if isinstance(held, Each) else None
         for name in self._fields:  # also what was typed and not taken
             self._show(name)
         self._asked, self._touched, self._refused, self._dropped = False, set(), {}, {}
@@ -167,8 +185,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         return w.HTML(value, layout=self._look.layout, style=self._look.style, _dom_classes=("jf-notes",))
 
     def _make(self, name: str, args: Args) -> Control:
-        field, source = self._fields[name], self._sources.get(name)
-        made = control_type(field, source)(field, self._at[name], self._look)
+        field = self._fields[name]
+        source = self._sources.get(name)
+        made = self._kind(name)(field, self._at[name], self._look)
         if source is not None and len(source.offers):
             made.offer(source.offers)
         made.show(self._value(name, args))
@@ -176,6 +195,16 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if made.entry is not None:
             made.entry.on_msg(self._guard(lambda message: self._on_message(made, message)))
         return made
+
+    def _kind(self, name: str) -> type[Control]:
+        is_each = isinstance(self._form[name], Each)
+        return control_type(self._fields[name], self._sources.get(name), each=is_each)
+
+    def _make_again(self, name: str) -> None:
+        made = self._controls[name]
+        self._controls[name] = self._make(name, self._form.args)
+        self._arrange()
+        made.close()
 
     def _arranged(self) -> tuple[w.Widget, ...]:
         placed: list[w.Widget] = []
@@ -193,7 +222,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _value(self, name: str, args: Args) -> Any:
         # As it would be sent where it is valid (True as the Yes of the options), else as it was set.
         held = self._form.values.get(name)
-        return held if has_variable(held) else args.get(name, held)
+        return held if isinstance(held, Each) or has_variable(held) else args.get(name, held)
 
     def _show(self, name: str) -> None:
         self._showing.add(threading.get_ident())
@@ -224,7 +253,10 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _on_form(self, name: str) -> None:
         """Follow a change of the form, by a person or by code."""
         typed_in = name == self._taking and self._controls[name].is_typed_in
-        if name != self._taking:
+        if isinstance(self._form[name], Each) != isinstance(self._controls[name], (EachLines, EachPick)):
+            with self._lock:  # news of its source may make it again too
+                self._make_again(name)
+        elif name != self._taking:
             self._show(name)
         self._arrange()
         self._touched.add(name)
@@ -273,10 +305,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         made = self._controls.get(name)
         if made is None:  # closed meanwhile
             return
-        if type(made) is not control_type(source.field, source) and not made.is_typed_in:
-            self._controls[name] = self._make(name, self._form.args)
-            self._arrange()
-            made.close()
+        if type(made) is not self._kind(name) and not made.is_typed_in:
+            self._make_again(name)
         elif not source.asking:
             self._showing.add(threading.get_ident())
             try:
@@ -294,11 +324,11 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """Take away what the source had listed before and lists no more, and say so."""
         name = source.field.name
         held = self._form[name]
-        items = held if isinstance(held, list) else [held]
+        items = list(held.values) if isinstance(held, Each) else held if isinstance(held, list) else [held]
         gone = [item for item in items if isinstance(item, str) and source.lists_no_more(item)]
         if gone:
             kept = [item for item in items if item not in gone]
-            self._form[name] = kept if isinstance(held, list) else None
+            self._form[name] = Each(tuple(kept)) if isinstance(held, Each) else kept if isinstance(held, list) else None
             where = source.field.source
             self._dropped[name] = f"Taken away, since {where} lists no {listed(map(quote, gone))} any more."
 
@@ -317,7 +347,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         words = [self._dropped[name]] if name in self._dropped else []
         if name in self._touched:
             errors += self._errors.get(name, [])
-        if field.rule and not any(other in self._form.values for other in field.rule.names):
+        if field.rule and not any(map(self._form.gives, field.rule.names)):
             (errors if self._asked else words).append(notes.rule_text(field.rule.names))
         if name in self._controls and (word := self._controls[name].word):
             words.append(word)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Protocol
 
+from jupyter_funcs.each import Each
 from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.fields import Field, Kind
+from jupyter_funcs.fields import Field, Kind, by_name
+from jupyter_funcs.swept import wire_values
 from jupyter_funcs.text import did_you_mean, folded, listed, quote
 from jupyter_funcs.values import allowed, as_json, default_of, is_empty, to_wire
-from jupyter_funcs.variables import resolved
+from jupyter_funcs.variables import has_variable, resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
 Args = dict[str, str | list[str]]
 """Arguments as the service takes them: strings, or arrays of strings for list parameters (SERVICE.md 1)."""
@@ -33,6 +36,8 @@ class Form:
 
     Only what was set is sent: a field that was never set, or was cleared with ``None``, ``""`` or ``[]``, is left out,
     and the service takes its default (SERVICE.md 3). Setting a bad value keeps it and puts a text into `errors`.
+
+    A field that holds `Each` has several values, a run for each: such a form is swept.
 
     Parameters
     ----------
@@ -69,10 +74,8 @@ class Form:
         self.values: dict[str, Any] = {}
         self.variables: Callable[[], Mapping[str, Any]] = dict
         self.watchers: list[Callable[[str], None]] = []
-        # Of a repeated name one value goes over the wire, and the first field reads it.
-        self._by_name: dict[str, Field] = {}
-        for field in self.fields:
-            self._by_name.setdefault(field.name, field)
+        self._read_each: dict[str, tuple[Each, tuple[list[Any], list[str]]]] = {}  # as it was read last
+        self._by_name = by_name(self.fields)
         self._by_identifier = {field.identifier: field for field in self.fields}
         self._by_folded: dict[str, list[Field]] = {}
         for name, field in self._by_name.items():
@@ -112,6 +115,11 @@ class Form:
             self.values[field.name] = value
         for watcher in self.watchers:
             watcher(field.name)
+
+    def gives(self, name: str) -> bool:
+        """Say whether a value is set for a field, by its wire name."""
+        held = self.values.get(name)
+        return held is not None and not (isinstance(held, Each) and not held.values)
 
     def __contains__(self, name: object) -> bool:
         """Say whether the function has a parameter of this name."""
@@ -160,17 +168,43 @@ class Form:
 
     @property
     def args(self) -> Args:
-        """What would be sent: the valid values that are set, by wire name, in the order of the parameters."""
+        """
+        What would be sent: the valid values that are set, by wire name, in the order of the parameters.
+
+        Of a field that is swept all of them, as a list.
+        """
         return self._read()[0]
+
+    @property
+    def swept(self) -> list[str]:
+        """The wire names of the fields that hold several values, a run for each; one value may be all of them."""
+        return [name for name in self._by_name if isinstance(self.values.get(name), Each) and self.gives(name)]
+
+    @property
+    def runs(self) -> int:
+        """How many runs that makes: of a form that is not swept, one."""
+        args = self.args
+        return math.prod(len(args[name]) for name in self.swept if name in args)
+
+    @property
+    def first(self) -> Args:
+        """What the first of the runs would be sent."""
+        swept = self.swept
+        return {name: value[0] if name in swept else value for name, value in self.args.items()}
 
     @property
     def errors(self) -> dict[str, list[str]]:
         """The texts by wire name, in the order of the parameters; cross-field texts under ``""``."""
         return self._read()[1]
 
-    def check(self) -> Args:
+    def check(self, *, sweeps: bool = False) -> Args:
         """
         Give the arguments of a run.
+
+        Parameters
+        ----------
+        sweeps
+            Whether fields may hold several values, which are lists then, as in `args`.
 
         Raises
         ------
@@ -178,6 +212,8 @@ class Form:
             A value is missing or not valid; every one is named and nothing was sent.
         """
         args, errors = self._read()
+        for name in [] if sweeps else self.swept:
+            errors.setdefault(name, []).append(f"{name} holds several values, a run for each: sweep them.")
         if errors:
             raise ArgumentError(hint=f"{self.function} was not run.", errors=errors)
         return args
@@ -223,26 +259,62 @@ class Form:
         errors: dict[str, list[str]] = {}
         variables = self.variables()
         for field in self._by_name.values():
-            if field.name in self.values:
+            if self.gives(field.name):
                 try:
-                    value = resolved(self.values[field.name], variables)
-                    args[field.name] = to_wire(field, value, validate=self.validate)
+                    args.update(self._sent(field, variables, errors))
                 except ValueError as error:
                     errors.setdefault(field.name, []).append(str(error))
             elif field.required:
-                source = f" {_list_with(field.source)}" if field.source else ""
-                options = f" Options are {listed(map(quote, field.options[:8]), 'and')}." if field.options else ""
-                errors.setdefault(field.name, []).append(f"{field.name} is required.{source}{options}")
+                errors.setdefault(field.name, []).append(_required(field))
+        self._compare(args, [name for name in self.values if self.gives(name)], errors)
+        return args, errors
+
+    def _sent(self, field: Field, variables: Mapping[str, Any], errors: dict[str, list[str]]) -> dict[str, Any]:
+        """Give the field's argument by its name, nothing where no value is valid."""
+        held = self.values[field.name]
+        if not isinstance(held, Each):
+            return {field.name: to_wire(field, resolved(held, variables), validate=self.validate)}
+        known = self._read_each.get(field.name)
+        if known is not None and known[0] is held:  # thousands of values, read several times for each key that is hit
+            sent, wrong = known[1]
+        else:
+            sent, wrong = wire_values(field, held, variables, validate=self.validate)
+            if not has_variable(held):
+                self._read_each[field.name] = (held, (sent, wrong))
+        if wrong:
+            errors.setdefault(field.name, []).extend(wrong)
+        return {field.name: list(sent)} if sent else {}
+
+    def errors_of(self, args: Args) -> dict[str, list[str]]:
+        """Give what is wrong with arguments, each of which is valid by itself, as `errors` does."""
+        errors: dict[str, list[str]] = {}
         for field in self._by_name.values():
-            first = args.get(field.not_before or "")
-            last = args.get(field.name)
-            if isinstance(first, str) and isinstance(last, str) and last < first:
+            if field.required and field.name not in args:
+                errors[field.name] = [_required(field)]
+        self._compare(args, args, errors)
+        return errors
+
+    def _compare(self, args: Args, given: Container[str], errors: dict[str, list[str]]) -> None:
+        for field in self._by_name.values():
+            # Of several values each goes with each of the others.
+            first = max(_texts(args.get(field.not_before or "")), default="")
+            last = min(_texts(args.get(field.name)), default="")
+            if first and last and last < first:
                 text = f"{field.name} {last} is before {field.not_before} {first}."
                 errors.setdefault(field.name, []).append(text)
         for names, texts in self._rules().items():
-            if not any(name in self.values for name in names):
+            if not any(name in given for name in names):
                 errors.setdefault("", []).append(f"Give {listed(names)}: {quote(texts[0].rstrip('.'))}.")
-        return args, errors
+
+
+def _texts(value: str | list[str] | None) -> list[str]:
+    return [value] if isinstance(value, str) else [one for one in value or () if isinstance(one, str)]
+
+
+def _required(field: Field) -> str:
+    source = f" {_list_with(field.source)}" if field.source else ""
+    options = f" Options are {listed(map(quote, field.options[:8]), 'and')}." if field.options else ""
+    return f"{field.name} is required.{source}{options}"
 
 
 def _list_with(source: str) -> str:

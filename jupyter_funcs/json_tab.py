@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from jupyter_funcs.outcome import Outcome
 
 _NOT_KEPT = "The reply was not kept: those of more than 64 MiB are not. The table shows what came of it."
+_FROM_CACHE = "The result came from the cache, which keeps the table and not the reply."
+_OF_MANY = (
+    "Each of these runs had a reply of its own, and none was kept: the table shows what came of them. To see one, run "
+    "the function with one value for each field."
+)
 # Seconds without a key stroke after which a search begins.
 _PAUSE = 0.2
 
@@ -70,7 +75,7 @@ class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._number += 1
         number, self._reply, self._firsts = self._number, None, []
         if outcome is None or outcome.reply is None:
-            said = "Run the function to see its reply." if outcome is None else _NOT_KEPT
+            said = "Run the function to see its reply." if outcome is None else _why_none(outcome)
             hide(self._bar)
             self._html.value = f'<div class="jf-empty">{said}</div>'
             return
@@ -120,3 +125,9 @@ class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         notes = "".join(f'<div class="jf-quiet">{html.escape(said)}</div>' for said in (reply.said, page.said) if said)
         frame = 'class="jf-json jf-scroll" tabindex="0" role="region" aria-label="Reply"'
         self._html.value = f"{notes}<div {frame}>{page.html}</div>"
+
+
+def _why_none(outcome: Outcome) -> str:
+    if outcome.swept:
+        return _OF_MANY
+    return _FROM_CACHE if "cached" in outcome.frame.attrs.get("funcs", {}) else _NOT_KEPT

@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.each import Each
+from jupyter_funcs.fields import by_name
 from jupyter_funcs.text import clip, inert, listed, quote
 from jupyter_funcs.values import default_of
 
@@ -64,11 +66,11 @@ def summary(form: Form, errors: dict[str, list[str]]) -> str:
     """
     if not errors:
         return ""
-    fields = {field.name: field for field in reversed(form.fields)}
-    missing = [name for name in errors if name in fields and name not in form.values]
-    wrong = [name for name in errors if name in fields and name in form.values]
+    fields = by_name(form.fields)
+    missing = [name for name in errors if name in fields and not form.gives(name)]
+    wrong = [name for name in errors if name in fields and form.gives(name)]
     rules = dict.fromkeys(field.rule.names for field in form.fields if field.rule)
-    unmet = [listed(names) for names in rules if not any(name in form.values for name in names)]
+    unmet = [listed(names) for names in rules if not any(map(form.gives, names))]
     gives = [part for part in (_several(missing), *unmet) if part]
     parts = [f"give {', and '.join(gives)}"] if gives else []
     parts += [f"mend {_several(wrong)}"] if wrong else []
@@ -85,6 +87,10 @@ def unlisted(value: Any, offers: Offers) -> list[str]:
     """Say which values the listing has nothing like; they are sent all the same, and the service decides."""
     if not len(offers):
         return []
+    if isinstance(value, Each):
+        items = [one for each in value.values for one in (each if isinstance(each, list) else [each])]
+        unlike = [item for item in items[:-1] if isinstance(item, str) and item not in offers]
+        return [*unlisted(unlike, offers), *unlisted(items[-1] if items else None, offers)]
     if isinstance(value, list):
         unlike = [item for item in value if isinstance(item, str) and item not in offers]
     else:  # as long as it may become one of them it is still typed

@@ -37,6 +37,8 @@ class Outcome:
         What `connect` takes to come back; empty for what is configured, and for the demo.
     variable
         The notebook variable that holds the frame; empty for none.
+    swept
+        The wire names of the arguments that are lists of values, of which each was run with; empty for one run.
     """
 
     function: RemoteFunction
@@ -47,3 +49,4 @@ class Outcome:
     elapsed: float
     where: str
     variable: str
+    swept: tuple[str, ...] = ()

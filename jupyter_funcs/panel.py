@@ -5,26 +5,42 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import datetime as dt
+import html
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs import calls, loop
+from jupyter_funcs import loop
 from jupyter_funcs.chooser import Chooser
 from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.formbox import FormBox
 from jupyter_funcs.guard import guarding
 from jupyter_funcs.head import Head
 from jupyter_funcs.heading import Heading
+from jupyter_funcs.history_tab import HistoryKind
 from jupyter_funcs.outcome import Outcome
-from jupyter_funcs.parts import Parts
-from jupyter_funcs.results import Results
+from jupyter_funcs.panel_run import (
+    as_code,
+    asked,
+    begun,
+    came_html,
+    cancelled_html,
+    ended,
+    is_vain,
+    swept_by,
+    told_html,
+)
+from jupyter_funcs.parts import Parts, hide
+from jupyter_funcs.presets import fill
+from jupyter_funcs.results import TABS, Results
 from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html, summary_html
+from jupyter_funcs.run_words import values_of
 from jupyter_funcs.runner import Runner
 from jupyter_funcs.saved import Saved
-from jupyter_funcs.variables import Variable
-from jupyter_funcs.view import code_html, done_html, shape_text
+from jupyter_funcs.sweep_words import failed_html
+from jupyter_funcs.text import listed, quote
 from jupyter_funcs.visit import Visit, Visits
 from jupyter_funcs.widgets import below
 
@@ -34,6 +50,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.callables import RemoteFunction
     from jupyter_funcs.forms import Form
     from jupyter_funcs.jobs import Job
+    from jupyter_funcs.run import Run
     from jupyter_funcs.session import Session
 
 
@@ -67,17 +84,19 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._runner = Runner(self._show_running, self._on_end, self._visits.cell)
 
         guard = self._guard = guarding(self._show_problem)
-        parts = Parts()
+        parts = self._parts = Parts()
         self._head = Head(session, self._on_refresh, guard, parts)
         failure = self._list()
         self._chooser = Chooser(lambda: session.listed, session.shelf, self.choose, guard, parts)
-        self._heading = Heading(session.shelf, self._chooser.list_functions, guard, parts)
+        self._heading = Heading(session, self._chooser.list_functions, guard, parts)
         self._box: FormBox | None = None
         self._place = w.VBox(layout=parts.layout)
         self._summary = parts.html()
-        self._bar = RunBar(self._on_run, self.cancel, self._on_clear, guard, parts)
+        self._bar = RunBar(self._on_run, self.cancel, self._on_clear, self._on_each, guard, parts)
         self._state = StateLine(parts)
-        self._results = Results(self._on_rename, guard, parts)
+        self._earlier: w.Button | None = None
+        self._history = HistoryKind(session, self._on_fill, self._on_run_again)
+        self._results = Results(self._on_rename, guard, parts, (*TABS, self._history))
         self._code, self._saved = parts.html(), Saved(parts)
         main = w.VBox(
             [
@@ -136,6 +155,8 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """
         Run the function with what the form holds; an earlier run that still goes on is cancelled.
 
+        Where a field has several values this is a sweep over every combination, which gives a DataFrame.
+
         Raises
         ------
         ArgumentError
@@ -145,13 +166,13 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if visit is None:
             raise ArgumentError("There is nothing to run: no function is chosen.", "Choose one in the list.")
         try:
-            args = visit.form.check()
+            args = visit.form.check(sweeps=True)
+            job = self._runner.start(visit, partial(begun, visit, args))
         except ArgumentError as error:
             visit.refusal = error
             self._refuse(visit, error)
             raise
         visit.refusal = None
-        job = self._runner.start(visit, args)
         self._chooser.use(visit.function.name)
         return job
 
@@ -206,7 +227,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _run_pressed(self) -> None:
         try:
-            self.run()
+            if asks := self._visit and asked(self._visit):
+                self._end(self._visit, "idle", html.escape(asks))
+            else:
+                self.run()
         finally:
             self._show_form()
 
@@ -223,14 +247,15 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         try:
             error = job.error()
             if error is None:
-                await self._finish(visit, job, await job)
+                await self._finish(visit, job, await ended(job))
             elif isinstance(error, ArgumentError):
                 self._refuse(visit, error)
             elif isinstance(error, RunCancelledError):
-                self._end(visit, "cancelled", "Cancelled; the service may still finish the run.")
+                self._end(visit, "cancelled", cancelled_html(job))
             else:
                 self._set_old(visit, is_old=True)
-                self._end(visit, "failed", problem_html(error, job.progress.request_id, self._session.cleaned))
+                said = problem_html(error, job.progress.request_id, self._session.cleaned)
+                self._end(visit, "failed", said + told_html(job))
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
             self._end(visit, "failed", problem_html(error, cleaned=self._session.cleaned))
         self._show_form()
@@ -239,6 +264,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     async def _finish(self, visit: Visit, job: Job, frame: pd.DataFrame) -> None:
         if visit.job is not job:  # it is run anew by now
+            return
+        if is_vain(job, frame):
+            self._set_old(visit, is_old=True)
+            self._end(visit, "failed", failed_html(frame, self.recipe))
             return
         visit.note = visit.keeper.keep(frame)
         visit.outcome = Outcome(
@@ -250,15 +279,15 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             job.elapsed,
             self._session.where,
             visit.keeper.name,
+            swept_by(job, frame),
         )
         visit.is_old = visit.form.args != job.args
         self._head.look()
         if self._visit is visit:
             self._show_form()
             await self._results.show(visit)
-        caption = f"{shape_text(frame)} · {job.elapsed:.2f} s"
         if visit.job is job:
-            self._end(visit, "done", done_html(caption, visit.keeper.name or self.recipe))
+            self._end(visit, "done", came_html(job, frame, visit.keeper.name or self.recipe) + told_html(job))
         await self._leave(visit)
 
     # What a person does
@@ -280,6 +309,34 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._box is not None:
             self._box.clear()
             self._on_change()
+
+    def _on_each(self, names: list[str]) -> None:
+        if self._box is not None:
+            self._box.run_for_each(names)
+
+    def _on_fill(self, run: Run) -> None:
+        """Show the function of an earlier run with its values."""
+        function = self._session[run.function]
+        values = values_of(run, function)
+        if self._visit is None or self._visit.function.slug != function.slug:
+            self._open(function)
+        visit = self._visit
+        if visit is not None and (unknown := fill(visit.form, values)):
+            gone = f"Without {listed(map(quote, unknown), 'and')}: {function.name} has no such parameter."
+            self._end(visit, "idle", html.escape(gone))
+
+    def _on_run_again(self, run: Run) -> None:
+        """Run what an earlier run has run, and take nothing from the cache that is as old."""
+        options = self._session.history.function(run).options
+        self._on_fill(run)
+        visit = self._visit
+        if visit is not None:
+            before = visit.function
+            visit.function = before.with_options(max_age=options.max_age)
+            try:
+                self._run_pressed()
+            finally:
+                visit.function = before
 
     def _on_rename(self) -> None:
         visit = self._visit
@@ -305,20 +362,34 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._visit is None:
             self._heading.invite(self._chooser.invitation)
         else:
-            self._heading.show(self._visit.function)
+            self._heading.show(self._visit.function, self._visit.form)
 
     def _show_form(self) -> None:
         """Show what is missing, and offer a run when nothing is."""
         visit, box = self._visit, self._box
         if visit is not None and box is not None and self.comm is not None:
+            self._heading.follow()
+            self._offer_history(visit)
             self._summary.value = summary_html(box.summary)
             running = self._runner.running is not None
-            self._bar.show(valid=box.valid, running=running, fields=bool(visit.function.fields))
+            form = visit.form
+            self._bar.show(running=running, valid=box.valid, runs=form.runs, fields=list(form), each=box.each)
             # A result has a tab for its code; these values have none.
-            values = dict(visit.form.values).items()
-            named = {name: value.name for name, value in values if isinstance(value, Variable)}
-            program = calls.python(visit.function, visit.form.args, self._session.where, named)
-            self._code.value = code_html(program) if visit.outcome is None or visit.is_old else ""
+            self._code.value = as_code(visit, self._session.where) if visit.outcome is None or visit.is_old else ""
+
+    def _offer_history(self, visit: Visit) -> None:
+        """Offer the earlier runs where there is no result that shows their tab."""
+        wanted = visit.outcome is None and self._history.has_some
+        if wanted and self._earlier is None:
+            self._earlier = self._parts.button(
+                HistoryKind.title,
+                "jf-open-history",
+                self._guard(lambda _: loop.start(self._results.look_back(HistoryKind.title))),
+                tooltip="The runs of this kernel, to run again or to fill the form with",
+            )
+            self._bar.children = (*self._bar.children, self._earlier)
+        if self._earlier is not None:
+            hide(self._earlier, hidden=not wanted)
 
     def _refuse(self, visit: Visit, error: ArgumentError) -> None:
         """Show each text at its field, and what belongs to none in the state line."""

@@ -30,7 +30,7 @@ class Parts:
         self._button = w.ButtonStyle()
 
     @cached_property
-    def _text(self) -> TextStyle:
+    def text_style(self) -> TextStyle:
         return TextStyle(description_width="initial")
 
     def html(self, css_class: str = "jf-text") -> w.HTML:
@@ -46,10 +46,15 @@ class Parts:
     def text(self, label: str, css_class: str, **traits: Any) -> w.Text:
         """Give a field for one line, which tells its value when a person leaves it or presses Enter."""
         traits = {"description": label, "continuous_update": False, **traits}
-        return w.Text(layout=self.layout, style=self._text, _dom_classes=(css_class,), **traits)
+        return w.Text(layout=self.layout, style=self.text_style, _dom_classes=(css_class,), **traits)
+
+
+def is_hidden(widget: w.DOMWidget) -> bool:
+    """Say whether a widget was taken from the page."""
+    return _HIDDEN in widget._dom_classes  # noqa: SLF001  # ipywidgets gives no other way to ask
 
 
 def hide(widget: w.DOMWidget, *, hidden: bool = True) -> None:
     """Take a widget from the page, or put it back."""
-    if hidden != (_HIDDEN in widget._dom_classes):  # noqa: SLF001  # ipywidgets gives no other way to ask
+    if hidden != is_hidden(widget):
         (widget.add_class if hidden else widget.remove_class)(_HIDDEN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import html
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import ipywidgets as w
 
@@ -31,16 +31,22 @@ if TYPE_CHECKING:
 class Tab(Protocol):
     """One way to look at a run; a box."""
 
-    title: ClassVar[str]
-
-    def __init__(self, guard: Guard) -> None: ...
-
     async def show(self, outcome: Outcome | None) -> None:
         """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
 
 
+class Kind(Protocol):
+    """What makes a tab; mostly its class."""
+
+    @property
+    def title(self) -> str:
+        """What stands on the tab."""
+
+    def __call__(self, guard: Guard) -> Tab: ...
+
+
 # In the order of the screen.
-TABS: tuple[type[Tab], ...] = (TableTab, ChartTab, JsonTab, CodeTab, AboutTab)
+TABS: tuple[Kind, ...] = (TableTab, ChartTab, JsonTab, CodeTab, AboutTab)
 
 
 class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -60,7 +66,7 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """
 
     def __init__(
-        self, on_rename: Callable[[], None], guard: Guard, parts: Parts, tabs: tuple[type[Tab], ...] = TABS
+        self, on_rename: Callable[[], None], guard: Guard, parts: Parts, tabs: tuple[Kind, ...] = TABS
     ) -> None:
         self._on_rename = on_rename
         self._guard = guard
@@ -73,17 +79,21 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._turn = asyncio.Lock()
         self._tabs: dict[int, Any] = {}  # those that were opened
         self._box: Any = None
+        self._looks_back = False  # at the tabs of a function that has no result yet
         super().__init__(layout=parts.layout, _dom_classes=("jf-results", "jf-hidden"))
 
     async def show(self, visit: Visit) -> None:
         """Show the result of a function in the opened tab, and in the others as they are opened; on the loop."""
         self._outcome = outcome = visit.outcome
+        looked_back, self._looks_back = self._looks_back, False
         if outcome is None:
             hide(self)
             await self._fill()  # what is not seen is not held either
             return
         if self._box is None:
             self._make()
+        if looked_back:
+            self._box.selected_index = 0
         await self._fill()
         if self._outcome is not outcome or self.comm is None:  # another one is asked for by now
             return
@@ -93,7 +103,23 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         (self._box.add_class if visit.is_old else self._box.remove_class)("jf-old")
         self.keep_bar.show(visit.keeper, visit.note)
         self.save_bar.show(outcome)
+        hide(self._below, hidden=False)
         hide(self, hidden=False)
+
+    async def look_back(self, title: str) -> None:
+        """Open this tab while there is no result, or close what was opened so; on the loop."""
+        if self._outcome is not None or self.comm is None:
+            return
+        self._looks_back = not self._looks_back
+        if self._looks_back:
+            if self._box is None:
+                self._make()
+            hide(self._below)
+            self._old = ""
+            self._box.remove_class("jf-old")
+            self._box.selected_index = [kind.title for kind in self._kinds].index(title)
+            await self._fill()
+        hide(self, hidden=not self._looks_back)
 
     def _make(self) -> None:
         parts = self._parts
@@ -105,8 +131,8 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._box.observe(self._guard(lambda _: loop.start(self._fill())), "selected_index")
         self.keep_bar = KeepBar(self._on_rename, self._guard, parts)
         self.save_bar = SaveBar(self._guard, parts)
-        below = w.HBox([self.keep_bar, self.save_bar], layout=parts.layout, _dom_classes=("jf-row", "jf-below"))
-        self.children = [self._said, self._box, below]
+        self._below = w.HBox([self.keep_bar, self.save_bar], layout=parts.layout, _dom_classes=("jf-row", "jf-below"))
+        self.children = [self._said, self._box, self._below]
 
     async def _fill(self) -> None:
         """Show in the opened tab what there is, and empty the others of what was there before."""
@@ -119,7 +145,7 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                 shows = self._shown.get(at)
                 if shows is not None and shows is self._outcome and outcome is None:
                     continue  # it was opened before and is right
-                if shows is not outcome:
+                if shows is not outcome or (at == opened and at not in self._tabs):
                     await self._show(at, outcome)
                     self._shown[at] = outcome
 

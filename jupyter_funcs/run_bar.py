@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
+from jupyter_funcs.each_bar import EachBar
 from jupyter_funcs.guard import lines_of
 from jupyter_funcs.parts import hide
+from jupyter_funcs.progress import SweepProgress
+from jupyter_funcs.sweep_words import going_html
 from jupyter_funcs.text import listed
 from jupyter_funcs.view import bad_html
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from jupyter_funcs.forms import Form
     from jupyter_funcs.guard import Guard
@@ -29,17 +32,20 @@ class RunBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
     ----------
     on_run, on_cancel, on_clear
         What they do.
+    on_each
+        Called with the fields that are to have several values.
     guard
         Wraps a callback, so that what it raises is seen.
     parts
         What they are made of.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # what each of them does
         self,
         on_run: Callable[[], object],
         on_cancel: Callable[[], object],
         on_clear: Callable[[], object],
+        on_each: Callable[[list[str]], object],
         guard: Guard,
         parts: Parts,
     ) -> None:
@@ -49,15 +55,28 @@ class RunBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self.run = button("Run", on_run, icon="play", button_style="primary")
         self.cancel = button("Cancel", on_cancel, icon="stop", disabled=True)
         self.clear = button("Clear", on_clear, tooltip="Clear every field")
-        super().__init__(
-            [self.run, self.cancel, self.clear], layout=parts.layout, _dom_classes=("jf-actions", "jf-hidden")
-        )
+        self.each = EachBar(on_each, guard, parts)
+        inside = [self.run, self.cancel, self.clear, self.each]
+        super().__init__(inside, layout=parts.layout, _dom_classes=("jf-actions", "jf-hidden"))
 
-    def show(self, *, valid: bool, running: bool, fields: bool) -> None:
-        """Offer what can be done: a run of a valid form while nothing runs, a cancel of what does, a clear."""
+    def show(self, *, running: bool, valid: bool, runs: int, fields: Sequence[str], each: Sequence[str]) -> None:
+        """
+        Offer what can be done: a run of a valid form while nothing runs, a cancel of what does, a clear.
+
+        Parameters
+        ----------
+        running, valid
+            Whether a run goes on, and whether another could.
+        runs
+            How many that would be.
+        fields, each
+            The form's fields, and those of them that have several values.
+        """
         self.run.disabled = running or not valid
+        self.run.description = f"Run {runs:,} times" if valid and runs != 1 else "Run"
         self.cancel.disabled = not running
         self.clear.disabled = not fields
+        self.each.show(fields, each)
         hide(self, hidden=False)
 
 
@@ -89,6 +108,8 @@ class StateLine(w.HTML):  # type: ignore[misc]  # as above
 
 def running_html(job: Job, name: str) -> str:
     """Say how far a run has come; with the function's name where another one is on the screen."""
+    if isinstance(job.progress, SweepProgress):
+        return going_html(job.progress, job.elapsed, name)
     received = job.progress.received
     came = f" · {size_text(received)} so far" if received else ""
     return html.escape(f"Running{f' {name}' if name else ''}… {job.elapsed:.0f} s{came}")

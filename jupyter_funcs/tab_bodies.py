@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.brackets import Code
-from jupyter_funcs.line import QUOTES, unquoted
+from jupyter_funcs.line import QUOTES, unquoted, with_items_below
 from jupyter_funcs.tab_lines import name_and_given, read_line
 from jupyter_funcs.tab_offers import (
     Candidate,
@@ -37,7 +37,7 @@ _KEYS = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
 def in_body(line: str, before: str, after: str, magics: FuncsMagics) -> Offer | None:
     """Offer what fits in a cell's body, of which the text before and behind the cursor is given."""
     first = read_line(f"{line} ")
-    name, given = name_and_given(first.words[1:])
+    name, given, _ = name_and_given(first.words)
     function = function_of(magics.known(first.profile), name)
     if function is None:
         return None
@@ -47,6 +47,7 @@ def in_body(line: str, before: str, after: str, magics: FuncsMagics) -> Offer | 
     behind, *below = after.split("\n")
     if typed.lstrip().startswith("#"):
         return None
+    typed = _with_items_above(typed, above)
     for text in [*above, *below]:
         if ":" in text and not text.lstrip().startswith("#"):
             key, _, value = text.partition(":")
@@ -62,12 +63,24 @@ def in_body(line: str, before: str, after: str, magics: FuncsMagics) -> Offer | 
     return offer_of_a_value(value.lstrip(), behind, values, writer, magics.namespace)
 
 
+def _with_items_above(typed: str, above: list[str]) -> str:
+    """Give what is typed behind the items of a list that began in a line above and is still open."""
+    for at in range(len(above) - 1, -1, -1):
+        value = above[at].partition(":")[2].strip()
+        if value.startswith("["):
+            is_open = with_items_below(value, above[at + 1 :]) == (value, 0) and not value.endswith("]")
+            items = [line.strip().rstrip(",") for line in above[at + 1 :]]
+            parts = [f"{above[at].strip().rstrip(',')}{',' * (value != '[')}", *(f"{item}," for item in items if item)]
+            return "".join([*parts, typed.lstrip()]) if is_open else typed
+    return typed
+
+
 def _in_json(
     function: RemoteFunction, code: Code, typed_above: Mapping[str, str], namespace: Mapping[str, Any]
 ) -> Offer | None:
     """Offer the keys of the object, the texts that are their values, and the items of a list that is one."""
     brackets = [code.before[bracket.at] for bracket in code.open]
-    if brackets not in (["{"], ["{", "["]):
+    if brackets not in (["{"], ["{", "["], ["{", "[", "["]):
         return None
     begin = code.string if code.string is not None else code.name_before(len(code.before))
     typed = code.before[begin:]
@@ -84,8 +97,8 @@ def _in_json(
         keys = [Candidate(name, f'"{name}{closed}') for name in map(_in_quotes, (field.name for field in left))]
         return Offer(typed, unquoted_begin(typed), keys, "param")
     items: list[Any] = []
-    if len(brackets) == 2:
-        *before, item = code.parts(code.open[1])
+    if len(brackets) > 1:
+        *before, item = code.parts(code.open[-1])
         items = [value for text in before for value in _read(text)]
     else:
         item = pair["value"]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 LABEL_WIDTH = "210px"
 
+_MOST_LATEST = 200
 _MOST_ROWS = 100
 _MOST_COLUMNS = 40
 _UNFOLDED, _LONGEST_ABOUT = 400, 10_000  # characters of a description
@@ -37,7 +38,28 @@ class Listing(pd.DataFrame):
             return str(self._inert())
 
     def _inert(self) -> pd.DataFrame:
-        return pd.DataFrame(self).map(lambda value: inert(str(value)))
+        return pd.DataFrame(self._shown()).map(lambda value: "" if value is pd.NA else inert(str(value)))
+
+    def _shown(self) -> pd.DataFrame:
+        return self
+
+
+class Latest(Listing):
+    """A listing that may be very long, the latest rows of which are shown."""
+
+    def _repr_html_(self) -> str:
+        return f"{html.escape(self._hidden())}{super()._repr_html_()}"
+
+    def __repr__(self) -> str:
+        hidden = self._hidden()
+        return f"{hidden}\n{super().__repr__()}" if hidden else super().__repr__()
+
+    def _hidden(self) -> str:
+        number = len(self) - _MOST_LATEST
+        return f"The latest {_MOST_LATEST} of {len(self):,}; all of them are in the DataFrame." if number > 0 else ""
+
+    def _shown(self) -> pd.DataFrame:
+        return self.tail(_MOST_LATEST)
 
 
 _CELL_OF_TEXT = '<td style="text-align: left; vertical-align: top; white-space: normal">'

@@ -37,7 +37,7 @@ def answer(request):
 hostile = jf.connect("https://service.example", token="a-token-of-the-tests", transport=httpx.MockTransport(answer))
 panel = hostile.panel(hostile.names[0])
 panel"""
-TABS = ["Table", "Chart", "JSON", "Code", "About"]
+TABS = ["Table", "Chart", "JSON", "Code", "About", "History"]
 
 
 @pytest.mark.parametrize("kind", ["lab", pytest.param("voila", marks=pytest.mark.slow)])

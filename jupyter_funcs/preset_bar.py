@@ -1,0 +1,224 @@
+"""The presets of the function on the screen: one to choose, what the form holds to save, one to delete."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+
+from jupyter_funcs import loop
+from jupyter_funcs.errors import FuncsError
+from jupyter_funcs.parts import hide
+from jupyter_funcs.presets import checked, fill, held
+from jupyter_funcs.text import clip, inert, listed, quote
+from jupyter_funcs.view import bad_html
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from jupyter_funcs.callables import RemoteFunction
+    from jupyter_funcs.forms import Form
+    from jupyter_funcs.guard import Guard
+    from jupyter_funcs.parts import Parts
+    from jupyter_funcs.presets import Presets
+
+_LONGEST_SHOWN = 40
+_NONE = ("Choose…", "")
+# Seconds by which Enter overtakes what was typed before it.
+_SETTLED = 0.25
+
+
+class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    One line: the preset that the form holds, a name to save under, and what there is to say.
+
+    Parameters
+    ----------
+    presets
+        Those of the profile.
+    guard
+        Wraps a callback, so that what it raises is seen.
+    parts
+        What it is made of.
+
+    Attributes
+    ----------
+    saving
+        What the last Enter has started.
+    """
+
+    def __init__(self, presets: Presets, guard: Guard, parts: Parts) -> None:
+        self._presets = presets
+        self._function: RemoteFunction | None = None
+        self._form: Form | None = None
+        self._known: dict[str, dict[str, Any]] = {}  # by preset, what a form holds that it has filled
+        self._busy = False  # while the line or the form is filled, which is no choice of a person
+        self._guard = guard
+        self.saving: Future[None] | None = None
+        self._asked: tuple[w.Button, str] | None = None  # the button and the name that a person was asked about
+        self.choice = w.Dropdown(
+            description="Preset",
+            options=[_NONE],
+            layout=parts.layout,
+            style={"description_width": "initial"},
+            _dom_classes=("jf-preset",),
+        )
+        self.delete = parts.button(
+            "Delete", "jf-preset-delete", guard(lambda _: self._try(self._delete)), tooltip="Delete this preset"
+        )
+        self.name = parts.text(
+            "Save as", "jf-preset-name", placeholder="a name", tooltip=f"Kept in {inert(str(presets.path))}"
+        )
+        self.save = parts.button(
+            "Save", "jf-preset-save", guard(lambda _: self._try(self._save)), tooltip="Save what the form holds"
+        )
+        self.said = parts.html()
+        super().__init__(
+            [self.choice, self.delete, self.name, self.save, self.said],
+            layout=parts.layout,
+            _dom_classes=("jf-row", "jf-presets"),
+        )
+        self.choice.observe(guard(lambda change: self._try(self._choose, change["new"])), "value")
+        self.name.observe(guard(lambda _: self._reset()), "value")
+        self.name.on_msg(guard(self._on_message))
+
+    def show(self, function: RemoteFunction, form: Form) -> None:
+        """Show the presets of a function, and which of them its form holds."""
+        self._function, self._form = function, form
+        self.name.value = ""
+        self._reset()
+        self._try(self._list)
+
+    def follow(self) -> None:
+        """Show which preset the form holds by now; none where a person has changed a value of it."""
+        if not self._busy:
+            self._show_choice(self._held())
+            if self.said.value:
+                self._reset()
+
+    def _on_message(self, message: Any) -> None:
+        if message.get("event") == "submit":
+            self.saving = loop.start(self._save_soon())
+
+    async def _save_soon(self) -> None:
+        await asyncio.sleep(_SETTLED)
+        await asyncio.to_thread(self._guard(lambda _: self._try(self._save)), None)
+
+    def _held(self) -> str:
+        """Give the preset that the form holds: the chosen one before others of the same values."""
+        if not self._known or self._form is None:
+            return ""
+        holds = held(self._form)
+        names = [self.choice.value, *self._known]
+        return next((name for name in names if name in self._known and _alike(self._known[name], holds)), "")
+
+    def _list(self) -> None:
+        self._known = {}
+        if self._function is not None and self._form is not None:
+            try:
+                for name in self._presets.names(self._function.name):
+                    form = self._function.form()
+                    form.variables = self._form.variables
+                    fill(form, self._presets.get(self._function.name, name))
+                    self._known[name] = held(form)
+            finally:
+                self._offer()
+
+    def _offer(self) -> None:
+        options = [_NONE, *((clip(inert(name), _LONGEST_SHOWN), name) for name in self._known)]
+        self._busy = True
+        try:
+            if self.choice.options != tuple(options):
+                self.choice.options = options
+        finally:
+            self._busy = False
+        self._show_choice(self._held())
+        hide(self.choice, hidden=not self._known)
+
+    def _show_choice(self, name: str) -> None:
+        before, self._busy = self._busy, True
+        try:
+            self.choice.value = name
+        finally:
+            self._busy = before
+        hide(self.delete, hidden=not name)
+
+    def _choose(self, name: str) -> None:
+        if self._busy or not name or self._function is None or self._form is None:
+            return
+        values = self._presets.get(self._function.name, name)
+        self._busy = True
+        try:
+            unknown = fill(self._form, values)
+        finally:
+            self._busy = False
+        self.name.value = name
+        self._reset()
+        hide(self.delete, hidden=False)
+        if unknown:
+            gone = f"Without {listed(map(quote, unknown), 'and')}: {self._function.name} has no such parameter."
+            self._say(html.escape(gone))
+
+    def _save(self) -> None:
+        if self._function is None or self._form is None:
+            return
+        name, values = checked(self.name.value), held(self._form)
+        self._list()  # another notebook may have saved, too
+        is_there = name in self._known
+        is_same = is_there and _alike(self._known[name], values)
+        if is_there and not is_same and self._asked != (self.save, name):
+            self._ask(self.save, name, "Replace it")
+            self._say(html.escape(f"{quote(name, _LONGEST_SHOWN)} is there already, with other values."))
+            return
+        if not is_same:  # what a person wrote in other words stays as it is written
+            self._presets.save(self._function.name, name, values)
+            self._list()
+        self._show_choice(name)
+        self._reset()
+        self._say(html.escape(f"Saved: {clip(name, _LONGEST_SHOWN)}"))
+
+    def _delete(self) -> None:
+        name = self.choice.value
+        if self._function is None or not name:
+            return
+        if self._asked != (self.delete, name):
+            self._ask(self.delete, name, "Delete it")
+            self._say(html.escape(f"Once more to delete {quote(name, _LONGEST_SHOWN)}; the form keeps its values."))
+            return
+        self._presets.remove(self._function.name, name)
+        self.name.value = ""
+        self._list()
+        self._reset()
+        self._say(html.escape(f"Deleted: {clip(inert(name), _LONGEST_SHOWN)}"))
+
+    def _try(self, does: Any, *told: Any) -> None:
+        """Say what goes wrong here, beside what was pressed."""
+        try:
+            does(*told)
+        except FuncsError as error:
+            self._reset()
+            self._say(bad_html(error.lines))
+
+    def _ask(self, button: w.Button, name: str, text: str) -> None:
+        self._reset()
+        self._asked = button, name
+        button.description, button.button_style = text, "warning"
+
+    def _reset(self) -> None:
+        """Forget the question: it was about something else."""
+        self._asked = None
+        for button, text in ((self.save, "Save"), (self.delete, "Delete")):
+            button.description, button.button_style = text, ""
+        self._say("")
+
+    def _say(self, said: str) -> None:
+        self.said.value = f'<div class="jf-quiet" role="status">{said}</div>' if said else ""
+
+
+def _alike(some: dict[str, Any], others: dict[str, Any]) -> bool:
+    try:
+        return bool(some == others)
+    except ValueError:  # of an array, which no preset holds
+        return False

@@ -1,0 +1,202 @@
+"""Presets: what is kept for whom, what a person has written stays, and nothing is lost where it cannot be kept."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import jupyter_funcs as jf
+from jupyter_funcs.each import Each
+from jupyter_funcs.presets import Presets, fill, held, presets_file
+from jupyter_funcs.variables import Variable
+from tests.conftest import PANEL, SYMBOL
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jupyter_funcs.session import Session
+
+DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+ITEMS = TEXTS | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.dates()
+NAMES = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=80)
+
+
+@pytest.fixture
+def presets(tmp_path: Path) -> Presets:
+    return Presets("demo", tmp_path / "new" / "presets.toml")
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+    """A session of its own with the demo, whose presets no other test sees."""
+    monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
+    return jf.connect()
+
+
+@hypothesis.settings(max_examples=150, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.given(
+    st.lists(
+        st.tuples(
+            TEXTS,
+            NAMES,
+            st.dictionaries(TEXTS, ITEMS | st.lists(ITEMS) | st.lists(ITEMS).map(lambda items: Each(tuple(items)))),
+        ),
+        max_size=5,
+    )
+)
+def test_what_is_saved_is_read_back(tmp_path: Path, saved: list[tuple[str, str, dict[str, Any]]]) -> None:
+    """Any function, name and values come back as they were, whatever characters they are made of."""
+    path = tmp_path / "presets.toml"
+    path.unlink(missing_ok=True)
+    known: dict[tuple[str, str], dict[str, Any]] = {}
+    for function, name, values in saved:
+        Presets("demo", path).save(function, name, values)
+        known[function, name] = values
+    for (function, name), values in known.items():
+        assert Presets("demo", path).get(function, name) == values
+    for function, name in known:
+        Presets("demo", path).remove(function, name)
+        assert name not in Presets("demo", path).names(function)
+
+
+def test_each_profile_has_its_own(tmp_path: Path) -> None:
+    """Another profile does not see them, a function has those of its own, and only the file itself is left behind."""
+    path = tmp_path / "presets.toml"
+    one, other = Presets("demo", path), Presets("https://b.example", path)
+    one.save("F", "x", {"A": "1"})
+    one.save("G", "y", {"A": "2"})
+    other.save("F", "z", {"A": "3"})
+    assert (one.names("F"), one.names("G"), other.names("F"), other.names("G")) == (["x"], ["y"], ["z"], [])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_person_wrote_stays(presets: Presets) -> None:
+    """Comments, order and other presets of a hand-written file stay when one is saved anew, and when one is removed."""
+    presets.path.parent.mkdir()
+    presets.path.write_text(
+        '# ours\n[demo."Get KPIs".first]\nSymbol = "A" # the largest\nLookback = 3\n\n'
+        '[demo."Get KPIs".second]\nDate = 2024-05-06\nRegion = ["x", "$regions"]\n\n[other]\nkept = true\n'
+    )
+    assert presets.get("Get KPIs", "second") == {"Date": dt.date(2024, 5, 6), "Region": ["x", Variable("regions")]}
+    presets.save("Get KPIs", "first", {"Symbol": "A", "Lookback": 4})
+    presets.save("Get KPIs", "third", {"Symbol": Each(("A", "B"))})
+    presets.remove("Get KPIs", "second")
+    assert presets.path.read_text() == (
+        '# ours\n[demo."Get KPIs".first]\nSymbol = "A" # the largest\nLookback = 4\n\n'
+        '[demo."Get KPIs".third]\nSymbol = {each = ["A", "B"]}\n\n[other]\nkept = true\n'
+    )
+
+
+def test_tables_in_any_order(presets: Presets) -> None:
+    """Where a person has put tables of one profile in two places, a preset comes in at the end."""
+    presets.path.parent.mkdir()
+    presets.path.write_text(before := "[demo.F.a]\nx = 1\n[demo.G.b]\nx = 2\n[other]\ny = 1\n[demo.F.c]")
+    presets.save("F", "c d", {"x": Each((1,))})
+    assert presets.path.read_text() == f'{before}\n\n[demo.F."c d"]\nx = {{each = [1]}}\n'
+    assert (presets.names("F"), presets.names("G")) == (["a", "c", "c d"], ["b"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[demo."F".a]\nx = ', "[" * 3000, "[demo.F.a]\nx = 1\n[demo.F.a]\ny = 1\n", "\udcff", "x = 1\n" + "#" * 2**20],
+)
+def test_a_broken_file_is_named_and_left_as_it_is(presets: Presets, text: str) -> None:
+    """What cannot be read is said with the file and the reason; it is never written over."""
+    presets.path.parent.mkdir()
+    presets.path.write_bytes(before := text.encode(errors="surrogateescape"))
+    for use in (lambda: presets.names("F"), lambda: presets.save("F", "b", {}), lambda: presets.remove("F", "a")):
+        with pytest.raises(jf.FuncsError) as raised:
+            use()
+        assert str(presets.path) in str(raised.value)
+        assert 1 <= len(raised.value.lines) <= 3
+    assert presets.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["demo = 3\n", "[demo]\nF = [1]\n", '[demo.F]\nb = "x"\n', "[[demo]]\nx = 1\n"])
+def test_what_is_no_preset_is_passed_over(presets: Presets, text: str) -> None:
+    """A file that holds something else in their place gives no presets, and keeps what it holds."""
+    presets.path.parent.mkdir()
+    presets.path.write_text(text)
+    assert presets.names("F") == []
+    with pytest.raises(jf.ConfigError, match="cannot be changed here"):
+        presets.save("F", "b", {"x": "1"})
+    assert presets.path.read_text() == text
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    """A folder in its place, a file in place of its folder: said in words, with what to do."""
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "presets.toml"):
+        with pytest.raises(jf.ConfigError, match=r"cannot be (read|written): .*\nMend|Set FUNCS_PRESETS"):
+            Presets("demo", path).save("F", "a", {})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("", "needs a name"), (" \t", "needs a name"), ("x" * 300, "not 300"), ("a\x00b", "be seen")]
+)
+def test_a_name_that_is_none(presets: Presets, name: str, said: str) -> None:
+    """An empty name, one of 300 characters and one that cannot be seen are refused in words."""
+    with pytest.raises(jf.ArgumentError, match=said):
+        presets.save("F", name, {})
+    assert not presets.path.exists()
+
+
+@pytest.mark.parametrize("value", [np.arange(3), object(), "\ud800", {"a": 1}])
+def test_a_value_that_no_file_takes(presets: Presets, value: object) -> None:
+    """What TOML has no words for is refused with its name, and the preset of before stays."""
+    presets.save("F", "a", {"x": "1"})
+    with pytest.raises(jf.ArgumentError):
+        presets.save("F", "a", {"x": value})
+    assert presets.get("F", "a") == {"x": "1"}
+
+
+def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
+    """Four processes that save fifteen presets each lose none of them."""
+    path = tmp_path / "presets.toml"
+    program = (
+        "import sys; from pathlib import Path; from jupyter_funcs.presets import Presets\n"
+        "for at in range(15): Presets('demo', Path(sys.argv[1])).save('F', f'{sys.argv[2]}-{at}', {'x': str(at)})"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", program, str(path), str(at)]) for at in range(4)]
+    assert [process.wait(60) for process in running] == [0] * 4
+    assert len(Presets("demo", path).names("F")) == 60
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_preset_fills_a_form_and_a_call(session: Session) -> None:
+    """What a form holds is what comes back into it; a call takes a preset; one that is absent names those there are."""
+    fn = session["Get Panel Daily"]
+    form = fn.form(**DAILY, Dimensions=["Region"], POPLookback="abc", Brand=Variable("brand"))
+    session.presets.save(fn.name, "ours", held(form))
+    other = fn.form(PanelName="x", PopGrowth=True)
+    assert fill(other, fn.preset("ours")) == []
+    assert other.values == form.values
+    assert tomllib.loads(session.presets.path.read_text())
+    session.presets.save(fn.name, "ours", held(fn.form(**DAILY)))
+    assert fn(**fn.preset("ours")).attrs["funcs"]["args"] == DAILY
+    with pytest.raises(jf.NotFoundError, match="Did you mean 'ours'"):
+        fn.preset("our")
+    with pytest.raises(jf.NotFoundError, match=r"Presets are 'ours'\. They are in "):
+        fn.preset("theirs, then")
+
+
+def test_a_parameter_that_is_gone_is_named(session: Session) -> None:
+    """After the function has changed, what it no longer takes is named, and the rest is filled in."""
+    form = session["Get Panel Daily"].form()
+    assert fill(form, {"Symbol": SYMBOL, "Market": "US", "panelname": PANEL}) == ["Market"]
+    assert form.values == DAILY
+
+
+def test_where_the_file_is() -> None:
+    """FUNCS_PRESETS says where, else it stands beside the file of profiles."""
+    assert presets_file({"FUNCS_PRESETS": "/a/b.toml"}).as_posix() == "/a/b.toml"
+    assert presets_file({"FUNCS_CONFIG": "/c/d.toml"}).as_posix() == "/c/jupyter_funcs_presets.toml"
