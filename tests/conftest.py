@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib.util
+import itertools
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
@@ -22,7 +24,7 @@ import pytest
 import uvicorn
 
 import jupyter_funcs as jf
-from jupyter_funcs import retries
+from jupyter_funcs import history, retries
 from jupyter_funcs.service import companies, demo, embedded, state
 from jupyter_funcs.service.app import create_app
 from jupyter_funcs.service.auth import Auth
@@ -40,9 +42,11 @@ if TYPE_CHECKING:
 _CACHE = None if "FUNCS_CACHE_DIR" in os.environ else tempfile.TemporaryDirectory(prefix="funcs-cache-")
 if _CACHE is not None:
     os.environ["FUNCS_CACHE_DIR"] = _CACHE.name
-# No developer's favourites in the tests, and none of the tests' among theirs.
+# No developer's favourites and presets in the tests, and none of the tests' among theirs.
 _FAVOURITES = tempfile.TemporaryDirectory(prefix="funcs-favourites-")
+os.environ["FUNCS_RESULTS_DIR"] = f"{_FAVOURITES.name}/results"
 os.environ["FUNCS_FAVOURITES"] = f"{_FAVOURITES.name}/favourites.json"
+os.environ["FUNCS_PRESETS"] = f"{_FAVOURITES.name}/presets.toml"
 for _name in ("FUNCS_BASE_URL", "FUNCS_TOKEN", "FUNCS_API_KEY", "FUNCS_PROFILE", "FUNCS_CONFIG"):
     os.environ.pop(_name, None)
 # A process of pytest-xdist runs `python -m pytest` too: pyspark ends one whose main module says nothing of itself.
@@ -79,6 +83,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         # As properties, which a test process sends along with its report.
         item.user_properties.extend(("fault", number) for number in sorted(faults_of(item)))
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(1800))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -189,6 +195,24 @@ def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.001)
     for health in retries._HEALTH.values():
         health.budget, health.breaker = retries.Budget(), retries.Breaker()
+
+
+@pytest.fixture(autouse=True)
+def _no_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test begin with a history of its own: sessions with one service share theirs; none is kept in a file."""
+    kept = Path(_FAVOURITES.name) / "history.sqlite"
+    kept.unlink(missing_ok=True)
+    monkeypatch.setenv("FUNCS_HISTORY", str(kept))
+    history._logs.clear()
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def _no_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test begin without kept results; the folder is made by what is kept in it."""
+    monkeypatch.setenv("FUNCS_RESULTS_DIR", f"{_FAVOURITES.name}/results-{next(_numbers)}")
 
 
 @pytest.fixture
