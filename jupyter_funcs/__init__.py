@@ -110,6 +110,7 @@ def connect(
     """
     from jupyter_funcs.config import Connection, Secret, resolve  # noqa: PLC0415  # see _ROOMS
     from jupyter_funcs.session import Session  # noqa: PLC0415  # see _ROOMS
+    from jupyter_funcs.tokens import Constant  # noqa: PLC0415  # see _ROOMS
 
     connection = resolve(where, token, api_key)
     if connection is not None:
@@ -128,9 +129,8 @@ def connect(
             f"No service is configured, and the embedded demo is not installed ({error.name} is missing).",
             "Set FUNCS_BASE_URL and FUNCS_TOKEN, or: pip install 'jupyter-funcs[service]'.",
         ) from None
-    secret = Secret(demo.token)
     return Session(
-        Connection("demo", "http://localhost", lambda: secret, synthetic=True),
+        Connection("demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True),
         httpx.ASGITransport(demo.app, raise_app_exceptions=False) if transport is None else transport,
     )
 

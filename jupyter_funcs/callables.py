@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import datetime as dt
 import inspect
-import numbers
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from jupyter_funcs import loop
@@ -17,10 +17,10 @@ from jupyter_funcs.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
 from jupyter_funcs.jobs import Job
+from jupyter_funcs.options import Options
 from jupyter_funcs.progress import Progress
-from jupyter_funcs.retries import MOST_RETRIES
-from jupyter_funcs.text import did_you_mean, inert, listed, quote
-from jupyter_funcs.transport import MAX_BYTES
+from jupyter_funcs.retries import Purpose
+from jupyter_funcs.text import inert, listed, quote
 from jupyter_funcs.values import allowed, as_json, default_of
 
 if TYPE_CHECKING:
@@ -28,65 +28,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from jupyter_funcs.cache import Cache
     from jupyter_funcs.catalog import Function, Param
     from jupyter_funcs.panel import Panel
     from jupyter_funcs.session import Session
-
-RUN_SECONDS = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """
-    How a run goes, apart from the function's own parameters.
-
-    Attributes
-    ----------
-    timeout
-        Seconds for the whole run: connecting, waiting, reading and decoding.
-    max_bytes
-        The largest reply taken, in bytes.
-    schema
-        Types by column, for a service that declares none; `frame.to_frame` lists them.
-    validate
-        ``False`` sends options that a description does not list, as they are.
-    retries
-        How often a run is sent again at most, from 0 to 2, where its failure shows that this is safe.
-    force
-        Send it also while the service is left alone because it failed.
-    """
-
-    timeout: float = RUN_SECONDS
-    max_bytes: int = MAX_BYTES
-    schema: Mapping[str, str] | None = None
-    validate: bool = True
-    retries: int = MOST_RETRIES
-    force: bool = False
-
-    def changed(self, **options: Any) -> Options:
-        """
-        Give these options with some changed.
-
-        Raises
-        ------
-        ArgumentError
-            An option is unknown, or is a time or a size that is not positive, or no `schema`, or no count of retries.
-        """
-        known = [field.name for field in fields(self)]
-        for name, value in options.items():
-            if name not in known:
-                hint = did_you_mean(name, known) or f"Options are {listed(known, 'and')}."
-                raise ArgumentError(f"There is no option {quote(name)}.", hint)
-            is_number = not isinstance(value, bool) and isinstance(value, numbers.Real)
-            if name in {"timeout", "max_bytes"} and not (is_number and float(value) > 0):
-                raise ArgumentError(f"{name} takes a positive number, not {quote(value)}.")
-            if name == "retries" and (type(value) is not int or not 0 <= value <= MOST_RETRIES):
-                raise ArgumentError(f"retries takes a number from 0 to {MOST_RETRIES}, not {quote(value)}.")
-            if name == "schema" and value is not None:
-                from jupyter_funcs.dtypes import checked  # noqa: PLC0415  # pandas takes a quarter of a second
-
-                checked(value)
-        return replace(self, **options)
+    from jupyter_funcs.sweep_job import SweepJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +46,11 @@ class Choice:
 class Wire(Protocol):
     """What a function needs of its session to run, on the background loop."""
 
-    async def run(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame: ...
+    async def run(
+        self, function: str, args: Args, options: Options, progress: Progress, purpose: Purpose = Purpose.RUN
+    ) -> pd.DataFrame: ...
+
+    async def identity(self, cache: Cache) -> str: ...
 
     async def choices(
         self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False
@@ -166,17 +116,82 @@ class RemoteFunction:
     def start(self, args: Args, *, keep: bool = False) -> Job:
         """Start a run with arguments that a form has checked; `keep` keeps the reply's body in the job's progress."""
         progress = Progress(keeps=keep)
-        return Job(self.name, args, self._run(args, progress), progress)
+        job = Job(self.name, args, self._run(args, progress), progress)
+        self._note(job)
+        return job
 
     async def _run(self, args: Args, progress: Progress) -> pd.DataFrame:
+        if not self.options.cache:
+            return await self._sent(args, progress)
+        cache = self.session.cache
+        [key] = cache.keys(await self._wire.identity(cache), self.function, self.options, [args])
+        frame = await asyncio.to_thread(cache.take, key, self.options.max_age)
+        if frame is None:
+            frame = await self._sent(args, progress)
+            await asyncio.to_thread(cache.keep, key, frame)
+        return frame
+
+    async def _sent(self, args: Args, progress: Progress) -> pd.DataFrame:
         # Through self, which holds the session: one that nobody else holds lives until its runs have ended.
         try:
             return await self._wire.run(self.name, args, self.options, progress)
         except (ArgumentError, NotFoundError) as error:
             refusal = error
-        raise await self._explained(refusal)
+        raise await self.explained(refusal)
 
-    async def _explained(self, refusal: ArgumentError | NotFoundError) -> FuncsError:
+    def sweep(self, table: pd.DataFrame | None = None, /, **values: Any) -> pd.DataFrame:
+        """
+        Run it many times and wait for one DataFrame: ``fn.sweep(Symbol=[…], PanelName="…")``.
+
+        Parameters
+        ----------
+        table
+            A row of arguments a run; its columns are parameters.
+        **values
+            As of a call. A list is swept: every combination is run, or with ``with_options(pairs=True)`` the first of
+            each list, then the second. For a parameter that takes a list, a list of lists is swept.
+
+        Returns
+        -------
+        DataFrame
+            A block a run in the order of the arguments, the swept ones as leading columns. ``attrs["errors"]`` lists
+            the runs that failed, ``attrs["funcs"]`` says what the others have in common.
+
+        Raises
+        ------
+        ArgumentError
+            A value is missing or not valid, or there are too many runs; nothing was sent.
+        KeyboardInterrupt
+            An interrupt came. What has come is kept, and the same call goes on from there.
+        """
+        from jupyter_funcs.sweep_job import waited  # noqa: PLC0415  # upwards, since it runs this
+
+        frame: pd.DataFrame = waited(self, table, values)
+        return frame
+
+    def start_sweep(self, values: Mapping[str, Any], table: pd.DataFrame | None = None) -> SweepJob:
+        """Start what `sweep` does, without a bar; more runs than ``most_runs`` are an `ArgumentError`."""
+        from jupyter_funcs.sweep_job import started  # noqa: PLC0415  # as above
+
+        job = started(self, table, values)
+        self._note(job)
+        return job
+
+    async def take(self, args: Args, progress: Progress) -> pd.DataFrame:
+        """Run it as one of many, on the background loop: what the service refuses is not sent again."""
+        return await self._wire.run(self.name, args, self.options, progress, Purpose.SWEEP)
+
+    def _note(self, job: Job) -> None:
+        """Note a run that was started in the history, and in what the function differs from the one that is locked."""
+        try:
+            self.session.history.add(self, job)
+            if said := self.session.watch.look(self.function):
+                job.note(said)
+        except KeyboardInterrupt:  # nobody gets this job
+            job.cancel()
+            raise
+
+    async def explained(self, refusal: ArgumentError | NotFoundError) -> FuncsError:
         """Give a refusal of the service, or what it has changed of the function since it was listed."""
         with suppress(FuncsError):  # of the listing: then the refusal is all that is known
             now = await self.session.relisted(self.function)
@@ -228,6 +243,17 @@ class RemoteFunction:
         from jupyter_funcs.panel import Panel  # noqa: PLC0415  # upwards, and ipywidgets loads only here
 
         return Panel(self.session, self, self.form(**values))
+
+    def preset(self, name: str) -> dict[str, Any]:
+        """
+        Give the values that were saved under a name, to call it with: ``fn(**fn.preset("Walmart"))``.
+
+        Raises
+        ------
+        NotFoundError
+            There is no preset of this name; says which there are.
+        """
+        return self.session.presets.get(self.name, name)
 
     def describe(self) -> pd.DataFrame:
         """
@@ -320,8 +346,8 @@ class RemoteFunction:
                 with suppress(Exception):  # nobody waits for it, and the run itself says what is wrong
                     await self.choices(field, args)
 
-    def code(self, args: Mapping[str, Any]) -> str:
-        """Give the Python expression that runs this function with these arguments, given a session ``funcs``."""
+    def code(self, args: Mapping[str, Any], *, sweeps: bool = False) -> str:
+        """Give the Python expression that runs this function, or sweeps it, with these, given a session ``funcs``."""
         wire_names = {field.name for field in self.fields}
         # A parameter may be called as another one is in Python, and is then meant by that name.
         named = {
@@ -334,7 +360,8 @@ class RemoteFunction:
             for name, value in args.items()
         )
         by_slug = not hasattr(type(self.session), self.slug)
-        return f"funcs.{self.slug}({given})" if by_slug else f"funcs[{self.name!r}]({given})"
+        how = ".sweep" if sweeps else ""
+        return f"funcs.{self.slug}{how}({given})" if by_slug else f"funcs[{self.name!r}]{how}({given})"
 
     def __repr__(self) -> str:
         """Give its signature, in one line."""

@@ -38,7 +38,13 @@ class _Code:
         return self.text
 
 
-def magic(function: RemoteFunction, args: Mapping[str, Any], variables: Mapping[str, str] | None = None) -> str:
+def magic(
+    function: RemoteFunction,
+    args: Mapping[str, Any],
+    variables: Mapping[str, str] | None = None,
+    *,
+    sweeps: bool = False,
+) -> str:
     """
     Give the run as ``%funcs call``; as a cell with a JSON body where a value fits into no line.
 
@@ -50,7 +56,10 @@ def magic(function: RemoteFunction, args: Mapping[str, Any], variables: Mapping[
         What is sent, by wire name.
     variables
         By wire name, the notebook's variables that stand for values.
+    sweeps
+        Whether it is ``%funcs sweep``, of the arguments that are lists of values.
     """
+    command = "sweep" if sweeps else "call"
     named = _known(variables)
     words = [
         f"{_magic_name(function, name)}={f'${named[name]}' if name in named else _magic_value(value)}"
@@ -58,27 +67,32 @@ def magic(function: RemoteFunction, args: Mapping[str, Any], variables: Mapping[
     ]
     line = " ".join([_address(function), *words])
     if line.isprintable():
-        return f"df = %funcs call {line}"
+        return f"df = %funcs {command} {line}"
     # A body of JSON takes any text, and no variable.
-    return f"%%funcs call {_address(function)} -o df\n{json_text(dict(args))}"
+    return f"%%funcs {command} {_address(function)} -o df\n{json_text(dict(args))}"
 
 
 def python(
-    function: RemoteFunction, args: Mapping[str, Any], where: str, variables: Mapping[str, str] | None = None
+    function: RemoteFunction,
+    args: Mapping[str, Any],
+    where: str,
+    variables: Mapping[str, str] | None = None,
+    *,
+    sweeps: bool = False,
 ) -> str:
     """
     Give the run as a Python program, which reads back as exactly these values.
 
     Parameters
     ----------
-    function, args, variables
+    function, args, variables, sweeps
         As of `magic`.
     where
         What `connect` takes to come back.
     """
     named = {name: _Code(variable) for name, variable in _known(variables).items()}
     connect = f"jf.connect({where!r})" if where else "jf.connect()"
-    return f"import jupyter_funcs as jf\n\nfuncs = {connect}\ndf = {function.code({**args, **named})}"
+    return f"import jupyter_funcs as jf\n\nfuncs = {connect}\ndf = {function.code({**args, **named}, sweeps=sweeps)}"
 
 
 def curl(function: RemoteFunction, args: Mapping[str, Any]) -> str:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from typing import NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from jupyter_funcs.errors import ArgumentError, ConfigError
 from jupyter_funcs.line import unquoted
 from jupyter_funcs.text import did_you_mean, quote
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 ROTATE = "What is typed is kept in a history: set FUNCS_TOKEN. If you wrote a token here, have it replaced."
 _NO_HYPHENS = "An argument has no hyphens: name=value."
+_COUNT = re.compile(r"\d{1,18}|\d{1,3}(?:,\d{3}){1,5}", re.ASCII)  # 1,000,000 too, as messages have it
 _SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
 
 
@@ -74,6 +78,17 @@ COMMANDS = {
         "%%funcs call get_panel_daily -o df\nPanelName: Demo Card Panel\nSymbol: BKQU US EQUITY",
         _VALUES + "\nA ; at the end shows nothing.",
     ),
+    "sweep": Command(
+        "NAME k=[a,b] …",
+        "run it for each value of the lists; gives one DataFrame",
+        'df = %funcs sweep get_panel_daily PanelName="Demo Card Panel" Symbol=[BKQU, NVRA] -q\n\n'
+        "%%funcs sweep get_panel_daily --dry-run\n"
+        "PanelName: Demo Card Panel\nSymbol: [BKQU, NVRA]\nDimensions: [[Region], [Region, Brand]]",
+        _ARGUMENTS
+        + """
+A list is swept: every combination of what the lists hold is run. What takes a list itself is swept by [[a], [b, c]].
+$table, without a name, is a DataFrame of arguments, a row a run. The same line goes on where it was interrupted.""",
+    ),
     "panel": Command(
         "NAME k=v …",
         "open the panel with values filled in",
@@ -81,6 +96,24 @@ COMMANDS = {
         _ARGUMENTS + "\nWithout a name nothing is chosen yet.",
     ),
     "result": Command("", "the DataFrame of the panel opened last", "df = %funcs result"),
+    "history": Command(
+        "on|off|clear",
+        "the runs so far; on and off: whether they are kept for later kernels",
+        "%funcs history\n%funcs history on\n%funcs history --all",
+        "Without a word it is a table. on keeps functions, arguments and times, no results; --all shows what other\n"
+        "kernels kept, and %funcs again 14/3 runs such a one again; clear deletes all that is kept.",
+    ),
+    "again": Command(
+        "N",
+        "run number N of the history again; gives a DataFrame",
+        "before = %funcs call get_panels\nnow = %funcs again 1",
+    ),
+    "lock": Command(
+        "[NAME …]",
+        "write down in funcs.lock what these functions take, or those run so far",
+        "%funcs lock\n%funcs lock get_panel_daily get_panels\n%funcs lock --check",
+        "A later run of a locked function says which of its parameters was renamed, removed or became required.",
+    ),
     "connect": Command(
         "PROFILE|URL",
         "use another service, logging in where that is needed; without one, the configured",
@@ -89,18 +122,34 @@ COMMANDS = {
     ),
     "status": Command("", "which service is in use, who you are there, how long the token lasts", "%funcs status"),
     "refresh": Command("", "list the functions again", "%funcs refresh"),
+    "cache": Command(
+        "[clear]",
+        "where results are kept on disk, how many and how old; clear removes them",
+        "%funcs cache clear",
+        "A sweep keeps its results there, and takes those from there that are not too old; so it goes on where it was\n"
+        "interrupted. A single run does so with with_options(cache=True).",
+    ),
     "lasterror": Command("", "the whole traceback of the last error", "%funcs lasterror"),
 }
 ALIASES = {"list": "find", "run": "call"}
 NAMES = [name for command in COMMANDS for name in [command, *(also for also, of in ALIASES.items() if of == command)]]
 
-_ASK = ("find", "describe", "call", "panel", "status", "refresh")
+_ASK = ("find", "describe", "call", "sweep", "panel", "history", "again", "lock", "status", "refresh")
 OPTIONS = {
     "-o/--output": Option("NAME", "bind the result to NAME and show nothing", tuple(COMMANDS)),
-    "-q/--quiet": Option("", "no warnings", tuple(COMMANDS)),
-    "--dry-run": Option("", "print the JSON that would be sent", ("call",)),
-    "--timeout": Option("SECONDS", "for a run, or to wait for a result", ("call", "panel", "result")),
-    "--force": Option("", "send it although the service is left alone for its failures", ("call", "panel")),
+    "-q/--quiet": Option("", "no warnings, and no progress bar", tuple(COMMANDS)),
+    "--dry-run": Option("", "print the JSON that would be sent", ("call", "sweep")),
+    "--timeout": Option("SECONDS", "for a run, or to wait for a result", ("call", "sweep", "panel", "result")),
+    "--force": Option("", "send it although the service is left alone for its failures", ("call", "sweep", "panel")),
+    "--pairs": Option("", "the first of each list, then the second, …; not every combination", ("sweep",)),
+    "--to": Option("FOLDER", "keep the results there as Parquet files, and give a dataset", ("sweep",)),
+    "--no-cache": Option("", "run all of it anew, and keep none of it on disk", ("sweep",)),
+    "--max-age": Option("SECONDS", "how old a result of the cache may be (3600)", ("sweep",)),
+    "--concurrency": Option("N", "how many runs go on at a time (32)", ("sweep",)),
+    "--most-runs": Option("N", "go ahead with up to N runs without asking (10,000)", ("sweep",)),
+    "--executor": Option("$NAME", "a variable that holds the concurrent.futures.Executor to run on", ("sweep",)),
+    "--all": Option("", "the runs that other kernels kept, too", ("history",)),
+    "--check": Option("", "compare with funcs.lock, and fail where anything has changed", ("lock",)),
     "--profile": Option("NAME", "another service, for this line only", _ASK),
     "--wait": Option("", "run the panel's function at once, and give its DataFrame", ("panel",)),
     "-h/--help": Option("", "this text; that of a command behind it", tuple(COMMANDS)),
@@ -169,7 +218,7 @@ def parser() -> Parser:
     made.add_argument("words", nargs="*")
     for spelt, option in OPTIONS.items():
         if option.value:
-            kind = _seconds if option.value == "SECONDS" else unquoted
+            kind = _READ.get(option.value, unquoted)
             made.add_argument(*spelt.split("/"), type=kind, metavar=option.value)
         else:
             made.add_argument(*spelt.split("/"), action="store_true")
@@ -184,3 +233,14 @@ def _seconds(text: str) -> float:
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"give seconds, more than 0, and not {quote(text)}")
     return value
+
+
+def _count(text: str) -> int:
+    written = unquoted(text)
+    if not _COUNT.fullmatch(written) or int(written.replace(",", "")) == 0:
+        raise argparse.ArgumentTypeError(f"give a whole number from 1, and not {quote(text)}")
+    return int(written.replace(",", ""))
+
+
+# How an option's value is read. What may be a variable is read where variables are known.
+_READ: dict[str, Callable[[str], object]] = {"SECONDS": _seconds, "N": _count, "FOLDER": str, "$NAME": str}

@@ -13,13 +13,22 @@ from jupyter_funcs.errors import ConfigError
 from jupyter_funcs.login import Login
 from jupyter_funcs.secret import Secret
 from jupyter_funcs.text import clip, did_you_mean, listed, quote
-from jupyter_funcs.tokens import FromCommand, FromEnvironment, FromFile, FromFunction, Source
+from jupyter_funcs.tokens import Constant, FromCommand, FromEnvironment, FromFile, FromFunction, Source
 from jupyter_funcs.vault import FromKeyring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Connection", "Secret", "favourites_file", "profile_names", "profiles_file", "resolve"]
+__all__ = [
+    "Connection",
+    "Secret",
+    "favourites_file",
+    "history_file",
+    "profile_names",
+    "profiles_file",
+    "resolve",
+    "results_folder",
+]
 
 _LONGEST_PROFILE = 32
 # The header that each kind of secret goes in, and where a profile may say that it comes from.
@@ -150,13 +159,32 @@ def profile_names(environment: Mapping[str, str] | None = None) -> list[str]:
 
 def favourites_file(environment: Mapping[str, str]) -> Path:
     """Give the path of the file of favourite functions, which need not exist."""
-    if path := environment.get("FUNCS_FAVOURITES"):
-        return Path(path).expanduser()
+    return _data_file("favourites.json", environment.get("FUNCS_FAVOURITES"))
+
+
+def history_file(environment: Mapping[str, str]) -> Path:
+    """Give the path of the file of runs, which need not exist: none are kept then."""
+    return _data_file("history.sqlite", environment.get("FUNCS_HISTORY"))
+
+
+def _data_file(name: str, given: str | None) -> Path:
+    if given:
+        return Path(given).expanduser()
     from platformdirs import user_data_path  # noqa: PLC0415  # as above
 
     folder = user_data_path("jupyter_funcs", appauthor=False)
     # A user without a home folder would get one that is named "~", wherever the kernel runs.
-    return (folder if folder.is_absolute() else Path("/nonexistent")) / "favourites.json"
+    return (folder if folder.is_absolute() else Path("/nonexistent")) / name
+
+
+def results_folder(environment: Mapping[str, str]) -> Path:
+    """Give the folder that results are kept in, which need not exist."""
+    if path := environment.get("FUNCS_RESULTS_DIR"):
+        return Path(path).expanduser()
+    from platformdirs import user_cache_path  # noqa: PLC0415  # as above
+
+    folder = user_cache_path("jupyter_funcs", appauthor=False)
+    return (folder if folder.is_absolute() else Path("/nonexistent")) / "results"
 
 
 def _default(path: Path) -> str | None:
@@ -283,8 +311,7 @@ def _connection(
     if isinstance(given, Source):
         source: Callable[[], Secret] = given
     elif isinstance(given, str):
-        secret = Secret(given)
-        source = lambda: secret  # noqa: E731  # a closure hides it from vars()
+        source = Constant(Secret(given))
     elif not callable(given):
         raise ConfigError("A token is given as text, or as a function that gives it.", _WHERE)
     else:

@@ -54,6 +54,10 @@ class FuncsError(Exception):
     ----------
     attempts
         How often the request was sent before it was given up.
+    refused
+        Whether the service did not begin with it, so that it can be sent again later.
+    retry_after
+        Seconds until the service takes requests again, where that is known.
 
     Examples
     --------
@@ -65,6 +69,8 @@ class FuncsError(Exception):
     """
 
     attempts: int = 1
+    refused: bool = False
+    retry_after: float | None = None
 
     def __init__(self, what: str, hint: str = "") -> None:
         self.what = clip(inert(what), _LONGEST_LINE)
@@ -125,7 +131,7 @@ class ArgumentError(FuncsError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Keep the errors by field when the error crosses to another process."""
-        return type(self), (self.what, self.hint, self.errors, self.excerpt)
+        return type(self), (self.what, self.hint, self.errors, self.excerpt), self.__dict__
 
 
 class ConfigError(FuncsError):
@@ -145,24 +151,7 @@ class NotFoundError(FuncsError, LookupError):
 
 
 class RateLimitError(FuncsError):
-    """
-    Too many requests.
-
-    Parameters
-    ----------
-    what, hint
-        As in `FuncsError`.
-    retry_after
-        Seconds until the service takes requests again, where it said so.
-    """
-
-    def __init__(self, what: str, hint: str = "", retry_after: float | None = None) -> None:
-        self.retry_after = retry_after
-        super().__init__(what, hint)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Keep the waiting time when the error crosses to another process."""
-        return type(self), (self.what, self.hint, self.retry_after)
+    """Too many requests; ``retry_after`` says for how long, where the service does."""
 
 
 class FunctionError(FuncsError):

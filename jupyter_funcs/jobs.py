@@ -32,6 +32,8 @@ class Job:
         The future below it, for `concurrent.futures.wait` and its kin.
     progress
         How far it has come.
+    notes
+        What a person should know of the run besides, as that its function has changed; whoever waits is warned of it.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Job:
         args: Mapping[str, Any],
         run: Coroutine[Any, Any, pd.DataFrame],
         progress: Progress | None = None,
+        future: concurrent.futures.Future[pd.DataFrame] | None = None,
     ) -> None:
         self.function = function
         self.args = dict(args)
@@ -47,7 +50,8 @@ class Job:
         self._started = time.monotonic()
         self._ended: float | None = None
         self._warnings: list[str] = []
-        self.future: concurrent.futures.Future[pd.DataFrame] = concurrent.futures.Future()
+        self.notes: list[str] = []
+        self.future: concurrent.futures.Future[pd.DataFrame] = future or concurrent.futures.Future()
         try:
             with notices.kept_in(self._warnings):
                 loop.start(run, self.future)
@@ -119,6 +123,11 @@ class Job:
         if error is None or isinstance(error, FuncsError):
             return error
         return FuncsError(f"{self.function} failed inside jupyter_funcs: {type(error).__name__}: {error}")
+
+    def note(self, text: str) -> None:
+        """Warn the one who waits for it."""
+        self.notes.append(text)
+        self._warnings.append(text)
 
     def cancel(self) -> bool:
         """Stop waiting and close the connection; give whether there was something to cancel."""

@@ -3,7 +3,7 @@ What a person wrote behind %funcs: words, values, and the body of a cell. Nothin
 
 A line is split and its quotes are read as `shlex` does by POSIX's rules, but for what serves people who do not know
 them: an apostrophe behind a letter or a digit is one (O'Brien), a backslash before a letter or a digit stays (C:\data),
-typographic quotes quote where a value begins, and a list in square brackets is one value.
+typographic quotes quote where a value begins, and a list in square brackets is one value, as is a list of lists.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.text import did_you_mean, inert, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
 _STRAIGHT = "'\""
@@ -45,9 +45,12 @@ _JSON = {
     "Extra data": "there is more than one object",
 }
 
-_QUOTED = "|".join(f"{begin}[^{end}]*{end}" for begin, end in QUOTES.items())
+# As JSON writes a text first; a backslash before the closing quote may also be a person's, of a path.
+_QUOTED = "|".join([_DOUBLE, *(f"{begin}[^{end}]*{end}" for begin, end in QUOTES.items())])
 # One way only to read an item (atomic groups): else a row of closing quotes is tried in every pairing.
-_ITEM = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
+_TEXT = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
+# A list of lists is what a sweep takes for a parameter that takes a list; nothing nests deeper.
+_ITEM = rf"(?:(?>\s*)\[(?:{_TEXT},)*+{_TEXT}\](?>\s*)|{_TEXT})"
 _ITEMS = re.compile(_ITEM)
 _LIST = re.compile(rf"\[(?:{_ITEM},)*+{_ITEM}\]")
 _CLOSED = {
@@ -165,9 +168,13 @@ def _read(text: str, namespace: Mapping[str, Any], as_text: Any) -> Any:
             # Numbers stay as they are written, as they do outside of a list.
             return list(json.loads(text, parse_int=str, parse_float=str, parse_constant=str))
         except (ValueError, RecursionError):
-            items = (item.strip() for item in _ITEMS.findall(text[1:-1]))
-            return [_unwrapped(item) for item in items if item]
+            return _items(text)
     return as_text(text)
+
+
+def _items(text: str) -> list[Any]:
+    items = (item.strip() for item in _ITEMS.findall(text[1:-1]))
+    return [_items(item) if _LIST.fullmatch(item) else _unwrapped(item) for item in items if item]
 
 
 def _unwrapped(text: str) -> str:
@@ -179,6 +186,8 @@ def _unwrapped(text: str) -> str:
 def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
     """
     Read a cell's body: one JSON object, or a ``key: value`` line an argument; ``#`` begins a comment line.
+
+    The items of a list may stand below its bracket, a line each.
 
     Raises
     ------
@@ -197,12 +206,15 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
         except (ValueError, RecursionError) as error:
             raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Give one object of arguments.") from None
     values: dict[str, Any] = {}
-    for number, line in enumerate(body.splitlines(), start=2):
+    lines, at = body.splitlines(), 0
+    while at < len(lines):
+        line, number, at = lines[at], at + 2, at + 1
         if line.strip() and not line.lstrip().startswith("#"):
             name, colon, text = line.partition(":")
             if not colon:
                 raise ArgumentError(f"Line {number} of the cell is no argument: {quote(line)}.", "Write `name: value`.")
-            value = text.strip()
+            value, more = with_items_below(text.strip(), lines[at:])
+            at += more
             begins = len(line) - len(text.lstrip())
             end = "]" if value.startswith("[") else QUOTES.get(value[:1])
             if end is not None and end not in value[1:]:
@@ -212,6 +224,29 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
                 raise given_twice(name)
             values[name] = read_value(value, namespace)
     return values
+
+
+def with_items_below(value: str, lines: Sequence[str]) -> tuple[str, int]:
+    """
+    Give a value of a body as one line, where it is a list whose items stand below it, as a pasted column does.
+
+    Returns
+    -------
+    value : str
+        The list; the value as it is where it is none, or is closed nowhere.
+    more : int
+        How many of the lines below belong to it.
+    """
+    if not value.startswith("[") or _LIST.fullmatch(value):
+        return value, 0
+    joined = value
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if line.startswith("#"):
+            continue
+        joined += f"{'' if joined.endswith(('[', ',')) or line[:1] in {']', ''} else ','}{line}"
+        if line.endswith("]") and _LIST.fullmatch(joined):
+            return joined, number
+    return value, 0
 
 
 def _why(error: json.JSONDecodeError) -> str:

@@ -113,7 +113,7 @@ class PickControl(_Tagged):
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
         self._options = as_options(self.field.options)
-        return self.described(w.Dropdown, options=[self._first, *self._options])
+        return self.described(w.Dropdown, options=self._offered())
 
     def __init__(self, field: Field, at: int, look: Look) -> None:
         super().__init__(field, at, look)
@@ -122,16 +122,15 @@ class PickControl(_Tagged):
     def offer(self, offers: Offers) -> None:
         """Take these for the options."""
         self._options = offers.items()
-        reoffer(self.box, [self._first, *self._options])
+        reoffer(self.box, self._offered())
 
-    @property
-    def _first(self) -> tuple[str, Any]:
+    def _offered(self) -> list[tuple[str, Any]]:
         unset = "required" if self.field.required else notes.unset(self.field)
-        return ("Add…" if self.items else f"Add… ({unset})", NOT_SENT)
+        return [("Add…" if self.items else f"Add… ({unset})", NOT_SENT), *self._options]
 
     def _set(self, items: Sequence[Any]) -> None:
         super()._set(items)
-        reoffer(self.box, [self._first, *self._options])
+        reoffer(self.box, self._offered())
 
     def _pick(self, change: Any) -> None:
         if (option := change["new"]) not in {NOT_SENT, None}:

@@ -11,6 +11,7 @@ import unicodedata
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs import recall
 from jupyter_funcs.commands import ALIASES, NAMES, OPTIONS, ROTATE, parser, taken_by, usage, usage_of
 from jupyter_funcs.errors import ArgumentError, ConfigError, NotFoundError, last_traceback
 from jupyter_funcs.line import (
@@ -23,6 +24,7 @@ from jupyter_funcs.line import (
     unquoted,
 )
 from jupyter_funcs.masking import as_secrets, mask, masked_traceback, typed_secrets
+from jupyter_funcs.sweep_line import first_of, requests_of, sweep_options, table_among
 from jupyter_funcs.text import did_you_mean, folded, listed, quote
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ _TYPED = (
     "A token, or what looks like one, is typed here; no magic takes one. It is masked in this kernel's history alone."
 )
 _WITHOUT_WORDS = {"result", "status", "refresh", "lasterror"}
-_WITH_A_BODY = {"call", "panel"}
+_WITH_A_BODY = {"call", "sweep", "panel"}
 _LIST = "List them with %funcs find."
 _DASHES = ("–", "—")  # what a phone or an office program makes of two hyphens
 _OF_IPYTHON = {"In", "Out", "_", "__", "___", "exit", "quit"}
@@ -160,6 +162,17 @@ class FuncsMagics:
             print(json.dumps(request, indent=2, ensure_ascii=False))  # noqa: T201  # asked for
         return request if given.output else None
 
+    def _sweep(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
+        words, table = table_among(words, self.namespace)
+        function, values = self._function(words, given, "sweep", cell)
+        function = _tuned(function, given).with_options(**sweep_options(given, self.namespace))
+        if not given.dry_run:
+            return function.sweep(table, **values)
+        requests = requests_of(function, table, values)
+        if given.output is None:
+            print(first_of(requests))  # noqa: T201  # asked for
+        return requests if given.output else None
+
     def _panel(self, words: list[str], cell: str | None, given: argparse.Namespace) -> Any:
         if words:
             function, values = self._function(words, given, "panel", cell)
@@ -186,6 +199,15 @@ class FuncsMagics:
             raise ArgumentError("No panel was opened yet.", "Open one with %funcs.")
         return self._panel_shown.result(given.timeout)
 
+    def _history(self, words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        return recall.history(self._of(given).history, words, earlier=given.all)
+
+    def _again(self, words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        return recall.again(self._of(given).history, words)
+
+    def _lock(self, words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
+        recall.lock_functions(self._of(given), words, is_check=given.check)
+
     def _connect(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         if len(words) > 1 or any("=" in word and "://" not in word for word in words):
             raise ConfigError("%funcs connect takes one profile or address, and no token.", ROTATE)
@@ -198,6 +220,19 @@ class FuncsMagics:
 
     def _refresh(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
         return self._of(given).refresh()
+
+    def _cache(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
+        if words not in ([], ["clear"]):
+            hint = did_you_mean(words[0], ["clear"]) or "Write %funcs cache, or %funcs cache clear."
+            raise ArgumentError(f"%funcs cache takes clear or nothing more, not {quote(' '.join(words))}.", hint)
+        session = self.known()
+        if session is None:  # it is there whether or not there is a service to connect to
+            from jupyter_funcs.cache import own_cache  # noqa: PLC0415  # on first use
+
+            cache = own_cache()
+        else:
+            cache = session.cache
+        return cache.clear() if words else cache.status()
 
     def _lasterror(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
         text = masked_traceback(last_traceback()).rstrip()
@@ -214,7 +249,8 @@ class FuncsMagics:
         if dash := next((word for word in words if word.startswith(_DASHES)), None):
             raise ArgumentError(f"{quote(dash)} is no argument.", "An option begins with two hyphens: --timeout.")
         if any(word.endswith(",") for word in words[len(words) - len(arguments) - 1 : -1]):
-            raise ArgumentError("No commas stand between arguments.", "Put quotes around a value that ends with one.")
+            hint = "Several values go in brackets: [a, b]. Put quotes around a value that ends with a comma."
+            raise ArgumentError("No commas stand between arguments.", hint)
         if not name:
             as_in_python = any("(" in word.partition("=")[0] for word in arguments[:1])
             hint = f"Without brackets: %funcs {command} NAME name=value." if as_in_python else _LIST

@@ -105,9 +105,7 @@ class Refusal(NamedTuple):
             return ArgumentError(text or "The service refuses the arguments (422).", errors=texts)
         if self.status == HTTPStatus.TOO_MANY_REQUESTS:
             when = f"in {wished:.0f} s" if wished is not None else "in a minute"
-            return RateLimitError(
-                text or "The service takes no more requests for now (429).", f"Try again {when}.", wished
-            )
+            return RateLimitError(text or "The service takes no more requests for now (429).", f"Try again {when}.")
         if 300 <= self.status < 400:
             return ProtocolError(
                 f"The service redirects to another address ({self.status}); nothing was sent there.",

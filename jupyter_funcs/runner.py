@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from typing import Any
 
-    from jupyter_funcs.forms import Args
     from jupyter_funcs.jobs import Job
     from jupyter_funcs.keeping import Cell
     from jupyter_funcs.visit import Visit
@@ -81,12 +80,13 @@ class Runner:
         if self._pressed is not None:
             loop.wait(self._pressed)
 
-    def start(self, visit: Visit, args: Args) -> Job:
-        """Start a run; one that goes on is cancelled."""
+    def start(self, visit: Visit, begin: Callable[[], Job]) -> Job:
+        """Start a run, or a sweep; one that goes on is cancelled."""
         with self._lock:
             self.cancel()
+            job = begin()
             self.number += 1
-            job = visit.job = visit.function.start(args, keep=True)
+            visit.job = job
             self.running = visit
             visit.shown = loop.start(self._follow(visit, job, self.number))
         return job

@@ -14,19 +14,23 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from jupyter_funcs import loop
-from jupyter_funcs.callables import Choice, Options, RemoteFunction, request
+from jupyter_funcs.cache import own_cache
+from jupyter_funcs.callables import Choice, RemoteFunction, request
 from jupyter_funcs.catalog import parse_listing
 from jupyter_funcs.config import favourites_file
 from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
+from jupyter_funcs.history import History
+from jupyter_funcs.lock import Watch
 from jupyter_funcs.login import Login
 from jupyter_funcs.notices import warn
+from jupyter_funcs.presets import Presets, presets_file
 from jupyter_funcs.progress import MOST_KEPT, Progress
 from jupyter_funcs.retries import Purpose
 from jupyter_funcs.shelf import Shelf
 from jupyter_funcs.status import Status, ends_in
 from jupyter_funcs.text import listed, nearest
-from jupyter_funcs.tokens import Source
+from jupyter_funcs.tokens import FromFunction, Source
 from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Terms, Transport
 from jupyter_funcs.vault import VaultError
 
@@ -36,10 +40,13 @@ if TYPE_CHECKING:
     import httpx
     import pandas as pd
 
+    from jupyter_funcs.cache import Cache
+    from jupyter_funcs.callables import Wire
     from jupyter_funcs.catalog import Catalog, Function
     from jupyter_funcs.config import Connection
     from jupyter_funcs.fields import Field
     from jupyter_funcs.forms import Args
+    from jupyter_funcs.options import Options
     from jupyter_funcs.panel import Panel
     from jupyter_funcs.secret import Hidden, Secret
 
@@ -49,6 +56,7 @@ LIST_SECONDS = 20.0
 LOGIN_SECONDS = 20.0
 # A token that ends sooner than this, in seconds, is said to.
 _ENDS_SOON = 600.0
+_SMALL = 64 * 1024  # bytes that are read in about a millisecond
 # Seconds within which functions are not listed anew for a refused run: most refusals are about a value.
 _LISTED_JUST_NOW = 30.0
 
@@ -102,6 +110,17 @@ class Session:
         return self._wire.transport.connection.header
 
     @property
+    def is_given(self) -> bool:
+        """Whether the token was given in Python, so that no other process can find it."""
+        source = self._wire.transport.connection.token
+        return not self.synthetic and (isinstance(source, FromFunction) or not isinstance(source, Source))
+
+    @property
+    def wire(self) -> Wire:
+        """What runs go through on the background loop, for what is built on top; a person calls functions."""
+        return self._wire
+
+    @property
     def synthetic(self) -> bool:
         """Whether the data are the embedded demo's, and so invented."""
         return self._wire.transport.connection.synthetic
@@ -126,10 +145,31 @@ class Session:
         return self._catalog
 
     @cached_property
+    def watch(self) -> Watch:
+        """What was compared with a ``funcs.lock``, of the functions as they are listed."""
+        return Watch(self.address or "demo")
+
+    @property
+    def history(self) -> History:
+        """The runs of this kernel with this service: ``funcs.history.get(3)``, ``funcs.history.again(3)``."""
+        return History(self)
+
+    @cached_property
+    def cache(self) -> Cache:
+        """The results kept on this machine; nothing is read or written before it is used."""
+        return own_cache()
+
+    @cached_property
     def shelf(self) -> Shelf:
         """Which functions were used lately, and which are favourites."""
         connection = self._wire.transport.connection
         return Shelf("demo" if connection.synthetic else connection.base_url, favourites_file(os.environ))
+
+    @cached_property
+    def presets(self) -> Presets:
+        """The values for forms that were saved under a name, for this profile."""
+        connection = self._wire.transport.connection
+        return Presets("demo" if connection.synthetic else connection.name, presets_file(os.environ))
 
     @property
     def names(self) -> list[str]:
@@ -147,6 +187,7 @@ class Session:
             self._listed_at = time.monotonic()
             self._functions = {}
             self._wire.forget()
+            self.__dict__.pop("watch", None)
 
     async def relisted(self, function: Function) -> Function | None:
         """
@@ -375,7 +416,9 @@ class _Wire:
         work = self.transport.post(LIST_PATH, {}, terms, progress)
         return await _within(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
 
-    async def run(self, function: str, args: Args, options: Options, progress: Progress) -> pd.DataFrame:
+    async def run(
+        self, function: str, args: Args, options: Options, progress: Progress, purpose: Purpose = Purpose.RUN
+    ) -> pd.DataFrame:
         """
         Run a function by its wire name, on the background loop; `progress` is told how far it has come.
 
@@ -386,7 +429,8 @@ class _Wire:
         """
         started, clock = time.time(), time.monotonic()
         until = _clock() + options.timeout
-        work = self._fetch(function, args, options, progress, until)
+        terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
+        work = self._fetch(function, args, options, progress, terms)
         frame = await _within(options.timeout, work, function, progress, until)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
@@ -401,6 +445,11 @@ class _Wire:
         }
         self._held[repr((function, args))] = frame
         return frame
+
+    async def identity(self, cache: Cache) -> str:
+        """Give who asks where, as the keys of the cache know it; the token's source is asked."""
+        secret = await _within(LIST_SECONDS, self.transport.secret(), "The token's source")
+        return await asyncio.to_thread(cache.identity, self.transport.connection, secret)
 
     async def choices(self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False) -> list[Choice]:
         """Run a listing function and give the values for a field; kept until `refresh`, or until asked `again`."""
@@ -442,14 +491,22 @@ class _Wire:
         return list(self._choices.get(key, ()))
 
     async def _fetch(
-        self, function: str, args: Args, options: Options, progress: Progress, until: float
+        self, function: str, args: Args, options: Options, progress: Progress, terms: Terms
     ) -> pd.DataFrame:
         from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
 
-        terms = Terms(Purpose.RUN, until, options.max_bytes, options.retries, force=options.force)
         reply = await self.transport.post(RUN_PATH, request(function, args), terms, progress)
+        if progress.on_answer is not None:
+            progress.on_answer()
         read = partial(to_frame, schema=options.schema, lines=reply.lines)
-        frame = await asyncio.to_thread(reply.read, read)
+        if len(reply.data) <= _SMALL:
+            # Here: while a thread reads, this loop waits for its turn longer than the reading takes. And one at a time,
+            # what is to be sent before it, so that the service is at work while replies are read.
+            async with self.transport.turn:
+                await asyncio.sleep(0)
+                frame = reply.read(read)
+        else:
+            frame = await asyncio.to_thread(reply.read, read)
         if progress.keeps and progress.received <= MOST_KEPT:
             progress.reply = await asyncio.to_thread(reply.without_token)
         return frame

@@ -71,10 +71,10 @@ class Source:
         listing = function.session[field.source or ""].fields
         needed = {folded(name) for name in listing_args(field, listing, {})[1]}
         self.needs = [other.name for other in form.fields if folded(other.name) in needed and other.name != field.name]
-        if known := function.known_choices(field, form.args):
-            self.offers, self.at = Offers(known), function.listed_at(field, form.args)
+        if known := function.known_choices(field, form.first):
+            self.offers, self.at = Offers(known), function.listed_at(field, form.first)
         else:
-            self.missing = listing_args(field, listing, form.args)[1]
+            self.missing = listing_args(field, listing, form.first)[1]
             self.asking = not self.missing
         self._last = self.offers
 
@@ -102,7 +102,7 @@ class Source:
     async def _ask(self, *, again: bool, after: float) -> None:
         await asyncio.sleep(after)
         slow = asyncio.get_running_loop().call_later(SLOW_SECONDS, self._grow_slow)
-        args = self._form.args
+        args = self._form.first
         try:
             choices, self.missing = await self._function.choices(self.field, args, again=again)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody

@@ -6,6 +6,7 @@ import html
 from typing import TYPE_CHECKING
 
 from jupyter_funcs import calls
+from jupyter_funcs.sweep_words import value_text
 from jupyter_funcs.text import clip, inert
 from jupyter_funcs.view import shape_text, table_html
 
@@ -17,6 +18,7 @@ _MOST_COLUMNS = 12
 _LONGEST = 60_000
 _LONGEST_VALUE = 400
 _CALL = "df = %funcs call"
+_SWEEP = "df = %funcs sweep"
 
 
 def reopen_html(name: str) -> str:
@@ -36,16 +38,17 @@ def left_html(outcome: Outcome, mark: str) -> str:
         A class of it, by which the panel hides it while it is there itself.
     """
     frame = outcome.frame
-    args = ", ".join(f"{_shown(name)} = {_shown(_said(value))}" for name, value in outcome.args.items())
+    args = ", ".join(f"{_shown(name)} = {_shown(value_text(value))}" for name, value in outcome.args.items())
     said = [
         f"<b>{_shown(outcome.function.name)}</b>{f' with {args}' if args else ''}",
         f"{shape_text(frame)}, {outcome.started:%Y-%m-%d %H:%M} UTC, {_shown(outcome.function.session.service)}",
     ]
     if outcome.variable:
         said.append(f"The DataFrame was kept as <code>{_shown(outcome.variable)}</code>.")
-    again = calls.magic(outcome.function, outcome.args)
-    if again.startswith(_CALL):
-        filled = again.replace(_CALL, "%funcs panel", 1)
+    again = calls.magic(outcome.function, outcome.args, sweeps=bool(outcome.swept))
+    command = _SWEEP if outcome.swept else _CALL
+    if again.startswith(command) and len(again) <= _LONGEST_VALUE:  # a long one would be cut, and open nothing
+        filled = again.replace(command, "%funcs panel", 1)
         said.append(f"<code>{_shown(filled)}</code> opens the panel with these values.")
     part = frame.iloc[:, :_MOST_COLUMNS]
     cut = len(part) > 2 * _MOST_ROWS
@@ -58,10 +61,6 @@ def left_html(outcome: Outcome, mark: str) -> str:
     table = table if len(table) <= _LONGEST else "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto; white-space: nowrap">{table}</div>'
     return f'<div class="{html.escape(mark)}"><p>{"<br>".join(said)}</p>{table}</div>'
-
-
-def _said(value: str | list[str]) -> str:
-    return ", ".join(value) if isinstance(value, list) else value
 
 
 def _shown(text: str) -> str:

@@ -55,7 +55,7 @@ class _Renderer(RendererSVG):
         # What may be missing in matplotlib's font is as wide as a letter, without a warning for each.
         known = "".join(char if ord(char) < _FIRST_UNKNOWN else "M" for char in s)
         # Ignored since the renderer of matplotlib has no types.
-        size = super().get_text_width_height_descent(known, prop, ismath)  # type: ignore[no-untyped-call]
+        size = super().get_text_width_height_descent(known, prop, ismath)  # type: ignore[no-untyped-call]  # matplotlib has no types there
         return float(size[0]), float(size[1]), float(size[2])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.commands import NAMES, OPTIONS, taken_by
 from jupyter_funcs.line import NAME_AND_VALUE, QUOTES, name_and_arguments, split_open, unquoted
+from jupyter_funcs.sweep_line import is_table
 from jupyter_funcs.tab_offers import (
     GIVEN_AFTER,
     NOTHING,
@@ -16,9 +17,11 @@ from jupyter_funcs.tab_offers import (
     Writer,
     each,
     field_of,
+    frames_of,
     function_of,
     left_of,
     offer_of_a_value,
+    offer_of_variables,
     read_values,
     same,
     spelt,
@@ -32,8 +35,10 @@ if TYPE_CHECKING:
     from jupyter_funcs.magic import FuncsMagics
     from jupyter_funcs.session import Session
 
-_TAKE_A_NAME = {"describe", "call", "run", "panel"}
-_TAKE_A_BODY = {"call", "run", "panel"}
+_TAKE_A_NAME = {"describe", "call", "run", "sweep", "panel"}
+_TAKE_A_BODY = {"call", "run", "sweep", "panel"}
+_TAKE_A_VARIABLE = {"--to", "--executor"}
+_TAKE_A_WORD = {"cache": ["clear"], "history": ["on", "off", "clear"]}
 
 
 class Words(NamedTuple):
@@ -88,6 +93,8 @@ def in_line(line: str, after: str, magics: FuncsMagics, *, is_cell: bool = False
     Behind an option other than `--profile` that is left to others: a variable's name, say.
     """
     found = read_line(line)
+    if found.option in _TAKE_A_VARIABLE and found.typed.startswith("$"):
+        return offer_of_variables(found.typed, magics.namespace)
     if found.option and found.option != "--profile":
         return None
     return (_at(found, after, magics, is_cell=is_cell) or NOTHING)._replace(only=True)
@@ -100,15 +107,25 @@ def _at(found: Words, after: str, magics: FuncsMagics, *, is_cell: bool) -> Offe
         return _profiles(typed, after)
     if typed.startswith("-"):
         return Offer(typed, typed, _options(command), "option")
-    if command is None:
-        commands = [name for name in NAMES if not is_cell or name in _TAKE_A_BODY]
-        return Offer(typed, typed, same(commands), "command")
-    if command == "connect":
-        return _profiles(typed, after) if len(words) == 1 else None
-    session = magics.known(found.profile)
-    if session is None or session.listed is None or command not in _TAKE_A_NAME:
+    if command is not None and len(words) > 1 and command not in {"lock", *_TAKE_A_NAME}:
         return None
-    return _in_arguments(session, found, after, magics.namespace)
+    if command == "connect":
+        return _profiles(typed, after)
+    if command is None or command in _TAKE_A_WORD:
+        commands = [name for name in NAMES if not is_cell or name in _TAKE_A_BODY]
+        return Offer(typed, typed, same(commands if command is None else _TAKE_A_WORD[command]), "command")
+    session = magics.known(found.profile)
+    return _known(session, found, after, magics.namespace) if session is not None else None
+
+
+def _known(session: Session, found: Words, after: str, namespace: Mapping[str, Any]) -> Offer | None:
+    """Offer what a session knows: its runs, or its functions and what they take."""
+    command, typed = found.words[0], found.typed
+    if command == "again":
+        return Offer(typed, typed, same(str(run.number) for run in reversed(session.history.runs)), "value")
+    if session.listed is None or command not in {"lock", *_TAKE_A_NAME}:
+        return None
+    return _names(session, "", typed, after) if command == "lock" else _in_arguments(session, found, after, namespace)
 
 
 def _profiles(typed: str, after: str) -> Offer:
@@ -120,9 +137,8 @@ def _profiles(typed: str, after: str) -> Offer:
 
 def _in_arguments(session: Session, line: Words, after: str, namespace: Mapping[str, Any]) -> Offer | None:
     """Offer a function, and what it takes once it is named."""
-    command, *words = line.words
-    typed = line.typed
-    name, given = name_and_given(words)
+    command, typed = line.words[0], line.typed
+    name, given, tables = name_and_given(line.words)
     function = function_of(session, name)
     argument = NAME_AND_VALUE.fullmatch(typed)
     # A name without quotes may go on: Get Panel is a function, and Get Panel Daily another.
@@ -132,19 +148,25 @@ def _in_arguments(session: Session, line: Words, after: str, namespace: Mapping[
             return offer
     if command == "describe":
         return None
+    if command == "sweep" and typed.startswith("$"):
+        return offer_of_variables(typed, () if tables else frames_of(namespace))
     if argument is None:
-        left = left_of(function, [*given, *GIVEN_AFTER.findall(after)])
+        frames = [frames_of(namespace).get(table) for table in tables]
+        columns = [str(column) for frame in frames if frame is not None for column in frame.columns]
+        left = left_of(function, [*given, *columns, *GIVEN_AFTER.findall(after)])
         return Offer(typed, typed, same(f"{spelt(field)}=" for field in left), "param")
     field = field_of(function, unquoted(argument["name"]))
     values = values_of(function, field, read_values(given, namespace)) if field else ()
     return offer_of_a_value(argument["value"], after, values, Writer(PLAIN_WORD.fullmatch), namespace)
 
 
-def name_and_given(words: list[str]) -> tuple[str, dict[str, str]]:
-    """Give a function's name, and the arguments behind it as they are written."""
-    name, arguments = name_and_arguments(words)
+def name_and_given(line: list[str]) -> tuple[str, dict[str, str], list[str]]:
+    """Give what stands behind a command: a function's name, the arguments as they are written, a sweep's table."""
+    command, words = line[:1], line[1:]
+    tables = [word for word in words if is_table(word)] if command == ["sweep"] else []
+    name, arguments = name_and_arguments([word for word in words if word not in tables])
     parted = map(NAME_AND_VALUE.fullmatch, arguments)
-    return name, {unquoted(found["name"]): found["value"] for found in parted if found}
+    return name, {unquoted(found["name"]): found["value"] for found in parted if found}, [one[1:] for one in tables]
 
 
 def _options(command: str | None) -> list[Candidate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.line import QUOTES, read_value
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 
 PLAIN_WORD = re.compile(r"[\w+./@%:-]+")
 _PLAIN_NAME = re.compile(r"\w[\w.-]*")
-# The items of a list before the one that is being typed, each read in one way only.
-_ITEMS_BEFORE = re.compile(r"\[(?:\s*+(?>'[^']*'|\"[^\"]*\"|[^,'\"\[\]]*)\s*+,)*+\s*+")
+# The items of a list before the one that is being typed, each read in one way only; and those of a list within it.
+_ITEM = r"(?>'[^']*'|\"[^\"]*\"|[^,'\"\[\]]*)\s*+"
+_ITEMS_BEFORE = re.compile(
+    rf"\[(?:\s*+(?:\[(?:\s*+{_ITEM},)*+\s*+{_ITEM}\]\s*+|{_ITEM}),)*+\s*+(?P<within>\[(?:\s*+{_ITEM},)*+\s*+)?"
+)
 GIVEN_AFTER = re.compile(r"(\w+)\s*=(?!=)")
 
 
@@ -104,13 +108,23 @@ def offer_of_a_value(
 ) -> Offer:
     """Offer values for what stands behind a `name=` of a line or a `name:` of a body."""
     if typed.startswith("$"):
-        names = [f"${name}" for name in namespace if not name.startswith("_")]
-        return Offer(typed, typed, same(sorted(names)), "variable")
+        return offer_of_variables(typed, namespace)
     if typed.startswith("[") and (before := _ITEMS_BEFORE.match(typed)):
-        given = read_value(f"{before[0]}]", namespace)
+        given = read_value(f"{before['within'] or before[0]}]", namespace)
         values = [value for value in values if value not in given]
         typed, writer = typed[before.end() :], Writer(PLAIN_WORD.fullmatch)
     return Offer(typed, unquoted_begin(typed), writer.candidates(values, typed, after), "value")
+
+
+def offer_of_variables(typed: str, names: Iterable[str]) -> Offer:
+    """Offer variables by their names, behind a ``$``."""
+    return Offer(typed, typed, same(sorted(f"${name}" for name in names if not name.startswith("_"))), "variable")
+
+
+def frames_of(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the variables that hold a DataFrame, by name."""
+    pandas = sys.modules.get("pandas")  # where it is not loaded there is none
+    return {} if pandas is None else {n: one for n, one in namespace.items() if isinstance(one, pandas.DataFrame)}
 
 
 def unquoted_begin(typed: str) -> str:
@@ -126,7 +140,8 @@ def values_of(function: RemoteFunction, field: Field, given: Mapping[str, Any]) 
     form = function.form()
     for name, value in given.items():
         if other := field_of(function, name):
-            form[other.name] = value
+            is_swept = isinstance(value, list) and value and other.kind != "list"
+            form[other.name] = value[0] if is_swept else value
     listed = [choice.value for choice in function.known_choices(field, form.args)]
     return listed or ([] if field.default is None else [field.default])
 

@@ -77,6 +77,8 @@ def in_python(code: Code, namespace: Mapping[str, Any]) -> Offer | None:
         if len(code.open) == 1 or item.lstrip() != typed:
             return None
         bracket, items = code.open[-2], [_literal(one, namespace) for one in before]
+        if code.before[bracket.at] == "[" and len(code.open) > 2 and code.parts(bracket)[-1].lstrip().startswith("["):
+            bracket = code.open[-3]  # a list of lists, as a sweep takes it
     if code.before[bracket.at] != "(":
         return None
     owner = _resolve(code.owner(bracket.at), namespace)

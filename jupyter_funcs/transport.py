@@ -14,8 +14,8 @@ import os
 import re
 import ssl
 import time
-from contextlib import asynccontextmanager
-from functools import partial
+from contextlib import aclosing, asynccontextmanager
+from functools import lru_cache, partial
 from http import HTTPStatus
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -44,7 +44,7 @@ from jupyter_funcs.refusals import CHECK_ADDRESS, NEW_TOKEN, Failure, Refusal, s
 from jupyter_funcs.retries import LEAST_LEFT, MOST_RETRIES, Health, Proof, health, pause, wish
 from jupyter_funcs.secret import Secret, redacted
 from jupyter_funcs.text import clip, inert, quote
-from jupyter_funcs.tokens import Source
+from jupyter_funcs.tokens import Constant, Source
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator
@@ -70,6 +70,7 @@ _LINES = {
     "application/x-jsonlines",
 }
 
+_url = lru_cache(httpx.URL)  # an address is parsed once, not for each request
 # The errors that say that the service is not well; any other is an answer of it.
 _AILING = (ServiceConnectionError, DeadlineError, ServerError)
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "gzip"}
@@ -160,6 +161,8 @@ class Transport:
     ----------
     ends
         When the token that was given last ends, in seconds since 1970; infinity as long as that is not known.
+    turn
+        Held by who reads a reply on this loop, so that one is read at a time.
     """
 
     def __init__(
@@ -170,6 +173,7 @@ class Transport:
         self._transport = None if transport is None else _Given(transport)
         self._own: httpx.AsyncClient | None = None  # the client of a transport of the user's own
         self._lanes = Lanes(self._open_client)
+        self.turn = asyncio.Lock()
         self._certificates: ssl.SSLContext | None = None
         self._sent: Hidden | None = None
         self._pid = os.getpid()
@@ -202,10 +206,12 @@ class Transport:
         breaker, told = self._health.breaker, progress or Progress()
         admission = breaker.admit(clock(), force=terms.force)
         if admission.wait:
-            raise CircuitOpenError(
+            left_alone = CircuitOpenError(
                 f"{self.connection.name} failed {breaker.row} times in a row; it is left alone for now.",
                 f"Try again in {math.ceil(admission.wait)} s, or now with --force or with_options(force=True).",
             )
+            left_alone.refused, left_alone.retry_after = True, admission.wait
+            raise left_alone
         try:
             reply = await self._send(path, payload, terms, told)
         except asyncio.CancelledError:
@@ -242,6 +248,7 @@ class Transport:
             if isinstance(reply, Reply):
                 return reply
             reply.error.attempts = done + 1
+            reply.error.refused, reply.error.retry_after = reply.proof is Proof.REFUSED, reply.wished
             left = terms.until - clock()
             seconds = pause(reply.proof, terms.purpose, done=done, left=left, wished=reply.wished, most=terms.retries)
             timed_out = isinstance(reply.error, DeadlineError)
@@ -302,10 +309,10 @@ class Transport:
         FuncsError
             There is none, or it has ended.
         """
-        # In a thread: a source of the user's own may ask a person, a keyring or another service.
-        failed = ""
+        source, failed = self.connection.token, ""
         try:
-            secret = await asyncio.to_thread(self.connection.token)
+            # In a thread: a source of the user's own may ask a person, a keyring or another service.
+            secret = source() if isinstance(source, Constant) else await asyncio.to_thread(source)
         except FuncsError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever a user's own source raises
@@ -326,13 +333,14 @@ class Transport:
                 told.attempts += 1
                 yield client
         else:
-            self._own = self._own or httpx.AsyncClient(transport=self._transport, timeout=_TIMEOUT)
+            self._own = self._own or httpx.AsyncClient(transport=self._transport, headers=_HEADERS)
             told.attempts += 1
             yield self._own
 
     def _look_whether_forked(self) -> None:
         if self._pid != os.getpid():  # a child must not share its parent's sockets, nor wait for its parent's requests
             self._pid, self._lanes, self._own = os.getpid(), Lanes(self._open_client), None
+            self.turn = asyncio.Lock()
             self._health = health(_origin(self.connection.base_url)) if self._transport is None else Health()
 
     def _open_client(self) -> httpx.AsyncClient:
@@ -342,7 +350,7 @@ class Transport:
             return httpx.AsyncClient(
                 verify=self._certificates,
                 limits=httpx.Limits(max_connections=CONNECTIONS),
-                timeout=_TIMEOUT,
+                headers=_HEADERS,
                 follow_redirects=False,
             )
         except (ImportError, ValueError, OSError, httpx.InvalidURL):
@@ -362,12 +370,12 @@ class Transport:
         try:
             async with (
                 self._client(told) as client,
-                client.stream(
-                    "POST",
-                    self.connection.base_url + path,
-                    content=msgspec.json.encode(payload),
-                    headers=_HEADERS,
-                    auth=None if path == LOGIN_PATH else _Auth(secret, self.connection.header),
+                aclosing(
+                    await client.send(
+                        self._request(client, path, payload),
+                        stream=True,
+                        auth=None if path == LOGIN_PATH else _Auth(secret, self.connection.header),
+                    )
                 ) as response,
             ):
                 told.request_id = clip(inert(redacted(response.headers.get("x-request-id", "")[:200], secret)), 80)
@@ -391,6 +399,17 @@ class Transport:
                     f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.", "Try again."
                 )
             )
+
+    def _request(self, client: httpx.AsyncClient, path: str, payload: object) -> httpx.Request:
+        # Made here and not by the client, which takes as long for it as for all that it does to send it.
+        return httpx.Request(
+            "POST",
+            _url(self.connection.base_url + path),
+            headers=client.headers,
+            cookies=client.cookies,
+            content=msgspec.json.encode(payload),
+            extensions={"timeout": _TIMEOUT.as_dict()},
+        )
 
 
 class _Auth(httpx.Auth):

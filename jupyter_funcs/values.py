@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+SWEEPS = " A sweep runs each."  # what is said to several values where one goes
+
+
 def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[str]:
     """
     Convert one value to what the service takes for a field: a string, or an array of strings for a list.
@@ -42,7 +45,7 @@ def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[st
 
 
 def _items(field: Field, value: Any) -> list[Any]:
-    if isinstance(value, (str, bytes, bytearray)) or not _is_iterable(value):
+    if isinstance(value, (str, bytes, bytearray)) or not is_iterable(value):
         return [value]
     # A mapping or a table would give its keys, and what can be read only once would be gone at the second look.
     if isinstance(value, Mapping) or hasattr(value, "__next__") or getattr(value, "ndim", 1) > 1:
@@ -51,9 +54,11 @@ def _items(field: Field, value: Any) -> list[Any]:
 
 
 def _one(field: Field, value: Any, spelt: Mapping[str, str]) -> str:
-    if not isinstance(value, str) and _is_iterable(value):
-        what = "a list of texts" if field.kind is Kind.LIST else "one value"
-        raise ValueError(f"{field.name} takes {what}, not {quote(value)}.")
+    if not isinstance(value, str) and is_iterable(value):
+        if field.kind is Kind.LIST:
+            raise ValueError(f"{field.name} takes a list of texts, not {quote(value)}.")
+        several = isinstance(value, (list, tuple)) or getattr(value, "ndim", 0) == 1
+        raise ValueError(f"{field.name} takes one value, not {quote(value)}.{SWEEPS * several}")
     text = _CONVERTERS.get(field.kind, _as_text)(field, value)
     if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
         raise ValueError(f"{field.name} holds half a character (a lone surrogate): {quote(text)}.")
@@ -198,7 +203,7 @@ def _is_midnight(value: dt.datetime) -> bool:
     return value.time() == dt.time() and not getattr(value, "nanosecond", 0)
 
 
-def _is_iterable(value: Any) -> bool:
+def is_iterable(value: Any) -> bool:
     return hasattr(value, "__iter__") and getattr(value, "ndim", 1) != 0
 
 
@@ -206,7 +211,7 @@ def is_empty(value: Any) -> bool:
     if value is None or (isinstance(value, str) and not value.strip()):
         return True
     try:
-        return _is_iterable(value) and hasattr(value, "__len__") and len(value) == 0
+        return is_iterable(value) and hasattr(value, "__len__") and len(value) == 0
     except Exception:  # noqa: BLE001  # it is held, and refused at its field
         return False
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.each import Each
 from jupyter_funcs.text import did_you_mean, quote
 from jupyter_funcs.values import is_empty
 
@@ -44,7 +45,9 @@ def spelled(value: object) -> str:
 
 
 def has_variable(value: object) -> bool:
-    """Say whether a value of a form is a variable, or a list with one."""
+    """Say whether a value of a form is a variable, or a list or several values with one."""
+    if isinstance(value, Each):
+        return any(map(has_variable, value.values))
     return isinstance(value, Variable) or (isinstance(value, list) and any(isinstance(one, Variable) for one in value))
 
 

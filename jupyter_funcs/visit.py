@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from jupyter_funcs import keeping
 from jupyter_funcs.head import listed_again, taken_over
+from jupyter_funcs.swept import as_several
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from jupyter_funcs.callables import RemoteFunction
     from jupyter_funcs.errors import ArgumentError
-    from jupyter_funcs.forms import Form
+    from jupyter_funcs.forms import Args, Form
     from jupyter_funcs.jobs import Job
     from jupyter_funcs.outcome import Outcome
 
@@ -43,6 +44,8 @@ class Visit:
         What there is to say of its variable's name.
     is_old
         Whether it is of other values than the form's, or of an earlier run than the last.
+    asked
+        The arguments of very many runs, about which a person was asked.
     """
 
     function: RemoteFunction
@@ -56,6 +59,7 @@ class Visit:
     outcome: Outcome | None = None
     note: str = ""
     is_old: bool = False
+    asked: Args | None = None
 
 
 class Visits:
@@ -70,6 +74,8 @@ class Visits:
         if function.slug not in self._by_slug:
             form = form or function.form()
             form.variables = keeping.variables
+            for name, value in form.values.items():  # %funcs panel F Symbol=[a, b]
+                form.values[name] = as_several(form.field(name), value)
             self._by_slug[function.slug] = Visit(function, form, keeping.Keeper(function.slug, self.cell))
         return self._by_slug[function.slug]
 

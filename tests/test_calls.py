@@ -55,14 +55,14 @@ def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunct
     return next(iter(session))
 
 
-def read_magic(line: str, function: RemoteFunction) -> dict[str, Any]:
+def read_magic(line: str, function: RemoteFunction, wanted: str = "call") -> dict[str, Any]:
     """Give what the magic makes of a line or a cell, by wire name."""
     first, _, body = line.partition("\n")
     if first.startswith("%%"):
         given = read_body(body, {})
     else:
         _, _, _, command, *words = split_line(line)
-        assert command == "call"
+        assert command == wanted
         matches = [NAME_AND_VALUE.fullmatch(word) for word in words[1:]]
         given = {unquoted(match["name"]): read_word(match["value"], {"name": "of the user"}) for match in matches}
     form = function.form()
@@ -120,6 +120,18 @@ def test_each_text_reads_back_as_the_same_values(two: RemoteFunction, args: dict
     assert read_python(python(two, args, ""), two) == args
     for shown in (magic(two, args), python(two, args, ""), curl(two, args)):
         assert all(line.isprintable() for line in shown.splitlines())
+
+
+lists = st.lists(text | st.sampled_from(NASTY), min_size=1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.fixed_dictionaries({"One": lists | st.lists(lists, min_size=1)}, optional={"the second's": text | lists}))
+@example({"One": [['a", [b', "c]"], ["\\", '"']], "the second's": ["],["]})
+def test_a_sweep_reads_back_as_the_same_lists(two: RemoteFunction, args: dict[str, Any]) -> None:
+    """Lists of values, and lists of lists of them."""
+    assert read_magic(magic(two, args, sweeps=True), two, "sweep") == args
+    assert read_python(python(two, args, "", sweeps=True), two) == args
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.about_tab import AboutTab, in_units
+from jupyter_funcs.about_tab import AboutTab
 from jupyter_funcs.code_tab import CodeTab
+from jupyter_funcs.text import in_units
 from tests.conftest import PANEL, SYMBOL
 from tests.tabs import made, outcome, show
 

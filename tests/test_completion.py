@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import httpx
+import pandas as pd
 import pytest
 from IPython.core.completer import Completion, CompletionContext, provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
@@ -78,6 +79,7 @@ def shell() -> Iterator[InteractiveShell]:
         "unlisted": jf.connect("http://localhost", token=embedded().token, transport=Counting()),
         "symbol": SYMBOL,
         "held": {"here": magics._session},
+        "daily_runs": pd.DataFrame({"Symbol": [SYMBOL], "popgrowth": ["Yes"]}),
     }
     shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
     shell.run_cell("daily = funcs['Get Panel Daily']")
@@ -108,7 +110,7 @@ def after_tab(text: str, completions: list[Completion]) -> list[str]:
     return [before[begin : one.start] + one.text for one in completions]
 
 
-COMMANDS = ["find", "list", "describe", "call", "run", "panel", "result", "connect", "status", "refresh"]
+COMMANDS = ["find", "list", "describe", "call", "run", "sweep", "panel", "result", "connect", "status", "refresh"]
 # What is before the cursor, and what is offered first; "…" where more may follow.
 CASES: dict[str, list[str]] = {
     # Lines
@@ -144,14 +146,33 @@ CASES: dict[str, list[str]] = {
     "%funcs call get_panel_daily Symbol=$sym": ["$symbol"],
     "%funcs call get_panel_daily --": ["--output", "--quiet", "--dry-run", "--timeout", "…", "--help"],
     "%funcs find -": ["…", "-q", "…"],
+    "%funcs sw": ["sweep"],
+    "%funcs sweep get_k": ["get_kpis"],
+    "%funcs sweep get_panel_daily ": [f"{name}=" for name in OF_DAILY],
+    "%funcs sweep get_panel_daily $da": ["$daily_runs"],
+    "%funcs sweep get_panel_daily $daily_runs P": ["PanelName=", "PoPLookback="],
+    "%funcs sweep $daily_runs get_panel_daily ‸ PanelName=x": ["Brand=", "PoPLookback=", "Dimensions="],
+    "%funcs sweep Get Panel Daily $daily_runs Dimensions=[[": ['"Age Group"', "Region", "Brand"],
+    "%funcs sweep get_panel_daily Symbol=[BKQ": [f'"{SYMBOL}"'],
+    "%funcs sweep get_panel_daily PanelName=['Demo Card Panel', ": ['"Demo Debit Panel"'],
+    f"%funcs sweep get_panel_daily PanelName=['{PANEL}', x] Brand=[Bulkandry, Bulk": ['"Bulkandry Fuel"'],
+    "%funcs sweep get_panel_daily Dimensions=[[Region], [Region, ": ['"Age Group"', "Brand"],
+    "%funcs sweep get_panel_daily Dimensions=[[Region, Brand], ['Ag": ["'Age Group'"],
+    "%funcs sweep get_panel_daily --p": ["--pairs", "--profile"],
+    "%funcs sweep get_panel_daily --executor $da": ["$daily", "$daily_runs"],
     "%funcs connect ": ["work", "lan.2", '"my team"'],
     "%funcs connect W": ["work"],
     "%funcs connect 'my‸'": ["'my team"],
+    "%funcs history ": ["on", "off", "clear"],
+    "%funcs history --a": ["--all"],
+    "%funcs cache ": ["clear"],
+    "%funcs lock get_panels get_k": ["get_kpis"],
+    "%funcs lock 'Get K": ["'Get KPIs'"],
     "%funcs call --profile ": ["work", "lan.2", '"my team"'],
     "%funcs call get_kpis --profile wo": ["work"],
     "df = %funcs find --profile=l": ["lan.2"],
     # Bodies
-    "%%funcs ": ["call", "run", "panel"],
+    "%%funcs ": ["call", "run", "sweep", "panel"],
     "\n%%funcs call get_k": ["get_kpis"],
     "%%funcs call get_panel_daily S": ["Symbol="],
     "%%funcs call get_panel_daily -o df\n": [f"{name}: " for name in OF_DAILY],
@@ -162,6 +183,12 @@ CASES: dict[str, list[str]] = {
     f"%%funcs call get_panel_daily\nBrand: Bulkandry F‸\nPanelName: {PANEL}": ["Bulkandry Fuel"],
     "%%funcs call get_panel_daily\nDimensions: [Region, 'Ag": ["'Age Group'"],
     "%%funcs call get_panel_daily\nSymbol: $sy": ["$symbol"],
+    "%%funcs sweep get_panel_daily $daily_runs\nPoPG": ["PoPGrowth: "],
+    "%%funcs sweep get_panel_daily\nDimensions: [[Region], [Region, B": ["Brand"],
+    "%%funcs sweep get_panel_daily\nPanelName: [\n  Demo D": ['"Demo Debit Panel"'],
+    "%%funcs sweep get_panel_daily\nPanelName: [\n  Demo Card Panel,\n\n  ": ['"Demo Debit Panel"'],
+    "%%funcs call get_panel_daily\nDimensions: [Region,\n'Age Group'\nB": ["Brand"],
+    "%%funcs call get_panel_daily\nDimensions: [Region,\nBrand]\nPoPG": ["PoPGrowth: "],
     "%%funcs call get_panel_daily\n{": [f'"{name}": ' for name in OF_DAILY],
     '%%funcs call get_panel_daily\n{"Sym': ['"Symbol": '],
     '%%funcs call get_panel_daily\n{"pop‸"}': ['"PoPGrowth', '"PoPLookback'],
@@ -176,6 +203,7 @@ CASES: dict[str, list[str]] = {
     f'%%funcs call get_panel_daily PanelName="{PANEL}"\n{{"Brand": ["Bulkandry", "Bulk': ['"Bulkandry Fuel"'],
     '%%funcs call get_panel_daily\n{"Dimensions": ["Region", ': ['"Age Group"', '"Brand"'],
     '%%funcs call get_panel_daily\n{"PoPGrowth": ': ['"Yes"', '"No"'],
+    '%%funcs sweep get_panel_daily\n{"Dimensions": [["Region"], ["Region", ': ['"Age Group"', '"Brand"'],
     # Python
     "funcs.": [*FUNCTIONS, "…"],
     "x = [funcs.get_k": ["get_kpis"],
@@ -202,6 +230,11 @@ CASES: dict[str, list[str]] = {
     f"daily(PanelName={PANEL!r}, Brand='Bulk": ["'Bulkandry'", "'Bulkandry Fuel'"],
     f"daily(PanelName={PANEL!r}, Brand=['Bulkandry', 'Bulk": ["'Bulkandry Fuel'"],
     "print(daily(Dimensions=['Region', ": ['"Age Group"', '"Brand"'],
+    "daily.sweep(daily_runs, P": ["PanelName=", "PoPGrowth=", "PoPLookback="],
+    "daily.sweep(Symbol=['BKQ": [f"'{SYMBOL}'"],
+    f"daily.sweep(PanelName=[{PANEL!r}], Brand=['Bulkandry', 'Bulk": ["'Bulkandry Fuel'"],
+    "funcs.get_panel_daily.sweep(Dimensions=[['Region'], ['Region', 'B": ["'Brand'"],
+    "daily.with_options(concurrency=8, p": ["pairs=", "progress="],
 }
 
 
@@ -251,6 +284,9 @@ NOTHING_FITS = [
     "%funcs describe get_panel_daily ",
     "%funcs find Get",
     "%funcs connect work ",
+    "%funcs history on ",
+    "%funcs cache clear ",
+    "%funcs again ",
     "%funcs call --profile work get_k",
     "%%funcs call nothing\nSym",
     "%%funcs call get_panel_daily\n# Pan",
@@ -326,6 +362,14 @@ def test_a_catalog_that_is_not_known_is_not_asked_for(shell: InteractiveShell, t
     assert len(Counting.requests) == sent
     assert shell.user_ns["unlisted"].listed is None
     assert not any(capsys.readouterr())
+
+
+def test_the_numbers_of_the_runs_so_far_are_offered(shell: InteractiveShell) -> None:
+    """The latest first, for %funcs again."""
+    for _ in range(2):
+        shell.run_cell("df = %funcs call get_panels").raise_error()
+    assert [one.text for one in tab(shell, "%funcs again ")] == ["2", "1"]
+    assert [one.text for one in tab(shell, "%funcs again 1")] == ["1"]
 
 
 def test_the_older_way_of_asking_gives_the_same(shell: InteractiveShell) -> None:
@@ -448,6 +492,9 @@ KERNEL_CASES = [text for text in CASES if text.startswith(("%", "df = %", "funcs
 def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
     """`complete_request` gives what the table says, and the service hears nothing of it."""
     run(kernel, f"symbol = {SYMBOL!r}")
+    run(kernel, "import pandas as pd")
+    run(kernel, f"daily_runs = pd.DataFrame({{'Symbol': [{SYMBOL!r}], 'popgrowth': ['Yes']}})")
+    run(kernel, "daily = funcs['Get Panel Daily']")
     sent = len(SERVED)
     for text in KERNEL_CASES:
         at = text.index("‸") if "‸" in text else len(text)

@@ -102,8 +102,10 @@ def test_what_an_error_carries_survives_too() -> None:
     argument = ArgumentError(hint="h", errors={"A": ["one.", "two."], "": ["both."]})
     assert argument.what == "one. two. both."
     assert pickle.loads(pickle.dumps(argument)).errors == {"A": ["one.", "two."], "": ["both."]}
-    assert pickle.loads(pickle.dumps(RateLimitError("w", "h", retry_after=2.5))).retry_after == 2.5
-    assert RateLimitError("w").retry_after is None
+    for error in (RateLimitError("w", "h"), ArgumentError("w", "h")):
+        error.retry_after, error.refused, error.attempts = 2.5, True, 3
+        copied = pickle.loads(pickle.dumps(error))
+        assert (copied.retry_after, copied.refused, copied.attempts) == (2.5, True, 3)
 
 
 def test_a_caret_stands_under_what_was_written() -> None:

@@ -277,6 +277,15 @@ BAD: list[tuple[Kind, Any, str]] = [
 ]  # fmt: skip
 
 
+def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
+    """Who gives a list where one value goes is told what takes it."""
+    form = Form(SimpleNamespace(name="F", fields=[field(Kind.SYMBOL)]))
+    for value, is_several in (["a", "b"], True), (pd.Series(["a"]), True), ({"a": 1}, False), (b"a", False):
+        form["Given"] = value
+        [[said]] = form.errors.values()
+        assert said.endswith(" A sweep runs each.") == is_several
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "words"), BAD, ids=[f"{number} {kind}" for number, (kind, _, _) in enumerate(BAD)]
 )

@@ -138,6 +138,88 @@ def test_dry_run_binds_the_request(run: Any, capsys: pytest.CaptureFixture[str])
     assert run("request") == {"FunctionName": "Get Panels", "Args": {}}
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        f"%funcs sweep get_panel_daily PanelName='{PANEL}' Symbol=[BKQU, NVRA] Dimensions=[[Region], [Region, Brand]]",
+        f"%funcs sweep Get Panel Daily $runs PanelName='{PANEL}' Dimensions=$sets",
+        f"%%funcs sweep get_panel_daily $runs\nPanelName: {PANEL}\nDimensions: [[Region], [Region, Brand]]",
+        f'%%funcs sweep get_panel_daily $runs PanelName="{PANEL}"\n{{"Dimensions": [["Region"], ["Region", "Brand"]]}}',
+    ],
+    ids=["line", "table", "body", "json"],
+)
+def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(
+    run: Any, capsys: pytest.CaptureFixture[str], cell: str
+) -> None:
+    """A list is swept, of what takes a list itself a list of lists; a table of arguments stands without a name."""
+    run("import pandas as pd; runs = pd.DataFrame({'symbol': ['BKQU', 'NVRA']})")
+    run("sets = [['Region'], ('Region', 'Brand')]")
+    first, _, rest = cell.partition("\n")
+    assert run(f"{first} --dry-run\n{rest}".rstrip("\n")) is None
+    said, *shown = capsys.readouterr().out.splitlines()
+    assert said == "4 runs would be sent, of which the first 3 are:"
+    assert run(f"{first} --dry-run -o requests\n{rest}".rstrip("\n")) is None
+    requests = run("requests")
+    assert [json.loads(line) for line in shown] == requests[:3]
+    assert [(one["Args"]["Symbol"], one["Args"]["Dimensions"]) for one in requests] == [
+        (symbol, names) for symbol in ("BKQU", "NVRA") for names in (["Region"], ["Region", "Brand"])
+    ]
+    assert {one["Args"]["PanelName"] for one in requests} == {PANEL}
+
+
+def test_dry_run_of_a_sweep_heeds_its_options(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """Pairs; and more runs than are wanted are an error with their number."""
+    line = f"%funcs sweep get_panel_daily PanelName='{PANEL}' Symbol=[BKQU, NVRA] PoPLookback=[1, 2] --dry-run"
+    run(f"{line} --pairs")
+    assert capsys.readouterr().out.startswith("2 runs would be sent:\n")
+    with pytest.raises(jf.ArgumentError, match=r"4 runs(.|\n)*--most-runs 4 "):
+        run(f"{line} --most-runs 3")
+    run(f"{line} --most-runs 1,000,000 -o requests")
+    assert len(run("requests")) == 4
+    run(f"%funcs sweep get_panel_daily PanelName='{PANEL}' Symbol=[BKQU, BKQU] --dry-run")
+    assert capsys.readouterr().out.splitlines()[-2] == "1 run would be sent:"
+
+
+@pytest.mark.parametrize("option", ["", "--concurrency 1", "--no-cache --most-runs 4", "--executor $pool"])
+def test_a_sweep_gives_the_frame_that_python_gives(run: Any, option: str) -> None:
+    """In one block a run, the swept arguments first, wherever its runs are run."""
+    run("from concurrent.futures import ThreadPoolExecutor; pool = ThreadPoolExecutor(2)")
+    run(f"symbols = ['BKQU', 'NVRA']; panel = {PANEL!r}")
+    frame = run(f"%funcs sweep get_panel_fq PanelName=$panel Symbol=$symbols PoPLookback=[1, 2] -q {option} -o df\ndf")
+    fn = jf.connect().get_panel_fq.with_options(progress=False)
+    again = fn.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"], PoPLookback=[1, 2])
+    pd.testing.assert_frame_equal(frame, again)
+    assert list(frame.columns)[:2] == ["Symbol", "PoPLookback"]
+    assert frame.attrs["funcs"]["runs"] == 4
+    run("pool.shutdown()")
+
+
+def test_a_column_is_pasted_into_a_cell(run: Any) -> None:
+    """An item a line below the bracket, with no commas and no quotes."""
+    body = f"PanelName: {PANEL}\nSymbol: [\nBKQU US EQUITY\nNVRA US EQUITY\n]"
+    run(f"%%funcs sweep get_panel_fq --dry-run -o requests\n{body}")
+    assert [one["Args"]["Symbol"] for one in run("requests")] == ["BKQU US EQUITY", "NVRA US EQUITY"]
+
+
+def test_a_sweep_takes_pairs_and_a_table(run: Any) -> None:
+    """Of a table each row is a run; -o binds the frame."""
+    run("import pandas as pd; table = pd.DataFrame({'symbol': ['BKQU', 'NVRA'], 'PoPLookback': [1, 2]})")
+    assert run(f"%funcs sweep get_panel_fq $table PanelName='{PANEL}' -q -o df") is None
+    pairs = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, NVRA] PoPLookback=[1, 2] --pairs -q"
+    pd.testing.assert_frame_equal(run("df"), run(pairs))
+    assert run("df.attrs['funcs']['runs'], df.attrs['errors']") == (2, [])
+
+
+def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
+    """It is a warning with the first error, and stands in attrs; -q shows no warning."""
+    line = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ, NVRA]"
+    with pytest.warns(UserWarning, match=r"1 of 3 runs of Get Panel FQ failed(.|\n)*ZZZZ"):
+        frame = run(f"df = {line}\ndf")
+    assert sorted(frame["Symbol"].unique()) == ["BKQU", "NVRA"]
+    assert frame.attrs["errors"][0]["args"] == {"PanelName": PANEL, "Symbol": "ZZZZ"}
+    run(f"{line} -q")
+
+
 def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
     """%funcs result is the DataFrame of the panel opened last, and --timeout holds for a panel too."""
     panel = run(f"%funcs panel {DAILY}")
@@ -229,6 +311,28 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ("%funcs find --colour=SECRET", jf.ArgumentError, "--colour"),
         ("%funcs refresh now", jf.ArgumentError, "takes nothing more"),
         ("%funcs connect nowhere", jf.ConfigError, "no profile 'nowhere'"),
+        ("%funcs sweep", jf.ArgumentError, "%funcs sweep takes a function's name"),
+        ("%funcs sweep get_panel_daily Symbol=[]", jf.ArgumentError, "Symbol has no value to run with"),
+        ("%funcs sweep get_panel_daily Symbol=BKQU", jf.ArgumentError, r"Nothing is swept(.|\n)*as in \[a, b\]"),
+        ("%funcs sweep get_panel_daily Symbol=BKQU, NVRA", jf.ArgumentError, r"go in brackets: \[a, b\]"),
+        ("%funcs sweep get_panel_daily $absent", jf.ArgumentError, "no variable 'absent'"),
+        ("%funcs sweep get_panel_daily $session", jf.ArgumentError, "takes a DataFrame of arguments"),
+        (
+            "%funcs sweep get_panel_daily $session $session",
+            jf.ArgumentError,
+            r"one table(.|\n)*\$session and \$session",
+        ),
+        (
+            "%funcs sweep get_panel_daily Symbol=[x] --concurrency 0",
+            jf.ArgumentError,
+            "whole number from 1, and not '0'",
+        ),
+        ("%funcs sweep get_panel_daily Symbol=[x] --most-runs 1e9", jf.ArgumentError, "whole number from 1"),
+        ("%funcs sweep get_panel_daily Symbol=[x] --executor $session", jf.ArgumentError, "client.get_executor"),
+        ("%funcs sweep get_panel_daily Symbol=[x] --executor", jf.ArgumentError, r"--executor takes \$NAME behind it"),
+        ("%funcs sweep get_panel_daily Symbol=[x] --to $session", jf.ArgumentError, "the path of a folder"),
+        ("%funcs sweep get_panel_daily Symbol=[x] token=SECRET", jf.ConfigError, "have it replaced"),
+        ("%funcs call get_panels --pairs", jf.ArgumentError, "%funcs call takes no --pairs"),
         ("%%funcs find x\nbody", jf.ArgumentError, "takes no body"),
         ("%%funcs call get_panels\nno colon", jf.ArgumentError, "Line 2"),
         ('%%funcs call get_panels\n{"a": }', jf.ArgumentError, "JSON"),
@@ -260,9 +364,15 @@ def test_help_names_every_command(run: Any, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_command_has_a_help_of_its_own(
-    run: Any, capsys: pytest.CaptureFixture[str], name: str, profile: str
+    run: Any,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    profile: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its usage, the options that it takes and no others, and an example that runs on the demo as it stands."""
+    monkeypatch.chdir(tmp_path)  # where a lock is written
     assert run(f"%funcs {name} --help") is None
     shown = capsys.readouterr().out
     assert run(f"%funcs {name} -h") is None

@@ -26,7 +26,11 @@ LINES: dict[str, list[str]] = {
     "x Brand=[a, b c, 'd, e'] y=1": ["x", "Brand=[a, b c, 'd, e']", "y=1"],
     "x Brand=['a]b', \"c [d\"] y": ["x", "Brand=['a]b', \"c [d\"]", "y"],
     "x Brand=[it's, that’s] y=[it's]": ["x", "Brand=[it's, that’s]", "y=[it's]"],
+    "x Brand=[[a], [b, c d]] y=[ [e] ]": ["x", "Brand=[[a], [b, c d]]", "y=[ [e] ]"],
+    "x Brand=[['a]b', c], 'd]'] y": ["x", "Brand=[['a]b', c], 'd]']", "y"],
     "x Brand=[]": ["x", "Brand=[]"],
+    'x Brand=["a\\", [b", c] y': ["x", 'Brand=["a\\", [b", c]', "y"],
+    'x Brand=["C:\\", "b"] y': ["x", 'Brand=["C:\\", "b"]', "y"],
     "x Note=it's Note2=don't": ["x", "Note=it's", "Note2=don't"],
     "x 'Panel Name'='a b'": ["x", "'Panel Name'='a b'"],
     "x a=b=c": ["x", "a=b=c"],
@@ -52,7 +56,8 @@ def test_a_line_is_split_at_spaces_outside_of_quotes_and_brackets(line: str, wor
         ('call x Note=a"b c', "quote", 'call x Note=a"b c', "             ^"),
         ("call ‘Get Panels'", "quote", "call ‘Get Panels'", "     ^"),
         ("call x Brand=[a, b", "bracket", "call x Brand=[a, b", "             ^"),
-        ("call x Brand=[[a]]", "bracket", "call x Brand=[[a]]", "             ^"),
+        ("call x Brand=[[a]", "bracket", "call x Brand=[[a]", "             ^"),
+        ("call x Brand=[[[a]]]", "bracket", "call x Brand=[[[a]]]", "             ^"),
         ("call  \t a='", "quote", "call a='", "       ^"),
         ("call 日本=a a\u0301='", "quote", "call 日本=a a\u0301='", "              ^"),
         ("call \x1b[0m='", "quote", "call \\x1b[0m='", "             ^"),
@@ -229,12 +234,18 @@ VALUES: dict[str, Any] = {
     "['a]b', c]": ["a]b", "c"],
     '["a\\"b", "\\u00e9"]': ['a"b', "é"],
     "[it's, b]": ["it's", "b"],
+    '["a\\", [b", c]': ['a", [b', "c"],
     "[1, 1.10, 007, 1e5, -0]": ["1", "1.10", "007", "1e5", "-0"],
     "[1.10, 2]": ["1.10", "2"],
     "[NaN, Infinity]": ["NaN", "Infinity"],
     "[a,,b,]": ["a", "b"],
     "['', a]": ["", "a"],
     "[$name]": ["$name"],
+    "[[a], [b c, 'd, e']]": [["a"], ["b c", "d, e"]],
+    '[["a"], ["b", 1.10]]': [["a"], ["b", "1.10"]],
+    "[[a], b, []]": [["a"], "b", []],
+    "[ [ ] , [a,,] ]": [[], ["a"]],
+    "['[a]', [b]]": ["[a]", ["b"]],
     "[__import__('os').getcwd()]": ["__import__('os').getcwd()"],
     "[a": "[a",
     "a]": "a]",
@@ -285,6 +296,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "'Panel Name': 'a: b'": {"Panel Name": "a: b"},
     "At: 05:06": {"At": "05:06"},
     "Brand: [a, 'b, c']": {"Brand": ["a", "b, c"]},
+    "Brand: [\na b\n\n  c, d,\n# e\n'f]'\n]\nNote: x": {"Brand": ["a b", "c", "d", "f]"], "Note": "x"},
+    "Brand: [a,\n b]\nNote: x": {"Brand": ["a", "b"], "Note": "x"},
+    "Brand: [[a, b]\n[c]]": {"Brand": [["a", "b"], ["c"]]},
     "Symbol: $symbol": {"Symbol": "BKQU"},
     "Symbol: '$symbol'": {"Symbol": "$symbol"},
     "Symbol:": {"Symbol": ""},
@@ -324,6 +338,10 @@ def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str,
             'in line 2 of the cell. Close it, or put other quotes around the value:\nSymbol: "BKQU\n        ^',
         ),
         ("A: a\nBrand: [a, b", "Brand: [a, b\n       ^"),
+        (
+            "Brand: [a,\nb\nSymbol: x",
+            "in line 2 of the cell. Close it, or put quotes around the value:\nBrand: [a,\n       ^",
+        ),
         ('{"a":' * 100_000, "The cell's JSON cannot be read"),
         ("[1, 2]", "Line 2 of the cell is no argument"),
         ("Symbol: $absent", "There is no variable 'absent'"),
@@ -353,8 +371,13 @@ def test_any_body_is_read_or_refused(body: str) -> None:
         assert error.what  # noqa: PT017  # either outcome is right
 
 
+HOSTILE = ["’", "”", "’a", "‘a’", "'a', ", "a,", " ", "[", "]", "' ", ",", "‘, ", "’]", "a=["]
+HOSTILE += ["[[", "],[", "[a,", "['a,", "[],"]  # lists of lists
+HOSTILE += ['\\"', '"\\",', '"\\"', '["\\"']
+
+
 @pytest.mark.usefixtures("no_hang")
-@pytest.mark.parametrize("piece", ["’", "”", "’a", "‘a’", "'a', ", "a,", " ", "[", "]", "' ", ",", "‘, ", "’]", "a=["])
+@pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("begin", ["[", "k=[", "'", ""])
 def test_a_long_hostile_line_is_read_in_one_go(begin: str, piece: str) -> None:
     """A list of closing quotes is not tried in every pairing."""

@@ -28,6 +28,8 @@ def test_a_notebook_holds_no_widget_state_and_no_path(path: Path) -> None:
     """A stored notebook holds no widget state, in which a value could hide, and nothing of its author's machine."""
     notebook = nbformat.read(path, as_version=4)
     assert "widgets" not in notebook.metadata
-    text = path.read_text("utf-8")
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
+        output.get("data", {}).pop("image/png", None)  # whose letters mean nothing
+    text = nbformat.writes(notebook)
     for trace in ("/home/", "/root/", "/tmp/", "eyJ"):
         assert trace not in text

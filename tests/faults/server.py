@@ -92,6 +92,8 @@ def reply(
 ) -> Callable[[Connection], None]:
     """Answer a request with a whole reply."""
     lines = {"Content-Type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
+    if not status.startswith("200"):  # what is sent again at once would meet the connection open still
+        lines.setdefault("Connection", "close")
     if not status.startswith("204"):
         lines["Content-Length"] = str(len(body) if length is None else length)
     head = "".join(f"{key}: {value}\r\n" for key, value in lines.items())

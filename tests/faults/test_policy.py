@@ -15,6 +15,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs import lanes, loop, retries
 from jupyter_funcs.lanes import Lanes
+from tests.echoing import echoing
 from tests.faults.canary import CANARY
 from tests.faults.server import ROWS, Connection, Faulty, faulty, reply
 from tests.faults.test_transport_faults import broken, listed, tasks
@@ -421,6 +422,27 @@ def test_an_arguments_name_repeats_no_token(server: Faulty) -> None:
         session.f(a="1")
     assert CANARY not in repr(vars(caught.value))
     session.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
+def test_a_forked_child_reads_its_replies_whatever_its_parent_read() -> None:
+    """The parent reads a reply as it forks: the child does not wait for that (FAULTS 104)."""
+    program = """
+import os, sys
+import jupyter_funcs as jf
+from jupyter_funcs import loop
+session = jf.connect(sys.argv[1], token="a-token-of-the-tests")
+assert len(session.f(a="1")) == 1
+loop.run(session._wire.transport.turn.acquire())
+child = os.fork()
+if child == 0:
+    os._exit(10 + len(session.f.with_options(timeout=5)(a="2")))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    with echoing() as server:
+        command = [sys.executable, "-W", "ignore", "-c", program, server.url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 11, done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
