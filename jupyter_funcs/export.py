@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import importlib.util
 import io
 import json
 import math
 import re
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 
@@ -17,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.errors import ArgumentError, ConfigError
+from jupyter_funcs.files import replace_bytes
 from jupyter_funcs.text import inert, listed, quote
 
 if TYPE_CHECKING:
@@ -71,7 +70,12 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
     except RecursionError as error:
         raise ArgumentError(f"The frame holds a value nested too deeply for {format}.") from error
     if isinstance(target, Path):
-        _replace(target, content)
+        try:
+            replace_bytes(target.expanduser(), content)
+        except OSError as error:
+            raise ConfigError(
+                f"Cannot write {quote(target, 300)}: {error.strerror}.", "Name a file in a folder you can write to."
+            ) from error
     elif not isinstance(target, io.TextIOBase):
         target.write(content)  # type: ignore[arg-type]  # a stream that is not of text is of bytes
     elif format not in BINARY:
@@ -80,22 +84,6 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
         buffer.write(content)
     else:
         raise ConfigError(f"{NAMES[format]} is bytes, and this stream takes text.", "Name a file to write it to.")
-
-
-def _replace(path: Path, content: bytes) -> None:
-    path = path.expanduser().resolve()  # a link stays, and what it points to is replaced
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(content)
-        part.replace(path)
-    except OSError as error:
-        raise ConfigError(
-            f"Cannot write {quote(path, 300)}: {error.strerror}.", "Name a file in a folder you can write to."
-        ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
 
 
 def _labelled(frame: pd.DataFrame) -> pd.DataFrame:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
+import secrets
 import shutil
 import sys
 import time
@@ -22,7 +22,7 @@ _PATIENCE = 2.0
 
 def replace(path: Path, text: str) -> None:
     """
-    Write a file in one step, so that nobody ever reads half of it.
+    Write a text file in one step, as `replace_bytes` does.
 
     Raises
     ------
@@ -32,21 +32,39 @@ def replace(path: Path, text: str) -> None:
         It cannot be written; what was there stays.
     """
     try:
-        written = text.encode("utf-8")
+        content = text.encode("utf-8")
     except UnicodeEncodeError:
         raise ArgumentError("A value holds half a character (a lone surrogate), which no file takes.") from None
-    path = path.resolve()  # a file that is a link stays one
-    if path.exists() and not path.is_file():  # as /dev/null, which a superuser would put a file in place of
-        raise OSError(errno.EINVAL, "it is no file", str(path))
-    aside = path.with_name(f"{path.name}.{os.getpid()}.{time.monotonic_ns()}")
+    replace_bytes(path, content)
+
+
+def replace_bytes(path: Path, content: bytes) -> None:
+    """
+    Write a file in one step, so that nobody ever reads half of it.
+
+    A link stays one, and what it points to is replaced. What is there and is no file, as ``/dev/null`` or a pipe, is
+    written to: a superuser would put a file in its place.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; what was there stays.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        aside.write_bytes(written)
+        with aside.open("xb") as file:
+            file.write(content)
         if path.exists():
             with path.open("ab"):  # one that may not be written is not replaced either
                 shutil.copymode(path, aside)
         aside.replace(path)
     finally:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

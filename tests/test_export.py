@@ -371,6 +371,20 @@ def test_a_file_is_replaced_whole_and_a_link_to_it_stays(tmp_path: Path) -> None
     assert stat.S_IMODE(file.stat().st_mode) == 0o666 & ~umask
 
 
+def test_what_is_no_file_is_written_to_and_stays(tmp_path: Path) -> None:
+    """A pipe, and so `/dev/null` too, takes the bytes; a superuser would otherwise put a file in its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        save(frame_of([{"a": 1}]), pipe, "csv")
+        assert os.read(reader, 100) == b"a\n1\n"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
 def test_when_writing_fails_the_old_file_stays_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
