@@ -325,17 +325,17 @@ class Transport:
         return secret
 
     @asynccontextmanager
-    async def _client(self, told: Progress) -> AsyncIterator[httpx.AsyncClient]:
-        """Give a client for one request, which is sent from here on."""
+    async def _client(self, told: Progress) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None] | None]]:
+        """Give a client for one request, which is sent from here on, and what wants to be told when it has been."""
         self._look_whether_forked()
         if self._transport is None:
-            async with self._lanes.client() as client:
+            async with self._lanes.client() as (client, sent):
                 told.attempts += 1
-                yield client
+                yield client, sent
         else:
             self._own = self._own or httpx.AsyncClient(transport=self._transport, headers=_HEADERS)
             told.attempts += 1
-            yield self._own
+            yield self._own, None
 
     def _look_whether_forked(self) -> None:
         if self._pid != os.getpid():  # a child must not share its parent's sockets, nor wait for its parent's requests
@@ -369,10 +369,10 @@ class Transport:
         told.received = 0
         try:
             async with (
-                self._client(told) as client,
+                self._client(told) as (client, sent),
                 aclosing(
                     await client.send(
-                        self._request(client, path, payload),
+                        self._request(client, path, payload, sent),
                         stream=True,
                         auth=None if path == LOGIN_PATH else _Auth(secret, self.connection.header),
                     )
@@ -400,16 +400,34 @@ class Transport:
                 )
             )
 
-    def _request(self, client: httpx.AsyncClient, path: str, payload: object) -> httpx.Request:
+    def _request(
+        self, client: httpx.AsyncClient, path: str, payload: object, sent: Callable[[], None] | None
+    ) -> httpx.Request:
         # Made here and not by the client, which takes as long for it as for all that it does to send it.
-        return httpx.Request(
+        body = msgspec.json.encode(payload)
+        request = httpx.Request(
             "POST",
             _url(self.connection.base_url + path),
             headers=client.headers,
             cookies=client.cookies,
-            content=msgspec.json.encode(payload),
+            content=body,
             extensions={"timeout": _TIMEOUT.as_dict()},
         )
+        if sent is not None:
+            request.stream = _Body(body, sent)
+        return request
+
+
+class _Body(httpx.AsyncByteStream):
+    """A request's body, which tells when it has been taken; httpx asks for more of it only then."""
+
+    def __init__(self, data: bytes, sent: Callable[[], None]) -> None:
+        self._data = data
+        self._sent = sent
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self._data
+        self._sent()
 
 
 class _Auth(httpx.Auth):
