@@ -220,6 +220,25 @@ def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
     run(f"{line} -q")
 
 
+@pytest.mark.filterwarnings("always")
+def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a cell's file and IPython's own line stand in none, of a magic or of a call; elsewhere they do."""
+    shown: list[str] = []
+    monkeypatch.setattr(
+        warnings,
+        "showwarning",
+        lambda what, kind, file, at, *_: shown.append(warnings.formatwarning(what, kind, file, at)),
+    )
+    before = warnings.formatwarning
+    run(f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ]")
+    run(f"import jupyter_funcs as jf; jf.connect().get_panel_fq.sweep(PanelName='{PANEL}', Symbol=['BKQU', 'YYYY'])")
+    assert [text.partition(" failed")[0] for text in shown] == ["UserWarning: 1 of 2 runs of Get Panel FQ"] * 2
+    assert all(text.count("\n") == 1 for text in shown)
+    jf.connect().get_panel_fq.sweep(PanelName=PANEL, Symbol=["BKQU", "XXXX"])
+    assert __file__ in shown[-1]
+    assert warnings.formatwarning is before
+
+
 def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
     """%funcs result is the DataFrame of the panel opened last, and --timeout holds for a panel too."""
     panel = run(f"%funcs panel {DAILY}")
