@@ -274,6 +274,7 @@ class FuncsMagics:
         # An argument of the function's own may be called so.
         own = {folded(spelt) for field in function.fields for spelt in (field.name, field.identifier)}
         self._refuse(as_secrets({name: values[name] for name in values if folded(name) not in own}, typed))
+        _refuse_options([name for name in values if folded(name) not in own], command, function.name)
         return function, values
 
 
@@ -282,6 +283,17 @@ def _check_options(command: str, given: argparse.Namespace) -> None:
         name = option.rpartition("--")[2]
         if getattr(given, name.replace("-", "_")) not in {None, False} and command not in taken_by(option):
             raise ArgumentError(f"%funcs {command} takes no --{name}.", f"See %funcs {command} --help.")
+
+
+def _refuse_options(unknown: list[str], command: str, function: str) -> None:
+    """Say how an option of the command is written, to who gives one as an argument."""
+    for name in unknown:
+        option = f"--{name.replace('_', '-')}"
+        if option in OPTIONS and command in taken_by(option):
+            written = f"{option} {OPTIONS[option].value}".rstrip()
+            raise ArgumentError(
+                f"{name} is an option, and no parameter of {function}.", f"Write {written}, with two hyphens."
+            )
 
 
 def _variable(name: str) -> str:

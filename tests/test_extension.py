@@ -195,7 +195,7 @@ def test_what_others_put_there_later_stays() -> None:
 
 
 def test_a_dataset_of_a_sweep_says_what_it_holds(tmp_path: Path) -> None:
-    """Its rows are known without a look into its files; others show their repr, and this is as before once it is unloaded."""
+    """Its rows are known without a look into its files; other datasets show their repr, and all do once unloaded."""
     function = jf.connect()["Get Panel FQ"].with_options(to=tmp_path / "a folder", progress=False)
     dataset = function.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
     other = ds.dataset(dataset.files[0])

@@ -210,6 +210,25 @@ def test_a_sweep_takes_pairs_and_a_table(run: Any) -> None:
     assert run("df.attrs['funcs']['runs'], df.attrs['errors']") == (2, [])
 
 
+@pytest.mark.parametrize(
+    ("command", "option", "written"),
+    [
+        ("call", "timeout=3", "--timeout SECONDS"),
+        ("sweep", "max_age=3", "--max-age SECONDS"),
+        ("panel", "force=1", "--force"),
+    ],
+)
+def test_an_option_given_as_an_argument_is_named(run: Any, command: str, option: str, written: str) -> None:
+    """The line says how it is written there; what the command does not take is a parameter that is not known."""
+    with pytest.raises(jf.ArgumentError) as caught:
+        run(f"%funcs {command} get_panels {option}")
+    name = option.partition("=")[0]
+    said = f"{name} is an option, and no parameter of Get Panels.\nWrite {written}, with two hyphens."
+    assert str(caught.value) == said
+    with pytest.raises(jf.ArgumentError, match="Get Panels has no parameter 'pairs'|pairs is an option, and no"):
+        run("%funcs call get_panels pairs=1")
+
+
 def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
     """It is a warning with the first error, and stands in attrs; -q shows no warning."""
     line = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ, NVRA]"
