@@ -169,11 +169,24 @@ class RemoteFunction:
         frame: pd.DataFrame = waited(self, table, values)
         return frame
 
-    def start_sweep(self, values: Mapping[str, Any], table: pd.DataFrame | None = None) -> SweepJob:
-        """Start what `sweep` does, without a bar; more runs than ``most_runs`` are an `ArgumentError`."""
+    def start_sweep(
+        self, values: Mapping[str, Any] | None = None, table: pd.DataFrame | None = None, /, **named: Any
+    ) -> SweepJob:
+        """
+        Start what `sweep` does, without a bar; more runs than ``most_runs`` are an `ArgumentError`.
+
+        Parameters
+        ----------
+        values
+            Arguments by parameter, as a mapping.
+        table
+            As of `sweep`.
+        **named
+            Arguments, as of `sweep`; they come after those of `values`, and in place of those of the same name.
+        """
         from jupyter_funcs.sweep_job import started  # noqa: PLC0415  # as above
 
-        job = started(self, table, values)
+        job = started(self, table, {**(values or {}), **named})
         self._note(job)
         return job
 

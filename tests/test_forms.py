@@ -262,8 +262,9 @@ BAD: list[tuple[Kind, Any, str]] = [
     *((kind, np.timedelta64(5, "ns"), "takes no duration") for kind in Kind),
     *((Kind.TEXT, value, "takes text, not") for value in (object(), dt.time(1), dt.timedelta(1), len, int, ...)),
     *((Kind.LIST, value, "takes a list, not") for value in (
-        {"a": 1}, pd.DataFrame({"a": [1]}), np.array([["a"]]), iter(["a"]), (one for one in "ab"),
+        {"a": 1}, np.array([["a"]]), iter(["a"]), (one for one in "ab"),
     )),
+    (Kind.LIST, pd.DataFrame({"a": [1]}), "takes a column of a table, not all of it: table['a']."),
     *((Kind.LIST, value, "takes a list of texts, not") for value in (
         [["a"]], [b"a"], b"ab", bytearray(b"a"), [{"a": 1}],
     )),
