@@ -42,6 +42,8 @@ _TYPED = (
 )
 _WITHOUT_WORDS = {"result", "status", "refresh", "lasterror"}
 _WITH_A_BODY = {"call", "sweep", "panel"}
+_OF_A_TERMINAL = "TerminalInteractiveShell"
+_NO_PANEL = "A terminal shows no panel. Here are %funcs find, describe and call; %funcs --help lists all."
 _LIST = "List them with %funcs find."
 _DASHES = ("–", "—")  # what a phone or an office program makes of two hyphens
 _OF_IPYTHON = {"In", "Out", "_", "__", "___", "exit", "quit"}
@@ -183,6 +185,8 @@ class FuncsMagics:
             raise ArgumentError("--wait takes a function's name, and the values to run it with.", _LIST)
         else:
             panel = self._of(given).panel()
+        if type(self.shell).__name__ == _OF_A_TERMINAL and not given.wait:
+            print(_NO_PANEL)  # noqa: T201  # what is given says nothing of it
         panel.recipe = "df = %funcs result"
         self._panel_shown = panel
         if not given.wait:

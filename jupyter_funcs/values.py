@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-SWEEPS = " A sweep runs each."  # what is said to several values where one goes
+# What is said to several values where one goes.
+SWEEPS = " For several: %funcs sweep, fn.sweep(…), or Run for each in a panel."
 _A_COLUMN = "{name} takes a column of a table, not all of it: table[{column}]."
 
 

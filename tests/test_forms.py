@@ -284,7 +284,7 @@ def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
     for value, is_several in (["a", "b"], True), (pd.Series(["a"]), True), ({"a": 1}, False), (b"a", False):
         form["Given"] = value
         [[said]] = form.errors.values()
-        assert said.endswith(" A sweep runs each.") == is_several
+        assert said.endswith(" For several: %funcs sweep, fn.sweep(…), or Run for each in a panel.") == is_several
 
 
 @pytest.mark.parametrize(

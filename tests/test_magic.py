@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import linecache
 import re
+import subprocess
+import sys
 import warnings
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -258,6 +260,14 @@ def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.Mon
     assert warnings.formatwarning is before
 
 
+def test_a_terminal_is_told_that_it_shows_no_panel() -> None:
+    """And what to write in place of it; a line of a notebook's kernel says nothing of it."""
+    typed = "%load_ext jupyter_funcs\n%funcs\n"
+    program = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--quick"]
+    said = subprocess.run(program, input=typed, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "A terminal shows no panel. Here are %funcs find, describe and call" in said
+
+
 def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
     """%funcs result is the DataFrame of the panel opened last, and --timeout holds for a panel too."""
     panel = run(f"%funcs panel {DAILY}")
@@ -312,6 +322,7 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ('%funcs call get_panel_daily(PanelName="x")', jf.ArgumentError, "Without brackets: %funcs call NAME"),
         ("%funcs call get_panels --timeout", jf.ArgumentError, "--timeout takes SECONDS behind it"),
         ("%funcs find -o", jf.ArgumentError, "--output takes NAME behind it"),
+        ("%funcs call get_panels -x", jf.ArgumentError, "there is no option '-x'.\nAn argument has no hyphens"),
         ("%funcs help", jf.ArgumentError, "Did you mean '--help'"),
         ("%funcs describe get_panels a=b", jf.ArgumentError, "describe takes a name alone, not a"),
         ("%%funcs\nPanelName: x", jf.ArgumentError, "body holds the arguments of a function"),
