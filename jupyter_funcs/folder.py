@@ -167,9 +167,10 @@ class InFolder:
         from jupyter_funcs.dataset import signed  # noqa: PLC0415  # as above
 
         errors = [*errors, *map(_left_out, self._left_out)]
-        told = {**told, "failed": len(errors), "rows": self._rows, "folder": str(self._folder)}
+        told = {**told, "failed": len(errors), "rows": self._rows}
         with suppress(OSError):  # the results are there
             _note(self._folder, {**self._about, **told, "errors": errors})
+        told["folder"] = str(self._folder)  # not in the note, which goes wherever the folder does
         texts = {b"funcs": json.dumps(told).encode(), b"errors": json.dumps(errors).encode()}
         return signed(result, texts)
 

@@ -209,6 +209,7 @@ def test_a_dataset_of_a_sweep_says_what_it_holds(tmp_path: Path) -> None:
         ".to_table().to_pandas() gives the DataFrame."
     )
     assert show(other) == repr(other)
+    assert str(tmp_path) not in (tmp_path / "a folder" / "_sweep.json").read_text("utf-8")
     jf.load_ipython_extension(shell)
     jf.unload_ipython_extension(shell)
     assert show(dataset) == before
