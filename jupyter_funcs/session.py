@@ -29,7 +29,7 @@ from jupyter_funcs.progress import MOST_KEPT, Progress
 from jupyter_funcs.retries import Purpose
 from jupyter_funcs.shelf import Shelf
 from jupyter_funcs.status import Status, ends_in
-from jupyter_funcs.text import listed, nearest
+from jupyter_funcs.text import listed, nearest, quote
 from jupyter_funcs.tokens import FromFunction, Source
 from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Terms, Transport
 from jupyter_funcs.vault import VaultError
@@ -279,7 +279,12 @@ class Session:
             )
             for function in self.catalog.search(str(words))
         ]
-        return Listing(rows, columns=["name", "asset", "description", "parameters"])
+        found = Listing(rows, columns=["name", "asset", "description", "parameters"])
+        if str(words).strip():
+            found.nothing = f"No function has {quote(str(words).strip())}; %funcs find lists them all."
+        else:
+            found.nothing = "There is no function for you yet."
+        return found
 
     def __getitem__(self, name: str | int) -> RemoteFunction:
         """
