@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from itertools import cycle
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -57,7 +57,8 @@ class Listing(pd.DataFrame):
 
     def _inert(self) -> pd.DataFrame:
         shown = pd.DataFrame(self._shown())
-        return shown.apply(lambda column: column.map(_count if column.dtype == "Int64" else _text).astype(object))
+        texts = [column.map(_count if column.dtype == "Int64" else _text) for _, column in shown.items()]
+        return pd.concat(texts, axis="columns").astype(object)
 
     def _shown(self) -> pd.DataFrame:
         return self
@@ -81,7 +82,7 @@ class Latest(Listing):
         return self.tail(_MOST_LATEST)
 
 
-def _style_of(dtype: object) -> str:
+def _style_of(dtype: Any) -> str:
     side = "right" if pd.api.types.is_numeric_dtype(dtype) else "left"
     spaces = "nowrap" if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype) else "normal"
     return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
