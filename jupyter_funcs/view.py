@@ -57,7 +57,7 @@ class Listing(pd.DataFrame):
 
     def _inert(self) -> pd.DataFrame:
         shown = pd.DataFrame(self._shown())
-        texts = [column.map(_count if column.dtype == "Int64" else _text) for _, column in shown.items()]
+        texts = [column.map(_TEXT_OF.get(str(column.dtype), _text)) for _, column in shown.items()]
         return pd.concat(texts, axis="columns").astype(object)
 
     def _shown(self) -> pd.DataFrame:
@@ -94,6 +94,10 @@ def _text(value: object) -> str:
 
 def _count(value: object) -> str:
     return "" if value is pd.NA else f"{value:,}"
+
+
+# A run's number is neither: it is written as it is typed.
+_TEXT_OF = {"Int64": _count, "float64": "{:,.2f}".format}
 
 
 def table_html(frame: pd.DataFrame, about: str = "") -> str:

@@ -115,14 +115,19 @@ def test_a_listing_is_read_whole() -> None:
 
 
 def test_a_listing_reads_by_its_kinds() -> None:
-    """A number stands at the right, a count has its separators, a time keeps to one line, a text to the left."""
+    """Numbers stand at the right, one point below the other, a time keeps to one line, a text to the left."""
     counts = pd.array([10956, None], dtype="Int64")
     listing = Listing({"a": ["<td>", "b"], "rows": counts, "time": pd.to_datetime(["2024-01-31 12:00:01"] * 2)})
+    listing["seconds"] = [2.7, 0.06]
+    listing["number"] = [1000, 1001]
     cells = re.findall(r'<t[dh] style="text-align: (\w+); [^>]*white-space: (\w+)">(.*?)</t', listing._repr_html_())
     assert cells == [
         *[("left", "normal", "a"), ("right", "nowrap", "rows"), ("left", "nowrap", "time")],
+        *[("right", "nowrap", "seconds"), ("right", "nowrap", "number")],
         *[("left", "normal", "&lt;td&gt;"), ("right", "nowrap", "10,956"), ("left", "nowrap", "2024-01-31 12:00:01")],
+        *[("right", "nowrap", "2.70"), ("right", "nowrap", "1000")],
         *[("left", "normal", "b"), ("right", "nowrap", ""), ("left", "nowrap", "2024-01-31 12:00:01")],
+        *[("right", "nowrap", "0.06"), ("right", "nowrap", "1001")],
     ]
 
 
