@@ -52,7 +52,7 @@ class CacheStatus(Facts):
             ("removed", "" if self.removed is None else _results(self.removed[0], self.removed[1])),
             ("holds", f"{_results(self.runs, self.size)}{files}" if self.runs else "nothing"),
             ("oldest", "" if self.oldest is None else f"{span(time.time() - self.oldest)} old"),
-            ("at most", f"{in_units(self.most)}, {span(self.longest)}"),
+            ("at most", f"{in_units(self.most)} in all, {span(self.longest)} each"),
             ("folder", self.folder),
             ("trouble", self.trouble),
         ]

@@ -308,7 +308,9 @@ class RemoteFunction:
             )
             for field in self.fields
         ]
-        return Listing(rows, columns=["name", "kind", "required", "default", "options", "help"])
+        described = Listing(rows, columns=["name", "kind", "required", "default", "options", "help"])
+        described.nothing = f"{self.name} takes no parameters."
+        return described
 
     def request(self, /, **values: Any) -> dict[str, Any]:
         """

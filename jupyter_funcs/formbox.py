@@ -351,6 +351,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             (errors if self._asked else words).append(notes.rule_text(field.rule.names))
         if name in self._controls and (word := self._controls[name].word):
             words.append(word)
-        if source := self._sources.get(name):
+        # Of a value that is wrong it is not said that it is sent as it is.
+        if not errors and (source := self._sources.get(name)):
             words += notes.unlisted(self._form[name], source.offers)
         return notes.Said(errors, words)

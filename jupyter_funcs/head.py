@@ -136,7 +136,8 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
             "functions not listed" if known is None else f"{len(known):,} function{'s' * (len(known) != 1)}",
             f"token {ends_in(status.ends)}" if status and not math.isinf(status.ends) else "",
         ]
-        line = ' <span aria-hidden="true">·</span> '.join(part for part in parts if part)
+        facts = [f'<span class="jf-fact">{part}</span>' for part in parts if part]
+        line = ' <span aria-hidden="true">·</span> '.join(facts)
         trouble = bad_html(status.trouble.splitlines()) if status and status.trouble else ""
         said = "<br>".join(filter(None, [trouble, self._said]))
         self._line.value = f'<div class="jf-quiet">{line}</div><div class="jf-said" role="status">{said}</div>'

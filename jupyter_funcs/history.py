@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 10_000  # of a kernel; the oldest are forgotten
 _LEAST_AGE = 0.001  # seconds
+_NOTHING = "Nothing was run yet."
 
 
 class _Log:
@@ -273,7 +274,9 @@ class History:
         """
         from jupyter_funcs.view import Latest  # noqa: PLC0415  # pandas takes a quarter of a second
 
-        return Latest(_columns([*(self.earlier if earlier else ()), *self.runs]))
+        table = Latest(_columns([*(self.earlier if earlier else ()), *self.runs]))
+        table.nothing = _NOTHING
+        return table
 
     def __len__(self) -> int:
         """Give the number of runs of this kernel."""
@@ -285,7 +288,7 @@ class History:
 
     def __repr__(self) -> str:
         """Give the table."""
-        return repr(self.table()) if len(self) else "Nothing was run yet."
+        return repr(self.table()) if len(self) else _NOTHING
 
     def _repr_html_(self) -> str | None:
         html: str | None = self.table()._repr_html_() if len(self) else None  # type: ignore[operator]  # pandas types it as a property

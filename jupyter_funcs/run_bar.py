@@ -146,7 +146,9 @@ def problem_html(error: BaseException, request_id: str = "", cleaned: Callable[[
         chain.append(f"Request id: {request_id}")
     details = html.escape("\n".join(chain))
     folded = f'<details class="jf-details"><summary>Details</summary><pre>{details}</pre></details>'
-    return bad_html(lines) + folded
+    # What to do next is no alarm.
+    hints = "".join(f"<br>{html.escape(line)}" for line in lines[1:])
+    return bad_html(lines[:1]) + hints + folded
 
 
 def summary_html(summary: str) -> str:

@@ -283,7 +283,12 @@ class Session:
             )
             for function in self.catalog.search(str(words))
         ]
-        return Listing(rows, columns=["name", "asset", "description", "parameters"])
+        found = Listing(rows, columns=["name", "asset", "description", "parameters"])
+        if str(words).strip():
+            found.nothing = f"No function has {quote(str(words).strip())}; %funcs find lists them all."
+        else:
+            found.nothing = "There is no function for you yet."
+        return found
 
     def __getitem__(self, name: str | int) -> RemoteFunction:
         """

@@ -50,13 +50,16 @@ class SweepJob(Job):
 
     def __repr__(self) -> str:
         """Say which sweep it is, and how far it has come."""
-        progress = self.progress
-        failed = f", {progress.failed:,} failed" * bool(progress.failed)
-        came = f"{progress.done:,} of {progress.total:,} runs{failed}"
-        return f"<Sweep {self.function}: {self.status}, {came}, {self.elapsed:.1f} s>"
+        return f"<Sweep {self.function}: {', '.join(self._facts())}>"
 
     def _repr_html_(self) -> str:
-        return html.escape(repr(self)[1:-1])
+        return f"<b>{html.escape(self.function)}</b> · {' · '.join(self._facts())}"
+
+    def _facts(self) -> list[str]:
+        progress = self.progress
+        failed = [f"{progress.failed:,} failed"] * bool(progress.failed)
+        came = f"{progress.done:,} of {progress.total:,} runs"
+        return [self.status, came, *failed, f"{self.elapsed:.1f} s"]
 
 
 class _Stoppable(Future[Any]):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
+import re
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
@@ -13,7 +15,7 @@ from jupyter_funcs.text import clip, inert
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LABEL_WIDTH = "210px"
+LABEL_WIDTH = "160px"
 
 _MOST_LATEST = 200
 _MOST_ROWS = 100
@@ -22,23 +24,41 @@ _UNFOLDED, _LONGEST_ABOUT = 400, 10_000  # characters of a description
 
 
 class Listing(pd.DataFrame):
-    """A table of texts to read: each is shown whole, at the left, without row numbers; its parts are plain frames."""
+    """
+    A table to read: texts whole and at the left, numbers at the right, no row numbers; its parts are plain frames.
+
+    Attributes
+    ----------
+    nothing
+        What is said in place of a table without rows.
+    """
+
+    _metadata: ClassVar[list[str]] = ["nothing"]
+    nothing = "Nothing to list."
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame
 
     def _repr_html_(self) -> str:
+        if self.empty:
+            return f"<div>{html.escape(inert(self.nothing))}</div>"
         with pd.option_context("display.max_colwidth", None, "display.max_rows", None):
             table = str(self._inert().to_html(index=False, border=0))
-        return table.replace("<td>", _CELL_OF_TEXT).replace("<th>", _CELL_OF_TEXT.replace("td", "th"))
+        # Every text is escaped, so that these are the cells and nothing else, row by row.
+        styles = cycle(map(_style_of, self.dtypes))
+        return re.sub("<(t[dh])>", lambda cell: f'<{cell[1]} style="{next(styles)}">', table)
 
     def __repr__(self) -> str:
+        if self.empty:
+            return inert(self.nothing)
         with pd.option_context("display.max_colwidth", 60, "display.max_columns", None, "display.max_rows", None):
             return str(self._inert())
 
     def _inert(self) -> pd.DataFrame:
-        return pd.DataFrame(self._shown()).map(lambda value: "" if value is pd.NA else inert(str(value)))
+        shown = pd.DataFrame(self._shown())
+        texts = [column.map(_TEXT_OF.get(str(column.dtype), _text)) for _, column in shown.items()]
+        return pd.concat(texts, axis="columns").astype(object)
 
     def _shown(self) -> pd.DataFrame:
         return self
@@ -62,7 +82,22 @@ class Latest(Listing):
         return self.tail(_MOST_LATEST)
 
 
-_CELL_OF_TEXT = '<td style="text-align: left; vertical-align: top; white-space: normal">'
+def _style_of(dtype: Any) -> str:
+    side = "right" if pd.api.types.is_numeric_dtype(dtype) else "left"
+    spaces = "nowrap" if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype) else "normal"
+    return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
+
+
+def _text(value: object) -> str:
+    return inert(str(value))
+
+
+def _count(value: object) -> str:
+    return "" if value is pd.NA else f"{value:,}"
+
+
+# A run's number is neither: it is written as it is typed.
+_TEXT_OF = {"Int64": _count, "float64": "{:,.2f}".format}
 
 
 def table_html(frame: pd.DataFrame, about: str = "") -> str:
@@ -111,7 +146,7 @@ def table_html(frame: pd.DataFrame, about: str = "") -> str:
 def shown_text(frame: pd.DataFrame) -> str:
     """Say how much of a frame `table_html` shows; nothing when that is all of it."""
     half = _MOST_ROWS // 2
-    said = [f"first {half} and last {half} of {len(frame):,} rows"] * (len(frame) > _MOST_ROWS)
+    said = [f"First {half} and last {half} of {len(frame):,} rows"] * (len(frame) > _MOST_ROWS)
     said += [f"{_MOST_COLUMNS} of {frame.shape[1]:,} columns"] * (frame.shape[1] > _MOST_COLUMNS)
     return "; ".join(said) if not frame.empty else ""
 

@@ -473,7 +473,7 @@ def test_the_status_says_what_there_is(tmp_path: Path) -> None:
     said = repr(cache.status())
     assert "1 result, " in said
     assert " in 1 file" in said
-    assert "2.1 GB, 30 days" in said
+    assert "2.1 GB in all, 30 days each" in said
     assert "0 s old" in said
     assert "\u202e" not in said
     assert "<b>" not in cache.status()._repr_html_()

@@ -436,6 +436,9 @@ def test_a_list_that_fails_gives_a_text_of_lines(answering: Callable[..., Sessio
     assert isinstance(box._controls["PanelName"], SearchControl)
     assert box._form.args == {"PanelName": "Mine"}
     assert "The list has no &#x27;Mine&#x27;; it is sent as it is." in box._said.value
+    box.refuse({"PanelName": ["There is no panel 'Mine'."]})  # it was sent, and what came of it is said
+    assert "There is no panel" in box._said.value
+    assert "it is sent as it is" not in box._said.value
     box.close()
     assert set(_instances) == before  # also the controls that others took the place of
 

@@ -51,7 +51,7 @@ def choose(tab: TableTab, viewer: str) -> None:
 def test_the_first_rows_and_the_last_are_shown_at_once(tab: TableTab) -> None:
     """The table is short and plain at first, and says how much of the frame it is."""
     show(tab, outcome(pd.DataFrame({"a": range(10_956)})))
-    assert "first 50 and last 50 of 10,956 rows" in tab._said.value
+    assert "First 50 and last 50 of 10,956 rows" in tab._said.value
     assert tab._simple.value.count("<tr>") == 101
     show(tab, outcome(FRAME))
     assert "3 rows × 5 columns" in tab._said.value

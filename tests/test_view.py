@@ -65,7 +65,7 @@ def test_a_wide_frame_says_what_it_leaves_out() -> None:
     assert len(shown) == 1 + 50 + 1 + 50
     assert shown[0][38:] == ["c38", "c39", "… 5 more columns …"]
     assert {len(row) for row in shown} == {41, 1}
-    assert shown_text(frame) == "first 50 and last 50 of 1,000,000 rows; 40 of 45 columns"
+    assert shown_text(frame) == "First 50 and last 50 of 1,000,000 rows; 40 of 45 columns"
     assert shown_text(frame.iloc[:100, :40]) == ""
 
 
@@ -112,6 +112,33 @@ def test_a_listing_is_read_whole() -> None:
     assert "name" in repr(listing)
     assert type(listing[["name"]]) is pd.DataFrame
     assert type(listing.head(1)) is pd.DataFrame
+
+
+def test_a_listing_reads_by_its_kinds() -> None:
+    """Numbers stand at the right, one point below the other, a time keeps to one line, a text to the left."""
+    counts = pd.array([10956, None], dtype="Int64")
+    listing = Listing({"a": ["<td>", "b"], "rows": counts, "time": pd.to_datetime(["2024-01-31 12:00:01"] * 2)})
+    listing["seconds"] = [2.7, 0.06]
+    listing["number"] = [1000, 1001]
+    cells = re.findall(r'<t[dh] style="text-align: (\w+); [^>]*white-space: (\w+)">(.*?)</t', listing._repr_html_())
+    assert cells == [
+        *[("left", "normal", "a"), ("right", "nowrap", "rows"), ("left", "nowrap", "time")],
+        *[("right", "nowrap", "seconds"), ("right", "nowrap", "number")],
+        *[("left", "normal", "&lt;td&gt;"), ("right", "nowrap", "10,956"), ("left", "nowrap", "2024-01-31 12:00:01")],
+        *[("right", "nowrap", "2.70"), ("right", "nowrap", "1000")],
+        *[("left", "normal", "b"), ("right", "nowrap", ""), ("left", "nowrap", "2024-01-31 12:00:01")],
+        *[("right", "nowrap", "0.06"), ("right", "nowrap", "1001")],
+    ]
+
+
+def test_a_listing_of_nothing_says_so() -> None:
+    """A table without rows is a sentence, which is a text in HTML too; the frame keeps its columns."""
+    listing = Listing({"name": []})
+    assert repr(listing) == "Nothing to list."
+    listing.nothing = "No function has '<b>'."
+    assert listing._repr_html_() == "<div>No function has &#x27;&lt;b&gt;&#x27;.</div>"
+    assert list(listing.columns) == ["name"]
+    assert listing.copy().empty
 
 
 def test_a_long_description_is_folded() -> None:

@@ -138,6 +138,7 @@ def test_the_controls_in_pictures(fronts: Callable[[str], Front], open_in: Calla
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     look(page, "23-focus")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 def look(page: Page, name: str) -> None:

@@ -45,7 +45,7 @@ def harmless(page: Page) -> bool:
 def test_the_table_is_sorted_and_searched(front: Front, open_in: Callable[..., Page]) -> None:
     """At first both ends are shown; the interactive table sorts by numbers, searches, and shows markup as text."""
     page = opened(open_in, front)
-    expect(page.locator(".jf-shown")).to_have_text("first 50 and last 50 of 1,000 rows")
+    expect(page.locator(".jf-shown")).to_have_text("First 50 and last 50 of 1,000 rows")
     expect(page.locator(".jf-table-tab .jf-table tbody tr")).to_have_count(101)
     page.locator(".jf-viewer button", has_text="Interactive").click()
     grid = page.locator(".jf-grid")
