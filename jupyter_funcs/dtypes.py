@@ -312,7 +312,7 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     if parsed is None:
         return None
     times, has_offsets = parsed
-    return np.append(times, np.datetime64("NaT"))[codes], has_offsets  # the code of null is -1
+    return np.append(times, _never(times))[codes], has_offsets  # the code of null is -1
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
@@ -358,6 +358,11 @@ def _minutes(zone: str) -> int:
         return 0
     minutes = int(zone[1:3]) * 60 + int(zone[4:])
     return -minutes if zone[0] == "-" else minutes
+
+
+def _never(times: Array) -> Array:
+    # In the unit of the others: numpy 2.5 deprecates one without any.
+    return np.array("NaT", dtype=times.dtype)
 
 
 def _beyond(times: Array, first: np.datetime64, end: np.datetime64) -> bool:
@@ -421,7 +426,7 @@ def _moments(column: Column, unit: str, counted: str) -> Array:
         times = counts.astype(f"datetime64[{counted}]")
         if np.isnat(times).any():  # the least integer
             raise OverflowError
-        times[missing] = np.datetime64("NaT")
+        times[missing] = _never(times)
     # Whatever is in nanoseconds is within their years.
     if times.dtype != "datetime64[ns]" and _beyond(times, *(_YEARS_NS if unit == "ns" else _YEARS)):
         raise OverflowError

@@ -231,7 +231,10 @@ def _taken(column: Series, indexer: Array) -> Series:
         values = np.full(len(indexer), None, dtype=object)
         values[indexer >= 0] = column.to_numpy()[indexer[indexer >= 0]]
         return pd.Series(values, dtype=object)
-    taken: Any = pd.api.extensions.take(column.array, indexer, allow_fill=True)
+    array: Any = column.array
+    if isinstance(array, pd.arrays.NumpyExtensionArray):  # pandas 2.2 warns of it
+        array = column.to_numpy()
+    taken: Any = pd.api.extensions.take(array, indexer, allow_fill=True, fill_value=np.nan)
     return pd.Series(taken)
 
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.session import Session
     from tests.faults.server import Connection, Faulty
 
+# Python 3.12 and later say so of each fork beside threads; here it is the test that forks, to see that it goes well.
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 
 @pytest.fixture
 def server() -> Iterator[Faulty]:

@@ -281,7 +281,7 @@ def test_every_shape_gives_its_documented_frame(
 def test_the_docstring_names_every_shape() -> None:
     shapes = {shape for _, shape, *_ in SHAPES.values()} | {"text", "schema", "lines"}
     assert (
-        set(re.findall(r"^    ``(\w+)``  +``", (to_frame.__doc__ or "").partition("**Types**")[0], re.MULTILINE))
+        set(re.findall(r"^ *``(\w+)``  +``", (to_frame.__doc__ or "").partition("**Types**")[0], re.MULTILINE))
         == shapes
     )
 

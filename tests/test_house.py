@@ -1,0 +1,179 @@
+"""What stands around the package: its scripts, the hooks of a commit, licences, bounds and versions."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = ROOT / ".ci"
+if not SCRIPTS.is_dir():
+    pytest.skip("a clone has what checks it, an sdist has not", allow_module_level=True)
+
+README = (ROOT / "README.md").read_text("utf-8")
+PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+PROJECT: dict[str, Any] = PYPROJECT["project"]
+EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
+REQUIREMENTS = [
+    requirement
+    for requirement in map(Requirement, PROJECT["dependencies"] + [each for extra in EXTRAS.values() for each in extra])
+    if requirement.name != PROJECT["name"]
+]
+LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
+
+
+def chapter(title: str) -> str:
+    """Give the text of a chapter of the README."""
+    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", README, re.DOTALL | re.MULTILINE)
+    assert found, f"the README has no chapter {title}"
+    return found[1]
+
+
+def ran(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+# Scripts
+
+
+@pytest.mark.parametrize("path", [*sorted(SCRIPTS.iterdir()), ROOT / "tests/cluster/run"], ids=lambda path: path.name)
+def test_a_script_can_be_executed_and_parsed(path: Path) -> None:
+    """Each says what runs it, has the right to be run, and is well-formed; one of bash stops at its first failure."""
+    assert path.stat().st_mode & 0o111 == 0o111
+    first = path.read_text("utf-8").splitlines()[0]
+    if first.endswith("python3"):
+        compile(path.read_text("utf-8"), path, "exec")
+    else:
+        assert first == "#!/usr/bin/env bash"
+        assert "\nset -euo pipefail\n" in path.read_text("utf-8")
+        parsed = ran("bash", "-n", path)
+        assert not parsed.returncode, parsed.stderr
+
+
+def test_the_pythons_of_a_machine_are_those_that_run() -> None:
+    """What runs this is found among them, and a version that nobody has gives no line."""
+    mine = f"{sys.version_info.major}.{sys.version_info.minor}"
+    found = ran(SCRIPTS / "pythons", mine, "2.99")
+    assert not found.returncode, found.stderr
+    lines = found.stdout.splitlines()
+    if shutil.which(f"python{mine}"):
+        assert len(lines) == 1
+    for line in lines:
+        assert ran(line, "-c", "import sys; print(*sys.version_info[:2], sep='.')").stdout.strip() == mine
+
+
+def test_the_check_tries_every_python_that_is_promised() -> None:
+    """The oldest is the check's own; the others are tried with the wheel, and named in the metadata."""
+    promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+    assert f'.ci/versions "$wheel" {" ".join(promised[1:])}\n' in (SCRIPTS / "run").read_text("utf-8")
+
+
+# A commit
+
+
+def hooks() -> list[dict[str, Any]]:
+    yaml = pytest.importorskip("yaml")
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
+    assert [repository["repo"] for repository in config["repos"]] == ["local"]
+    found: list[dict[str, Any]] = config["repos"][0]["hooks"]
+    return found
+
+
+def test_a_commit_is_checked_with_what_the_environment_has() -> None:
+    """No hook downloads anything: each runs a program that the extra of the tests brings along."""
+    brought = {Requirement(each).name for each in EXTRAS["test"]} | {"python"}
+    assert [hook["id"] for hook in hooks()] == ["ruff-check", "ruff-format", "mypy", "notebooks"]
+    for hook in hooks():
+        assert hook["language"] == "system"
+        assert hook["entry"].split()[0] in brought
+
+
+def test_the_hooks_are_what_pre_commit_takes() -> None:
+    """By pre-commit's own rules."""
+    client = pytest.importorskip("pre_commit.clientlib")
+    assert client.load_config(str(ROOT / ".pre-commit-config.yaml"))
+
+
+# A release
+
+
+def test_the_changes_name_the_version() -> None:
+    """A version that is released is one that the README has something to say about."""
+    assert re.search(rf"(?<![\d.]){re.escape(PROJECT['version'])}(?!\d|\.\d)", chapter("Changes"))
+
+
+@pytest.mark.parametrize("tag", ["v0.0.99", PROJECT["version"]])
+def test_a_release_under_another_tag_is_refused(tag: str) -> None:
+    """Before anything is built, with the tag that is right."""
+    refused = ran(SCRIPTS / "release", tag)
+    assert refused.returncode == 1
+    assert refused.stderr.strip().endswith(f"its tag is v{PROJECT['version']}.")
+
+
+def test_every_script_is_documented() -> None:
+    """Who changes something learns from the README what to run."""
+    told = chapter("Contributing")
+    for command in (".ci/run", ".ci/lowest", ".ci/release", "tests/cluster/run", "pre-commit install"):
+        assert command in told
+    for path in (ROOT / "tests/benchmarks").glob("[a-z]*.py"):
+        assert f".{path.stem}`" in told, path.stem
+
+
+# What comes along
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
+def test_a_requirement_has_a_lower_bound(requirement: Requirement) -> None:
+    """One that .ci/lowest can install; the version is whoever installs it's to choose above."""
+    assert any(each.operator == ">=" for each in requirement.specifier)
+
+
+def table() -> dict[str, str]:
+    """Give the licence that the README says of each package."""
+    rows = re.findall(r"^\| (`.+?) \| (.+?) \| .+ \|$", chapter("Licences"), re.MULTILINE)
+    return {name: said for names, said in rows for name in re.findall(r"`([\w-]+)`", names)}
+
+
+def test_the_table_of_licences_has_each_package_that_is_named() -> None:
+    """The direct requirements of the package and of its extras, and no others."""
+    assert sorted(table()) == sorted({requirement.name for requirement in REQUIREMENTS})
+
+
+@pytest.mark.parametrize("name", sorted({requirement.name for requirement in REQUIREMENTS}))
+def test_a_licence_is_what_the_package_says(name: str) -> None:
+    """By the metadata of what is installed."""
+    try:
+        package = distribution(name)
+    except PackageNotFoundError:
+        pytest.skip(f"{name} is not installed")
+    said = LICENCES["licence"](package)
+    assert LICENCES["families"](table()[name]) == LICENCES["families"](said), said
+
+
+@pytest.mark.parametrize(
+    ("said", "families"),
+    [
+        ("BSD 3-Clause License", {"BSD"}),
+        ("MIT OR Apache-2.0", {"MIT", "Apache"}),
+        ("GNU Lesser General Public License v3 (LGPLv3)", {"LGPL"}),
+        ("GNU Affero General Public License v3", {"AGPL"}),
+        ("GPL-2.0-only", {"GPL"}),
+        ("GNU General Public License v2 (GPLv2)", {"GPL"}),
+        ("Mozilla Public License 2.0 (MPL 2.0)", {"MPL"}),
+        ("OSI Approved", set()),
+    ],
+)
+def test_a_family_of_licences_is_told_by_any_of_its_spellings(said: str, families: set[str]) -> None:
+    """A copyleft above all, which must not pass for another."""
+    assert LICENCES["families"](said) == families
