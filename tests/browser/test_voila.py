@@ -54,6 +54,8 @@ def opened(fronts: Callable[[str], Front], page: Page, said: list[str]) -> Itera
         return page
 
     yield open_page
+    # What ipywidgets shows in place of a control that it cannot make.
+    expect(page.locator("body")).not_to_contain_text("javascript error")
     page.goto("about:blank")  # which ends the page's kernel
     assert said == []
 
