@@ -48,7 +48,8 @@ def watched(job: Job, *, shown: bool) -> Any:
             bar.update(done - bar.n)
             bar.refresh()
             if is_done:
-                return job.result()
+                break
+    return job.result()  # the warnings come below the bar, and not within its line
 
 
 def said(progress: SweepProgress) -> str:

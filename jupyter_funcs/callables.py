@@ -8,19 +8,19 @@ import datetime as dt
 import inspect
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from jupyter_funcs import loop
 from jupyter_funcs.drift import drift
 from jupyter_funcs.errors import ArgumentError, FuncsError, NotFoundError
-from jupyter_funcs.fields import Field, Kind, listing_args, read_fields
+from jupyter_funcs.fields import Field, Kind, by_name, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
 from jupyter_funcs.jobs import Job
 from jupyter_funcs.options import Options
 from jupyter_funcs.progress import Progress
 from jupyter_funcs.retries import Purpose
-from jupyter_funcs.text import inert, listed, quote
+from jupyter_funcs.text import folded, inert, listed, quote
 from jupyter_funcs.values import allowed, as_json, default_of
 
 if TYPE_CHECKING:
@@ -169,11 +169,24 @@ class RemoteFunction:
         frame: pd.DataFrame = waited(self, table, values)
         return frame
 
-    def start_sweep(self, values: Mapping[str, Any], table: pd.DataFrame | None = None) -> SweepJob:
-        """Start what `sweep` does, without a bar; more runs than ``most_runs`` are an `ArgumentError`."""
+    def start_sweep(
+        self, values: Mapping[str, Any] | None = None, table: pd.DataFrame | None = None, /, **named: Any
+    ) -> SweepJob:
+        """
+        Start what `sweep` does, without a bar; more runs than ``most_runs`` are an `ArgumentError`.
+
+        Parameters
+        ----------
+        values
+            Arguments by parameter, as a mapping.
+        table
+            As of `sweep`.
+        **named
+            Arguments, as of `sweep`; they come after those of `values`, and in place of those of the same name.
+        """
         from jupyter_funcs.sweep_job import started  # noqa: PLC0415  # as above
 
-        job = started(self, table, values)
+        job = started(self, table, {**(values or {}), **named})
         self._note(job)
         return job
 
@@ -213,6 +226,7 @@ class RemoteFunction:
         **values
             Values by the parameters' wire names or Python names.
         """
+        self.refuse_options(values)
         form = Form(self, validate=self.options.validate)
         for other in unnamed:
             if not isinstance(other, Form):
@@ -224,6 +238,23 @@ class RemoteFunction:
             form.update(other.values)
         form.update(values)
         return form
+
+    def refuse_options(self, values: Mapping[str, Any], how: str = "") -> None:
+        """
+        Say where an option goes, to who gives one as if it were a parameter.
+
+        Raises
+        ------
+        ArgumentError
+            One of the names is an option, and no spelling of a parameter.
+        """
+        options = {field.name for field in fields(self.options)}.intersection(values)
+        parameters = {folded(name) for field in self.fields for name in (field.name, field.identifier)}
+        for name in sorted(options):
+            if folded(name) not in parameters:
+                said = f"{name} is an option, and no parameter of {self.name}."
+                hint = f"Write {self.slug}.with_options({name}=…){how}(…)."
+                raise ArgumentError(said, hint, errors={name: [f"{said} {hint}"]})
 
     def with_options(self, **options: Any) -> RemoteFunction:
         """
@@ -366,6 +397,11 @@ class RemoteFunction:
     def __repr__(self) -> str:
         """Give its signature, in one line."""
         return f"<{self.slug}{self.__signature__} of {self.session.service}>"
+
+    def _repr_pretty_(self, printer: Any, *_: object) -> None:
+        """Give its parameters in a cell, the required ones marked ``*``: with their types they fill the screen."""
+        names = ", ".join(f"{field.identifier}{'*' * field.required}" for field in by_name(self.fields).values())
+        printer.text(f"<{self.slug}({names}) of {self.session.service}>")
 
 
 def request(function: str, args: Args) -> dict[str, Any]:

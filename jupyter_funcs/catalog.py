@@ -39,6 +39,8 @@ def _flag(value: object) -> bool:
 Text = Annotated[str, BeforeValidator(_text)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
+# Without it a word finds one and several: company and companies.
+_ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
 
 
 class _Listed(BaseModel):
@@ -162,10 +164,10 @@ class Catalog:
 
         What is named like the words comes first, then what has every word in its name.
         """
-        wanted = [folded(word) for word in words.split() if folded(word)]
-        if not wanted:
+        typed = [folded(word) for word in words.split() if folded(word)]
+        if not typed:
             return list(self.functions)
-        whole = "".join(wanted)
+        whole, wanted = "".join(typed), [_ENDING.sub("", word) for word in typed]
         named, in_name, elsewhere = [], [], []
         for function, (name, texts) in zip(self.functions, self.search_texts, strict=True):
             if name == whole:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.each import Each
@@ -13,7 +14,7 @@ from jupyter_funcs.fields import Kind
 from jupyter_funcs.forms import Form
 from jupyter_funcs.swept import few
 from jupyter_funcs.text import listed, quote
-from jupyter_funcs.values import SWEEPS, is_empty, is_iterable, to_wire
+from jupyter_funcs.values import SWEEPS, is_empty, is_iterable, no_table, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,6 +145,10 @@ def _swept(field: Field, value: Any) -> list[Any] | None:
     else:
         if isinstance(value, (str, bytes, bytearray)) or not is_iterable(value):
             return None
+        try:
+            no_table(field, value)
+        except ValueError as error:
+            raise ArgumentError(str(error), errors={field.name: [str(error)]}) from None
         if isinstance(value, Mapping) or hasattr(value, "__next__") or getattr(value, "ndim", 1) > 1:
             raise ArgumentError(f"{field.name} takes a list, not {quote(value)} ({type(value).__name__}).")
         items = list(value)
@@ -170,7 +175,7 @@ def _rows(form: Form, table: Any, given: Mapping[str, Any]) -> list[dict[str, An
         raise ArgumentError("The table of arguments is empty.", "Give a row for each run, and a column an argument.")
     columns: dict[str, object] = {}
     for column in table.columns:
-        name = form.field(str(column)).name
+        name = _parameter(form, column, table)
         if name in columns or name in given:
             other = f"the column {quote(columns[name])}" if name in columns else "the argument of that name"
             raise ArgumentError(f"The column {quote(column)} is the same parameter as {other}.", "Give one of them.")
@@ -181,6 +186,22 @@ def _rows(form: Form, table: Any, given: Mapping[str, Any]) -> list[dict[str, An
         for values in (table.iloc[:, at] for at in range(len(columns)))
     ]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _parameter(form: Form, column: object, table: Any) -> str:
+    """Give the parameter that a column of a table is, or say which columns are one."""
+    try:
+        return form.field(str(column)).name
+    except ArgumentError as error:
+        known = []
+        for other in table.columns:
+            with suppress(ArgumentError):
+                form.field(str(other))
+                known.append(str(other))
+        if not known or error.hint.startswith("Did you mean"):
+            raise
+        kept = f"table[[{', '.join(map(quote, known))}]]"
+        raise ArgumentError(f"{error.what[:-1]}, as a column of the table.", f"Keep those that are: {kept}.") from None
 
 
 class _Checked:

@@ -204,7 +204,9 @@ class Parser(argparse.ArgumentParser):
         hint = f"See {self.prog} --help."
         if unknown := re.match(r"unrecognized arguments: (--?[\w-]*)", said):
             said = f"there is no option {quote(unknown[1])}"
-            hint = did_you_mean(unknown[1], self._option_string_actions) or f"{_NO_HYPHENS} {hint}"
+            # Any letter is near to any option that has it.
+            near = did_you_mean(unknown[1], self._option_string_actions) if len(unknown[1].strip("-")) > 1 else ""
+            hint = near or f"{_NO_HYPHENS} {hint}"
         elif lacks := re.fullmatch(r"(?:-\w/)?(--[\w-]+): expected one argument", said):
             said = f"{lacks[1]} takes {self._option_string_actions[lacks[1]].metavar or 'a value'} behind it"
         elif other := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", said):

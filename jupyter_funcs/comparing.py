@@ -121,7 +121,8 @@ def _names(column: pd.Series[Any]) -> bool:
 def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
     indexed = frame.set_index(keys if len(keys) > 1 else keys[0])
     if not indexed.index.is_unique:
-        twice = indexed.index[indexed.index.duplicated()][0]
+        row = indexed.index[indexed.index.duplicated()][0]
+        twice = ", ".join(map(str, row)) if isinstance(row, tuple) else row
         raise ArgumentError(
             f"{listed(keys, 'and')} {'do' if len(keys) > 1 else 'does'} not tell the rows of the {which} run apart: "
             f"{quote(twice)} is there twice.",

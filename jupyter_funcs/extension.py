@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _NAME = "funcs"
 _KINDS = ("line", "cell")
+# What a sweep into a folder gives, by name: pyarrow is imported by then, and only then.
+_DATASET = ("pyarrow._dataset", "FileSystemDataset")
 
 
 class Extension:
@@ -32,6 +34,7 @@ class Extension:
         self._shell = shell
         self._magics: FuncsMagics | None = None
         self._before: dict[str, Any] = {}  # what stood in the magic's place, by kind of magic
+        self._printer_before: Any = None
         # Bound once, so that what stands in IPython's tables can be told from what others have put there.
         self._funcs = self.funcs
 
@@ -65,6 +68,7 @@ class Extension:
         self._before = {kind: tables[kind][_NAME] for kind in _KINDS if _NAME in tables[kind]}
         self._shell.magics_manager.register_function(self._funcs, "line_cell", _NAME)
         self._shell.Completer.custom_matchers.append(self._matcher)
+        self._printer_before = self._printers.for_type_by_name(*_DATASET, _print_dataset)
 
     def unload(self) -> None:
         """Take out what is ours, and put back what it stood in the place of; what others have put there stays."""
@@ -78,6 +82,20 @@ class Extension:
                 table[_NAME] = self._before[kind]
             else:
                 del table[_NAME]
+        if self._printers.for_type_by_name(*_DATASET) is _print_dataset:
+            self._printers.pop(".".join(_DATASET))
+            if self._printer_before is not None:
+                self._printers.for_type_by_name(*_DATASET, self._printer_before)
+
+    @property
+    def _printers(self) -> Any:
+        return self._shell.display_formatter.formatters["text/plain"]  # type: ignore[union-attr]  # each shell has one
+
+
+def _print_dataset(dataset: Any, printer: Any, *_: object) -> None:
+    from jupyter_funcs.dataset_words import dataset_text  # noqa: PLC0415  # on first use
+
+    printer.text(dataset_text(dataset))
 
 
 def of(shell: InteractiveShell) -> Extension:

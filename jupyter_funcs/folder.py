@@ -76,6 +76,7 @@ class InFolder:
         self._writer: Writer | None = None
         self._keys: list[str] = []
         self._left_out: list[Args] = []
+        self._rows = 0
 
     async def there(self, runs: Sequence[Args]) -> Mapping[int, float]:
         """Give which of the runs are in the folder already, and when they were, in seconds since 1970."""
@@ -142,6 +143,7 @@ class InFolder:
         arguments = stacked([], self._combos.swept, self._fields)
         leading = pa.Schema.from_pandas(arguments, preserve_index=False)
         parts = [(places[key][0].path, places[key][1]) for key in self._keys if key in places]
+        self._rows = sum(found.rows for found in self._segments.find(self._keys).values())
         return dataset(parts, leading)
 
     def _name_arguments_alike(self) -> None:
@@ -165,9 +167,10 @@ class InFolder:
         from jupyter_funcs.dataset import signed  # noqa: PLC0415  # as above
 
         errors = [*errors, *map(_left_out, self._left_out)]
-        told = {**told, "failed": len(errors)}
+        told = {**told, "failed": len(errors), "rows": self._rows}
         with suppress(OSError):  # the results are there
             _note(self._folder, {**self._about, **told, "errors": errors})
+        told["folder"] = str(self._folder)  # not in the note, which goes wherever the folder does
         texts = {b"funcs": json.dumps(told).encode(), b"errors": json.dumps(errors).encode()}
         return signed(result, texts)
 

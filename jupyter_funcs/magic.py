@@ -42,6 +42,8 @@ _TYPED = (
 )
 _WITHOUT_WORDS = {"result", "status", "refresh", "lasterror"}
 _WITH_A_BODY = {"call", "sweep", "panel"}
+_OF_A_TERMINAL = "TerminalInteractiveShell"
+_NO_PANEL = "A terminal shows no panel. Here are %funcs find, describe and call; %funcs --help lists all."
 _LIST = "List them with %funcs find."
 _DASHES = ("–", "—")  # what a phone or an office program makes of two hyphens
 _OF_IPYTHON = {"In", "Out", "_", "__", "___", "exit", "quit"}
@@ -183,6 +185,8 @@ class FuncsMagics:
             raise ArgumentError("--wait takes a function's name, and the values to run it with.", _LIST)
         else:
             panel = self._of(given).panel()
+        if type(self.shell).__name__ == _OF_A_TERMINAL and not given.wait:
+            print(_NO_PANEL)  # noqa: T201  # what is given says nothing of it
         panel.recipe = "df = %funcs result"
         self._panel_shown = panel
         if not given.wait:
@@ -274,6 +278,7 @@ class FuncsMagics:
         # An argument of the function's own may be called so.
         own = {folded(spelt) for field in function.fields for spelt in (field.name, field.identifier)}
         self._refuse(as_secrets({name: values[name] for name in values if folded(name) not in own}, typed))
+        _refuse_options([name for name in values if folded(name) not in own], command, function.name)
         return function, values
 
 
@@ -282,6 +287,17 @@ def _check_options(command: str, given: argparse.Namespace) -> None:
         name = option.rpartition("--")[2]
         if getattr(given, name.replace("-", "_")) not in {None, False} and command not in taken_by(option):
             raise ArgumentError(f"%funcs {command} takes no --{name}.", f"See %funcs {command} --help.")
+
+
+def _refuse_options(unknown: list[str], command: str, function: str) -> None:
+    """Say how an option of the command is written, to who gives one as an argument."""
+    for name in unknown:
+        option = f"--{name.replace('_', '-')}"
+        if option in OPTIONS and command in taken_by(option):
+            written = f"{option} {OPTIONS[option].value}".rstrip()
+            raise ArgumentError(
+                f"{name} is an option, and no parameter of {function}.", f"Write {written}, with two hyphens."
+            )
 
 
 def _variable(name: str) -> str:

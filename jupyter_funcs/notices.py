@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import warnings
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 # What a warning goes through that quotes a reply; whoever knows the token takes it out.
 cleaned: ContextVar[Callable[[str], str]] = ContextVar("cleaned", default=str)
 _kept: ContextVar[list[str] | None] = ContextVar("_kept", default=None)
+_said_plainly = threading.Lock()
 
 
 @contextmanager
@@ -42,4 +44,17 @@ def warn(text: str) -> None:
     level, frame = 1, sys._getframe()  # noqa: SLF001  # as warnings does, which cannot skip a package before 3.12
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in {__package__, "IPython"}:
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, UserWarning, stacklevel=level)
+    if frame.f_globals.get("__name__") != "__main__" or "get_ipython" not in frame.f_globals:
+        warnings.warn(text, UserWarning, stacklevel=level)
+        return
+    # A cell stands above what it shows: its file's made-up name, and what IPython made of its line, say nothing more.
+    with _said_plainly:
+        before, warnings.formatwarning = warnings.formatwarning, _plain
+        try:
+            warnings.warn(text, UserWarning, stacklevel=level)
+        finally:
+            warnings.formatwarning = before
+
+
+def _plain(message: Warning | str, category: type[Warning], *_: object, **__: object) -> str:
+    return f"{category.__name__}: {message}\n"

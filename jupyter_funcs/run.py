@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs import keeping
+from jupyter_funcs.dataset_words import told_of
 from jupyter_funcs.progress import SweepProgress
 from jupyter_funcs.text import clip, inert
 
@@ -114,8 +115,11 @@ class Run:
         self._elapsed, self._status, self._job = job.elapsed, job.status, None
 
     def _hold(self, frame: Any) -> None:
-        # A sweep may give a dataset of files or of Dask, whose rows are not counted without reading or computing them.
-        self._rows = len(frame) if type(frame).__module__.partition(".")[0] == "pandas" else None
+        # A sweep may give a dataset of files, which says how many rows it has, or of Dask, which would compute them.
+        if type(frame).__module__.partition(".")[0] == "pandas":
+            self._rows = len(frame)
+        else:
+            self._rows = told_of(frame).get("rows")
         try:
             self._frame = weakref.ref(frame)
         except TypeError:

@@ -29,7 +29,7 @@ from jupyter_funcs.progress import MOST_KEPT, Progress
 from jupyter_funcs.retries import Purpose
 from jupyter_funcs.shelf import Shelf
 from jupyter_funcs.status import Status, ends_in
-from jupyter_funcs.text import listed, nearest
+from jupyter_funcs.text import listed, nearest, quote
 from jupyter_funcs.tokens import FromFunction, Source
 from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Terms, Transport
 from jupyter_funcs.vault import VaultError
@@ -59,6 +59,10 @@ _ENDS_SOON = 600.0
 _SMALL = 64 * 1024  # bytes that are read in about a millisecond
 # Seconds within which functions are not listed anew for a refused run: most refusals are about a value.
 _LISTED_JUST_NOW = 30.0
+
+
+class NoFunctionError(NotFoundError, AttributeError):
+    """There is no function of a name that was written as an attribute, in the words of every other error."""
 
 
 class Session:
@@ -306,8 +310,8 @@ class Session:
         if name not in slugs:
             # A completer that tries names must not wait for suggestions, which it does not show.
             close = [] if _is_completing() else nearest(name, slugs)
-            hint = f" Did you mean {listed(close)}?" if close else ""
-            raise AttributeError(f"There is no function {name!r} in your catalog.{hint}")
+            hint = f"Did you mean {listed(close)}?" if close else "List them with funcs.find() or funcs.names."
+            raise NoFunctionError(f"There is no function {quote(name)} in your catalog.", hint)
         return self._bind(catalog, catalog.functions[slugs.index(name)])
 
     def __reduce__(self) -> NoReturn:

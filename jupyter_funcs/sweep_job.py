@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import html
 from concurrent.futures import Future, wait
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.bar import watched
 from jupyter_funcs.combos import TooManyRunsError, combos
-from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.gathering import gathering
 from jupyter_funcs.jobs import Job
 from jupyter_funcs.options import DASK
@@ -87,7 +85,7 @@ def started(function: RemoteFunction, table: pd.DataFrame | None, values: Mappin
         As `combos`.
     """
     options = function.options
-    _refuse_options(function, values)
+    function.refuse_options(values, ".sweep")
     runs = combos(function, table, values, pairs=options.pairs, most=options.most_runs, validate=options.validate)
     if options.to == DASK:
         from jupyter_funcs.on_dask import OnDask  # noqa: PLC0415  # only where it is asked for
@@ -101,17 +99,6 @@ def started(function: RemoteFunction, table: pd.DataFrame | None, values: Mappin
 
         take = taker(function, options.executor)
     return SweepJob(Sweep(function, runs, take, gathering(function, runs)))
-
-
-def _refuse_options(function: RemoteFunction, values: Mapping[str, Any]) -> None:
-    """Say where an option goes, to who gives one as if it were a parameter."""
-    parameters = {name for field in function.fields for name in (field.name, field.identifier)}
-    for option in (field.name for field in fields(function.options)):
-        if option in values and option not in parameters:
-            raise ArgumentError(
-                f"{option} is an option, and no parameter of {function.name}.",
-                f"Write {function.slug}.with_options({option}=…).sweep(…).",
-            )
 
 
 class StoppedSweep(KeyboardInterrupt):

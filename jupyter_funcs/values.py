@@ -12,13 +12,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.fields import Field, Kind
-from jupyter_funcs.text import clip, did_you_mean, listed, quote
+from jupyter_funcs.text import clip, did_you_mean, folded, listed, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-SWEEPS = " A sweep runs each."  # what is said to several values where one goes
+# What is said to several values where one goes.
+SWEEPS = " For several: %funcs sweep, fn.sweep(…), or Run for each in a panel."
+_A_COLUMN = "{name} takes a column of a table, not all of it: table[{column}]."
 
 
 def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[str]:
@@ -44,9 +46,25 @@ def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[st
         raise ValueError(f"{field.name} does not take {quote(value)} ({type(value).__name__}).") from None
 
 
+def no_table(field: Field, value: Any) -> None:
+    """
+    Refuse a table where the values of a column go.
+
+    Raises
+    ------
+    ValueError
+        It is one; names the column that is called as the field is, or the first.
+    """
+    columns = list(getattr(value, "columns", ())) if getattr(value, "ndim", 1) > 1 else []
+    if columns:
+        alike = next((column for column in columns if folded(str(column)) == folded(field.name)), columns[0])
+        raise ValueError(_A_COLUMN.format(name=field.name, column=quote(alike)))
+
+
 def _items(field: Field, value: Any) -> list[Any]:
     if isinstance(value, (str, bytes, bytearray)) or not is_iterable(value):
         return [value]
+    no_table(field, value)
     # A mapping or a table would give its keys, and what can be read only once would be gone at the second look.
     if isinstance(value, Mapping) or hasattr(value, "__next__") or getattr(value, "ndim", 1) > 1:
         raise ValueError(f"{field.name} takes a list, not {quote(value)} ({type(value).__name__}).")

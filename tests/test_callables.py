@@ -22,6 +22,7 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from IPython.lib.pretty import pretty
 from jupyter_client.manager import start_new_kernel
 
 import jupyter_funcs as jf
@@ -148,6 +149,27 @@ funcs = jf.connect("https://service.example", token="a-token", transport=httpx.M
 
 
 SENT = {"sent": "len(sent)"}
+
+
+def test_an_option_given_to_a_call_is_named(catalog: Session, sent: list[str]) -> None:
+    """To a call, a form, a panel: the error says where it goes; a parameter of the name is one, in any spelling."""
+    function, before = catalog.get_panel_daily, len(sent)
+    for takes in (function, function.submit, function.form, function.request, function.panel):
+        with pytest.raises(jf.ArgumentError) as caught:
+            takes(PanelName="Card", timeout=3)
+        assert str(caught.value) == (
+            "timeout is an option, and no parameter of Get Panel Daily.\n"
+            "Write get_panel_daily.with_options(timeout=…)(…)."
+        )
+    own = RemoteFunction(catalog, Function(name="F", params=(Param(name="Time Out"),)), "f", function._wire)
+    assert own.form(timeout="3").args == {"Time Out": "3"}
+    assert len(sent) == before
+
+
+def test_a_cell_shows_a_function_in_a_line(catalog: Session) -> None:
+    """Its parameters by their Python names, the required ones marked, without the types that no line has room for."""
+    names = "PanelName*, Symbol, Brand, Dimensions, PoPGrowth, PoPLookback, Unit, StartDate, class_, a_b"
+    assert pretty(catalog.get_panel_daily) == f"<get_panel_daily({names}) of {catalog.service}>"
 
 
 def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:

@@ -279,6 +279,15 @@ def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: 
     assert [function.name for function in CATALOG.search(words)] == found
 
 
+@pytest.mark.parametrize("word", ["company", "companies", "Company", "daily", "by"])
+def test_a_word_finds_one_and_several(word: str) -> None:
+    """Who looks for a company finds what lists the companies, and the other way round."""
+    texts = ["List the companies by day", "Of a company by day", "The daily list, by company", "None of by"]
+    catalog = parse([{"name": str(at), "description": text} for at, text in enumerate(texts)])
+    found = {"daily": ["2"], "by": ["0", "1", "2", "3"]}.get(word, ["0", "1", "2"])
+    assert [function.name for function in catalog.search(word)] == found
+
+
 def test_what_is_named_like_the_words_is_found_first() -> None:
     """A name that others begin with is reached by typing it whole."""
     names = ["Get Panel Daily", "Panel", "Get Panel"]

@@ -94,13 +94,19 @@ def test_any_list_is_swept(symbols: Any) -> None:
     [
         ((symbol for symbol in "AB"), "Symbol takes a list, not '<generator object"),
         ({"A": 1}, "Symbol takes a list, not '{'A': 1}' (dict)."),
-        (pd.DataFrame({"a": ["A"]}), "Symbol takes a list, not"),
+        (pd.DataFrame({"a": ["A"]}), "Symbol takes a column of a table, not all of it: table['a']."),
     ],
     ids=["generator", "dict", "DataFrame"],
 )
 def test_what_can_be_read_once_or_has_keys_is_no_list(value: Any, said: str) -> None:
     """As of a field that takes a list."""
     assert str(refused(Symbol=value)).startswith(said)
+
+
+def test_the_column_of_a_tables_own_name_is_named() -> None:
+    """Who gives a whole table for a field most often means the column that is called like it."""
+    table = pd.DataFrame({"Name": ["x"], "symbol": ["A"]})
+    assert str(refused(Symbol=table)) == "Symbol takes a column of a table, not all of it: table['symbol']."
 
 
 def test_a_list_of_one_value_is_swept() -> None:
@@ -200,6 +206,10 @@ def test_a_table_is_combined_with_lists() -> None:
         (pd.DataFrame({"Symbl": ["A"]}), "has no parameter 'Symbl'."),
         (pd.DataFrame({0: ["A"]}), "has no parameter '0'."),
         (pd.DataFrame([["A", "B"]], columns=["Symbol", "symbol"]), "The column 'symbol' is the same parameter as"),
+        (
+            pd.DataFrame({"Symbol": ["A"], "Sector": ["B"]}),
+            "'Sector', as a column of the table.Keep those that are: table[['Symbol']].",
+        ),
         (pd.DataFrame({"PanelName": ["Card"]}), "is the same parameter as the argument of that name."),
         ([{"Symbol": "A"}], "A sweep takes a DataFrame of arguments, a row a run, not"),
         ("Symbol", "not 'Symbol' (str)."),

@@ -63,6 +63,12 @@ def test_a_column_of_one_run_only_is_shown() -> None:
     [
         (A, B, ["Regoin"], "'Regoin' is no column of both runs"),
         (A[["Spend"]], B[["Spend"]], None, "Nothing tells the rows apart"),
+        (
+            A.assign(Region="a", Day=pd.Timestamp("2025-01-01")),
+            B.assign(Day=pd.Timestamp("2025-01-01")),
+            ["Region", "Day"],
+            "'a, 2025-01-01 00:00:00' is there twice",
+        ),
         (A, B, ["Region"], "Region does not tell the rows of the first run apart: 'Pacific' is there twice"),
         (B, pd.concat([A, A]), None, "rows of the second run apart"),
         (A, None, None, "second run is no DataFrame(.|\n)*run it again"),

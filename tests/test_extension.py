@@ -8,6 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import pyarrow.dataset as ds
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
@@ -20,6 +21,7 @@ from tests.conftest import PANEL, SYMBOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from jupyter_client.blocking.client import BlockingKernelClient
 
@@ -190,6 +192,47 @@ def test_what_others_put_there_later_stays() -> None:
     assert matchers == [first, between]
     assert shell.magics_manager.magics["line"]["funcs"] is ours
     assert "funcs" not in shell.magics_manager.magics["cell"]
+
+
+def test_a_dataset_of_a_sweep_says_what_it_holds(tmp_path: Path) -> None:
+    """Its rows are known without a look into its files; other datasets show their repr, and all do once unloaded."""
+    function = jf.connect()["Get Panel FQ"].with_options(to=tmp_path / "a folder", progress=False)
+    dataset = function.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
+    other = ds.dataset(dataset.files[0])
+    shell = InteractiveShell()
+    show = shell.display_formatter.formatters["text/plain"]
+    before = show(dataset)
+    jf.load_ipython_extension(shell)
+    shape = f"{dataset.to_table().num_rows} rows × {len(dataset.schema.names)} columns"
+    assert show(dataset) == (
+        f"<Dataset: {shape} from 2 runs of Get Panel FQ, in {tmp_path / 'a folder'}>\n"
+        ".to_table().to_pandas() gives the DataFrame."
+    )
+    assert show(other) == repr(other)
+    assert str(tmp_path) not in (tmp_path / "a folder" / "_sweep.json").read_text("utf-8")
+    jf.load_ipython_extension(shell)
+    jf.unload_ipython_extension(shell)
+    assert show(dataset) == before
+
+
+def test_a_printer_of_the_users_own_is_there_again() -> None:
+    """What they had for datasets is put back, and what they put there later stays."""
+    shell = InteractiveShell()
+    show = shell.display_formatter.formatters["text/plain"]
+    named = ("pyarrow._dataset", "FileSystemDataset")
+
+    def first(*_: object) -> None: ...
+
+    def later(*_: object) -> None: ...
+
+    show.for_type_by_name(*named, first)
+    jf.load_ipython_extension(shell)
+    jf.unload_ipython_extension(shell)
+    assert show.for_type_by_name(*named) is first
+    jf.load_ipython_extension(shell)
+    show.for_type_by_name(*named, later)
+    jf.unload_ipython_extension(shell)
+    assert show.for_type_by_name(*named) is later
 
 
 def test_what_was_never_loaded_takes_nothing_away() -> None:

@@ -262,8 +262,9 @@ BAD: list[tuple[Kind, Any, str]] = [
     *((kind, np.timedelta64(5, "ns"), "takes no duration") for kind in Kind),
     *((Kind.TEXT, value, "takes text, not") for value in (object(), dt.time(1), dt.timedelta(1), len, int, ...)),
     *((Kind.LIST, value, "takes a list, not") for value in (
-        {"a": 1}, pd.DataFrame({"a": [1]}), np.array([["a"]]), iter(["a"]), (one for one in "ab"),
+        {"a": 1}, np.array([["a"]]), iter(["a"]), (one for one in "ab"),
     )),
+    (Kind.LIST, pd.DataFrame({"a": [1]}), "takes a column of a table, not all of it: table['a']."),
     *((Kind.LIST, value, "takes a list of texts, not") for value in (
         [["a"]], [b"a"], b"ab", bytearray(b"a"), [{"a": 1}],
     )),
@@ -283,7 +284,7 @@ def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
     for value, is_several in (["a", "b"], True), (pd.Series(["a"]), True), ({"a": 1}, False), (b"a", False):
         form["Given"] = value
         [[said]] = form.errors.values()
-        assert said.endswith(" A sweep runs each.") == is_several
+        assert said.endswith(" For several: %funcs sweep, fn.sweep(…), or Run for each in a panel.") == is_several
 
 
 @pytest.mark.parametrize(

@@ -404,7 +404,7 @@ def test_a_sweep_into_a_folder_is_run_again_into_it(demo: Session, file: Path, t
     demo.history.keep(on=True)
     sweeping = demo.get_panel_daily.with_options(progress=False, to=tmp_path / "kept")
     dataset = sweeping.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
-    assert (demo.history.get(1).status, demo.history.get(1).rows) == ("done", None)
+    assert (demo.history.get(1).status, demo.history.get(1).rows) == ("done", dataset.count_rows())
     again = later(demo).history.again("1/1")
     assert again.count_rows() == dataset.count_rows()
     assert json.loads(again.schema.metadata[b"funcs"])["cached"]["runs"] == 2

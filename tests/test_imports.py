@@ -16,6 +16,7 @@ PACKAGE = Path(jupyter_funcs.__file__).parent
 # DESIGN.md's table, from the bottom up: a room imports only rooms above its own line here.
 ROOMS = [
     "text",
+    "dataset_words",
     "errors",
     "guard",
     "progress",

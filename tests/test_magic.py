@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import linecache
 import re
+import subprocess
+import sys
 import warnings
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -210,6 +212,25 @@ def test_a_sweep_takes_pairs_and_a_table(run: Any) -> None:
     assert run("df.attrs['funcs']['runs'], df.attrs['errors']") == (2, [])
 
 
+@pytest.mark.parametrize(
+    ("command", "option", "written"),
+    [
+        ("call", "timeout=3", "--timeout SECONDS"),
+        ("sweep", "max_age=3", "--max-age SECONDS"),
+        ("panel", "force=1", "--force"),
+    ],
+)
+def test_an_option_given_as_an_argument_is_named(run: Any, command: str, option: str, written: str) -> None:
+    """The line says how it is written there; one that the command does not take is no option."""
+    with pytest.raises(jf.ArgumentError) as caught:
+        run(f"%funcs {command} get_panels {option}")
+    name = option.partition("=")[0]
+    said = f"{name} is an option, and no parameter of Get Panels.\nWrite {written}, with two hyphens."
+    assert str(caught.value) == said
+    with pytest.raises(jf.ArgumentError, match="has no parameter 'check'"):
+        run(f"%funcs {command} get_panels check=1")
+
+
 def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
     """It is a warning with the first error, and stands in attrs; -q shows no warning."""
     line = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ, NVRA]"
@@ -218,6 +239,33 @@ def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
     assert sorted(frame["Symbol"].unique()) == ["BKQU", "NVRA"]
     assert frame.attrs["errors"][0]["args"] == {"PanelName": PANEL, "Symbol": "ZZZZ"}
     run(f"{line} -q")
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of a cell's file and IPython's own line stand in none, of a magic or of a call; elsewhere they do."""
+    shown: list[str] = []
+    monkeypatch.setattr(
+        warnings,
+        "showwarning",
+        lambda what, kind, file, at, *_: shown.append(warnings.formatwarning(what, kind, file, at)),
+    )
+    before = warnings.formatwarning
+    run(f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ]")
+    run(f"import jupyter_funcs as jf; jf.connect().get_panel_fq.sweep(PanelName='{PANEL}', Symbol=['BKQU', 'YYYY'])")
+    assert [text.partition(" failed")[0] for text in shown] == ["UserWarning: 1 of 2 runs of Get Panel FQ"] * 2
+    assert all(text.count("\n") == 1 for text in shown)
+    jf.connect().get_panel_fq.sweep(PanelName=PANEL, Symbol=["BKQU", "XXXX"])
+    assert __file__ in shown[-1]
+    assert warnings.formatwarning is before
+
+
+def test_a_terminal_is_told_that_it_shows_no_panel() -> None:
+    """And what to write in place of it; a line of a notebook's kernel says nothing of it."""
+    typed = "%load_ext jupyter_funcs\n%funcs\n"
+    program = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--quick"]
+    said = subprocess.run(program, input=typed, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert "A terminal shows no panel. Here are %funcs find, describe and call" in said
 
 
 def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
@@ -274,6 +322,7 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         ('%funcs call get_panel_daily(PanelName="x")', jf.ArgumentError, "Without brackets: %funcs call NAME"),
         ("%funcs call get_panels --timeout", jf.ArgumentError, "--timeout takes SECONDS behind it"),
         ("%funcs find -o", jf.ArgumentError, "--output takes NAME behind it"),
+        ("%funcs call get_panels -x", jf.ArgumentError, "there is no option '-x'.\nAn argument has no hyphens"),
         ("%funcs help", jf.ArgumentError, "Did you mean '--help'"),
         ("%funcs describe get_panels a=b", jf.ArgumentError, "describe takes a name alone, not a"),
         ("%%funcs\nPanelName: x", jf.ArgumentError, "body holds the arguments of a function"),

@@ -60,8 +60,10 @@ def test_an_unknown_function_names_its_neighbours(funcs: Session) -> None:
     """A misspelt name is an error with suggestions, as an item and as an attribute."""
     with pytest.raises(jf.NotFoundError, match=r"'Get Panl Daily'(.|\n)*'Get Panel Daily'"):
         funcs["Get Panl Daily"]
-    with pytest.raises(AttributeError, match="get_panel_daily"):
+    with pytest.raises(AttributeError, match="get_panel_daily") as caught:
         _ = funcs.get_panl_daily
+    assert isinstance(caught.value, jf.NotFoundError)  # so a cell shows it in two lines
+    assert not hasattr(funcs, "zzz")
 
 
 def test_a_run_gives_a_frame_that_says_where_it_comes_from(funcs: Session) -> None:

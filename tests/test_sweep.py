@@ -193,9 +193,10 @@ def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
 )
 def test_what_is_not_valid_is_said_before_anything_is_sent(service: Service, values: Any, said: str) -> None:
     """By `sweep` and by `start_sweep` alike."""
-    for begin in (lambda: service.function.sweep(**values), lambda: service.function.start_sweep(values)):
+    function = service.function
+    for begin in (function.sweep, function.start_sweep, lambda **given: function.start_sweep(given)):
         with pytest.raises(ArgumentError, match=re.escape(said)):
-            begin()
+            begin(**values)
     assert not service.sent
 
 
@@ -251,6 +252,7 @@ def test_a_job_says_what_it_sweeps(service: Service) -> None:
     assert len(job.result(10)) == 2
     assert isinstance(job.progress, SweepProgress)
     assert (job.progress.total, job.progress.done, job.progress.failed) == (2, 2, 0)
+    assert service.function.start_sweep({"a": "x"}, a=["x"], n=[1, 2]).args == {"a": ["x"], "n": ["1", "2"]}
     table = service.function.start_sweep({}, pd.DataFrame({"a": ["x", "y"], "n": [1, None]}))
     assert (table.args, table.pairs) == ({"a": ["x", "y"], "n": ["1", None]}, True)
     assert len(table.result(10)) == 2
