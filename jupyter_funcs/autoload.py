@@ -3,7 +3,8 @@
 
 IPython reads ``etc/ipython/ipython_config.json`` of the environment that it runs in, for its kernel and its terminal.
 What is loaded stands there under ``extra_extensions``: a list ``extensions`` of a person's own configuration would take
-the place of one that stands here.
+the place of one that stands here. It is this module that is loaded so, and not the package: below a ``%load_ext`` of
+what is loaded already IPython writes a line about ``%reload_ext``, and a notebook that works elsewhere has one.
 """
 
 from __future__ import annotations
@@ -20,9 +21,23 @@ from typing import Any
 from jupyter_funcs.errors import ConfigError
 from jupyter_funcs.text import quote
 
-_EXTENSION = "jupyter_funcs"
+_EXTENSION = __name__
 _SECTION, _LIST = "InteractiveShellApp", "extra_extensions"
 _YOUR_OWN = "Use an environment of your own, or write %load_ext jupyter_funcs in the notebook."
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Load the extension into a shell that starts; a later ``%load_ext jupyter_funcs`` does so again, and is silent."""
+    from jupyter_funcs import extension  # noqa: PLC0415  # IPython, which the commands do without
+
+    extension.of(shell).load()
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Take it out of the shell."""
+    from jupyter_funcs import extension  # noqa: PLC0415  # as above
+
+    extension.of(shell).unload()
 
 
 def config_file() -> Path:
@@ -91,7 +106,7 @@ def disable() -> bool:
 
 
 def _kept(path: Path) -> Path:
-    return path.with_name(f"{path.name}.before-{_EXTENSION}")
+    return path.with_name(f"{path.name}.before-{__package__}")
 
 
 def _content(path: Path) -> bytes | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
@@ -95,6 +96,21 @@ def test_a_kernel_of_an_enabled_environment_has_the_magic(
     assert "funcs" not in magics_of(python)
 
 
+def test_load_ext_of_what_starts_with_the_kernel_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where %funcs is there from the start, a notebook's own %load_ext is silent and does no harm."""
+    shell = InteractiveShell()
+    shell.extension_manager.load_extension(autoload.__name__)
+    assert "funcs" in shell.magics_manager.magics["line"]
+    matchers = len(shell.Completer.custom_matchers)
+    for magic in ("load_ext", "reload_ext"):
+        shell.run_line_magic(magic, "jupyter_funcs")
+        assert capsys.readouterr().out == ""
+        assert "funcs" in shell.magics_manager.magics["line"]
+        assert len(shell.Completer.custom_matchers) == matchers
+    shell.run_line_magic("unload_ext", "jupyter_funcs")
+    assert "funcs" not in shell.magics_manager.magics["line"]
+
+
 BEFORE = [
     b'{"InteractiveShellApp":{"extensions":["autoreload"],\n\n"extra_extensions": ["other"]}, "X": {"\\u00e9": [1.5]}}',
     b'{\n    "TerminalInteractiveShell": {"confirm_exit": false}\n}',
@@ -113,7 +129,7 @@ def test_what_stood_there_is_kept_and_comes_back_byte_for_byte(config: Path, bef
     assert autoload.config_file() == config
     assert autoload.enable()
     enabled = json.loads(config.read_bytes())
-    assert loaded(config)[-1] == "jupyter_funcs"
+    assert loaded(config)[-1] == "jupyter_funcs.autoload"
     names = enabled["InteractiveShellApp"].pop("extra_extensions")
     was = json.loads(before or b"{}")
     assert names[:-1] == was.get("InteractiveShellApp", {}).pop("extra_extensions", [])
@@ -150,7 +166,7 @@ def test_a_link_leads_where_it_did(config: Path, tmp_path: Path) -> None:
     config.symlink_to(tmp_path / "mine.json")
     autoload.enable()
     assert config.is_symlink()
-    assert loaded(tmp_path / "mine.json") == ["jupyter_funcs"]
+    assert loaded(tmp_path / "mine.json") == ["jupyter_funcs.autoload"]
     autoload.disable()
     assert config.is_symlink()
     assert (tmp_path / "mine.json").read_text() == "{}"
