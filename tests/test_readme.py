@@ -170,7 +170,6 @@ def shell() -> Iterator[InteractiveShell]:
 def test_the_magics_of_the_readme_run(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its lines of %funcs do so too, in one notebook and in their order."""
     monkeypatch.chdir(tmp_path)
-    shell.user_ns["symbols"] = ["MCHQ", "PZQN"]
     for code in BLOCKS:
         if is_magic(code):
             done = shell.run_cell(code)

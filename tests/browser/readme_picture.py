@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 
-from tests.browser.conftest import CHROMIUM, FLAGS
+from tests.browser.conftest import _IDLE, CHROMIUM, FLAGS
 from tests.browser.fronts import running
 from tests.browser.steps import choose, open_tab, turn_dark, turn_light, wait_for_state
 from tests.conftest import SYMBOL
@@ -37,10 +37,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page(viewport=SIZE, device_scale_factor=1.5)
         page.goto(lab.address(NOTEBOOK))
-        page.wait_for_function(
-            "window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'",
-            timeout=60_000,
-        )
+        page.wait_for_function(_IDLE, timeout=60_000)
         page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
         page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
         ask(page)
@@ -81,7 +78,7 @@ def take(page: Page, path: Path) -> None:
     taken.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
     assert size < LARGEST, f"{path.name} has {size:,} bytes"
-    print(f"{path.name}: {size:,} bytes, {clip['width']:.0f} by {clip['height']:.0f} pixels")
+    print(f"{path.name}: {size:,} bytes, {clip['width']:.0f} by {clip['height']:.0f} pixels")  # noqa: T201  # for who ran it
 
 
 if __name__ == "__main__":
