@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _PAUSE = 0.4
 _MINUTE = 60.0
 _SECOND = 1.0
+# A front end that is still drawing a control, as Voila while its page loads, shows an error where its model is gone.
+_STAY = 10.0
 
 
 class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -82,6 +84,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._asked = False  # whether a run was, so that every error is shown
         self._taking = ""  # the field whose control is being read
         self._lock = threading.RLock()  # news of a source may come while the form is closed, or a control made again
+        self._replaced: dict[Control, Future[None]] = {}  # others stand in place of these, which are closed soon
         self._showing: set[int] = set()  # the threads that change controls: that is no choice of a person
 
         self._sources = {
@@ -173,6 +176,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                 future.cancel()
         for source in self._sources.values():
             source.stop()
+        for replaced, future in self._replaced.items():
+            future.cancel()
+            replaced.close()
         for made in self._controls.values():
             made.close()
         for widget in (*self._lines.values(), self._said, self._help):
@@ -204,7 +210,13 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         made = self._controls[name]
         self._controls[name] = self._make(name, self._form.args)
         self._arrange()
-        made.close()
+        self._replaced[made] = loop.start(self._close_later(made))
+
+    async def _close_later(self, made: Control) -> None:
+        await asyncio.sleep(_STAY)
+        with self._lock:
+            if self._replaced.pop(made, None) is not None:
+                made.close()
 
     def _arranged(self) -> tuple[w.Widget, ...]:
         placed: list[w.Widget] = []

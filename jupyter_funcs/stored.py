@@ -13,7 +13,7 @@ from jupyter_funcs.view import shape_text, table_html
 if TYPE_CHECKING:
     from jupyter_funcs.outcome import Outcome
 
-_MOST_ROWS = 10  # at the top, and as many at the end
+_MOST_ROWS = 5  # at the top, and as many at the end
 _MOST_COLUMNS = 12
 _LONGEST = 60_000
 _LONGEST_VALUE = 400
@@ -39,9 +39,11 @@ def left_html(outcome: Outcome, mark: str) -> str:
     """
     frame = outcome.frame
     args = ", ".join(f"{_shown(name)} = {_shown(value_text(value))}" for name, value in outcome.args.items())
+    session = outcome.function.session
     said = [
         f"<b>{_shown(outcome.function.name)}</b>{f' with {args}' if args else ''}",
-        f"{shape_text(frame)}, {outcome.started:%Y-%m-%d %H:%M} UTC, {_shown(outcome.function.session.service)}",
+        f"{shape_text(frame)}, {outcome.started:%Y-%m-%d %H:%M} UTC, {_shown(session.service)}"
+        + ", synthetic data" * session.synthetic,
     ]
     if outcome.variable:
         said.append(f"The DataFrame was kept as <code>{_shown(outcome.variable)}</code>.")
@@ -58,8 +60,10 @@ def left_html(outcome: Outcome, mark: str) -> str:
         what = [f"the first and last {_MOST_ROWS} rows"] * cut
         what += [f"the first {_MOST_COLUMNS} columns"] * (frame.shape[1] > _MOST_COLUMNS)
         said.append(f"Of the result: {' and '.join(what)}.")
+    # On the cells: a page's own style for cells would win over one around them.
+    table = table.replace("<td", '<td style="white-space: nowrap"')
     table = table if len(table) <= _LONGEST else "<p>Its rows are too long to be kept here.</p>"
-    table = f'<div style="overflow-x: auto; white-space: nowrap">{table}</div>'
+    table = f'<div style="overflow-x: auto">{table}</div>'
     return f'<div class="{html.escape(mark)}"><p>{"<br>".join(said)}</p>{table}</div>'
 
 
