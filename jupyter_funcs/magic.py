@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs import recall
 from jupyter_funcs.commands import ALIASES, NAMES, OPTIONS, ROTATE, parser, taken_by, usage, usage_of
-from jupyter_funcs.errors import ArgumentError, ConfigError, NotFoundError, last_traceback
+from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
 from jupyter_funcs.line import (
     NAME_AND_VALUE,
     given_twice,
@@ -215,7 +215,12 @@ class FuncsMagics:
     def _connect(self, words: list[str], _cell: str | None, _given: argparse.Namespace) -> Any:
         if len(words) > 1 or any("=" in word and "://" not in word for word in words):
             raise ConfigError("%funcs connect takes one profile or address, and no token.", ROTATE)
-        self._session = self._connected(*map(unquoted, words))
+        try:
+            self._session = self._connected(*map(unquoted, words))
+        except FuncsError as error:
+            if self._session is None or self._session.synthetic:  # whose figures the next cell would have unnoticed
+                error.hint = f"{error.hint} Until then %funcs may ask the demo, whose data are synthetic.".lstrip()
+            raise
         self._by_profile.pop(self._session.where, None)
         return self._session
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # What is said to several values where one goes.
 SWEEPS = " For several: %funcs sweep, fn.sweep(…), or Run for each in a panel."
-_A_COLUMN = "{name} takes a column of a table, not all of it: table[{column}]."
+_A_COLUMN = "{name} takes a column of a table, not all of it: table[{column}], on a line a variable of it."
 
 
 def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[str]:

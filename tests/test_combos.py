@@ -94,7 +94,10 @@ def test_any_list_is_swept(symbols: Any) -> None:
     [
         ((symbol for symbol in "AB"), "Symbol takes a list, not '<generator object"),
         ({"A": 1}, "Symbol takes a list, not '{'A': 1}' (dict)."),
-        (pd.DataFrame({"a": ["A"]}), "Symbol takes a column of a table, not all of it: table['a']."),
+        (
+            pd.DataFrame({"a": ["A"]}),
+            "Symbol takes a column of a table, not all of it: table['a'], on a line a variable of it.",
+        ),
     ],
     ids=["generator", "dict", "DataFrame"],
 )
@@ -106,7 +109,10 @@ def test_what_can_be_read_once_or_has_keys_is_no_list(value: Any, said: str) -> 
 def test_the_column_of_a_tables_own_name_is_named() -> None:
     """Who gives a whole table for a field most often means the column that is called like it."""
     table = pd.DataFrame({"Name": ["x"], "symbol": ["A"]})
-    assert str(refused(Symbol=table)) == "Symbol takes a column of a table, not all of it: table['symbol']."
+    assert (
+        str(refused(Symbol=table))
+        == "Symbol takes a column of a table, not all of it: table['symbol'], on a line a variable of it."
+    )
 
 
 def test_a_list_of_one_value_is_swept() -> None:

@@ -264,7 +264,7 @@ BAD: list[tuple[Kind, Any, str]] = [
     *((Kind.LIST, value, "takes a list, not") for value in (
         {"a": 1}, np.array([["a"]]), iter(["a"]), (one for one in "ab"),
     )),
-    (Kind.LIST, pd.DataFrame({"a": [1]}), "takes a column of a table, not all of it: table['a']."),
+    (Kind.LIST, pd.DataFrame({"a": [1]}), "takes a column of a table, not all of it: table['a'], on a line a variable"),
     *((Kind.LIST, value, "takes a list of texts, not") for value in (
         [["a"]], [b"a"], b"ab", bytearray(b"a"), [{"a": 1}],
     )),

@@ -304,6 +304,8 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
     monkeypatch.delenv("FUNCS_BASE_URL")
     monkeypatch.delenv("FUNCS_TOKEN")
     assert run("%funcs connect").service == "demo"
+    with pytest.raises(jf.ConfigError, match=r"no profile 'nowhere'(?s:.*)Until then .* demo, whose data"):
+        run("%funcs connect nowhere")
 
 
 @pytest.mark.parametrize(
