@@ -28,8 +28,8 @@ def diff(
     before, after
         The frames of the two runs.
     keys
-        The columns that tell a row from all others in each frame; by default those of text, dates and truths, with
-        whole numbers that are called like an identifier.
+        The columns that tell a row from all others in each frame; by default those of text and dates, with whole
+        numbers that are called like an identifier, and of truths as many as the rows need to be told apart.
     tolerance
         The largest relative difference, as a fraction, at which two numbers count as equal.
 
@@ -84,6 +84,12 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None)
         named = list(keys)
     else:
         named = [column for column in common if _names(before[column]) and _names(after[column])]
+        # Yes and no are what a row says more often than what it is: keys only as far as the rows need them.
+        for flag in [column for column in common if _is_flag(before[column]) and _is_flag(after[column])]:
+            if named and not any(frame.duplicated(named).any() for frame in (before, after)):
+                break
+            named.append(flag)
+        named.sort(key=common.index)
     if not named:
         raise ArgumentError(
             "Nothing tells the rows apart: no column holds text, dates or identifiers.",
@@ -108,9 +114,13 @@ def _has_parts(column: pd.Series[Any]) -> bool:
     return column.dtype == object and any(isinstance(value, (list, dict)) for value in column)
 
 
+def _is_flag(column: pd.Series[Any]) -> bool:
+    return bool(pd.api.types.is_bool_dtype(column.dtype))
+
+
 def _names(column: pd.Series[Any]) -> bool:
-    if pd.api.types.is_bool_dtype(column.dtype):
-        return True
+    if _is_flag(column):
+        return False
     if pd.api.types.is_integer_dtype(column.dtype):
         return is_key(str(column.name))
     if _has_parts(column):

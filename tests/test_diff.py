@@ -119,3 +119,15 @@ def test_every_difference_is_there_once(before: dict[str, int | None], after: di
         if name not in before or name not in after or before[name] != after[name]
     }
     assert found == kinds
+
+
+def test_a_flag_is_a_key_only_where_the_rows_need_it() -> None:
+    """What yes and no say of a row may change; where a row is told apart by one, that one is a key."""
+    before = pd.DataFrame({"Q": ["1", "1"], "ToDate": [False, True], "Current": [False, True], "Spend": [5, 2]})
+    shown = jf.diff(before, before.assign(Current=[True, True]))
+    assert list(shown) == ["Change", "Q", "ToDate", "Current (before)", "Current (after)"]
+    assert list(shown["Change"]) == ["changed"]
+    once = before.drop(index=1)
+    assert list(jf.diff(once, once.assign(ToDate=True))["Change"]) == ["changed"]
+    flags = before[["ToDate", "Spend"]]
+    assert list(jf.diff(flags, flags.assign(Spend=[5, 3]))) == ["Change", "ToDate", "Spend (before)", "Spend (after)"]
