@@ -19,6 +19,7 @@ from jupyter_funcs.callables import Choice, RemoteFunction, request
 from jupyter_funcs.catalog import parse_listing
 from jupyter_funcs.config import favourites_file
 from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, NotFoundError
+from jupyter_funcs.exchange import LIST_PATH, RUN_PATH
 from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.history import History
 from jupyter_funcs.lock import Watch
@@ -31,7 +32,7 @@ from jupyter_funcs.shelf import Shelf
 from jupyter_funcs.status import Status, ends_in
 from jupyter_funcs.text import listed, nearest, quote
 from jupyter_funcs.tokens import FromFunction, Source
-from jupyter_funcs.transport import LIST_PATH, RUN_PATH, Reply, Terms, Transport
+from jupyter_funcs.transport import Terms, Transport
 from jupyter_funcs.vault import VaultError
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.forms import Args
     from jupyter_funcs.options import Options
     from jupyter_funcs.panel import Panel
+    from jupyter_funcs.reply import Reply
     from jupyter_funcs.secret import Hidden, Secret
 
 T = TypeVar("T")

@@ -33,7 +33,7 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import export, frame, loop, pieces, transport, view
+from jupyter_funcs import export, frame, loop, pieces, reply, view
 from jupyter_funcs.dtypes import Column, Declared
 from tests.test_limits import CANARY, GZIP, LISTING, bomb, packed
 
@@ -1283,14 +1283,14 @@ def test_59_and_64_no_more_is_taken_than_the_limit_and_one_piece(
 ) -> None:
     """Reading, and inflating, end at the piece that goes beyond the limit; what announces too much is not begun."""
     taken = []
-    pieces_of = transport._pieces
+    pieces_of = reply._pieces
 
     async def counted(*given: Any) -> AsyncIterator[bytes]:
         async for piece in pieces_of(*given):
             taken.append(len(piece))
             yield piece
 
-    monkeypatch.setattr(transport, "_pieces", counted)
+    monkeypatch.setattr(reply, "_pieces", counted)
     answer(service[0], asked(case))
     meet(asked(case), lambda: call(service[1], case))
     if "content-length" in case.headers:

@@ -57,6 +57,8 @@ ROOMS = [
     "refusals",
     "lanes",
     "logs",
+    "reply",
+    "exchange",
     "transport",
     "loop",
     "jobs",
@@ -179,7 +181,7 @@ UPWARDS = {
 }
 # Each foreign library lives in as few rooms as possible.
 HOMES = {
-    "httpx": {"transport", "__init__"},
+    "httpx": {"exchange", "__init__"},
     "ipywidgets": {
         "widgets",
         "lists",
@@ -207,7 +209,7 @@ HOMES = {
     },
     "IPython": {"keeping", "magic", "completion", "extension"},
     "pydantic": {"catalog"},
-    "msgspec": {"wire", "pieces", "secret", "refusals", "transport"},
+    "msgspec": {"wire", "pieces", "secret", "refusals", "exchange", "transport"},
     "keyring": {"vault"},
     "mcp": {"mcp_server"},
     "platformdirs": {"config"},

@@ -20,17 +20,18 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs import loop
+from jupyter_funcs.exchange import RUN_PATH
 from jupyter_funcs.inflate import inflated
 from jupyter_funcs.retries import Purpose
-from jupyter_funcs.transport import RUN_PATH, Terms
+from jupyter_funcs.transport import Terms
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     import pandas as pd
 
+    from jupyter_funcs.reply import Reply
     from jupyter_funcs.session import Session
-    from jupyter_funcs.transport import Reply
 
 CANARY = "eyJhbGciOiJub25lIn0.Y2FuYXJ5LXRva2VuLW9mLXRoZS10ZXN0cw.c2lnbmF0dXJlLXBhcnQ"
 LISTING = b'[{"name": "F"}]'

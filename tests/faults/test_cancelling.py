@@ -114,7 +114,7 @@ def test_an_interrupt_while_a_retry_is_waited_for_ends_the_wait(server: Faulty) 
 def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine whose queue is full takes no connection, and no time of a person's."""
     session = listed(server)
-    transport = session._wire.transport
+    sent = session._wire.transport._exchange
     with socket.socket() as full, contextlib.ExitStack() as stack:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -123,7 +123,7 @@ def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty, monkeypatch
             filler.setblocking(False)
             filler.connect_ex(full.getsockname())
         url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        monkeypatch.setattr(transport, "connection", replace(transport.connection, base_url=url))
+        monkeypatch.setattr(sent, "connection", replace(sent.connection, base_url=url))
         interrupt(session)
     session.close()
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import errors, loop, retries, transport
+from jupyter_funcs import errors, exchange, loop, retries
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 from tests.faults.test_transport_faults import broken, tasks
@@ -36,7 +36,7 @@ def server() -> Iterator[Faulty]:
 
 @pytest.fixture(autouse=True)
 def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
+    monkeypatch.setattr(exchange, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
 
 
 class Case(NamedTuple):

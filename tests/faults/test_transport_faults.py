@@ -21,7 +21,7 @@ import pytest
 import trustme
 
 import jupyter_funcs as jf
-from jupyter_funcs import loop, transport
+from jupyter_funcs import exchange, loop
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 
@@ -40,7 +40,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 @pytest.fixture(autouse=True)
 def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounds of a fifth of a second in place of seconds, so that one fault takes no longer than a person's blink."""
-    monkeypatch.setattr(transport, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
+    monkeypatch.setattr(exchange, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
 
 
 @pytest.fixture(scope="module")
@@ -252,8 +252,8 @@ def moved(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Se
 
     def move(url: str) -> Session:
         session = listed(server)
-        connection = session._wire.transport.connection
-        monkeypatch.setattr(session._wire.transport, "connection", replace(connection, base_url=url))
+        sent = session._wire.transport._exchange
+        monkeypatch.setattr(sent, "connection", replace(sent.connection, base_url=url))
         return session
 
     return move
