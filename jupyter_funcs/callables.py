@@ -8,7 +8,7 @@ import datetime as dt
 import inspect
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from jupyter_funcs import loop
@@ -30,35 +30,23 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.cache import Cache
     from jupyter_funcs.catalog import Function, Param
+    from jupyter_funcs.choices import Choice, Choices
     from jupyter_funcs.panel import Panel
     from jupyter_funcs.session import Session
     from jupyter_funcs.sweep_job import SweepJob
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A valid value of a field, and the words that stand beside it (empty when the listing gives none)."""
-
-    value: str
-    label: str = ""
-
-
 class Wire(Protocol):
     """What a function needs of its session to run, on the background loop."""
+
+    @property
+    def choices(self) -> Choices: ...
 
     async def run(
         self, function: str, args: Args, options: Options, progress: Progress, purpose: Purpose = Purpose.RUN
     ) -> pd.DataFrame: ...
 
     async def identity(self, cache: Cache) -> str: ...
-
-    async def choices(
-        self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False
-    ) -> list[Choice]: ...
-
-    def listed_at(self, listing: RemoteFunction, args: Args, field: Field) -> float | None: ...
-
-    def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]: ...
 
 
 class RemoteFunction:
@@ -351,7 +339,7 @@ class RemoteFunction:
         wanted, missing = listing_args(field, listing.fields, args)
         if missing:
             return [], missing
-        return await self._wire.choices(listing, listing.form(**wanted).args, field, again=again), []
+        return await self._wire.choices.ask(listing, listing.form(**wanted).args, field, again=again), []
 
     def known_choices(self, field: Field, args: Args) -> list[Choice]:
         """Give what `choices` has listed already for these arguments; the service is never asked."""
@@ -361,13 +349,13 @@ class RemoteFunction:
             return []
         listing = self.session[catalog.slug(function)]
         wanted, missing = listing_args(field, listing.fields, args)
-        return [] if missing else self._wire.known(listing, listing.form(**wanted).args, field)
+        return [] if missing else self._wire.choices.known(listing, listing.form(**wanted).args, field)
 
     def listed_at(self, field: Field, args: Args) -> float | None:
         """Give when `choices` listed the values for these arguments, in seconds since the epoch."""
         listing = self.session[field.source] if field.source else self
         wanted, _ = listing_args(field, listing.fields, args)
-        return self._wire.listed_at(listing, listing.form(**wanted).args, field)
+        return self._wire.choices.listed_at(listing, listing.form(**wanted).args, field)
 
     def learn(self, args: Args) -> None:
         """List in the background what `choices` can list for these arguments, so that `known_choices` knows it."""

@@ -10,7 +10,7 @@ from jupyter_funcs.text import clip, inert
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jupyter_funcs.callables import Choice
+    from jupyter_funcs.choices import Choice
 
 PAGE = 20
 _LONGEST = 120

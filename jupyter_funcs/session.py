@@ -1,42 +1,40 @@
-"""Session: a connection, its catalog, and the way a run goes over the wire and comes back as a frame."""
+"""Session: a connection, its catalog, and what a person asks of them."""
 
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import inspect
 import math
 import os
 import threading
 import time
 import weakref
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from jupyter_funcs import loop
 from jupyter_funcs.cache import own_cache
-from jupyter_funcs.callables import Choice, RemoteFunction, request
+from jupyter_funcs.callables import RemoteFunction
 from jupyter_funcs.catalog import parse_listing
 from jupyter_funcs.config import favourites_file
-from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, NotFoundError
-from jupyter_funcs.exchange import LIST_PATH, RUN_PATH
+from jupyter_funcs.deadline import within
+from jupyter_funcs.errors import ConfigError, FuncsError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
 from jupyter_funcs.history import History
 from jupyter_funcs.lock import Watch
 from jupyter_funcs.login import Login
 from jupyter_funcs.notices import warn
 from jupyter_funcs.presets import Presets, presets_file
-from jupyter_funcs.progress import MOST_KEPT, Progress
-from jupyter_funcs.retries import Purpose
+from jupyter_funcs.remote import LIST_SECONDS, Remote
 from jupyter_funcs.shelf import Shelf
 from jupyter_funcs.status import Status, ends_in
 from jupyter_funcs.text import listed, nearest, quote
 from jupyter_funcs.tokens import FromFunction, Source
-from jupyter_funcs.transport import Terms, Transport
+from jupyter_funcs.transport import Transport
 from jupyter_funcs.vault import VaultError
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Iterator
 
     import httpx
     import pandas as pd
@@ -45,20 +43,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.callables import Wire
     from jupyter_funcs.catalog import Catalog, Function
     from jupyter_funcs.config import Connection
-    from jupyter_funcs.fields import Field
-    from jupyter_funcs.forms import Args
-    from jupyter_funcs.options import Options
     from jupyter_funcs.panel import Panel
-    from jupyter_funcs.reply import Reply
     from jupyter_funcs.secret import Hidden, Secret
 
-T = TypeVar("T")
-
-LIST_SECONDS = 20.0
 LOGIN_SECONDS = 20.0
 # A token that ends sooner than this, in seconds, is said to.
 _ENDS_SOON = 600.0
-_SMALL = 64 * 1024  # bytes that are read in about a millisecond
 # Seconds within which functions are not listed anew for a refused run: most refusals are about a value.
 _LISTED_JUST_NOW = 30.0
 
@@ -85,7 +75,7 @@ class Session:
     def __init__(
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
-        self._wire = _Wire(Transport(connection, transport))
+        self._wire = Remote(Transport(connection, transport))
         # The connections of a session that nobody holds any more are closed; those of a process that ends need not be.
         weakref.finalize(self, _close, self._wire.transport).atexit = False
         self._catalog: Catalog | None = None
@@ -192,7 +182,7 @@ class Session:
             self._catalog = catalog
             self._listed_at = time.monotonic()
             self._functions = {}
-            self._wire.forget()
+            self._wire.choices.forget()
             self.__dict__.pop("watch", None)
 
     async def relisted(self, function: Function) -> Function | None:
@@ -249,7 +239,7 @@ class Session:
         ends = math.inf
         try:
             work = self._wire.transport.secret()
-            secret = loop.run(_within(LIST_SECONDS, work, "The token's source"))
+            secret = loop.run(within(LIST_SECONDS, work, "The token's source"))
             user, ends = secret.user, secret.expires_at
             number = len(self.catalog)
         except FuncsError as error:
@@ -376,7 +366,7 @@ class Session:
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self._wire.transport.login(email, password)
-        return loop.run(_within(LOGIN_SECONDS, work, "The login"))
+        return loop.run(within(LOGIN_SECONDS, work, "The login"))
 
     def _warn_of_the_end(self) -> None:
         # Said once a token, and not for a source that brings a new one by itself.
@@ -405,128 +395,6 @@ class Session:
         return bound
 
 
-class _Wire:
-    """What is sent and what comes back, on the background loop; nothing of it is for a person to call."""
-
-    def __init__(self, transport: Transport) -> None:
-        self.transport = transport
-        self._choices: dict[str, list[Choice]] = {}
-        self._listed_at: dict[str, float] = {}
-        self._listings: dict[str, asyncio.Task[pd.DataFrame]] = {}
-        # What runs gave and a person still holds: it may be the answer of a listing function.
-        self._held: weakref.WeakValueDictionary[str, pd.DataFrame] = weakref.WeakValueDictionary()
-
-    def forget(self) -> None:
-        """Forget the valid values that were listed."""
-        self._choices, self._listed_at, self._listings = {}, {}, {}
-        self._held.clear()
-
-    async def listing(self) -> Reply:
-        """Ask for the functions."""
-        progress, terms = Progress(), Terms(Purpose.LISTING, until=_clock() + LIST_SECONDS)
-        work = self.transport.post(LIST_PATH, {}, terms, progress)
-        return await _within(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
-
-    async def run(
-        self, function: str, args: Args, options: Options, progress: Progress, purpose: Purpose = Purpose.RUN
-    ) -> pd.DataFrame:
-        """
-        Run a function by its wire name, on the background loop; `progress` is told how far it has come.
-
-        Raises
-        ------
-        FuncsError
-            What the run failed with.
-        """
-        started, clock = time.time(), time.monotonic()
-        until = _clock() + options.timeout
-        terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
-        work = self._fetch(function, args, options, progress, terms)
-        frame = await _within(options.timeout, work, function, progress, until)
-        frame.attrs["funcs"] = {
-            **frame.attrs.get("funcs", {}),
-            "function": function,
-            "args": {name: list(value) if isinstance(value, list) else value for name, value in args.items()},
-            "time": dt.datetime.fromtimestamp(started, dt.UTC).isoformat(timespec="seconds"),
-            "service": self.transport.connection.name,
-            "synthetic": self.transport.connection.synthetic,
-            "elapsed": round(time.monotonic() - clock, 3),
-            "bytes": progress.received,
-            "attempts": progress.attempts,
-        }
-        self._held[repr((function, args))] = frame
-        return frame
-
-    async def identity(self, cache: Cache) -> str:
-        """Give who asks where, as the keys of the cache know it; the token's source is asked."""
-        secret = await _within(LIST_SECONDS, self.transport.secret(), "The token's source")
-        return await asyncio.to_thread(cache.identity, self.transport.connection, secret)
-
-    async def choices(self, listing: RemoteFunction, args: Args, field: Field, *, again: bool = False) -> list[Choice]:
-        """Run a listing function and give the values for a field; kept until `refresh`, or until asked `again`."""
-        key = _key(listing, args, field)
-        if again or key not in self._choices:
-            self._take(key, await self._listing(listing, args, again=again), field)
-        return self._choices[key]
-
-    def listed_at(self, listing: RemoteFunction, args: Args, field: Field) -> float | None:
-        """Give when `choices` listed the values for a field, in seconds since the epoch."""
-        return self._listed_at.get(_key(listing, args, field))
-
-    def _take(self, key: str, listed: pd.DataFrame, field: Field) -> None:
-        self._choices[key] = _choices(listed, field)
-        self._listed_at[key] = dt.datetime.fromisoformat(listed.attrs["funcs"]["time"]).timestamp()
-
-    async def _listing(self, listing: RemoteFunction, args: Args, *, again: bool) -> pd.DataFrame:
-        """Run a listing function once for all fields that ask for it, also when some of them stop asking."""
-        key = repr((listing.name, args))
-        task = self._listings.get(key)
-        if task is None or (again and task.done()):
-            task = asyncio.ensure_future(self.run(listing.name, args, listing.options, Progress()))
-            self._listings[key] = task
-
-            def end(task: asyncio.Task[pd.DataFrame]) -> None:
-                failed = task.cancelled() or task.exception()  # looked at, or asyncio would print it
-                if failed and self._listings.get(key) is task:
-                    del self._listings[key]
-
-            task.add_done_callback(end)
-        return await asyncio.shield(task)
-
-    def known(self, listing: RemoteFunction, args: Args, field: Field) -> list[Choice]:
-        """Give the values for a field that `choices` or a run has listed already."""
-        key = _key(listing, args, field)
-        held = self._held.get(repr((listing.name, args)))
-        if key not in self._choices and held is not None:
-            self._take(key, held, field)
-        return list(self._choices.get(key, ()))
-
-    async def _fetch(
-        self, function: str, args: Args, options: Options, progress: Progress, terms: Terms
-    ) -> pd.DataFrame:
-        from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
-
-        reply = await self.transport.post(RUN_PATH, request(function, args), terms, progress)
-        if progress.on_answer is not None:
-            progress.on_answer()
-        read = partial(to_frame, schema=options.schema, lines=reply.lines)
-        if len(reply.data) <= _SMALL:
-            # Here: while a thread reads, this loop waits for its turn longer than the reading takes. And one at a time,
-            # what is to be sent before it, so that the service is at work while replies are read.
-            async with self.transport.turn:
-                await asyncio.sleep(0)
-                frame = reply.read(read)
-        else:
-            frame = await asyncio.to_thread(reply.read, read)
-        if progress.keeps and progress.received <= MOST_KEPT:
-            progress.reply = await asyncio.to_thread(reply.without_token)
-        return frame
-
-
-def _key(listing: RemoteFunction, args: Args, field: Field) -> str:
-    return repr((listing.name, args, field.name))
-
-
 def _is_completing() -> bool:
     """
     Say whether a completer or Shift-Tab asks, on this thread.
@@ -547,52 +415,5 @@ def _is_completing() -> bool:
     return False
 
 
-def _clock() -> float:
-    return asyncio.get_running_loop().time()
-
-
 def _close(transport: Transport) -> None:
     loop.start(transport.close())
-
-
-async def _within(
-    seconds: float,
-    work: Coroutine[Any, Any, T],
-    what: str,
-    progress: Progress | None = None,
-    until: float | None = None,
-) -> T:
-    """Wait so long, or `until` on the loop's clock; `progress` says how often it was sent by then."""
-    try:
-        async with asyncio.timeout_at(_clock() + seconds if until is None else until) as deadline:
-            return await work
-    except TimeoutError:
-        if not deadline.expired():
-            raise
-    if progress is None:
-        raise DeadlineError(f"{what} did not end within {seconds:g} s.", "Try again.")
-    if not progress.attempts:
-        raise DeadlineError(
-            f"{what} was not sent within {seconds:g} s: no token came, or there was no free connection.",
-            "Look at the token's source and at your other runs, then try again.",
-        )
-    error = DeadlineError(
-        f"{what} did not end within {seconds:g} s; it may still run on the service.",
-        "Allow more time with --timeout or with_options(timeout=…), or ask for less.",
-    )
-    error.attempts = progress.attempts
-    raise error
-
-
-def _choices(frame: pd.DataFrame, field: Field) -> list[Choice]:
-    """Give the value column (named like the parameter, else the first of text) with the next text column as labels."""
-    texts = [column for column in frame.columns if frame[column].dtype == "string"]
-    own = [column for column in frame.columns if str(column).casefold() == field.name.casefold()]
-    column = next(iter(own or texts), None)
-    if column is None:
-        return []
-    rows = frame.dropna(subset=[column]).drop_duplicates(column)
-    behind = list(frame.columns)[list(frame.columns).index(column) + 1 :]
-    label = next((text for text in behind if text in texts), None)
-    labels = rows[label].fillna("") if label is not None else [""] * len(rows)
-    return [Choice(str(value), str(text)) for value, text in zip(rows[column], labels, strict=True)]

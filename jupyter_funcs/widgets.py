@@ -9,7 +9,7 @@ import ipywidgets as w
 from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
 from jupyter_funcs import notes
-from jupyter_funcs.callables import Choice
+from jupyter_funcs.choices import Choice
 from jupyter_funcs.offers import Offers
 from jupyter_funcs.text import clip, folded, inert
 from jupyter_funcs.variables import Variable, spelled, typed

@@ -19,8 +19,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs import cache as cache_room
-from jupyter_funcs import loop
-from jupyter_funcs import session as session_room
+from jupyter_funcs import loop, remote
 from jupyter_funcs.about_tab import about_html
 from jupyter_funcs.cache import Cache
 from jupyter_funcs.cache_status import CacheStatus
@@ -261,7 +260,7 @@ def test_a_source_of_tokens_that_hangs_is_not_waited_for(
 
     function = answering(Counting(), token=give)["F"].with_options(cache=True)
     hangs.append(True)
-    monkeypatch.setattr(session_room, "LIST_SECONDS", 0.2)
+    monkeypatch.setattr(remote, "LIST_SECONDS", 0.2)
     try:
         with pytest.raises(jf.DeadlineError, match="token's source"):
             function(a="1")

@@ -83,7 +83,7 @@ def shell() -> Iterator[InteractiveShell]:
     }
     shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
     shell.run_cell("daily = funcs['Get Panel Daily']")
-    wait_for(lambda: len(magics._session._wire._choices) == 3)
+    wait_for(lambda: len(magics._session._wire.choices._choices) == 3)
     yield shell
     shell.run_line_magic("unload_ext", "jupyter_funcs")
     InteractiveShell.clear_instance()

@@ -14,7 +14,7 @@ from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
 from jupyter_funcs import formbox, forms, swept
-from jupyter_funcs.callables import Choice
+from jupyter_funcs.choices import Choice
 from jupyter_funcs.controls import control_type
 from jupyter_funcs.each import Each, only, several
 from jupyter_funcs.each_control import EachLines, EachPick

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from jupyter_funcs import notes
-from jupyter_funcs.callables import Choice
 from jupyter_funcs.catalog import Function, Param
+from jupyter_funcs.choices import Choice
 from jupyter_funcs.fields import Field, read_fields
 from jupyter_funcs.forms import Form
 from jupyter_funcs.offers import Offers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 import jupyter_funcs as jf
-from jupyter_funcs import session as session_room
+from jupyter_funcs import remote
 from tests.test_widgets import wait_until
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
     job = function.start({}, keep=True)
     job.result(20)
     assert job.progress.reply == b'[{"a": "****"}]'
-    monkeypatch.setattr(session_room, "MOST_KEPT", len(body) - 1)
+    monkeypatch.setattr(remote, "MOST_KEPT", len(body) - 1)
     job = function.start({}, keep=True)
     job.result(20)
     assert job.progress.reply is None

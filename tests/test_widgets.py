@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import pytest
 
-from jupyter_funcs.callables import Choice
 from jupyter_funcs.catalog import Function, Param
+from jupyter_funcs.choices import Choice
 from jupyter_funcs.controls import BY_KIND, MOST_TO_ADD, MOST_TO_CHOOSE, control_type
 from jupyter_funcs.fields import Kind, read_fields
 from jupyter_funcs.lists import AddControl, LinesControl, PickControl

@@ -200,7 +200,7 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_
     good = panel.result(10)
     assert user_ns == {"f": good}
     session.close()
-    held = dict(session._wire._held)
+    held = dict(session._wire.choices._held)
     late, watched = Late(), Watched(Connection.hold)
     for act in (watched, late):
         server.tell(act)
@@ -219,7 +219,7 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_
         panel.result(5)
     assert on_screen(panel) is good
     assert user_ns == {"f": good}
-    assert dict(session._wire._held) == held
+    assert dict(session._wire.choices._held) == held
     assert 'data-state="cancelled"' in state(panel)
     panel.close()
     session.close()
