@@ -1,40 +1,30 @@
 """
 The reply of a run -> a DataFrame: unwrap it, see its shape, give every column its dtype.
 
-The only room that builds frames. A document of any known shape first becomes a `_Table`, lists of Python values by
-column, so that dtypes are decided in one place, on whole columns, and never by looking at names.
+The only room that builds frames. A document of any known shape first becomes a `Table`, so that dtypes are decided in
+one place, on whole columns, and never by looking at names.
 """
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise, zip_longest
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.dtypes import DECLARED, Column, Declared, Table, are_objects, checked, inferred, packed
-from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
+from jupyter_funcs.dtypes import DECLARED, Declared, Table, checked, inferred, packed
+from jupyter_funcs.envelope import body_of, decoded_text, lines_of
+from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.notices import warn
 from jupyter_funcs.pieces import read_long
-from jupyter_funcs.text import clip, inert, quote
-from jupyter_funcs.wire import decode, decode_lines, too_deep
+from jupyter_funcs.shapes import as_table, is_split
+from jupyter_funcs.text import quote
+from jupyter_funcs.wire import too_deep
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from types import UnionType
-
-_RESULT = "Result"
-_TELL = "Tell the operator of the service."
-_MOST_CELLS = 500_000_000
-_LONGEST_REASON = 300
-_ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
-_SCALAR = re.compile(
-    r"[ \t\r\n]*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)[ \t\r\n]*"
-)
+    from collections.abc import Mapping
 
 
 def to_frame(
@@ -152,9 +142,9 @@ def to_frame(
     try:
         body: Any = None if strict or lines else _long(reply)
         if body is None:
-            body = _lines(reply, strict=strict) if lines else _body(decode(reply, strict=strict), strict=strict)
+            body = lines_of(reply, strict=strict) if lines else body_of(reply, strict=strict)
         declaration = _declaration(body)
-        table = _table(_decoded_text(body["data"], strict=strict) if declaration else body)
+        table = as_table(decoded_text(body["data"], strict=strict) if declaration else body)
     except RecursionError as error:
         raise too_deep("reply") from error
     told = {"shape": "lines" if lines else table.shape}
@@ -181,72 +171,7 @@ def _text(reply: Any) -> bytes | str:
 def _long(reply: bytes | str) -> Any:
     body = read_long(reply)
     # What stands beside `data` may also be the other keys of a record.
-    return body if isinstance(body, Table) or (body and (_is_split(body) or _declaration(body))) else None
-
-
-# The envelope
-
-
-def _body(document: Any, *, strict: bool) -> Any:
-    document = _decoded_text(document, strict=strict)
-    if not _is_envelope(document):
-        return document
-    while isinstance(document, dict) and "body" in document:
-        _raise_error(document)
-        body = document["body"]
-        if isinstance(body, str) and _SCALAR.fullmatch(body):
-            return decode(body, what="body of the reply", strict=strict)
-        document = _decoded_text(body, strict=strict)
-        if not _is_bare_envelope(document):
-            return document
-    _raise_error(document)
-    return None
-
-
-def _lines(reply: bytes | str, *, strict: bool) -> list[Any]:
-    documents = decode_lines(reply, strict=strict)
-    for document in documents:
-        if _is_bare_envelope(document):  # a function may fail after its first lines
-            _raise_error(document)
-    return documents
-
-
-def _raise_error(envelope: dict[str, Any]) -> None:
-    error = envelope.get("error")
-    if error is not None:
-        reason = _reason(error)
-        # Services that name the function say themselves that it failed.
-        told = reason if " failed: " in reason else f"The function failed: {reason}"
-        raise FunctionError(told, "Its arguments are where to look first.")
-
-
-def _is_bare_envelope(document: Any) -> bool:
-    return isinstance(document, dict) and bool(document) and document.keys() <= {"error", "body"}
-
-
-def _is_envelope(document: Any) -> bool:
-    return _is_bare_envelope(document) or (
-        isinstance(document, dict)
-        and (
-            {"error", "body"} <= document.keys()
-            # A failure that is told without a body must never be shown as a table.
-            or isinstance(document.get("error"), str)
-        )
-    )
-
-
-def _decoded_text(value: Any, *, strict: bool) -> Any:
-    # Text that opens like JSON is JSON, or broken: a table cut short must not pass for a text.
-    while isinstance(value, str) and _ENCODED.match(value):
-        value = decode(value, what="body of the reply", strict=strict)
-    return value
-
-
-def _reason(error: Any) -> str:
-    text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
-    if text.startswith("Traceback (most recent call last)"):
-        text = text.strip().rpartition("\n")[2]  # what went wrong stands last
-    return clip(inert(text), _LONGEST_REASON) or "it gave no reason."
+    return body if isinstance(body, Table) or (body and (is_split(body) or _declaration(body))) else None
 
 
 # What is declared
@@ -320,166 +245,7 @@ def _declaration(body: Any) -> _Declaration | None:
     return None
 
 
-# Shapes
-
-
-def _table(value: Any) -> Table:
-    if isinstance(value, Table):
-        return value
-    if isinstance(value, dict):
-        return _from_object(value)
-    if isinstance(value, list):
-        return _from_array(value)
-    if value is None:
-        return Table("null", [], [], 0)
-    return _from_values([value], "text" if isinstance(value, str) else "scalar")
-
-
-def _from_object(value: dict[str, Any]) -> Table:
-    if _is_split(value):
-        return _from_split(value)
-    if value and _all(dict, value.values()):
-        return _from_index(value) if _is_by_index(value) else _from_columns(value)
-    if are_objects(value.values()) and _numbers(value) is not None:  # rows, or columns, one of which is null
-        return _from_object({key: row or {} for key, row in value.items()})
-    if value and _all(list, value.values()):
-        return _from_lists(value)
-    return _from_records([value], "record") if value else Table("empty", [], [], 0)
-
-
-def _from_array(value: list[Any]) -> Table:
-    kinds = set(map(type, value)) - {type(None)}
-    if not value:
-        return Table("empty", [], [], 0)
-    if kinds == {dict}:
-        return _from_records([row or {} for row in value])
-    if kinds == {list}:
-        return _from_rows([row or [] for row in value])
-    return _from_values(value)
-
-
-def _all(kind: type | UnionType, values: Iterable[Any]) -> bool:
-    return all(isinstance(value, kind) for value in values)
-
-
-def _from_values(values: list[Any], shape: str = "list") -> Table:
-    return Table(shape, [_RESULT], [packed(values)], len(values))
-
-
-def _from_records(rows: Sequence[dict[str, Any]], shape: str = "records", labels: Column | None = None) -> Table:
-    named = list(_flat(rows))
-    return Table(shape, [name for name, _ in named], [column for _, column in named], len(rows), labels)
-
-
-def _flat(rows: Sequence[dict[str, Any]], prefix: str = "") -> Iterator[tuple[str, Column]]:
-    names = dict.fromkeys(chain.from_iterable(rows))
-    _bound(len(rows), len(names))
-    for name in names:
-        values = [row.get(name) for row in rows]
-        if are_objects(values):
-            yield from _flat([value or {} for value in values], f"{prefix}{name}.")
-        else:
-            yield prefix + name, packed(values)
-
-
-def _bound(rows: int, columns: int) -> None:
-    """Refuse the table that a few ragged rows would be filled up to."""
-    if rows * columns > _MOST_CELLS:
-        raise ReplyTooLargeError(
-            f"The reply is ragged: filled up it has {rows:,} rows and {columns:,} columns.", "Ask for less at a time."
-        )
-
-
-def _from_rows(rows: list[list[Any]]) -> Table:
-    _bound(len(rows), max(map(len, rows), default=0))
-    columns = [packed(column) for column in zip_longest(*rows)]
-    return Table("rows", [str(place) for place in range(len(columns))], columns, len(rows))
-
-
-def _from_lists(value: dict[str, list[Any]]) -> Table:
-    (first, values), *_ = value.items()
-    for name, column in value.items():
-        if len(column) != len(values):
-            raise ProtocolError(
-                f"Column {quote(first)} has {len(values):,} values and column {quote(name)} has {len(column):,}.",
-                f"An object of lists is read by column. {_TELL}",
-            )
-    return Table("lists", list(value), [packed(column) for column in value.values()], len(values))
-
-
-def _from_columns(value: dict[str, dict[str, Any]]) -> Table:
-    keys, labels = _rows_of(value.values())
-    _bound(len(keys), len(value))
-    columns = [packed([column.get(key) for key in keys]) for column in value.values()]
-    return Table("columns", list(value), columns, len(keys), labels)
-
-
-def _from_index(value: dict[str, dict[str, Any]]) -> Table:
-    keys, labels = _rows_of([value])
-    return _from_records([value[key] for key in keys], "index", labels)
-
-
-def _is_split(value: dict[str, Any]) -> bool:
-    if not ({"columns", "data"} <= value.keys() <= {"columns", "data", "index"} and _all(list | Table, value.values())):
-        return False
-    return isinstance(value["data"], Table) or _all(list, value["data"])
-
-
-def _from_split(value: dict[str, Any]) -> Table:
-    names = [name if isinstance(name, str) else _label(name) for name in value["columns"]]
-    table = value["data"]
-    if isinstance(table, list):
-        for row, cells in enumerate(table):
-            if len(cells) != len(names):
-                raise ProtocolError(f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.", _TELL)
-        table = _from_rows(table)
-    columns = table.columns or [packed([])] * len(names)
-    if len(columns) != len(names):
-        raise ProtocolError(f"Row 0 has {len(columns):,} values for {len(names):,} columns.", _TELL)
-    if "index" not in value:
-        return Table("split", names, columns, table.rows)
-    labels = [_label(label) if isinstance(label, dict | list) else label for label in value["index"]]
-    if len(labels) != table.rows:
-        raise ProtocolError(f"The reply has {len(labels):,} row labels for {table.rows:,} rows.", _TELL)
-    return Table("split", names, columns, table.rows, packed(labels))
-
-
-def _label(value: Any) -> str:
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-# Row labels
-
-_NUMBERS = re.compile(r"(?:0|-?[1-9][0-9]{0,18})(?:\n(?:0|-?[1-9][0-9]{0,18}))*")
-
-
-def _numbers(keys: Collection[str]) -> list[int] | None:
-    """Give the integers that the keys are, None if one is none; the keys of a JSON object are text."""
-    text = "\n".join(keys)
-    if not _NUMBERS.fullmatch(text) or text.count("\n") != len(keys) - 1:
-        return None
-    return [*map(int, keys)]
-
-
-def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
-    return _numbers(value) is not None and any(_numbers(row) is None for row in value.values() if row)
-
-
-def _rows_of(columns: Collection[Collection[str]]) -> tuple[list[str], Column]:
-    """Give the row keys in their order, and the labels that they make."""
-    keys = list(dict.fromkeys(chain.from_iterable(columns)))
-    numbers = _numbers(keys)
-    if numbers is None:
-        return keys, packed(keys)
-    # Numbers that ascend in every column, as they are or as text, ascend in all; any other order is the reply's own.
-    if numbers != sorted(numbers) and all(_ascend(_numbers(column) or ()) or _ascend(column) for column in columns):
-        keys.sort(key=int)
-        numbers.sort()
-    return keys, packed(numbers)
-
-
-def _ascend(keys: Iterable[Any]) -> bool:
-    return all(before < key for before, key in pairwise(keys))
+# The frame
 
 
 def _index(table: Table) -> pd.Index[Any]:
@@ -490,9 +256,6 @@ def _index(table: Table) -> pd.Index[Any]:
         return pd.RangeIndex(table.rows)
     index: pd.Index[Any] = pd.Index(inferred(labels))
     return index
-
-
-# The frame
 
 
 def _frame(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs import frame as frame_room
+from jupyter_funcs import shapes
 from jupyter_funcs.callables import Options
 from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
 from jupyter_funcs.frame import to_frame
@@ -350,7 +350,7 @@ def test_a_primary_key_that_cannot_be_one_is_left_out(keys: Any) -> None:
 
 
 def test_what_a_few_ragged_rows_would_be_filled_up_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame_room, "_MOST_CELLS", 8)
+    monkeypatch.setattr(shapes, "_MOST_CELLS", 8)
     for body in ([[1, 2, 3], [], []], [{"a": 1}, {"b": 1}, {"c": 1}], {"a": {"0": 1}, "b": {"1": 1}, "c": {"2": 1}}):
         with pytest.raises(ReplyTooLargeError, match="3 rows and 3 columns"):
             to_frame(reply(body))

@@ -39,6 +39,8 @@ ROOMS = [
     "combos",
     "dtypes",
     "pieces",
+    "envelope",
+    "shapes",
     "frame",
     "stacking",
     "as_arrow",

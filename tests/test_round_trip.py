@@ -1100,7 +1100,7 @@ def test_tables_are_read_in_pieces_at_all(envelope: str, rows: int, body: str) -
     with (
         patch.multiple(pieces, _LONG=0, _PIECE=1),
         patch("jupyter_funcs.pieces.packed", wraps=packed) as made,
-        patch("jupyter_funcs.frame.decode", side_effect=AssertionError),
+        patch("jupyter_funcs.envelope.decode", side_effect=AssertionError),
     ):
         assert len(to_frame(reply)) == rows
     assert made.call_count >= rows
