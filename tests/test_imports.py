@@ -90,6 +90,7 @@ ROOMS = [
     "history",
     "lock",
     "choices",
+    "signature",
     "callables",
     "remote",
     "session",
