@@ -1,9 +1,8 @@
 """
 Values of one column -> an array of the dtype that keeps every one of them.
 
-`packed` puts the values that JSON gave (null is None) into a `Column`, from which each can be had back, and `joined`
-makes one of several. `inferred` and `Declared` make the array: the one by what the values are, the other by what is
-declared of them. What a dtype would change raises ValueError or OverflowError.
+`inferred` and `Declared` make it: the one by what the values are, the other by what is declared of them. What a dtype
+would change raises ValueError or OverflowError.
 """
 
 from __future__ import annotations
@@ -12,196 +11,25 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.columns import has_arrow, objects, pack_floats, packed, texts_dtype
 from jupyter_funcs.errors import ArgumentError, ProtocolError
 from jupyter_funcs.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
+
+    from jupyter_funcs.columns import Column
 
     Array = np.ndarray[Any, Any]
 
 _NULL = type(None)
 # From here on not every integer is a float.
 _EXACT = 2**53
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """
-    The values of one column.
-
-    Attributes
-    ----------
-    kind
-        What every value that is not null is, of `_KINDS`; ``object`` where they are of several or of another.
-    data
-        A numpy array, or an Arrow array of text where pyarrow is installed.
-    nulls
-        Where the nulls of integers and bools are, which have no place for them; None where there are none.
-    """
-
-    kind: str
-    data: Any
-    nulls: Array | None = None
-
-    def __len__(self) -> int:
-        """Give the number of rows."""
-        return len(self.data)
-
-    @property
-    def missing(self) -> Array:
-        """Where the nulls are."""
-        if self.kind == "null":
-            return np.ones(len(self), dtype=bool)
-        if self.kind == "float":
-            return np.asarray(np.isnan(self.data))
-        if self.kind == "text" and _has_arrow():
-            return np.asarray(self.data.is_null())
-        if self.kind in {"text", "number", "object"}:
-            return _are_none(self.data)
-        return np.zeros(len(self), dtype=bool) if self.nulls is None else self.nulls
-
-    def to_list(self) -> list[Any]:
-        """Give the values as Python has them."""
-        if self.kind == "text":
-            return list(self.data.to_pylist() if _has_arrow() else self.data)
-        if self.kind in {"number", "object"}:
-            return list(self.data)
-        return [None if null else value for value, null in zip(self.data.tolist(), self.missing, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """
-    Columns of the same length, before any of them has a dtype.
-
-    Attributes
-    ----------
-    shape
-        The shape that they had in the reply, as `frame.to_frame` names it.
-    names
-        One a column, not told apart yet.
-    columns
-        The columns.
-    labels
-        One a row; None where the rows are numbered from 0.
-    rows
-        How many there are: a table may have no columns.
-    """
-
-    shape: str
-    names: list[str]
-    columns: list[Column]
-    rows: int
-    labels: Column | None = None
-
-
-def packed(values: Sequence[Any], every: type | None = None) -> Column:
-    """Give the column of these values; `every` is the type that each has, where it is known."""
-    kinds = {every} if every else set(map(type, values))
-    has_nulls = _NULL in kinds
-    kinds.discard(_NULL)
-    for types, kind, pack in _KINDS:
-        if kinds <= types:
-            try:
-                data = pack(values)
-            except OverflowError:  # an integer beyond 64 bit
-                break
-            nulls = _are_none(values) if has_nulls and kind in _NULLABLE else None
-            return Column(kind, data, nulls)
-    return Column("object", _objects(values))
-
-
-def joined(parts: Sequence[Column]) -> Column:
-    """Give the column of all these, one below the other."""
-    kinds = {part.kind for part in parts} - {"null"}
-    if len(kinds) > 1:
-        return packed([*chain.from_iterable(part.to_list() for part in parts)])
-    kind = kinds.pop() if kinds else "null"
-    data = [part.data if part.kind == kind else _PACK[kind](part.to_list()) for part in parts]
-    nulls = np.concatenate([part.missing for part in parts]) if kind in _NULLABLE else None
-    return Column(kind, _concatenated(kind, data), nulls if nulls is not None and nulls.any() else None)
-
-
-def _concatenated(kind: str, data: list[Any]) -> Any:
-    if kind == "text" and _has_arrow():
-        import pyarrow as pa  # noqa: PLC0415  # an extra
-
-        return pa.concat_arrays(data)
-    return np.concatenate(data)
-
-
-def are_objects(values: Collection[Any]) -> bool:
-    """Say whether every value that is not null is a JSON object, and one of them at least has a key."""
-    return set(map(type, values)) - {_NULL} == {dict} and any(values)
-
-
-def _are_none(values: Sequence[Any]) -> Array:
-    return np.fromiter((value is None for value in values), dtype=bool, count=len(values))
-
-
-def _objects(values: Sequence[Any]) -> Array:
-    return np.fromiter(values, dtype=object, count=len(values))
-
-
-def _pack_texts(values: Sequence[Any]) -> Any:
-    if not _has_arrow():
-        return _objects(values)
-    import pyarrow as pa  # noqa: PLC0415  # an extra
-
-    return pa.array(values, type=pa.large_string())
-
-
-def _pack_integers(values: Sequence[Any]) -> Array:
-    try:
-        return np.fromiter(values, dtype=np.int64, count=len(values))
-    except TypeError:  # a null is among them
-        return np.array([value or 0 for value in values], dtype=np.int64)
-
-
-def _pack_floats(values: Sequence[Any]) -> Array:
-    try:
-        return np.fromiter(values, dtype=np.float64, count=len(values))
-    except TypeError:  # a null is among them, which becomes NaN
-        return np.array(values, dtype=np.float64)
-
-
-def _pack_bools(values: Sequence[Any]) -> Array:
-    return np.fromiter(map(bool, values), dtype=bool, count=len(values))
-
-
-# The types that the values have in Python, null apart, the kind of their column, and how they are packed; the first row
-# that holds them all.
-_KINDS: list[tuple[set[type], str, Callable[[Sequence[Any]], Any]]] = [
-    (set(), "null", _pack_bools),
-    ({str}, "text", _pack_texts),
-    ({float}, "float", _pack_floats),
-    ({int}, "int", _pack_integers),
-    ({int, float}, "number", _objects),
-    ({bool}, "bool", _pack_bools),
-]
-_PACK = {kind: pack for _, kind, pack in _KINDS} | {"object": _objects}
-
-
-@cache
-def _texts_dtype() -> Any:
-    try:
-        return pd.StringDtype("pyarrow")
-    except ImportError:
-        return pd.StringDtype("python")
-
-
-def _has_arrow() -> bool:
-    return bool(_texts_dtype().storage == "pyarrow")
-
-
 _NULLABLE = {"int": pd.arrays.IntegerArray, "bool": pd.arrays.BooleanArray}
 
 
@@ -211,7 +39,7 @@ def inferred(column: Column) -> Any:
         found = _times(column)
         return _texts(column) if found is None else _datetimes(*found)
     if column.kind == "null":
-        return _objects(column.to_list())
+        return objects(column.to_list())
     if column.kind == "number":
         with suppress(ValueError, OverflowError):  # an integer that is no float
             return _floats(column)
@@ -220,14 +48,14 @@ def inferred(column: Column) -> Any:
 
 def _texts(column: Column) -> Any:
     if column.kind == "null":
-        column = Column("text", _pack_texts([None] * len(column)))
+        column = packed([None] * len(column), str)
     if column.kind != "text":
         raise ValueError
-    if not _has_arrow():
-        return pd.array(column.data, dtype=_texts_dtype())
+    if not has_arrow():
+        return pd.array(column.data, dtype=texts_dtype())
     import pyarrow as pa  # noqa: PLC0415  # an extra
 
-    return _texts_dtype().__from_arrow__(pa.chunked_array([column.data]))
+    return texts_dtype().__from_arrow__(pa.chunked_array([column.data]))
 
 
 def _whole(column: Column) -> tuple[Array, Array]:
@@ -272,7 +100,7 @@ def _floats(column: Column) -> Any:
     values = column.to_list()
     if not set(map(type, values)) <= {int, float, _NULL}:
         raise ValueError
-    floats = _pack_floats(values)
+    floats = pack_floats(values)
     if (np.abs(floats) >= _EXACT).any() and any(type(value) is int and float(value) != value for value in values):
         raise ValueError
     return floats
@@ -298,12 +126,12 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     """
     texts = column.data
     # Most columns of text are told by their first value.
-    head = texts[:16].to_pylist() if _has_arrow() else texts[:16]
+    head = texts[:16].to_pylist() if has_arrow() else texts[:16]
     first = next((text for text in head if text is not None), None)
     if first is not None and _ISO.fullmatch(first) is None:
         return None
     # Of dates there are many fewer than rows: each is read once.
-    if _has_arrow():
+    if has_arrow():
         encoded = texts.dictionary_encode()
         codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
     else:
@@ -455,7 +283,7 @@ def _as_read(column: Column) -> Any:
 def _bytes(column: Column) -> Any:
     if column.kind not in {"text", "null"}:
         raise ValueError
-    return _objects([None if value is None else value.encode() for value in column.to_list()])
+    return objects([None if value is None else value.encode() for value in column.to_list()])
 
 
 # Names as services write them (SERVICE.md 2), then as pandas does. A count of time is in milliseconds in the former, as

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.dtypes import DECLARED, Declared, Table, checked, inferred, packed
+from jupyter_funcs.columns import Table, packed
+from jupyter_funcs.dtypes import DECLARED, Declared, checked, inferred
 from jupyter_funcs.envelope import body_of, decoded_text, lines_of
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.notices import warn

@@ -23,7 +23,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
-from jupyter_funcs.dtypes import Column, Table, are_objects, joined, packed
+from jupyter_funcs.columns import Column, Table, are_objects, joined, packed
 from jupyter_funcs.wire import uncollected, warn_of_constants, without_constants
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import re
 from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.dtypes import Column, Table, are_objects, packed
+from jupyter_funcs.columns import Column, Table, are_objects, packed
 from jupyter_funcs.errors import ProtocolError, ReplyTooLargeError
 from jupyter_funcs.text import quote
 

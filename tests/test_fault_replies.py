@@ -34,12 +34,13 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs import export, frame, loop, pieces, reply, view
-from jupyter_funcs.dtypes import Column, Declared
+from jupyter_funcs.dtypes import Declared
 from tests.test_limits import CANARY, GZIP, LISTING, bomb, packed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
+    from jupyter_funcs.columns import Column
     from jupyter_funcs.session import Session
 
 MIB = 2**20

@@ -37,6 +37,7 @@ ROOMS = [
     "swept",
     "forms",
     "combos",
+    "columns",
     "dtypes",
     "pieces",
     "envelope",

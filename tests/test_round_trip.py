@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from jupyter_funcs import pieces
-from jupyter_funcs.dtypes import packed
+from jupyter_funcs.columns import packed
 from jupyter_funcs.errors import FuncsError, ProtocolError
 from jupyter_funcs.frame import to_frame
 
