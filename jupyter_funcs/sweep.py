@@ -310,7 +310,7 @@ class Sweep:
                 self.progress.waiting = f"waiting until {until:%H:%M:%S}: {error.what}"
                 self._waiting.appendleft(at)
                 return
-            seconds = math.ceil(self._pace.until - now)
+            seconds = math.ceil(round(self._pace.until - now, 3))
             error = _with_hint(error, f"It was not run: run the same again in {seconds:,} s.")
             self._give_up(error)
         elif isinstance(error, (AuthenticationError, ConfigError)):
