@@ -47,6 +47,24 @@ def control_type(field: Field, source: Source | None, *, each: bool = False) -> 
     return usual if not each else EachPick if usual is ChoiceControl else EachLines
 
 
+def may_change(field: Field, source: Source | None) -> bool:
+    """
+    Say whether what stands at a field may become more, less or another while a person is at another field.
+
+    These are tags, the button that clears a day, and what follows from the values that a source gives.
+
+    Parameters
+    ----------
+    field
+        What is shown.
+    source
+        Where its values are listed; ``None`` where nothing lists them.
+    """
+    if source is None:
+        return field.kind is Kind.DATE or (field.kind is Kind.LIST and bool(field.options))
+    return field.kind in {Kind.LIST, Kind.PANEL} or bool(source.needs)
+
+
 def _of_one(field: Field, source: Source | None) -> type[Control]:
     are_many = len(field.options) > MOST_TO_CHOOSE
     if field.kind is Kind.LIST and field.options:

@@ -14,13 +14,12 @@ from jupyter_funcs.lists import LinesControl, PickControl
 from jupyter_funcs.offers import Offers
 from jupyter_funcs.text import clip, inert
 from jupyter_funcs.variables import Variable, spelled, typed
-from jupyter_funcs.widgets import NOT_SENT
+from jupyter_funcs.widgets import NOT_SENT, lean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jupyter_funcs.fields import Field
-    from jupyter_funcs.widgets import Look
 
 # What a spreadsheet puts between cells; a comma may belong to a name, but to no date and to no number (SERVICE.md 3).
 _BETWEEN = re.compile(r"[\r\n\t]+")
@@ -57,10 +56,10 @@ class EachPick(PickControl):
 class EachLines(LinesControl):
     """Several values, a line each: typed, a pasted column, or added from a search where the values are listed."""
 
-    def __init__(self, field: Field, at: int, look: Look) -> None:
+    def __init__(self, field: Field, at: int) -> None:
         self.offers = Offers()
         self._search: w.Combobox | None = None
-        super().__init__(field, at, look)
+        super().__init__(field, at)
 
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
@@ -89,12 +88,11 @@ class EachLines(LinesControl):
         if self.field.kind is Kind.LIST or not len(offers):
             return
         if self._search is None:
-            self._search = w.Combobox(
+            self._search = lean(
+                w.Combobox,
+                *(f"jf-at-{self.at}", "jf-add"),
                 description=f"Add to {clip(inert(self.field.label), 60)}",
                 placeholder="type to search, Enter adds",
-                layout=self.look.layout,
-                style=self.look.style,
-                _dom_classes=(f"jf-at-{self.at}", "jf-add"),
             )
             self._search.observe(lambda _: self._follow(), "value")
             self._search.on_msg(lambda _, message, __: self._on_message(message))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from jupyter_funcs import loop, notes
-from jupyter_funcs.controls import control_type
+from jupyter_funcs.controls import control_type, may_change
 from jupyter_funcs.each import Each, only, several
 from jupyter_funcs.each_control import EachLines, EachPick
 from jupyter_funcs.fields import by_name
@@ -18,7 +18,7 @@ from jupyter_funcs.source_line import SourceLine
 from jupyter_funcs.sources import Source, has_source
 from jupyter_funcs.text import listed, quote
 from jupyter_funcs.variables import has_variable
-from jupyter_funcs.widgets import Control, Look
+from jupyter_funcs.widgets import Control, lean, synced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +72,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         # A repeated name has one value, and so one control.
         self._fields = by_name(form.fields)
         self._at = {name: at for at, name in enumerate(self._fields)}
-        self._look = Look()
         self._on_change = on_change
         self._on_submit = on_submit
         self._guard = guard
@@ -94,13 +93,15 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         }
         args = form.args
         self._controls: dict[str, Control] = {name: self._make(name, args) for name in self._fields}
-        self._lines = {name: SourceLine(source, self._at[name], self._look) for name, source in self._sources.items()}
-        for name, line in self._lines.items():
-            line.on_click(guard(partial(self._ask_again, self._sources[name])))
+        self._lines: dict[str, SourceLine] = {}
+        # A front end draws anew what stands behind a change in a box, and whoever types there loses the keyboard.
+        self._places: dict[str, w.VBox] = {}
+        for name, field in self._fields.items():
+            if may_change(field, self._sources.get(name)) or isinstance(self._form[name], Each):
+                self._places[name] = self._place(name)
         self._said = self._html(self._said_html())
         self._help = self._html(notes.help_html(list(self._fields.values())))
-        self._placed = self._arranged()
-        super().__init__(self._placed, layout=self._look.layout, _dom_classes=("jf-form",))
+        super().__init__(self._arranged(), keys=synced(w.VBox), _dom_classes=("jf-form",))
         form.watchers.append(self._on_form)
         for source in self._sources.values():
             if source.asking:
@@ -181,19 +182,18 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             replaced.close()
         for made in self._controls.values():
             made.close()
-        for widget in (*self._lines.values(), self._said, self._help):
+        for widget in (*self._lines.values(), *self._places.values(), self._said, self._help):
             widget.close()
         self._controls.clear()
-        self._look.close()
         super().close()
 
     def _html(self, value: str) -> w.HTML:
-        return w.HTML(value, layout=self._look.layout, style=self._look.style, _dom_classes=("jf-notes",))
+        return lean(w.HTML, "jf-notes", value=value)
 
     def _make(self, name: str, args: Args) -> Control:
         field = self._fields[name]
         source = self._sources.get(name)
-        made = self._kind(name)(field, self._at[name], self._look)
+        made = self._kind(name)(field, self._at[name])
         if source is not None and len(source.offers):
             made.offer(source.offers)
         made.show(self._value(name, args))
@@ -209,6 +209,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _make_again(self, name: str) -> None:
         made = self._controls[name]
         self._controls[name] = self._make(name, self._form.args)
+        if name not in self._places:
+            self._places[name] = self._place(name)
         self._arrange()
         self._replaced[made] = loop.start(self._close_later(made))
 
@@ -218,18 +220,31 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if self._replaced.pop(made, None) is not None:
                 made.close()
 
+    def _place(self, name: str) -> w.VBox:
+        return lean(w.VBox, "jf-place", children=self._parts(name))
+
+    def _parts(self, name: str) -> tuple[w.Widget, ...]:
+        """Give what stands at a field, from above."""
+        parts, source = self._controls[name].parts(), self._sources.get(name)
+        if source is None or source.waits:  # which is said in a message
+            return parts
+        if name not in self._lines:
+            line = self._lines[name] = SourceLine(source, self._at[name])
+            line.on_click(self._guard(partial(self._ask_again, source)))
+        return (*parts, self._lines[name])
+
     def _arranged(self) -> tuple[w.Widget, ...]:
         placed: list[w.Widget] = []
-        for name, made in self._controls.items():
-            placed += made.parts()
-            if name in self._lines:
-                placed.append(self._lines[name])
+        for name in self._controls:
+            placed += (self._places[name],) if name in self._places else self._parts(name)
         return (*placed, self._said, self._help)
 
     def _arrange(self) -> None:
-        arranged = self._arranged()
-        if self._controls and arranged != self._placed:
-            self.children = self._placed = arranged
+        with self._lock:
+            if self._controls:
+                for name, place in self._places.items():
+                    place.children = self._parts(name)
+                self.children = self._arranged()
 
     def _value(self, name: str, args: Args) -> Any:
         # As it would be sent where it is valid (True as the Yes of the options), else as it was set.
@@ -274,10 +289,10 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._touched.add(name)
         self._refused.pop(name, None)
         self._dropped.pop(name, None)
-        self.recheck()
         for source in self._sources.values():
             if name in source.needs:
                 self._ask(source, after=_PAUSE if typed_in else 0.0)
+        self.recheck()
         self._on_change()
         self._follow_variables()
 
@@ -305,7 +320,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _ask(self, source: Source, *, again: bool = False, after: float = 0.0) -> None:
         source.ask(again=again, after=after)
-        self._lines[source.field.name].show()
+        self._show_line(source)
 
     def _on_news(self, source: Source) -> None:
         """Show what a source has given; on the background loop."""
@@ -326,11 +341,15 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                 made.show(self._value(name, self._form.args))
             finally:
                 self._showing.discard(threading.get_ident())
-            self._arrange()
         if source.known:
             self._drop(source)
         self.recheck()
-        self._lines[name].show()
+        self._show_line(source)
+
+    def _show_line(self, source: Source) -> None:
+        self._arrange()
+        if line := self._lines.get(source.field.name):
+            line.show()
 
     def _drop(self, source: Source) -> None:
         """Take away what the source had listed before and lists no more, and say so."""
@@ -363,7 +382,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             (errors if self._asked else words).append(notes.rule_text(field.rule.names))
         if name in self._controls and (word := self._controls[name].word):
             words.append(word)
+        if (source := self._sources.get(name)) and source.waits:
+            words.append(source.line)
         # Of a value that is wrong it is not said that it is sent as it is.
-        if not errors and (source := self._sources.get(name)):
+        if source and not errors:
             words += notes.unlisted(self._form[name], source.offers)
         return notes.Said(errors, words)

@@ -10,14 +10,13 @@ import ipywidgets as w
 from jupyter_funcs import notes
 from jupyter_funcs.text import clip, inert
 from jupyter_funcs.variables import Variable, spelled, typed
-from jupyter_funcs.widgets import NOT_SENT, Control, SearchControl, as_options, reoffer
+from jupyter_funcs.widgets import NOT_SENT, Control, SearchControl, as_options, lean, reoffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from jupyter_funcs.fields import Field
     from jupyter_funcs.offers import Offers
-    from jupyter_funcs.widgets import Look
 
 _LONGEST_TAG = 60
 _MOST_TAGS = 50
@@ -28,12 +27,12 @@ _BETWEEN = re.compile(r"[\r\n\t]+")
 class _Tagged(Control):
     """What the two controls with tags share: the items, in the order in which they were taken."""
 
-    def __init__(self, field: Field, at: int, look: Look) -> None:
+    def __init__(self, field: Field, at: int) -> None:
         self.items: list[Any] = []
         self._tags: w.HBox | None = None  # made when there is something to show in it
         self._buttons: dict[str, w.Button] = {}
         self._callbacks: list[Callable[[Any], None]] = []
-        super().__init__(field, at, look)
+        super().__init__(field, at)
 
     def parts(self) -> tuple[w.Widget, ...]:
         """Give the box, and the tags below it."""
@@ -73,7 +72,7 @@ class _Tagged(Control):
         if self._tags is None:
             if not shown:
                 return
-            self._tags = w.HBox(layout=self.look.layout, _dom_classes=("jf-tags", f"jf-at-{self.at}"))
+            self._tags = lean(w.HBox, "jf-tags", f"jf-at-{self.at}")
         gone = [self._buttons.pop(text) for text in list(self._buttons) if text not in shown]
         for text, item in shown.items():
             if text not in self._buttons:
@@ -85,13 +84,7 @@ class _Tagged(Control):
     def _make_button(self, text: str, item: Any) -> w.Button:
         said = clip(inert(text), _LONGEST_TAG)
         # The style sheet shows the title with a cross in place of these words, which are what is read out.
-        button = w.Button(
-            description=f"Remove {said}",
-            tooltip=said,
-            layout=self.look.layout,
-            style=self.look.style,
-            _dom_classes=("jf-tag",),
-        )
+        button = lean(w.Button, "jf-tag", description=f"Remove {said}", tooltip=said)
         button.on_click(lambda _: self._remove(item))
         return button
 
@@ -115,8 +108,8 @@ class PickControl(_Tagged):
         self._options = as_options(self.field.options)
         return self.described(w.Dropdown, options=self._offered())
 
-    def __init__(self, field: Field, at: int, look: Look) -> None:
-        super().__init__(field, at, look)
+    def __init__(self, field: Field, at: int) -> None:
+        super().__init__(field, at)
         self.box.observe(self._pick, "value")
 
     def offer(self, offers: Offers) -> None:
@@ -145,8 +138,8 @@ class AddControl(_Tagged, SearchControl):
     What stands in the box counts as an item, so that nothing that a person sees there is left out.
     """
 
-    def __init__(self, field: Field, at: int, look: Look) -> None:
-        super().__init__(field, at, look)
+    def __init__(self, field: Field, at: int) -> None:
+        super().__init__(field, at)
         self._taking = False
         self.box.observe(self._follow, "value")
 

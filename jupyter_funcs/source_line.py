@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
+from jupyter_funcs.widgets import synced
+
 if TYPE_CHECKING:
     from jupyter_funcs.sources import Source
-    from jupyter_funcs.widgets import Look
 
 
 class SourceLine(w.Button):  # type: ignore[misc]  # ipywidgets has no types
@@ -21,17 +22,14 @@ class SourceLine(w.Button):  # type: ignore[misc]  # ipywidgets has no types
         What it speaks of.
     at
         The field's number in the form, for the style sheet.
-    look
-        The form's layout and style.
     """
 
-    def __init__(self, source: Source, at: int, look: Look) -> None:
+    def __init__(self, source: Source, at: int) -> None:
         self._source = source
         super().__init__(
             **_traits(source),
             tooltip="List them again",
-            layout=look.layout,
-            style=look.style,
+            keys=synced(w.Button),
             _dom_classes=("jf-line", f"jf-at-{at}"),
         )
 

@@ -133,6 +133,11 @@ class Source:
         return self.at is not None and not (self.asking or self.trouble)
 
     @property
+    def waits(self) -> bool:
+        """Whether other fields are to be filled in first."""
+        return bool(self.missing) and not (self.asking or self.trouble)
+
+    @property
     def noun(self) -> str:
         """What is listed, in a word."""
         return _NOUNS.get(self.field.kind, "values")
@@ -146,7 +151,7 @@ class Source:
         if self.trouble:
             reason = clip(inert(self.trouble), 200).rstrip(".")
             return f"The {self.noun} could not be listed: {reason}. Try again"
-        if self.missing:
+        if self.waits:
             return f"Fill in {listed(map(inert, self.missing), 'and')} to see the {self.noun}."
         number = len(self.offers)
         said = f"{number:,} {self.noun[:-1] if number == 1 else self.noun} from {where} · {_age(self.at)}"

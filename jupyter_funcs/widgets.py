@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
-from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
 from jupyter_funcs import notes
 from jupyter_funcs.choices import Choice
 from jupyter_funcs.offers import Offers
 from jupyter_funcs.text import clip, folded, inert
 from jupyter_funcs.variables import Variable, spelled, typed
-from jupyter_funcs.view import LABEL_WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,35 +25,20 @@ _LONGEST_OPTION = 120
 _LONGEST_TEXT = 10_000
 
 
-class _Sparse:
-    """A model that sends only what is set: the rest, most of a layout, is nothing at the front end too."""
+@cache
+def synced(kind: type[w.Widget]) -> tuple[str, ...]:
+    """
+    Give the traits that a widget of a form sends.
 
-    def get_state(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Give what is sent."""
-        state: dict[str, Any] = super().get_state(*args, **kwargs)  # type: ignore[misc]  # as of every model
-        return {name: value for name, value in state.items() if value is not None}
-
-
-class _Layout(_Sparse, w.Layout):  # type: ignore[misc]  # ipywidgets has no types
-    """The layout of every widget of a form: none."""
+    All but its layout and its style, each a model and a message of its own: the style sheet does their work, and front
+    ends do without (https://github.com/jupyter-widgets/ipywidgets/issues/1620).
+    """
+    return tuple(name for name in kind.class_trait_names(sync=True) if name not in {"layout", "style"})
 
 
-class _Style(_Sparse, TextStyle, HTMLStyle, w.ButtonStyle):  # type: ignore[misc]  # as above
-    """A style for every widget of a form: each takes from it what it knows."""
-
-
-class Look:
-    """The one layout and the one style that all of a form shares; the style sheet gives the sizes."""
-
-    def __init__(self) -> None:
-        self.layout = _Layout()
-        # As a variable, so that the style sheet can put the labels above the controls where the page is narrow.
-        self.style = _Style(description_width=f"var(--jf-label, {LABEL_WIDTH})")
-
-    def close(self) -> None:
-        """Close the models."""
-        self.layout.close()
-        self.style.close()
+def lean(kind: type[w.DOMWidget], *classes: str, **traits: Any) -> w.DOMWidget:
+    """Make a widget of a form; its classes go with it, and not in a message of their own."""
+    return kind(_dom_classes=classes, keys=synced(kind), **traits)  # type: ignore[arg-type]  # each class is hashable
 
 
 class Control:
@@ -67,8 +51,6 @@ class Control:
         What it shows.
     at
         The field's number in the form, for the style sheet.
-    look
-        The form's layout and styles.
 
     Attributes
     ----------
@@ -76,10 +58,9 @@ class Control:
         What carries the field's name, and is placed in the form.
     """
 
-    def __init__(self, field: Field, at: int, look: Look) -> None:
+    def __init__(self, field: Field, at: int) -> None:
         self.field = field
         self.at = at
-        self.look = look
         self._shown = ""  # the text that `show` has put into the box
         self.box = self.make()
 
@@ -87,14 +68,13 @@ class Control:
         """Make the box."""
         return self.described(w.Text, placeholder=notes.unset(self.field))
 
-    def described(self, kind: Callable[..., w.DescriptionWidget], **traits: Any) -> w.DescriptionWidget:
-        """Make a widget that carries the field's name; its classes go with it, and not in a message of their own."""
-        return kind(
+    def described(self, kind: type[w.DescriptionWidget], **traits: Any) -> w.DescriptionWidget:
+        """Make a widget that carries the field's name."""
+        return lean(
+            kind,
+            *(f"jf-at-{self.at}", f"jf-field-{folded(self.field.name)[:60]}"),
             description=notes.label(self.field),
             tooltip=notes.tooltip(self.field),
-            layout=self.look.layout,
-            style=self.look.style,
-            _dom_classes=(f"jf-at-{self.at}", f"jf-field-{folded(self.field.name)[:60]}"),
             **traits,
         )
 
@@ -151,9 +131,9 @@ class DateControl(Control):
     A day whose parts are all deleted with keys is not told by ipywidgets 8: the button says what is still held.
     """
 
-    def __init__(self, field: Field, at: int, look: Look) -> None:
+    def __init__(self, field: Field, at: int) -> None:
         self._button: w.Button | None = None
-        super().__init__(field, at, look)
+        super().__init__(field, at)
         self.box.observe(lambda _: self._follow(), "value")
 
     def make(self) -> w.DescriptionWidget:
@@ -182,12 +162,7 @@ class DateControl(Control):
                 self._button = None
             return
         if self._button is None:
-            self._button = w.Button(
-                icon="times",
-                layout=self.look.layout,
-                style=self.look.style,
-                _dom_classes=("jf-line", f"jf-at-{self.at}"),
-            )
+            self._button = lean(w.Button, "jf-line", f"jf-at-{self.at}", icon="times")
             self._button.on_click(lambda _: self.box.set_trait("value", None))
         self._button.description = f"Clear {self.box.value.isoformat()}"
 
@@ -229,9 +204,9 @@ class ChoiceControl(Control):
 class SearchControl(Control):
     """A text with suggestions; of many values those that hold what is typed."""
 
-    def __init__(self, field: Field, at: int, look: Look) -> None:
+    def __init__(self, field: Field, at: int) -> None:
         self.offers = Offers()
-        super().__init__(field, at, look)
+        super().__init__(field, at)
         self.box.observe(lambda _: self.narrow(), "value")
         if field.options:  # too many for a list of them
             self.offer(Offers([Choice(option) for option in field.options]))

@@ -49,8 +49,14 @@ def listing(*params: dict[str, Any]) -> Callable[[httpx.Request], httpx.Response
 def settled(box: FormBox) -> bool:
     # A line is shown last of all that a source has given.
     return all(
-        not source.asking and box._lines[name].description == source.line for name, source in box._sources.items()
+        not source.asking and (source.waits or box._lines[name].description == source.line)
+        for name, source in box._sources.items()
     )
+
+
+def parts(box: FormBox) -> list[w.Widget]:
+    """Give what stands in the form, from above."""
+    return [part for each in box.children for part in (each.children if "jf-place" in each._dom_classes else [each])]
 
 
 class Wire(list[tuple[str, int]]):
@@ -107,7 +113,7 @@ def test_picking_among_20_000_options_sends_little(answering: Callable[..., Sess
 
 
 def test_a_form_of_forty_fields_has_at_most_150_models(answering: Callable[..., Session]) -> None:
-    """One described control a field and a shared layout; closing the form closes every model."""
+    """One described control a field and no layouts; closing the form closes every model."""
     codes = [0, 1, 4, 6, 8]
     options = ["", "Options are 'Yes', 'No'.", "Options are 'a', 'b', 'c'.", "YYYY-MM-DD"]
     params = [{"name": f"p{at}", "type": codes[at % 5], "description": options[at % 4]} for at in range(40)]
@@ -467,11 +473,12 @@ def test_brands_follow_the_panel_and_keep_what_is_valid(answering: Callable[...,
 
     changes: list[None] = []
     box = open_box(answering(answer), changes=changes)
-    assert box._lines["Brand"].description == "Fill in PanelName to see the values."
+    assert "Fill in PanelName to see the values." in box._said.value
     wait_until(lambda: settled(box))
     box._controls["PanelName"].box.value = "One"
     wait_until(lambda: settled(box) and box._sources["Brand"].known)
     assert box._lines["Brand"].description == "3 values from List Brands · just now"
+    assert "Fill in" not in box._said.value
     box._form["Brand"] = ["C", "A", "Mine", "B"]
     box._controls["PanelName"].box.value = "Two"
     wait_until(lambda: box._form["Brand"] == ["C", "Mine", "B"])
@@ -559,15 +566,15 @@ def test_a_day_is_cleared_by_its_button(answering: Callable[..., Session]) -> No
     """While there is a day a button says which, and takes it away; both go with the form."""
     before = set(_instances)
     box = open_box(answering(listing({"name": "start_date"})), start_date="2025-03-04")
-    _, clear, *_ = box.children
+    _, clear, *_ = parts(box)
     assert clear.description == "Clear 2025-03-04"
     box._controls["start_date"].box.value = dt.date(2025, 3, 5)
     assert clear.description == "Clear 2025-03-05"
     clear.click()
     assert box._form.values == {}
-    assert len(box.children) == 3
+    assert len(parts(box)) == 3
     box._form["start_date"] = "2025-03-06"
-    assert box.children[1].description == "Clear 2025-03-06"
+    assert parts(box)[1].description == "Clear 2025-03-06"
     box.close()
     assert set(_instances) == before
 
@@ -575,8 +582,45 @@ def test_a_day_is_cleared_by_its_button(answering: Callable[..., Session]) -> No
 def test_a_form_is_read_in_its_order(funcs: Session) -> None:
     """The keyboard goes through controls, tags and lines in the order of the fields; the messages stand behind all."""
     box = open_box(funcs, "Get Panel Daily", PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"])
-    order = [int(name.removeprefix("jf-at-")) for part in box.children for name in part._dom_classes if "-at-" in name]
+    order = [int(name.removeprefix("jf-at-")) for part in parts(box) for name in part._dom_classes if "-at-" in name]
     assert order == sorted(order)
     assert len(order) == 6 + 3 + 1
     assert [part._dom_classes for part in box.children[-2:]] == [("jf-notes",), ("jf-notes",)]
+    box.close()
+
+
+def test_what_comes_and_goes_at_a_field_does_so_in_a_place_of_its_own(answering: Callable[..., Session]) -> None:
+    """A front end draws anew all that stands behind a change in a box: tags, days and lists change none but theirs."""
+    params = [
+        {"name": "PanelName", "type": 8},
+        {"name": "Brand", "type": 4, "description": "Use function 'List Brands' to get the list."},
+        {"name": "Dimensions", "type": 4, "description": "Options are 'Region', 'Brand'."},
+        {"name": "start_date"},
+        {"name": "n", "type": 1},
+    ]
+    functions = [
+        {"name": "F", "params": params},
+        {"name": "Get Panels"},
+        {"name": "List Brands", "params": [{"name": "PanelName", "type": 8, "required": True}]},
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json=functions)
+        rows = [{"PanelName": f"P{at}", "Brand": f"B{at}"} for at in range(3)]
+        return httpx.Response(200, json=rows)
+
+    box = open_box(answering(answer))
+    placed, before = box.children, len(parts(box))
+    wait_until(lambda: settled(box))
+    box._form.update({"PanelName": "P1", "Brand": ["B1"], "Dimensions": ["Region"], "start_date": "2025-03-04"})
+    wait_until(lambda: settled(box) and box._sources["Brand"].known)
+    assert isinstance(box._controls["Brand"], PickControl)  # in place of one that is typed in
+    assert len(parts(box)) == before + 4  # Brand's tags and line, the tags of Dimensions, the button of the day
+    box.run_for_each(["Brand", "start_date"])
+    assert box.children == placed
+    box.run_for_each(["n"])  # which has no place yet: most forms need none for it
+    placed = box.children
+    box.run_for_each([])
+    assert box.children == placed
     box.close()

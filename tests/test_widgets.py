@@ -16,7 +16,7 @@ from jupyter_funcs.fields import Kind, read_fields
 from jupyter_funcs.lists import AddControl, LinesControl, PickControl
 from jupyter_funcs.offers import PAGE, Offers
 from jupyter_funcs.variables import Variable
-from jupyter_funcs.widgets import ChoiceControl, Control, DateControl, Look, SearchControl
+from jupyter_funcs.widgets import ChoiceControl, Control, DateControl, SearchControl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,7 +97,7 @@ def test_a_control_shows_gives_back_and_clears(
     one: Field, kind: type[Control], widget: type[w.Widget], value: Any
 ) -> None:
     """A control starts unset, shows a value, gives the same back, and clears to unset; it carries the field's name."""
-    made = kind(one, 0, Look())
+    made = kind(one, 0)
     assert isinstance(made.box, widget)
     assert made.box.description == one.label + " *" * one.required
     assert made.read() is None
@@ -117,7 +117,7 @@ def test_a_value_that_does_not_fit_is_shown_or_left_out(
     one: Field, kind: type[Control], widget: type[w.Widget], value: Any, odd: object
 ) -> None:
     """A control fails on no value of the form; a variable and a text stay what they are where they can be shown."""
-    made = kind(one, 0, Look())
+    made = kind(one, 0)
     made.show(odd)
     shown = made.read()
     if isinstance(odd, (str, Variable)):
@@ -129,7 +129,7 @@ def test_a_value_that_does_not_fit_is_shown_or_left_out(
 @pytest.mark.parametrize("kind", [Control, SearchControl, LinesControl, AddControl])
 def test_a_variable_is_typed_with_a_dollar(kind: type[Control]) -> None:
     """`$name` typed into a text is a variable, and in quotes the text."""
-    made = kind(BRAND, 0, Look())
+    made = kind(BRAND, 0)
     made.box.value = "$brands"
     assert made.read() == Variable("brands")
     made.box.value = "'$brands'"
@@ -138,24 +138,23 @@ def test_a_variable_is_typed_with_a_dollar(kind: type[Control]) -> None:
 
 def test_what_is_not_sent_is_said_in_the_control() -> None:
     """Unset, a control says that nothing is sent, what the service takes then, and whether it must be set."""
-    look = Look()
     with_default = "Options are 'Yes', 'No'. If none, a defaults to 'No'."
-    assert [label for label, _ in ChoiceControl(field(text=with_default), 0, look).box.options] == [
+    assert [label for label, _ in ChoiceControl(field(text=with_default), 0).box.options] == [
         "not sent (No)",
         "Yes",
         "No",
     ]
-    assert ChoiceControl(field(text="Options are 'Yes', 'No'."), 0, look).box.options[0][0] == "not sent"
-    assert ChoiceControl(field(text="[Required] Options are 'a', 'b'."), 0, look).box.options[0][0] == "Choose…"
-    assert PickControl(DIMENSIONS, 0, look).box.options[0][0] == "Add… (not sent)"
-    assert Control(field(code=1, text="If none, a defaults to '1'."), 0, look).box.placeholder == "not sent (1)"
-    required = Control(field(text="[Required] A text."), 0, look).box
+    assert ChoiceControl(field(text="Options are 'Yes', 'No'."), 0).box.options[0][0] == "not sent"
+    assert ChoiceControl(field(text="[Required] Options are 'a', 'b'."), 0).box.options[0][0] == "Choose…"
+    assert PickControl(DIMENSIONS, 0).box.options[0][0] == "Add… (not sent)"
+    assert Control(field(code=1, text="If none, a defaults to '1'."), 0).box.placeholder == "not sent (1)"
+    required = Control(field(text="[Required] A text."), 0).box
     assert (required.description, required.placeholder, required.tooltip) == ("A *", "required", "a, required")
 
 
 def test_picks_are_tags_in_their_order() -> None:
     """A pick is added below the box once, in the order of the picks, and its button takes it away."""
-    made = PickControl(DIMENSIONS, 0, Look())
+    made = PickControl(DIMENSIONS, 0)
     assert made.parts() == (made.box,)
     told: list[Any] = []
     made.watch(lambda _: told.append(made.read()))
@@ -179,7 +178,7 @@ def test_picks_are_tags_in_their_order() -> None:
 
 def test_a_list_is_typed_and_picked_one_by_one() -> None:
     """What is picked or typed whole is an item at once, anything else on Enter; in the box it counts already."""
-    made = AddControl(BRAND, 0, Look())
+    made = AddControl(BRAND, 0)
     told: list[Any] = []
     made.watch(lambda _: told.append(made.read()))
     made.offer(Offers([Choice("Fennloft"), Choice("Nuvarelle", "Nuvarelle Outfitters"), Choice("Art"), Choice("Arte")]))
@@ -202,12 +201,12 @@ def test_a_list_is_typed_and_picked_one_by_one() -> None:
 
 def test_a_pasted_column_is_many_items() -> None:
     """Lines and tabs part the values, a comma does not; a box of one line finds the values that it knows."""
-    lines = LinesControl(field(code=4), 0, Look())
+    lines = LinesControl(field(code=4), 0)
     lines.box.value = "Fennloft\r\nSmith, Jones\t\n\n  Nuvarelle\nFennloft\n"
     assert lines.read() == ["Fennloft", "Smith, Jones", "Nuvarelle"]
     lines.show(lines.read())
     assert lines.box.value.startswith("Fennloft\r\n")  # as it was typed
-    made = AddControl(BRAND, 0, Look())
+    made = AddControl(BRAND, 0)
     made.offer(Offers([Choice("Maison"), Choice("Maison Ordrelle"), Choice("Fennloft"), Choice("New York Deli")]))
     made.box.value = "fennloft Maison Ordrelle Maison"  # what a browser makes of three lines
     assert made.items == ["Fennloft", "Maison Ordrelle", "Maison"]
@@ -218,7 +217,7 @@ def test_a_pasted_column_is_many_items() -> None:
 
 def test_many_items_are_sent_in_part() -> None:
     """Of a list of thousands fifty tags are shown, and all are held."""
-    made = AddControl(BRAND, 0, Look())
+    made = AddControl(BRAND, 0)
     made.show([f"B{at}" for at in range(20_000)])
     assert len(made.read()) == 20_000
     assert len(made.parts()[1].children) == 50
@@ -227,7 +226,7 @@ def test_many_items_are_sent_in_part() -> None:
 def test_offered_values_show_their_labels_and_give_their_values() -> None:
     """What a listing gives is shown with its label; the value is what is read, listed or not."""
     for kind in (SearchControl, ChoiceControl):
-        made = kind(field("Symbol", 6), 0, Look())
+        made = kind(field("Symbol", 6), 0)
         made.show("A")
         made.offer(Offers([Choice("A", "Alpha"), Choice("B", "Beta")]))
         made.show("A")
@@ -243,7 +242,7 @@ def test_offered_values_show_their_labels_and_give_their_values() -> None:
 
 def test_many_values_are_searched_here_and_a_page_is_sent() -> None:
     """Of 20,000 values the browser is sent those that match what was typed, a page of them."""
-    made = SearchControl(field("Symbol", 6), 0, Look())
+    made = SearchControl(field("Symbol", 6), 0)
     made.offer(Offers([Choice(f"S{at:05d} US EQUITY", f"Company {at}") for at in range(20_000)]))
     assert len(made.box.options) == PAGE
     made.box.value = "company"
@@ -261,7 +260,7 @@ HOSTILE = "$x$ \\(y\\) <b>**bold**</b> [a](javascript:1) \u202e" + "n" * 300
 def test_no_text_of_a_catalog_is_obeyed(one: Field, kind: type[Control], widget: type[w.Widget], value: Any) -> None:
     """A long name with markup, mathematics and marks of direction is cut, escaped and no mathematics."""
     hostile = read_fields(Function(name="F", params=(Param(name=HOSTILE, type=0, description=HOSTILE),)))[0]
-    made = kind(hostile, 0, Look())
+    made = kind(hostile, 0)
     made.offer(Offers([Choice(HOSTILE, HOSTILE)]))
     made.show(HOSTILE)
     assert made.read() in (HOSTILE, [HOSTILE]) or kind is DateControl

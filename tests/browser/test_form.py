@@ -26,6 +26,23 @@ def answer(request):
 panel = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer)).panel("F")
 panel"""
 OPEN = "panel = %funcs panel get_panel_daily\npanel"
+# The last of its fields is typed in while the others change; its panels are listed once they may be.
+CHANGING = """import asyncio, httpx, jupyter_funcs as jf
+may_list = []
+params = [
+    {"name": "PanelName", "type": 8},
+    {"name": "Dimensions", "type": 4, "description": "Options are 'Region', 'Brand'."},
+    {"name": "start_date"},
+    {"name": "Note"},
+]
+async def answer(request):
+    if not request.url.path.endswith("runFunction"):
+        return httpx.Response(200, json=[{"name": "F", "params": params}, {"name": "Get Panels"}])
+    while not may_list:
+        await asyncio.sleep(0.05)
+    return httpx.Response(200, json=[{"PanelName": "One"}, {"PanelName": "Two"}])
+panel = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer)).panel("F")
+panel"""
 
 
 def paste(page: Page, text: str) -> None:
@@ -95,6 +112,46 @@ def test_a_day_is_set_and_cleared_by_keys(open_notebook: Callable[..., Page]) ->
     page.get_by_role("button", name="Clear 2025-03-04").click()
     expect(page.locator(".jf-form .jf-line")).to_have_count(0)
     assert held(page) == "{'n': '2'}"
+
+
+def test_what_comes_at_a_field_takes_nothing_from_a_later_one(open_notebook: Callable[..., Page]) -> None:
+    """Tags, a Clear button and another control come and go above what is typed in: its text, caret and focus stay."""
+    page = open_notebook(CHANGING)
+    note = page.locator(".jf-field-note input")
+    note.press_sequentially("half wrtten")
+    for _ in range(len("tten")):
+        page.keyboard.press("ArrowLeft")
+    typed_in = note.element_handle()
+    form = page.locator(".jf-form")
+
+    def is_kept(text: str, caret: int) -> bool:
+        return typed_in.evaluate(
+            "(node, kept) => document.activeElement === node && node.value === kept[0]"
+            " && node.selectionStart === kept[1] && node.isConnected",
+            [text, caret],
+        )
+
+    expect(form.locator(".jf-field-panelname input")).to_be_visible(timeout=10_000)  # slow to be listed, so typed
+    expect(form.locator(".jf-field-panelname select")).to_have_count(0)
+    assert is_kept("half wrtten", 7)
+    page.keyboard.type("i")
+    run_python(page, "panel.form['Dimensions'] = ['Region']")
+    expect(form.locator(".jf-tag")).to_have_text(["Remove Region"])
+    assert is_kept("half written", 8)
+    run_python(page, "panel.form['start_date'] = '2025-03-04'")
+    expect(form.get_by_role("button", name="Clear 2025-03-04")).to_be_visible()
+    assert is_kept("half written", 8)
+    run_python(page, "panel.form['start_date'] = None")
+    expect(form.get_by_role("button", name="Clear 2025-03-04")).to_have_count(0)
+    assert is_kept("half written", 8)
+    run_python(page, "may_list.append('now')")
+    expect(form.locator(".jf-field-panelname select")).to_be_visible(timeout=10_000)
+    assert is_kept("half written", 8)
+    run_python(page, "from jupyter_funcs.each import Each\npanel.form['Dimensions'] = Each((['Region'], ['Brand']))")
+    expect(form.locator(".jf-field-dimensions textarea")).to_have_value("Region\nBrand")
+    assert is_kept("half written", 8)
+    page.keyboard.type("!")
+    assert held(page).endswith("'Note': 'half wri!tten'}")
 
 
 def test_tags_by_keyboard(open_notebook: Callable[..., Page]) -> None:
