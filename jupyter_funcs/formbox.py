@@ -76,6 +76,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._on_submit = on_submit
         self._guard = guard
         self._errors: dict[str, list[str]] = form.errors
+        self._told = args = form.args  # those of the last change that was told
         # The fields whose errors are shown, those that the service found, and what else is to be said.
         self._touched = {name for name in self._fields if name in form.values}
         self._refused: dict[str, list[str]] = {}
@@ -91,7 +92,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             for name, field in self._fields.items()
             if has_source(field, function)
         }
-        args = form.args
         self._controls: dict[str, Control] = {name: self._make(name, args) for name in self._fields}
         self._lines: dict[str, SourceLine] = {}
         # A front end draws anew what stands behind a change in a box, and whoever types there loses the keyboard.
@@ -293,8 +293,12 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if name in source.needs:
                 self._ask(source, after=_PAUSE if typed_in else 0.0)
         self.recheck()
-        self._on_change()
+        self._tell()
         self._follow_variables()
+
+    def _tell(self) -> None:
+        self._told = self._form.args
+        self._on_change()
 
     def _follow_variables(self) -> None:
         has_one = any(map(has_variable, self._form.values.values()))
@@ -303,16 +307,14 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     async def _look_at_variables(self) -> None:
         """Follow the variables that are values, while there are some; a variable tells nobody that it has changed."""
-        args = self._form.args
 
         def follow(_: object) -> None:
             self.recheck()
-            self._on_change()
+            self._tell()
 
         while any(map(has_variable, self._form.values.values())):
             await asyncio.sleep(_SECOND)
-            before, args = (self._errors, args), self._form.args
-            if before != (self._form.errors, args):
+            if (self._errors, self._told) != (self._form.errors, self._form.args):
                 self._guard(follow)(None)
 
     def _ask_again(self, source: Source, _: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import json
 import threading
@@ -17,7 +18,7 @@ from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs import sources
+from jupyter_funcs import formbox, loop, sources
 from jupyter_funcs.formbox import FormBox
 from jupyter_funcs.lists import LinesControl, PickControl
 from jupyter_funcs.variables import Variable
@@ -244,6 +245,23 @@ def test_a_variable_is_checked_at_its_field(answering: Callable[..., Session]) -
     assert not box.valid
     notebook["later"] = ["Tidewisp"]
     wait_until(lambda: box.valid)
+    box.close()
+
+
+def test_a_change_is_told_once_where_variables_are_followed(
+    answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a person changes is no change of a variable: told once more, it would take away what a run has said."""
+    monkeypatch.setattr(formbox, "_SECOND", 0.2)
+    function = answering(listing({"name": "a"}, {"name": "b"}))["F"]
+    form = function.form(a=Variable("here"))
+    changes: list[dict[str, Any]] = []
+    box = FormBox(function, form, lambda: changes.append(form.args), guard, variables=lambda: {"here": "x"})
+    loop.run(asyncio.sleep(0))  # the variables are looked at from here on
+    box._controls["b"].box.value = "typed"
+    box._controls["a"].box.value = "given"
+    wait_until(lambda: box._variables is not None and box._variables.done())
+    assert changes == [{"a": "x", "b": "typed"}, {"a": "given", "b": "typed"}]
     box.close()
 
 
