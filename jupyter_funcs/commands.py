@@ -118,7 +118,8 @@ $table, without a name, is a DataFrame of arguments, a row a run. The same line 
         "PROFILE|URL",
         "use another service, logging in where that is needed; without one, the configured",
         "%funcs connect work",
-        "No token is taken here: a profile says where its token is, and FUNCS_TOKEN is that of FUNCS_BASE_URL.",
+        "No token is taken here: a profile says where its token is, and FUNCS_TOKEN is that of FUNCS_BASE_URL.\n"
+        "The functions are listed at once; where that fails, the service in use stays.",
     ),
     "status": Command("", "which service is in use, who you are there, how long the token lasts", "%funcs status"),
     "refresh": Command("", "list the functions again", "%funcs refresh"),

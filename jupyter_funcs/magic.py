@@ -216,13 +216,30 @@ class FuncsMagics:
         if len(words) > 1 or any("=" in word and "://" not in word for word in words):
             raise ConfigError("%funcs connect takes one profile or address, and no token.", ROTATE)
         try:
-            self._session = self._connected(*map(unquoted, words))
+            session = self._connected(*map(unquoted, words))
+            _ = session.catalog  # a wrong token or address is met here, and the next line needs the functions anyway
         except FuncsError as error:
-            if self._session is None or self._session.synthetic:  # whose figures the next cell would have unnoticed
-                error.hint = f"{error.hint} Until then %funcs may ask the demo, whose data are synthetic.".lstrip()
+            error.hint = f"{error.hint} {self._still_asked(is_tried=not words)}".strip()
             raise
-        self._by_profile.pop(self._session.where, None)
-        return self._session
+        self._session = session
+        self._by_profile.pop(session.where, None)
+        return session
+
+    def _still_asked(self, *, is_tried: bool) -> str:
+        """Say whom the next line asks after a failed connect; `is_tried` where that was to the configured service."""
+        if self._session is not None:
+            name = "" if self._session.synthetic else self._session.service
+        elif is_tried:  # the next line meets the same failure
+            return ""
+        else:
+            from jupyter_funcs.config import resolve  # noqa: PLC0415  # on first use
+
+            try:
+                configured = resolve()
+            except FuncsError:
+                return ""
+            name = "" if configured is None else configured.name
+        return f"Until then %funcs asks {quote(name) if name else 'the demo, whose data are synthetic'}."
 
     def _status(self, _words: list[str], _cell: str | None, given: argparse.Namespace) -> Any:
         return self._of(given).status()

@@ -343,10 +343,13 @@ class Session:
         return True
 
     def __repr__(self) -> str:
-        """Say which service it is and whether its data are synthetic."""
+        """Say which service it is, who asks there, how many functions there are, and whether its data are synthetic."""
         data = ", synthetic data" if self.synthetic else ""
-        known = f"{len(self._catalog)} functions" if self._catalog else "catalog not listed yet"
-        return f"<Session {self.service}{data}: {known}>"
+        if self._catalog is None:
+            return f"<Session {self.service}{data}: catalog not listed yet>"
+        number, user = len(self._catalog), self._wire.transport.user
+        who = f" as {user}" if user else ""
+        return f"<Session {self.service}{who}{data}: {number:,} function{'s' * (number != 1)}>"
 
     def panel(self, name: str | int | None = None, /, **values: Any) -> Panel:
         """

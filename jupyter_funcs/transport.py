@@ -99,7 +99,7 @@ class Transport:
     ) -> None:
         self.connection = connection
         self._transport = transport
-        self._sent: Hidden | None = None
+        self._sent: Secret | None = None
         self.ends = math.inf
         self._begin()
 
@@ -226,6 +226,11 @@ class Transport:
     def cleaned(self, text: str) -> str:
         """Give a text without the token that was sent last."""
         return text if self._sent is None else redacted(text, self._sent)
+
+    @property
+    def user(self) -> str:
+        """Whom the token that was sent last names; empty where none was, or it names nobody."""
+        return "" if self._sent is None else self._sent.user
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""

@@ -308,6 +308,59 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         run("%funcs connect nowhere")
 
 
+def test_connecting_lists_the_functions_once_and_says_who_asks(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it gives shows the user and how many functions there are, and the next line asks for none of that again."""
+    with faulty() as server:
+        monkeypatch.setenv("FUNCS_BASE_URL", server.url)
+        monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
+        session = run("%funcs connect")
+        assert repr(session) == f"<Session {session.service} as analyst: 1 function>"
+        run("%funcs find")
+        assert len(server.requests) == 1
+        assert repr(jf.connect()) == f"<Session {session.service}: catalog not listed yet>"
+        server.tell(reply(b"[]", Connection="close"))
+        server.otherwise = reply(b"", "500 Failed")
+        assert repr(jf.connect().refresh()) == f"<Session {session.service} as analyst: 0 functions>"
+    monkeypatch.undo()
+    assert repr(run("%funcs connect")) == "<Session demo as analyst, synthetic data: 7 functions>"
+
+
+def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
+    run: Any, shell: InteractiveShell, service_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong token or an unreachable address is the error of that line, which says whom the next line asks."""
+    demo = "Until then %funcs asks the demo, whose data are synthetic."
+    run("%funcs connect")
+    nobody = "http://127.0.0.1:1"
+    monkeypatch.setenv("FUNCS_BASE_URL", nobody)
+    monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
+    with pytest.raises(jf.ServiceConnectionError, match=demo):
+        run(f"%funcs connect {nobody}")
+    assert run("%funcs status").service == "demo"
+    monkeypatch.setenv("FUNCS_BASE_URL", service_url)
+    with pytest.raises(jf.AuthenticationError, match=demo):
+        run("%funcs connect")
+
+    monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
+    working = run("%funcs connect")
+    monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
+    with pytest.raises(jf.AuthenticationError, match=f"Until then %funcs asks '{working.service}'"):
+        run("%funcs connect")
+    assert extension.of(shell).magics.session is working
+
+    magics = extension.of(shell).magics
+    magics._session = None  # as in a new kernel
+    with pytest.raises(jf.AuthenticationError, match=r"connect again\.$"):  # what the next line meets, too
+        run("%funcs connect")
+    with pytest.raises(jf.ConfigError, match=f"Until then %funcs asks '{working.service}'"):
+        run("%funcs connect nowhere")
+    monkeypatch.undo()
+    magics._session = None
+    with pytest.raises(jf.ConfigError, match=demo):
+        run("%funcs connect nowhere")
+    run("%funcs connect")
+
+
 @pytest.mark.parametrize(
     ("cell", "error", "said"),
     [
@@ -506,10 +559,9 @@ def test_force_sends_to_a_service_that_is_left_alone(run: Any, monkeypatch: pyte
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
-        run("%funcs connect")
         listing, failure = reply(LISTING, Connection="close"), reply(b"", "500 Failed", Connection="close")
         server.script = [listing, *[failure] * 5]
-        run("%funcs find")
+        run("%funcs connect")
         for _ in range(5):
             with pytest.raises(jf.FuncsError):
                 run("%funcs call f")
