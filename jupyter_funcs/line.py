@@ -126,10 +126,26 @@ def name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
     """
     Part a line's words into a function's name and all that stands from its first argument on.
 
-    A name of several words may stand without quotes: everything before the first argument is the name.
+    A name of several words may stand without quotes: everything before the first argument is the name. An argument may
+    stand in quotes as a whole, as in a shell (``"PanelName=Demo Card Panel"``): it is given with them around its parts.
     """
+    words = [*words[:1], *map(_in_parts, words[1:])]  # the first is a name, though it may hold a =
     first = next((at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)), len(words))
     return " ".join(map(unquoted, words[:first])), words[first:]
+
+
+def _in_parts(word: str) -> str:
+    if NAME_AND_VALUE.fullmatch(word) and not _WHOLE.fullmatch(word):
+        return word
+    name, equals, value = unquoted(word).partition("=")
+    if not (name and equals):
+        return word
+    is_read = (value.startswith("[") and value.endswith("]")) or (value.startswith("$") and value[1:].isidentifier())
+    return f"{_in_double_quotes(name)}={value if is_read else _in_double_quotes(_unwrapped(value))}"
+
+
+def _in_double_quotes(text: str) -> str:
+    return '"{}"'.format(text.replace("\\", r"\\").replace('"', r"\""))
 
 
 def read_word(text: str, namespace: Mapping[str, Any]) -> Any:

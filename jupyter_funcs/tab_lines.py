@@ -150,7 +150,16 @@ def _in_arguments(session: Session, line: Words, after: str, namespace: Mapping[
         return None
     if command == "sweep" and typed.startswith("$"):
         return offer_of_variables(typed, () if tables else frames_of(namespace))
+    quoted = typed[:1] in QUOTES and split_open(typed)[1] == 0  # an argument that is to stand in quotes as a whole
+    if quoted and "=" in typed:
+        name, _, value = typed[1:].partition("=")
+        field = field_of(function, name)
+        values = values_of(function, field, read_values(given, namespace)) if field else ()
+        offer = offer_of_a_value(typed[0] + value, after, values, Writer(PLAIN_WORD.fullmatch), namespace)
+        inner = (one._replace(written=one.written[1:]) for one in offer.candidates)
+        return offer._replace(typed=value, candidates=inner)
     if argument is None:
+        typed = typed[quoted:]
         frames = [frames_of(namespace).get(table) for table in tables]
         columns = [str(column) for frame in frames if frame is not None for column in frame.columns]
         left = left_of(function, [*given, *columns, *GIVEN_AFTER.findall(after)])

@@ -408,6 +408,7 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         ("%funcs call get_panels --timeout x", jf.ArgumentError, "--timeout: give seconds, more than 0, and not 'x'"),
         ("%funcs call get_panels -o 'a b'", jf.ArgumentError, "variable's name"),
         ("%funcs connect https://x.example token=abc", jf.ConfigError, "no token"),
+        ("%funcs call get_panels 'token=SECRET'", jf.ConfigError, "have it replaced"),
         ("%funcs call get_panel_daily PanelName = x", jf.ArgumentError, "without spaces"),
         ("%funcs call get_panel_daily Symbol=a Symbol=b", jf.ArgumentError, "Symbol is given twice"),
         ("%funcs find x --dry-run", jf.ArgumentError, "takes no --dry-run"),

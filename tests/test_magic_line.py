@@ -12,7 +12,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.line import NAME_AND_VALUE, read_body, read_value, read_word, split_line, unquoted
+from jupyter_funcs.line import (
+    NAME_AND_VALUE,
+    name_and_arguments,
+    read_body,
+    read_value,
+    read_word,
+    split_line,
+    unquoted,
+)
 
 LINES: dict[str, list[str]] = {
     "": [],
@@ -177,6 +185,45 @@ def test_a_quoted_name_may_hold_an_equals_sign() -> None:
     found = NAME_AND_VALUE.fullmatch('"a=b"="c=d"')
     assert found is not None
     assert (unquoted(found["name"]), unquoted(found["value"])) == ("a=b", "c=d")
+
+
+ARGUMENTS: dict[str, tuple[str, list[tuple[str, Any]]]] = {
+    'f "Name=a b"': ("f", [("Name", "a b")]),
+    "f 'Name=a b' x=y": ("f", [("Name", "a b"), ("x", "y")]),
+    "Get It “Name=a b”": ("Get It", [("Name", "a b")]),
+    'f x=y "Panel Name=a=b"': ("f", [("x", "y"), ("Panel Name", "a=b")]),
+    'f "Name="Demo': ("f", [("Name", "Demo")]),
+    "f \"Name='a b'\"": ("f", [("Name", "a b")]),
+    "f 'Name=\"a b\"'": ("f", [("Name", "a b")]),
+    "f 'Path=C:\\a b\\'": ("f", [("Path", "C:\\a b\\")]),
+    'f "Name="': ("f", [("Name", "")]),
+    'f "Brand=[a b, c]"': ("f", [("Brand", ["a b", "c"])]),
+    'f "Symbol=$name" "Note=$5 and $name"': ("f", [("Symbol", "expanded"), ("Note", "$5 and $name")]),
+    '"Rate a=b" x=y': ("Rate a=b", [("x", "y")]),
+    'f "=a"': ("f =a", []),
+    'f "a b"': ("f a b", []),
+    'f Name="a b" \'c\'="d=e"': ("f", [("Name", "a b"), ("c", "d=e")]),
+}
+
+
+def arguments_of(line: str) -> tuple[str, list[tuple[str, Any]]]:
+    name, arguments = name_and_arguments(split_line(line))
+    parted = [match for match in map(NAME_AND_VALUE.fullmatch, arguments) if match]
+    return name, [(unquoted(one["name"]), read_word(one["value"], {"name": "expanded"})) for one in parted]
+
+
+@pytest.mark.parametrize(("line", "read"), ARGUMENTS.items(), ids=list(ARGUMENTS))
+def test_an_argument_may_stand_in_quotes_as_a_whole(line: str, read: tuple[str, list[tuple[str, Any]]]) -> None:
+    """As in a shell; but for the word in the place of the function's name, which may hold a =."""
+    assert arguments_of(line) == read
+
+
+@given(st.text(st.characters(exclude_characters="="), min_size=1), st.text())
+def test_an_argument_that_is_quoted_for_a_shell_is_read_as_one(name: str, value: str) -> None:
+    """Its value is the text, whatever it holds; a list, a variable and quotes within are read as elsewhere."""
+    assume(not re.match(r"[\[$'\"‘’“”]", value))
+    word = f'"{f"{name}={value}".replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}"'
+    assert arguments_of(f"f {word}") == ("f", [(name, value)])
 
 
 @given(st.text() | st.text(st.sampled_from("'\"‘’“”[], =ab$\\"), max_size=30))
