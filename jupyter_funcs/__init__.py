@@ -89,7 +89,8 @@ def connect(
     """
     Give a session: the environment's service, else a profile's, else the embedded demo with synthetic data.
 
-    Nothing is sent yet.
+    Nothing is sent yet. Where the demo is taken although ``FUNCS_CONFIG`` names a file, which does not exist, a warning
+    says so.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def connect(
         The address, the profile or the token is not usable, or nothing is configured and the embedded service is
         not installed.
     """
-    from jupyter_funcs.config import Connection, Secret, resolve  # noqa: PLC0415  # see _ROOMS
+    from jupyter_funcs.config import Connection, Secret, absent_config, resolve  # noqa: PLC0415  # see _ROOMS
     from jupyter_funcs.session import Session  # noqa: PLC0415  # see _ROOMS
     from jupyter_funcs.tokens import Constant  # noqa: PLC0415  # see _ROOMS
 
@@ -117,6 +118,7 @@ def connect(
         return Session(connection, transport)
 
     from jupyter_funcs.errors import ConfigError  # noqa: PLC0415  # see _ROOMS
+    from jupyter_funcs.notices import warn  # noqa: PLC0415  # see _ROOMS
 
     try:
         import httpx  # noqa: PLC0415  # see _ROOMS
@@ -129,6 +131,8 @@ def connect(
             f"No service is configured, and the embedded demo is not installed ({error.name} is missing).",
             "Set FUNCS_BASE_URL and FUNCS_TOKEN, or: pip install 'jupyter-funcs[service]'.",
         ) from None
+    if absent := absent_config():
+        warn(f"{absent}: this is the demo, with synthetic data.")
     return Session(
         Connection("demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True),
         httpx.ASGITransport(demo.app, raise_app_exceptions=False) if transport is None else transport,

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Connection",
     "Secret",
+    "absent_config",
     "favourites_file",
     "history_file",
     "profile_names",
@@ -146,6 +147,21 @@ def profiles_file(environment: Mapping[str, str]) -> Path:
         return Path("~/.jupyter").expanduser() / _FILE
     except RuntimeError:  # a user without a home folder
         return Path("/nonexistent") / _FILE
+
+
+def absent_config(environment: Mapping[str, str] | None = None) -> str:
+    """Say that ``FUNCS_CONFIG`` names what is no file; empty where it names one, or is not set."""
+    env = os.environ if environment is None else environment
+    if not env.get("FUNCS_CONFIG"):
+        return ""
+    path = profiles_file(env)
+    try:
+        if path.is_file():
+            return ""
+        wrong = "is no file" if path.exists() else "does not exist"
+    except OSError as error:
+        wrong = f"cannot be read ({error.strerror})"
+    return f"FUNCS_CONFIG names {quote(path, 200)}, which {wrong}"
 
 
 def profile_names(environment: Mapping[str, str] | None = None) -> list[str]:

@@ -16,7 +16,7 @@ from jupyter_funcs import loop
 from jupyter_funcs.cache import own_cache
 from jupyter_funcs.callables import RemoteFunction
 from jupyter_funcs.catalog import parse_listing
-from jupyter_funcs.config import favourites_file
+from jupyter_funcs.config import absent_config, favourites_file
 from jupyter_funcs.deadline import within
 from jupyter_funcs.errors import ConfigError, FuncsError, NotFoundError
 from jupyter_funcs.fields import read_fields, unknown_codes
@@ -235,8 +235,9 @@ class Session:
 
     def status(self) -> Status:
         """Say which service, which user, how many functions, and how long the token lasts; asks nobody."""
-        connection, trouble, user, number = self._wire.transport.connection, "", "", None
-        ends = math.inf
+        connection, user, number, ends = self._wire.transport.connection, "", None, math.inf
+        absent = absent_config() if connection.synthetic else ""
+        trouble = f"{absent}." if absent else ""
         try:
             work = self._wire.transport.secret()
             secret = loop.run(within(LIST_SECONDS, work, "The token's source"))

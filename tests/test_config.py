@@ -208,6 +208,31 @@ def test_nothing_configured_is_the_demo(tmp_path: Path) -> None:
     assert resolve(environment={"FUNCS_BASE_URL": "", "FUNCS_TOKEN": "", "FUNCS_PROFILE": ""}) is None
 
 
+def test_the_demo_in_place_of_a_file_that_is_not_there_is_warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever names a file of profiles meant a service; once it is written, or another is meant, nothing is said."""
+    path = tmp_path / "typo.toml"
+    for name, wrong in {path: "does not exist", tmp_path: "is no file", "x" * 5000: "cannot be read"}.items():
+        monkeypatch.setenv("FUNCS_CONFIG", str(name))
+        with pytest.warns(UserWarning, match=f"which {wrong}.*: this is the demo, with synthetic data") as caught:
+            session = connect()
+        assert str(caught[0].message).startswith(f"FUNCS_CONFIG names '{str(name)[:150]}")
+        assert session.synthetic
+        assert [one.filename for one in caught] == [__file__]
+        assert wrong in session.status().trouble
+    monkeypatch.setenv("FUNCS_CONFIG", str(path))
+    for variable, value in ENV.items():
+        monkeypatch.setenv(variable, value)
+    assert not connect().synthetic
+    for variable in ENV:
+        monkeypatch.delenv(variable)
+    path.write_text(f'default = "work"\n[profiles.work]\nurl = "{HOST}"\ntoken_env = "HOME"')
+    assert connect().service == "work"
+    path.write_text("")
+    assert connect().status().trouble == ""
+
+
 def test_the_environment_wins_over_a_profile_and_an_argument_over_both(profiles: dict[str, str]) -> None:
     """FUNCS_BASE_URL, then FUNCS_PROFILE; what stands in the call comes first."""
     env = {**profiles, **ENV, "FUNCS_PROFILE": "work", "WORK_TOKEN": "work-token"}
