@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+import warnings
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from jupyter_funcs.commands import Parser
 from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
 from jupyter_funcs.line import given_twice, read_value
+from jupyter_funcs.notices import plain
 from jupyter_funcs.text import listed, quote
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     from jupyter_funcs.service.errors import SetupError  # noqa: PLC0415  # upwards: the service's own commands
 
+    # A line of this program's own says nothing to who typed a command.
+    before, warnings.formatwarning = warnings.formatwarning, plain
     try:
         given, rest = _parser().parse_known_args(arguments)
         if rest and not given.takes_more:
@@ -59,6 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # `jupyter funcs list | head` has read what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        warnings.formatwarning = before
     return 0
 
 

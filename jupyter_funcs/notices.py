@@ -49,12 +49,13 @@ def warn(text: str) -> None:
         return
     # A cell stands above what it shows: its file's made-up name, and what IPython made of its line, say nothing more.
     with _said_plainly:
-        before, warnings.formatwarning = warnings.formatwarning, _plain
+        before, warnings.formatwarning = warnings.formatwarning, plain
         try:
             warnings.warn(text, UserWarning, stacklevel=level)
         finally:
             warnings.formatwarning = before
 
 
-def _plain(message: Warning | str, category: type[Warning], *_: object, **__: object) -> str:
+def plain(message: Warning | str, category: type[Warning], *_: object, **__: object) -> str:
+    """Give a warning without the line of code that it is about, as `warnings.formatwarning`."""
     return f"{category.__name__}: {message}\n"

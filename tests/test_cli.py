@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -106,6 +107,16 @@ def test_the_console_script_is_jupyters_subcommand() -> None:
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=60, check=True)
     assert "Spend" in done.stdout
     assert not done.stderr
+
+
+def test_a_warning_is_one_line() -> None:
+    """The program's own line of code is not among it."""
+    command = [sys.executable, "-m", "jupyter_funcs.cli", "list"]
+    env = os.environ | {"FUNCS_CONFIG": "/absent.toml"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == (
+        "UserWarning: FUNCS_CONFIG names '/absent.toml', which does not exist: this is the demo, with synthetic data.\n"
+    )
 
 
 @pytest.mark.parametrize(
