@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +41,9 @@ _HOW = "A profile has url and one source: token_env, token_file, token_command, 
 _WHERE = "Give an address (https://…) or the name of a profile, and the token by token=…."
 _UNPROVEN = "Set FUNCS_BASE_URL and FUNCS_TOKEN, write a profile, or use jf.connect(url, token=…) in Python."
 _FILE = "jupyter_funcs.toml"
+# What can be no token, which may stand in place of a variable's name by mistake: few digits, and those behind letters.
+_WORD = r"(?:[A-Z]{1,16}|[a-z]{1,16})\d{0,2}"
+_VARIABLE = re.compile(rf"{_WORD}(?:_(?:{_WORD}|\d{{1,4}}))*", re.ASCII)
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -254,9 +258,11 @@ def _source(key: str, profile: dict[str, Any], name: str, base_url: str, env: Ma
     origin = key.rpartition("_")[2]
     if origin == "env":
         if not env.get(str(value)):
-            # The name is not shown: a token may stand there by mistake.
-            what = f"The variable that profile {quote(name)} names in {key} is not set."
-            raise ConfigError(what, "Set it, or name the one that holds the token.")
+            holder = f"The variable that profile {quote(name)} names in {key}", "it"
+            if _VARIABLE.fullmatch(str(value)):
+                holder = f"The variable {value}, which profile {quote(name)} names in {key},", str(value)
+            hint = f"Set {holder[1]} to your token before Jupyter starts, or name another in {profiles_file(env)}."
+            raise ConfigError(f"{holder[0]} is not set.", hint)
         return FromEnvironment(label, str(value), env)
     if origin == "login":
         email = value if isinstance(value, str) else ""

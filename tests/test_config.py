@@ -334,7 +334,12 @@ def test_an_absent_profile_names_the_nearest(profiles: dict[str, str], tmp_path:
         ("[profiles.work]\nurl = 3", "has no url"),
         (f'[profiles.work]\nurl = "{HOST}"\ntoken = "{CANARY}"', "unknown key 'token'"),
         (f'[profiles.work]\nurl = "{HOST}"\nverify = false', "unknown key 'verify'"),
-        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "ABSENT"', "names in token_env is not set"),
+        (
+            f'[profiles.work]\nurl = "{HOST}"\napi_key_env = "S3_TOKEN_2"',
+            "The variable S3_TOKEN_2, which profile 'work' names in api_key_env, is not set.\nSet S3_TOKEN_2 to",
+        ),
+        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "absent"', "config.toml"),
+        (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "{CANARY}"', "names in token_env is not set"),
         (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = 5', "names in token_env is not set"),
         (f'[profiles.work]\nurl = "{HOST}"\ntoken_env = "A"\napi_key_env = "B"', "both token_env and api_key_env"),
         (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\ntoken_file = "B"', "both token_file and login"),
@@ -359,6 +364,22 @@ def test_a_broken_profile_is_named_with_what_is_wrong(text: str | bytes, words: 
     assert words in str(caught.value)
     assert CANARY not in str(caught.value)
     assert 1 <= len(caught.value.lines) <= 3
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+        "AKIAIOSFODNN7EXAMPLE",
+        "0a1b2c3d4e5f",
+        "KRUGKIDROVUWG2ZAMJZG653OEBTG66A",
+    ],
+)
+def test_a_token_in_place_of_a_variables_name_is_not_repeated(token: str, tmp_path: Path) -> None:
+    """Whatever looks like one; a name is words and a number or two."""
+    with pytest.raises(ConfigError, match="variable that profile 'work' names in token_env is not set") as caught:
+        with_source(tmp_path, f'token_env = "{token}"')
+    assert token not in str(caught.value)
 
 
 def test_a_folder_in_place_of_the_profiles_is_named(tmp_path: Path) -> None:
