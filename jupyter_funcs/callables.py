@@ -7,14 +7,16 @@ import copy
 import sys
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_funcs import loop
 from jupyter_funcs.drift import drift
-from jupyter_funcs.errors import ArgumentError, FuncsError, NotFoundError
+from jupyter_funcs.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
 from jupyter_funcs.fields import Field, by_name, listing_args, read_fields
 from jupyter_funcs.forms import Args, Form
 from jupyter_funcs.jobs import Job
+from jupyter_funcs.near import suggest
 from jupyter_funcs.options import Options
 from jupyter_funcs.progress import Progress
 from jupyter_funcs.retries import Purpose
@@ -121,9 +123,17 @@ class RemoteFunction:
         # Through self, which holds the session: one that nobody else holds lives until its runs have ended.
         try:
             return await self._wire.run(self.name, args, self.options, progress)
-        except (ArgumentError, NotFoundError) as error:
+        except (ArgumentError, FunctionError, NotFoundError) as error:
+            # Before the functions may be listed anew, by which the listed values are forgotten; and in a thread, since
+            # comparing with many takes a while.
+            await asyncio.to_thread(suggest, error, self.fields, args, partial(self._listed, args))
+            if isinstance(error, FunctionError):
+                raise
             refusal = error
         raise await self.explained(refusal)
+
+    def _listed(self, args: Args, field: Field) -> list[tuple[str, str]]:
+        return [(choice.value, choice.label) for choice in self.known_choices(field, args)]
 
     def sweep(self, table: pd.DataFrame | None = None, /, **values: Any) -> pd.DataFrame:
         """

@@ -92,6 +92,7 @@ ROOMS = [
     "lock",
     "choices",
     "signature",
+    "near",
     "callables",
     "remote",
     "session",

@@ -1,0 +1,115 @@
+"""A value that the service refuses is answered with the listed ones that look like it, where they are known already."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.fields import read_fields
+from jupyter_funcs.near import nearest_listed
+from tests.conftest import PANEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_funcs.session import Session
+
+SYMBOLS = [
+    ("BKQU US EQUITY", "Bulkandry Clubs"),
+    ("KORD LN EQUITY", "Kordle"),
+    ("KORD US EQUITY", "Kordle Foods"),
+    ("QSTX US EQUITY", ""),
+]
+PANELS = [("Demo Card Panel", "Ordrelle"), ("Demo Debit Panel", "Second Provider")]
+
+NEAR: dict[tuple[str, str], list[str]] = {
+    ("Symbol", "BKQX"): ["BKQU US EQUITY"],
+    ("Symbol", "bkqx us equity"): ["BKQU US EQUITY"],
+    ("Symbol", "BKQU LN EQUITY"): ["BKQU US EQUITY"],
+    ("Symbol", "KORT"): ["KORD LN EQUITY", "KORD US EQUITY"],
+    ("Symbol", "Bulkandry"): ["BKQU US EQUITY"],
+    ("Symbol", "bkqu"): [],
+    ("Symbol", "KORD US EQUITY"): [],
+    ("Symbol", "ZZZZ US EQUITY"): [],
+    ("PanelName", "Demo Crd Panel"): ["Demo Card Panel", "Demo Debit Panel"],
+    ("PanelName", "second provider"): ["Demo Debit Panel"],
+    ("PanelName", " "): [],
+}
+
+
+@pytest.mark.parametrize(("typed", "near"), NEAR.items(), ids=" ".join)
+def test_a_listed_value_is_near_by_its_spelling_or_its_label(
+    funcs: Session, typed: tuple[str, str], near: list[str]
+) -> None:
+    """Symbols are told apart by their tickers, which is how they may be typed; what is listed has nothing near."""
+    name, value = typed
+    field = next(field for field in read_fields(funcs["Get Panel Daily"].function) if field.name == name)
+    assert nearest_listed(field, value, SYMBOLS if name == "Symbol" else PANELS) == near
+
+
+def test_of_very_many_values_those_with_the_same_first_letter_are_compared(funcs: Session) -> None:
+    """Each comparison takes time, and a typo there is rare."""
+    field = next(field for field in funcs["Get Panel Daily"].fields if field.name == "PanelName")
+    many = [(f"{letter} Panel {number}", "") for letter in "AB" for number in range(6000)]
+    assert nearest_listed(field, "a Panl 17", many)[0] == "A Panel 17"
+    assert nearest_listed(field, "C Panel 17", many) == []
+
+
+def test_a_refused_symbol_is_answered_with_the_nearest(funcs: Session) -> None:
+    """In the error and at its field, once the symbols are known; what the service suggests itself is not repeated."""
+    daily = funcs.get_panel_daily
+    universe = funcs.get_universe()
+    with pytest.raises(jf.ArgumentError) as caught:
+        daily(PanelName=PANEL, Symbol="BKQX")
+    assert caught.value.hint == "Did you mean 'BKQU US EQUITY'?"
+    assert caught.value.errors["Symbol"][-1].endswith("Did you mean 'BKQU US EQUITY'?")
+    assert len(caught.value.lines) == 2
+    with pytest.raises(jf.ArgumentError) as caught:
+        daily(PanelName=PANEL, Symbol="BKQX US EQUITY")
+    assert str(caught.value).count("Did you mean") == 1
+    assert len(universe)
+
+
+LISTING = [
+    {"name": "Get Universe", "params": []},
+    {
+        "name": "Spend",
+        "params": [
+            {"name": "Symbol", "type": 6, "description": "Use function 'Get Universe' to get list of symbols."},
+            {"name": "Note"},
+        ],
+    },
+]
+
+
+def test_nothing_is_asked_for_a_suggestion(answering: Callable[..., Session]) -> None:
+    """Values that were not listed yet are not suggested; an error in the function's own words is helped as well."""
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        payload: dict[str, Any] = json.loads(request.content)
+        asked.append(payload.get("FunctionName", ""))
+        if asked[-1] == "Get Universe":
+            rows = [{"Symbol": symbol, "Company": label} for symbol, label in SYMBOLS]
+            return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
+        said = "no data" if "Note" in payload.get("Args", {}) else "no symbol BKQX"
+        return httpx.Response(200, json={"error": said} if asked[-1] else LISTING)
+
+    session = answering(answer)
+    with pytest.raises(jf.FunctionError) as caught:
+        session.spend(Symbol="BKQX")
+    assert "Did you mean" not in str(caught.value)
+    held = session.get_universe()
+    asked.clear()
+    with pytest.raises(jf.FunctionError) as caught:
+        session.spend(Symbol="BKQX")
+    assert caught.value.hint.startswith("Did you mean 'BKQU US EQUITY'?")
+    with pytest.raises(jf.FunctionError) as caught:
+        session.spend(Symbol="BKQX", Note="the error is of something else")
+    assert "Did you mean" not in str(caught.value)
+    assert asked == ["Spend", "Spend"]
+    assert len(held) == len(SYMBOLS)
