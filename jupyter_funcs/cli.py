@@ -121,7 +121,11 @@ def list_functions(given: argparse.Namespace) -> None:
     """Write the catalog, or the functions in which every word occurs."""
     from jupyter_funcs.export import save  # noqa: PLC0415  # pandas, for a reply only
 
-    save(_session(given).find(" ".join(given.words)), given.output or sys.stdout, _format(given))
+    found, written = _session(given).find(" ".join(given.words)), _format(given)
+    if written == "table" and given.output is None and sys.stdout.isatty():
+        print(found)  # noqa: T201  # as wide as the terminal
+    else:
+        save(found, given.output or sys.stdout, written)
 
 
 def call(given: argparse.Namespace) -> None:

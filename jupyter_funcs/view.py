@@ -11,6 +11,7 @@ import pandas as pd
 
 from jupyter_funcs.formats import LONGEST_CELL, format_of
 from jupyter_funcs.text import clip, inert
+from jupyter_funcs.wrapping import table_text, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,8 +53,8 @@ class Listing(pd.DataFrame):
     def __repr__(self) -> str:
         if self.empty:
             return inert(self.nothing)
-        with pd.option_context("display.max_colwidth", 60, "display.max_columns", None, "display.max_rows", None):
-            return str(self._inert())
+        texts = [[str(name), *column] for name, column in self._inert().items()]
+        return table_text(texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width())
 
     def _inert(self) -> pd.DataFrame:
         shown = pd.DataFrame(self._shown())
@@ -83,9 +84,13 @@ class Latest(Listing):
 
 
 def _style_of(dtype: Any) -> str:
-    side = "right" if pd.api.types.is_numeric_dtype(dtype) else "left"
+    side = "right" if _is_number(dtype) else "left"
     spaces = "nowrap" if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype) else "normal"
     return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(dtype))
 
 
 def _text(value: object) -> str:

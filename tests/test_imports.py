@@ -79,6 +79,7 @@ ROOMS = [
     "json_reply",
     "json_view",
     "drift",
+    "wrapping",
     "view",
     "sweep_words",
     "options",

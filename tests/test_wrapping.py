@@ -1,0 +1,74 @@
+"""Tables to read in a terminal are as wide as it is, and hold their texts whole."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pexpect
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import jupyter_funcs as jf
+from jupyter_funcs.wrapping import table_text
+
+LIST = ["-m", "jupyter_funcs.cli", "list"]
+SHOWN = "import jupyter_funcs as jf; print(jf.connect().get_panel_daily.describe())"
+
+
+@pytest.mark.parametrize("width", [80, 110, 300])
+@pytest.mark.parametrize("program", [LIST, ["-c", SHOWN]], ids=["jupyter funcs list", "print(fn.describe())"])
+def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(program: list[str], width: int) -> None:
+    """Whatever its width, each word of each text is there."""
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # which would count for the width
+    child = pexpect.spawn(sys.executable, program, dimensions=(50, width), env=env, encoding="utf-8", timeout=60)
+    child.expect(pexpect.EOF)
+    lines = child.before.splitlines()
+    assert 50 < max(map(len, lines)) <= width
+    shown = jf.connect()
+    frame = shown.find() if program is LIST else shown.get_panel_daily.describe()
+    words = [word for column in frame for text in frame[column] for word in str(text).split()]
+    missing = set(words).difference(" ".join(lines).split())
+    assert not missing
+    assert "…" not in child.before
+    if width == 300:
+        assert len(lines) == len(frame) + 1
+
+
+def test_a_listing_that_is_piped_has_a_line_a_function() -> None:
+    """For grep and the like."""
+    done = subprocess.run([sys.executable, *LIST], capture_output=True, text=True, timeout=60, check=True)
+    assert len(done.stdout.splitlines()) == 8
+
+
+def test_a_table_shares_its_width_so_that_it_is_low() -> None:
+    """What is longest gets most; what a row is called stays whole where there is room; numbers stand at the right."""
+    columns = [["name", "Get It", ""], ["rows", "7", "1,000"], ["about", "one two three four five six", ""]]
+    assert table_text(columns, [False, True, False], 30).splitlines() == [
+        "name     rows  about",
+        "Get It      7  one two three",
+        "               four five six",
+        "        1,000",
+    ]
+    assert table_text(columns, [False, True, False], 80).splitlines()[1] == "Get It      7  one two three four five six"
+    assert table_text([["a", "", "b"]], [False], 80) == "a\n\nb"
+
+
+TEXT = st.text(st.sampled_from("ab é-界"), max_size=40).map(lambda text: " ".join(text.split()))
+
+
+@given(
+    st.integers(1, 5).flatmap(lambda n: st.lists(st.lists(TEXT, min_size=n, max_size=n), min_size=1)),
+    st.integers(1, 90),
+)
+def test_any_table_keeps_its_letters_and_its_width(rows: list[list[str]], width: int) -> None:
+    """Nothing is cut, and no line is longer than each column at eight characters needs."""
+    columns = list(map(list, zip(*rows, strict=True)))
+    lines = table_text(columns, [False] * len(columns), width).split("\n")
+    assert len(lines) >= len(rows)
+    assert max(map(len, lines)) <= max(width, len(columns) * 10)
+    assert sorted("".join("".join(lines).split())) == sorted(
+        "".join(text for row in rows for text in row if text).replace(" ", "")
+    )
