@@ -136,7 +136,7 @@ def get_panel_dimensions(
         list[str], Options(_dimensions), Help("The dimensions to list; several give their combinations.")
     ],
 ) -> Query:
-    """List the values that the dimensions of a panel take: {headings}."""
+    """List the values that the dimensions of a panel take: {dimensions}."""
     from . import queries
 
     return queries.panel_dimensions(call, PanelName, Dimensions)
@@ -273,7 +273,8 @@ def published(
 
 
 def _description(each: Function, reference: Reference, note: str) -> str:
-    # The brand first, as the service's own reference has it.
-    dimensions = sorted(reference.dimensions, key=lambda name: name != "Brand")
-    text = each.description.replace("{headings}", ", ".join(map(reference.heading, dimensions)))
+    # By the names that the options have, each with its column where that is called otherwise.
+    named = [(name, reference.heading(name)) for name in reference.dimensions]
+    dimensions = ", ".join(name if heading == name else f"{name} as {heading}" for name, heading in named)
+    text = each.description.replace("{dimensions}", dimensions)
     return f"{text.removesuffix('.')} {note}." if note else text

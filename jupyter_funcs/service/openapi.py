@@ -184,7 +184,7 @@ _REFUSALS = {
 _RAN = _answer(
     "What the function gave. A function that fails by itself is answered here too, with its error.",
     _ref("Result"),
-    example={"error": None, "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Demo (synthetic)"}]'},
+    example={"error": None, "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]'},
 )
 _RAN["content"][ARROW] = {
     "schema": {"description": "A table as an Arrow IPC stream, for who prefers it in Accept; failures stay JSON."}

@@ -18,6 +18,8 @@ from jupyter_funcs.service.calendar import Period
 from jupyter_funcs.service.reference import Brand, Company, Reference
 from jupyter_funcs.service.registry import ArgumentsError
 
+from .conftest import LIST
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -141,6 +143,16 @@ def test_get_panel_dimensions_gives_distinct_values_in_columns_that_depend_on_th
     panel = stored[stored.panel == P][[column.lower() for column in columns]].drop_duplicates()
     assert values == sorted(map(tuple, panel.astype(str).to_numpy()))
     assert len(values) == count
+
+
+def test_get_panel_dimensions_is_described_by_its_own_options_and_columns(service: Wire) -> None:
+    """Its description names each option of Dimensions, in their order, with the column that the option really gives."""
+    [listed] = [each for each in service.post(LIST, json={}).json() if each["name"] == "Get Panel Dimensions"]
+    options = re.findall(r"'([^']*)'", listed["params"][1]["description"].partition("Options are ")[2])
+    named = listed["description"].partition("take: ")[2].partition(" (")[0].split(", ")
+    for option, text in zip(options, named, strict=True):
+        [column] = service.rows("Get Panel Dimensions", PanelName=P, Dimensions=[option])[0]
+        assert text == (option if option == column else f"{option} as {column}")
 
 
 def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(service: Wire) -> None:
@@ -496,7 +508,7 @@ def test_what_is_published_says_what_the_data_have_and_nothing_of_the_demo() -> 
         ]
     )
     assert not re.search("demo|synthetic|Age Group|Region", text)
-    assert found["Get Panel Dimensions"].description.endswith("take: Merchant, Channel.")
+    assert found["Get Panel Dimensions"].description.endswith("take: Channel, Brand as Merchant.")
     assert [each.name for each in found["Get Report"].parameters if "generation" in each.name] == []
     daily = found["Get Panel Daily"]
     with pytest.raises(ArgumentsError, match=r"has no option 'Region'\. Options are 'Channel', 'Brand'"):

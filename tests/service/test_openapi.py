@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -59,6 +60,13 @@ def test_a_listing_has_the_fields_that_it_says_and_no_other(demo_wire: Wire, doc
         assert each.keys() == schemas["Function"]["properties"].keys()
         for param in each["params"]:
             assert param.keys() == schemas["Param"]["properties"].keys()
+
+
+def test_the_example_of_a_run_is_one_of_the_demo(demo_wire: Wire, document: dict[str, Any]) -> None:
+    """What the example of an answer shows is what the demo answers."""
+    ran = next(iter(document["paths"][RUN].values()))["responses"]["200"]
+    [row] = json.loads(ran["content"]["application/json"]["example"]["body"])
+    assert row in demo_wire.rows("Get Panels")
 
 
 @pytest.mark.parametrize(

@@ -343,7 +343,7 @@ def test_brands_of_different_calendars_are_refused_by_name(team: Wire) -> None:
 def test_the_listing_names_the_teams_dimensions_and_nothing_of_the_demo(team: Wire) -> None:
     text = team.request("GET", "/api/function/getAll").text
     assert "Options are 'Channel', 'Region', 'Brand'." in text
-    assert "Merchant, Channel, Region." in text
+    assert "take: Channel, Region, Brand as Merchant." in text
     assert "Options are 'EAST'." in text
     assert not re.search("demo|synthetic|Age Group|generation", text, re.IGNORECASE)
 
