@@ -57,7 +57,7 @@ def about_html(outcome: Outcome) -> str:
     facts: list[tuple[str, str]] = [
         ("Function", outcome.function.name),
         *((f"· {name}", _argument(name, outcome)) for name in outcome.args),
-        ("Service", outcome.function.session.service + " · synthetic data" * outcome.function.session.synthetic),
+        ("Service", outcome.function.session.service + " · synthetic data" * outcome.function.synthetic),
         ("Started", f"{outcome.started:%Y-%m-%d %H:%M:%S} UTC"),
         ("Took", f"{outcome.elapsed:.2f} s"),
     ]

@@ -76,6 +76,11 @@ class RemoteFunction:
         self.__doc__ = docstring(function, self.fields)
         self.__signature__ = signature(self.fields)
 
+    @property
+    def synthetic(self) -> bool:
+        """Whether its data are the demo's, and so invented."""
+        return self.session.synthetic or self.function.synthetic
+
     def __call__(self, /, *unnamed: Any, **values: Any) -> pd.DataFrame:
         """Run it and wait for the DataFrame; an interrupt cancels the run."""
         job = None
@@ -122,7 +127,7 @@ class RemoteFunction:
     async def _sent(self, args: Args, progress: Progress) -> pd.DataFrame:
         # Through self, which holds the session: one that nobody else holds lives until its runs have ended.
         try:
-            return await self._wire.run(self.name, args, self.options, progress)
+            return await self._fetched(args, progress, Purpose.RUN)
         except (ArgumentError, FunctionError, NotFoundError) as error:
             # Before the functions may be listed anew, by which the listed values are forgotten; and in a thread, since
             # comparing with many takes a while.
@@ -188,7 +193,15 @@ class RemoteFunction:
 
     async def take(self, args: Args, progress: Progress) -> pd.DataFrame:
         """Run it as one of many, on the background loop: what the service refuses is not sent again."""
-        return await self._wire.run(self.name, args, self.options, progress, Purpose.SWEEP)
+        return await self._fetched(args, progress, Purpose.SWEEP)
+
+    async def _fetched(self, args: Args, progress: Progress, purpose: Purpose) -> pd.DataFrame:
+        return self.marked(await self._wire.run(self.name, args, self.options, progress, purpose))
+
+    def marked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Give what a run gave, with the word whether its data are invented: only the listing says so."""
+        frame.attrs["funcs"]["synthetic"] = self.synthetic
+        return frame
 
     def _note(self, job: Job) -> None:
         """Note a run that was started in the history, and in what the function differs from the one that is locked."""

@@ -41,6 +41,8 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 # Without it a word finds one and several: company and companies.
 _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
+# How the local service ends the description of a function that reads the demo's data, wherever it is served.
+_SYNTHETIC = "(synthetic demo data)"
 
 
 class _Listed(BaseModel):
@@ -92,6 +94,11 @@ class Function(_Listed):
     def group(self) -> str:
         """The heading under which the panel lists it: the group's name, else the asset's."""
         return self.group_name.strip() or self.asset_name.strip() or "Functions"
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether its data are invented, as the end of its description says of those of the demo."""
+        return self.description.rstrip(" .").endswith(_SYNTHETIC)
 
 
 class Catalog:

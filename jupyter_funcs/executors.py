@@ -70,7 +70,7 @@ class Taker:
         assert taken.frame is not None
         told = taken.frame.attrs["funcs"]
         progress.attempts, progress.received = told["attempts"], told["bytes"]
-        return taken.frame
+        return self._function.marked(taken.frame)
 
     async def _taken(self, run: Call) -> Taken:
         clock = asyncio.get_running_loop().time

@@ -66,7 +66,7 @@ async def _recalled(function: RemoteFunction, run: Run) -> pd.DataFrame | None:
         "failed": run.failed,
         "time": run.started.isoformat(timespec="seconds"),
         "service": function.session.service,
-        "synthetic": function.session.synthetic,
+        "synthetic": function.synthetic,
         "elapsed": round(run.elapsed, 3),
         "cached": {"runs": len(frames), "oldest": oldest},
     }

@@ -109,7 +109,7 @@ class Session:
     def is_given(self) -> bool:
         """Whether the token was given in Python, so that no other process can find it."""
         source = self._wire.transport.connection.token
-        return not self.synthetic and (isinstance(source, FromFunction) or not isinstance(source, Source))
+        return not self._is_embedded and (isinstance(source, FromFunction) or not isinstance(source, Source))
 
     @property
     def wire(self) -> Wire:
@@ -118,7 +118,12 @@ class Session:
 
     @property
     def synthetic(self) -> bool:
-        """Whether the data are the embedded demo's, and so invented."""
+        """Whether all data are the demo's, and so invented: embedded, or served and listed as such."""
+        known = self._catalog or ()
+        return self._is_embedded or (bool(known) and all(function.synthetic for function in known))
+
+    @property
+    def _is_embedded(self) -> bool:
         return self._wire.transport.connection.synthetic
 
     @property
@@ -246,7 +251,7 @@ class Session:
         except FuncsError as error:
             trouble = str(error)
         address = "" if connection.synthetic else connection.base_url
-        return Status(self.service, address, user, number, ends, trouble)
+        return Status(self.service, address, user, number, ends, trouble, synthetic=self.synthetic)
 
     def cleaned(self, text: str) -> str:
         """Give a text without the token that was sent last, for what a person may copy."""

@@ -51,6 +51,8 @@ class Status(Facts):
         When the token ends, in seconds since 1970; infinity where it does not say.
     trouble
         What is wrong, in words; empty where all is well.
+    synthetic
+        Whether its data are invented.
     """
 
     service: str
@@ -59,6 +61,7 @@ class Status(Facts):
     functions: int | None
     ends: float
     trouble: str = ""
+    synthetic: bool = False
 
     @property
     def remaining(self) -> float:
@@ -70,7 +73,7 @@ class Status(Facts):
         """What is said, each with its name."""
         named = f"{self.service} ({self.address})" if not self.address.endswith(self.service) else self.address
         said = [
-            ("service", named if self.address else f"{self.service}, synthetic data"),
+            ("service", (named if self.address else self.service) + ", synthetic data" * self.synthetic),
             ("user", self.user or "not named by the token"),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
             ("token", ends_in(self.ends)),

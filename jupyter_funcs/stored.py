@@ -43,7 +43,7 @@ def left_html(outcome: Outcome, mark: str) -> str:
     said = [
         f"<b>{_shown(outcome.function.name)}</b>{f' with {args}' if args else ''}",
         f"{shape_text(frame)}, {outcome.started:%Y-%m-%d %H:%M} UTC, {_shown(session.service)}"
-        + ", synthetic data" * session.synthetic,
+        + ", synthetic data" * outcome.function.synthetic,
     ]
     if outcome.variable:
         said.append(f"The DataFrame was kept as <code>{_shown(outcome.variable)}</code>.")

@@ -356,7 +356,7 @@ class Sweep:
             "failed": progress.failed,
             "time": _iso(started),
             "service": session.service,
-            "synthetic": session.synthetic,
+            "synthetic": self.function.synthetic,
             "elapsed": round(elapsed, 3),
             "bytes": progress.received,
             "attempts": progress.attempts,

@@ -81,7 +81,7 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
     assert token not in str(vars(seen))
 
     said, table = (block.text for block in seen.panels.content)
-    assert said == "All rows: 2."
+    assert said == "All rows: 2. The data are synthetic."
     assert pd.read_csv(io.StringIO(table))["PanelName"].tolist() == funcs.get_panels()["PanelName"].tolist()
     frame = funcs.get_panel_fq(**DAILY)
     read = pd.read_csv(io.StringIO(seen.quarters.content[1].text))

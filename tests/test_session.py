@@ -77,9 +77,33 @@ def test_a_run_gives_a_frame_that_says_where_it_comes_from(funcs: Session) -> No
     assert said["function"] == "Get Panel Daily"
     assert said["args"] == {**DAILY, "PoPGrowth": "Yes"}
     assert said["service"] == funcs.service
-    assert said["synthetic"] is funcs.synthetic
+    assert said["synthetic"] is True
     assert pd.Timestamp(said["time"]).tz is not None
     assert json.loads(json.dumps(frame.attrs)) == frame.attrs
+
+
+def test_the_demo_is_called_synthetic_also_where_it_is_served(funcs: Session) -> None:
+    """In the session's words, in its status and on a sweep: whoever looks at the demo's figures is told."""
+    assert len(funcs) == len(ALL)
+    assert funcs.synthetic
+    assert "synthetic data" in repr(funcs)
+    assert "synthetic data" in repr(funcs.status())
+    assert funcs.get_panel_daily.sweep(**DAILY | {"Symbol": [SYMBOL]}).attrs["funcs"]["synthetic"]
+
+
+def test_the_demos_functions_are_called_synthetic_and_not_those_beside_them(answering: Callable[..., Session]) -> None:
+    """A team may serve functions of its own beside the demo's: each run says what it is, and the session nothing."""
+    demo = {"name": "G", "description": "Give (synthetic demo data)."}
+    own = {"name": "F", "description": "Make a synthetic control of (synthetic demo data) and others."}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        listed = request.url.path.endswith("ListUserFunctions")
+        return httpx.Response(200, json=[demo, own] if listed else {"error": None, "body": '[{"a": 1}]'})
+
+    mixed = answering(answer)
+    assert [mixed[name]().attrs["funcs"]["synthetic"] for name in ("G", "F")] == [True, False]
+    assert not mixed.synthetic
+    assert "synthetic" not in repr(mixed) + repr(mixed.status())
 
 
 @pytest.mark.parametrize("dimension", ["Region", "Age Group", "Brand"])

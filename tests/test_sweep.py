@@ -98,7 +98,7 @@ def test_the_demo_is_swept(funcs: Session) -> None:
     assert told["args"] == {"PanelName": PANEL}
     assert (told["function"], told["swept"], told["runs"]) == ("Get Panel Daily", ["Symbol", "PoPLookback"], 4)
     assert (told["failed"], told["attempts"], told["service"]) == (0, 4, funcs.service)
-    assert told["synthetic"] is funcs.synthetic
+    assert told["synthetic"] is True
     assert frame.attrs["errors"] == []
     assert json.loads(json.dumps(frame.attrs)) == frame.attrs
 

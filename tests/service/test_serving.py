@@ -26,6 +26,7 @@ import pyarrow.parquet as pq
 import pytest
 import trustme
 
+import jupyter_funcs as jf
 from jupyter_funcs.service import listening
 from jupyter_funcs.service.errors import SetupError
 from jupyter_funcs.service.protocol import Connection
@@ -135,6 +136,16 @@ def test_it_serves_the_demo_and_says_how_to_use_it(serve: Callable[..., Served],
     done = subprocess.run(script, shell=True, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert len(done.stdout.splitlines()) == 8
     assert get(f"{service.address}/healthz").json() == {"status": "ok"}
+
+
+def test_who_connects_to_the_served_demo_is_told_that_its_data_are_synthetic(
+    serve: Callable[..., Served], funcs: Callable[..., str]
+) -> None:
+    """The session says so, and so does what a run gave."""
+    service = serve()
+    client = jf.connect(service.address, token=funcs("token", "--user", "guest").strip())
+    assert client.get_panels().attrs["funcs"]["synthetic"]
+    assert client.synthetic
 
 
 def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
@@ -723,6 +734,9 @@ def test_a_teams_own_data_are_served(serve: Callable[..., Served], funcs: Callab
     reply = post(service.address + RUN, headers=headers, json={"FunctionName": "Get Panel Daily", "Args": args})
     rows = json.loads(reply.json()["body"])
     assert len(rows) == 400
+    client = jf.connect(service.address, token=headers["Authorization"].removeprefix("Bearer "))
+    assert not client.get_panel_daily(**args).attrs["funcs"]["synthetic"]
+    assert not client.synthetic
     assert {row["Spend"] for row in rows} == {1.5}
 
 
