@@ -39,6 +39,8 @@ LONGEST_SECONDS = 30 * 86_400.0
 # What is known of each takes memory in every session that looks for one.
 _MOST_RESULTS = 100_000
 _SALT_BYTES = 32
+# What a killed kernel had not written yet is lost. Many files cost nothing here: they are made few at the end.
+_SECONDS = 5.0
 # Fewer letters may stand in any text.
 _SHORTEST_TOKEN = 8
 _NO_ARROW = "pyarrow is not installed (pip install pyarrow)"
@@ -226,7 +228,7 @@ class CacheWriter:
 
     def __init__(self, cache: Cache, segments: Segments | None) -> None:
         self._cache = cache
-        self._writer = None if segments is None else segments.writer(never=_tokens)
+        self._writer = None if segments is None else segments.writer(never=_tokens, seconds=_SECONDS)
         self.trouble = cache.trouble
 
     def add(self, key: str, frame: pd.DataFrame) -> bool:

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -20,6 +21,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs import cache as cache_room
 from jupyter_funcs import loop, remote
+from jupyter_funcs import segment as segment_room
 from jupyter_funcs.about_tab import about_html
 from jupyter_funcs.cache import Cache
 from jupyter_funcs.cache_status import CacheStatus
@@ -372,6 +374,21 @@ def test_a_full_disk_leaves_what_was_kept(tmp_path: Path) -> None:
     )
     assert done.stderr == ""
     assert done.stdout == f"['Results are not kept on disk: File too large ({tmp_path}).']\n"
+
+
+def test_a_killed_kernel_loses_a_few_seconds_and_the_files_are_few_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a result a second all but the last five are there for others at any time; closed, they are one file."""
+    now = 0.0
+    monkeypatch.setattr(segment_room, "time", SimpleNamespace(monotonic=lambda: now))
+    writer, other = Cache(tmp_path).writer(), Cache(tmp_path)
+    for now in map(float, range(60)):
+        writer.add(f"{now}", frame())
+        assert other.status().runs > now - 5
+    assert other.status().files > 8
+    writer.close()
+    assert (other.status().runs, other.status().files) == (60, 1)
 
 
 def test_what_goes_while_it_is_read_is_run_again(answering: Callable[..., Session]) -> None:
