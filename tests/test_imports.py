@@ -167,7 +167,7 @@ SERVICE_ROOMS = {
     "words for people": ["words", "errors"],
     "accounts and who asks": ["database", "accounts", "passwords", "grants", "keys", "auth", "state"],
     "what is computed": ["calendar", "reference", "tables", "dataset", "prepared", "queries"],
-    "where it runs": ["statements", "sandbox", "engine", "portable", "backends", "remote", "engines"],
+    "where it runs": ["statements", "sandbox", "spill", "engine", "portable", "backends", "remote", "engines"],
     "what is published": ["markers", "parameters", "signatures", "registry", "functions"],
     "what leaves": ["encoding", "results"],
     "notebooks": ["parameters_cell", "last_cell", "process_tree", "notebook_run", "notebook_call", "notebooks"],

@@ -9,13 +9,13 @@ other that ibis speaks to in `remote`.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import tempfile
 import threading
-import weakref
 from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from .spill import SpillFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,7 +136,7 @@ class DuckDBEngine:
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
         self._statements: Statements | None = None
-        self._spill: Path | None = None
+        self._spill: SpillFolder | None = None
 
     def open(self) -> None:
         """Make ready now what the first call would; raises `SetupError` where the data cannot be read."""
@@ -153,7 +153,7 @@ class DuckDBEngine:
                 self._con.close()
                 self._con = None
             if self._spill is not None:
-                shutil.rmtree(self._spill, ignore_errors=True)
+                self._spill.close()
 
     def table(self, name: str, go_on: Callable[[], None] = lambda: None) -> ir.Table:
         """Give an unbound table; what it stands for is ready when this returns, or `go_on` raises meanwhile."""
@@ -216,9 +216,8 @@ class DuckDBEngine:
     def _folder(self) -> Path:
         """Give an empty folder that nobody else may read; it ends with the engine."""
         if self._spill is None:
-            self._spill = Path(tempfile.mkdtemp(prefix="jupyter_funcs.spill."))
-            weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
-        return Path(tempfile.mkdtemp(dir=self._spill))
+            self._spill = SpillFolder()
+        return Path(tempfile.mkdtemp(dir=self._spill.path))
 
     def _opened(self, cards: Cards | None, spill: Path) -> duckdb.DuckDBPyConnection:
         from . import sandbox, tables

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -26,11 +27,11 @@ from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine, Memor
 from jupyter_funcs.service.engines import connect_engine
 from jupyter_funcs.service.errors import SetupError
 from jupyter_funcs.service.prepared import Query
+from jupyter_funcs.service.spill import SpillFolder
 from jupyter_funcs.service.tables import CARDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     import ibis.expr.types as ir
 
@@ -386,6 +387,50 @@ def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_e
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     engine.close()
     assert list(tmp_path.iterdir()) == []
+
+
+HOLDER = """
+import sys
+from jupyter_funcs.service.spill import SpillFolder
+folder = SpillFolder()
+(folder.path / "spilt.tmp").write_bytes(b"x")
+print(folder.path, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_has_spilt_goes_with_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder of a living process stays, and ends with it; so does one that was made just now, and is not held yet."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with contextlib.ExitStack() as ends:
+        dead, living = (
+            ends.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", HOLDER],
+                    env=os.environ | {"TMPDIR": str(tmp_path)},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for _ in range(2)
+        )
+        folders = [Path(each.stdout.readline().strip()) for each in (dead, living)]
+        dead.kill()
+        dead.wait()
+        for folder in folders:
+            os.utime(folder, (0, 0))
+        new = tmp_path / f"{folders[0].name}.new"
+        new.mkdir()
+        own = SpillFolder()
+        assert set(tmp_path.iterdir()) == {folders[1], new, own.path}
+        assert stat.S_IMODE(own.path.stat().st_mode) == 0o700
+        living.communicate(timeout=30)
+        assert living.returncode == 0
+    own.close()
+    assert list(tmp_path.iterdir()) == [new]
 
 
 def test_the_default_limit_is_half_of_the_memory(engine: DuckDBEngine, before_the_data: DuckDBEngine) -> None:
