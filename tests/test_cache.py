@@ -21,7 +21,6 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs import cache as cache_room
 from jupyter_funcs import loop, remote
-from jupyter_funcs import segment as segment_room
 from jupyter_funcs.about_tab import about_html
 from jupyter_funcs.cache import Cache
 from jupyter_funcs.cache_status import CacheStatus
@@ -381,7 +380,7 @@ def test_a_killed_kernel_loses_a_few_seconds_and_the_files_are_few_in_the_end(
 ) -> None:
     """Of a result a second all but the last five are there for others at any time; closed, they are one file."""
     now = 0.0
-    monkeypatch.setattr(segment_room, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("jupyter_funcs.segment.time", SimpleNamespace(monotonic=lambda: now))
     writer, other = Cache(tmp_path).writer(), Cache(tmp_path)
     for now in map(float, range(60)):
         writer.add(f"{now}", frame())
