@@ -188,8 +188,11 @@ def test_every_option_of_a_run_is_documented(option: str) -> None:
 
 
 def test_the_first_screen_has_the_two_commands() -> None:
-    """The two single lines that start the demo and the tests stand on the first screen."""
+    """The single lines that start the demo and the tests stand on the first screen, and a user's lines between them."""
+    demo = "python3 -m venv .venv && .venv/bin/pip install '.[lab]' && .venv/bin/jupyter funcs demo"
+    tests = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n 2"
     first = README.splitlines()[:30]
-    assert "%load_ext jupyter_funcs" in first
-    assert "python3 -m venv .venv && .venv/bin/pip install '.[lab]' && .venv/bin/jupyter funcs demo" in first
-    assert "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n 2" in first
+    places = [first.index(line) for line in (demo, "%load_ext jupyter_funcs", "%funcs")]
+    places.append(next(at for at, line in enumerate(first) if line.startswith("df = %funcs call ")))
+    assert sorted(places) == places
+    assert first.index(tests) > places[-1]
