@@ -244,6 +244,27 @@ def test_a_breaker_that_opens_pauses_the_sweep(session: Session, service: Servic
 
 
 @pytest.mark.parametrize("executor", [False, True], ids=["here", "in threads"])
+@pytest.mark.parametrize("wished", ["0", None])
+def test_a_service_that_is_busy_for_a_while_loses_no_run(
+    session: Session, service: Service, wished: str | None, executor: bool
+) -> None:
+    """All that is sent meets 503, so that the breaker opens, and its probes too; afterwards all 50 come (FAULTS 39)."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    busy = iter(range(12))
+
+    def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
+        return well(argument, time) if next(busy, None) is None else refusing("503 Busy", 99, wished)(argument, time)
+
+    service.answer = answer
+    with ThreadPoolExecutor(8) as pool:
+        frame = sweep(session, 50, concurrency=8, **({"executor": pool} if executor else {}))
+    check(frame, range(50))
+    assert frame.attrs["errors"] == []
+    assert sum(service.came.values()) == 62
+
+
+@pytest.mark.parametrize("executor", [False, True], ids=["here", "in threads"])
 def test_one_of_ten_that_fails_is_a_row(session: Session, service: Service, executor: bool) -> None:
     """With its arguments, its text and its attempts; the others are there, and the same call runs it alone again."""
     from concurrent.futures import ThreadPoolExecutor
