@@ -390,6 +390,16 @@ def test_a_run_that_is_cancelled_before_it_began_ends_at_once(notebook: Callable
         notebook("1").result(call, {})
 
 
+def test_a_run_does_not_wait_for_a_grammar_of_addresses(
+    notebook: Callable[..., Function], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """JupyterLab brings one that takes two seconds to build, wherever jsonschema is imported."""
+    function = notebook("1")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    (tmp_path / "rfc3987_syntax.py").write_text("raise RuntimeError('imported')")
+    assert value(function) == 1
+
+
 def test_an_error_that_is_no_cells_is_told_too(
     notebook: Callable[..., Function], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
