@@ -124,8 +124,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Rooms(config, log)
 
 
-def pytest_collection_finish() -> None:
-    # What was collected stays to the end: it is not gone through again at each collection of garbage.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    # What is collected stays to the end: there is no garbage among it to look for.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _old_objects_rest() -> None:
+    """Let no collection of garbage go again through all the tests and what earlier files of them have left."""
     gc.collect()
     gc.freeze()
 

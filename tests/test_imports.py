@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -229,7 +230,8 @@ HOMES = {
 }
 
 
-def imports(room: str, *, typing_too: bool = False) -> set[tuple[str, bool]]:
+@functools.cache
+def imports(room: str, *, typing_too: bool = False) -> frozenset[tuple[str, bool]]:
     """Give the modules that a room imports, and whether inside a function; those for typing alone on demand."""
     tree = ast.parse((PACKAGE / f"{room}.py").read_text("utf-8"))
     found: set[tuple[str, bool]] = set()
@@ -249,7 +251,7 @@ def imports(room: str, *, typing_too: bool = False) -> set[tuple[str, bool]]:
             visit(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
     visit(tree, inside=False)
-    return found
+    return frozenset(found)
 
 
 def own(module: str) -> str | None:
