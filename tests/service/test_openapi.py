@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -126,14 +127,15 @@ def assert_documented(document: dict[str, Any], path: str, reply: httpx.Response
     )
 
 
-@pytest.mark.parametrize("path", [LIST, GET_ALL, RUN, LOGIN, "/healthz"])
-def test_a_driver_that_reads_it_finds_no_fault(demo_wire: Wire, path: str, tmp_path: Path) -> None:
+def test_a_driver_that_reads_it_finds_no_fault(demo_wire: Wire, tmp_path: Path) -> None:
     """schemathesis sends what the document allows and what it does not, and holds every answer to it."""
     schemathesis = Path(sys.executable).parent / "schemathesis"
+    paths = [LIST, GET_ALL, RUN, LOGIN, "/healthz"]
     with served(demo_wire.app) as address:
-        command = [schemathesis, "run", f"{address}/openapi.json", "--include-path", path, "--checks", "all"]
+        command = [schemathesis, "run", f"{address}/openapi.json", "--checks", "all"]
+        command += itertools.chain(*(("--include-path", path) for path in paths))
         command += ["--header", f"Authorization: Bearer {demo_wire.token}", "--no-color", "--seed", "1"]
         command += ["--max-examples", "15", "--request-timeout", "20"]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout
-    assert "1 selected" in done.stdout
+    assert "5 selected" in done.stdout

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -74,10 +75,14 @@ class Served:
         return code
 
 
+def with_state(folder: Path) -> dict[str, str]:
+    return os.environ | {"FUNCS_STATE_DIR": str(folder / "state")}
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """That of the processes of a test, whose accounts are its own."""
-    return os.environ | {"FUNCS_STATE_DIR": str(tmp_path / "state")}
+    return with_state(tmp_path)
 
 
 @pytest.fixture
@@ -102,11 +107,12 @@ def serve(environment: dict[str, str]) -> Iterator[Callable[..., Served]]:
 def funcs(environment: dict[str, str]) -> Callable[..., str]:
     """Run another command of `jupyter funcs` and give what it prints."""
 
-    def run(*arguments: str) -> str:
-        command = [sys.executable, "-m", "jupyter_funcs.cli", *arguments]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60).stdout
+    return partial(command, environment)
 
-    return run
+
+def command(environment: dict[str, str], *arguments: str) -> str:
+    run = [sys.executable, "-m", "jupyter_funcs.cli", *arguments]
+    return subprocess.run(run, env=environment, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -466,17 +472,27 @@ def unseen():
 '''
 
 
-@pytest.fixture
-def config(tmp_path: Path, funcs: Callable[..., str]) -> str:
-    """A configuration with functions of a team's own, and the user 'ann' who has one of its two assets."""
-    (tmp_path / "published").mkdir()
-    (tmp_path / "published" / "team.py").write_text(PUBLISHED)
-    path = tmp_path / "service.toml"
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with functions of a team's own, and the user 'ann' who has one of its two assets; her token."""
+    folder = tmp_path_factory.mktemp("team")
+    (folder / "published").mkdir()
+    (folder / "published" / "team.py").write_text(PUBLISHED)
+    path = folder / "service.toml"
     own = '[functions]\nbuiltin = false\nfolders = ["published"]\n'
     path.write_text('organisation = "Team"\n[server]\nlog = "json"\n' + own)
-    funcs("admin", "assets", "add", "Team data", "--shared", "--organisation", "Team", "--config", str(path))
-    funcs("admin", "users", "add", "ann", "--config", str(path))
-    return str(path)
+    run = partial(command, with_state(folder))
+    run("admin", "assets", "add", "Team data", "--shared", "--organisation", "Team", "--config", str(path))
+    run("admin", "users", "add", "ann", "--config", str(path))
+    (folder / "token").write_text(run("token", "--user", "ann", "--config", str(path)))
+    return folder
+
+
+@pytest.fixture
+def config(tmp_path: Path, team: Path) -> str:
+    """The configuration of such a folder that is the test's own."""
+    shutil.copytree(team, tmp_path, dirs_exist_ok=True)
+    return str(tmp_path / "service.toml")
 
 
 def test_a_list_of_values_that_no_function_gives_is_remarked_upon_at_the_start(
@@ -497,8 +513,8 @@ def pick(store: Annotated[str, ListedBy("Get Nap")], other: Annotated[str, Liste
 
 
 @pytest.fixture
-def ann(config: str, funcs: Callable[..., str]) -> dict[str, str]:
-    return bearer(funcs("token", "--user", "ann", "--config", config))
+def ann(config: str, tmp_path: Path) -> dict[str, str]:
+    return bearer((tmp_path / "token").read_text())
 
 
 def run_in_background(address: str, headers: dict[str, str], name: str, **args: str) -> Future[httpx.Response]:
