@@ -65,9 +65,9 @@ def lab(fronts: Callable[[str], Front]) -> Front:
     return fronts("lab")
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[KINDS[0], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
 def front(fronts: Callable[[str], Front], request: pytest.FixtureRequest) -> Front:
-    """Each front end in turn."""
+    """Each front end in turn; JupyterLab alone in the fast tests."""
     return fronts(request.param)
 
 
