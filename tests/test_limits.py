@@ -63,7 +63,7 @@ class Scripted:
                 with contextlib.suppress(TimeoutError):
                     connection, _ = self.listening.accept()
                     with connection, contextlib.suppress(OSError):
-                        connection.settimeout(5)
+                        connection.settimeout(60)
                         connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)  # what is sent is received
                         self.answer(connection)
 
@@ -130,7 +130,7 @@ def scripted(running: tuple[Scripted, Session]) -> Iterator[tuple[Scripted, Sess
 
 
 def run(session: Session, max_bytes: int = 2**30) -> pd.DataFrame:
-    return session.f.with_options(max_bytes=max_bytes, timeout=20)()
+    return session.f.with_options(max_bytes=max_bytes, timeout=60)()  # a busy machine inflates slowly
 
 
 def post(session: Session, max_bytes: int = 2**30) -> Reply:
