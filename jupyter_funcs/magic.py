@@ -228,7 +228,7 @@ class FuncsMagics:
     def _still_asked(self, *, is_tried: bool) -> str:
         """Say whom the next line asks after a failed connect; `is_tried` where that was to the configured service."""
         if self._session is not None:
-            name = "" if self._session.synthetic else self._session.service
+            name = self._session.service if self._session.address else ""
         elif is_tried:  # the next line meets the same failure
             return ""
         else:
