@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 
 from jupyter_funcs import loop
-from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.export import save
 from jupyter_funcs.guard import lines_of
 from jupyter_funcs.run_bar import size_text
@@ -68,7 +67,7 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
             [self.format, self.file, self.button, self.said], layout=parts.layout, _dom_classes=("jf-row", "jf-saving")
         )
         self.format.observe(guard(lambda _: self._suggest()), "value")
-        self.file.observe(guard(lambda _: self._reset()), "value")
+        self.file.observe(guard(lambda _: self._named()), "value")
 
     def show(self, outcome: Outcome) -> None:
         """Offer to save another result."""
@@ -81,19 +80,13 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._reset()
 
     def save(self) -> None:
-        """
-        Save in the background, or ask first where there is such a file.
-
-        Raises
-        ------
-        ArgumentError
-            There is no file's name.
-        """
+        """Save in the background, or ask first where there is such a file."""
         if self._outcome is None or self.button.disabled:
             return
         name = self.file.value.strip()
         if not name:
-            raise ArgumentError("There is no name to save under.", "Write a file's name before Save.")
+            self._say(bad_html(["There is no name to save under.", "Write a file's name before Save."]))
+            return
         path, is_folder, is_there = _place(name)
         if is_folder:
             self._say(bad_html([f"{_shown(path)} is a folder.", "Write a file's name behind it."]))
@@ -130,6 +123,13 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
             stem, dot, end = self.file.value.rpartition(".")
             known = dot and end.lower() in {one for _, one in _FORMATS}
             self.file.value = f"{stem if known else self.file.value}.{ending}"
+
+    def _named(self) -> None:
+        """Take the format from the name that a person wrote: a file holds what its ending says."""
+        self._reset()
+        _, dot, end = self.file.value.strip().rpartition(".")
+        if dot and end.lower() in {one for _, one in _FORMATS}:
+            self.format.value = end.lower()
 
     def _reset(self) -> None:
         """Forget the question: it was about another file, or another result."""

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from comm.base_comm import BaseComm
 
-import jupyter_funcs as jf
 from jupyter_funcs import loop
 from jupyter_funcs.keeping import Cell, Keeper
 from jupyter_funcs.outcome import Outcome
@@ -148,6 +147,15 @@ def test_each_format_has_its_ending(bar: SaveBar, tmp_path: Path, form: str) -> 
     assert (tmp_path / f"mine.v2.{form}").stat().st_size > 5
 
 
+@pytest.mark.parametrize(
+    ("name", "form"), [("x.parquet", "parquet"), ("my.X.JSON", "json"), ("x.txt", "csv"), ("x", "csv")]
+)
+def test_a_name_that_is_written_chooses_the_format(bar: SaveBar, name: str, form: str) -> None:
+    """A file is never of another format than its ending says; an ending that is none leaves both as they are."""
+    bar.file.value = name
+    assert (bar.format.value, bar.file.value.lower()) == (form, name.lower())
+
+
 def test_a_file_that_is_there_is_replaced_only_after_a_question(bar: SaveBar, tmp_path: Path) -> None:
     """The first click asks, the second replaces; another name in between is another question."""
     for name in ("one.csv", "two.csv"):
@@ -183,10 +191,11 @@ def test_a_place_that_cannot_be_written_is_said(bar: SaveBar, tmp_path: Path, na
 
 
 def test_a_file_needs_a_name(bar: SaveBar) -> None:
-    """Without a name nothing is saved, and that is said."""
+    """Without a name nothing is saved, and that is said at the button, where a person looks."""
     bar.file.value = "  "
-    with pytest.raises(jf.ArgumentError, match="no name"):
-        bar.save()
+    press(bar)
+    assert "There is no name to save under." in bar.said.value
+    assert not bar.button.disabled
 
 
 def test_the_same_result_under_another_name_keeps_what_was_said(bar: SaveBar, function: RemoteFunction) -> None:
