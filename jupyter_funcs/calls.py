@@ -125,9 +125,10 @@ def _known(variables: Mapping[str, str] | None) -> dict[str, str]:
 def _address(function: RemoteFunction) -> str:
     """Give the name by which the catalog finds this function, and no other one of such a name."""
     catalog = function.session.listed
-    if catalog is None or catalog.peek(function.slug) is function.function:
-        return function.slug
-    return str(function.function.id)
+    found = catalog.peek(function.slug) if catalog is not None else function.function
+    # A catalog that was listed anew holds the same function as another object.
+    is_it = found is not None and (found.id, found.name) == (function.function.id, function.function.name)
+    return function.slug if is_it else str(function.function.id)
 
 
 def _magic_name(function: RemoteFunction, name: str) -> str:

@@ -95,6 +95,15 @@ def test_a_plain_run_reads_as_a_person_would_write_it(funcs: Session) -> None:
     ]
 
 
+def test_a_catalog_listed_anew_keeps_the_function_s_name() -> None:
+    """After a refresh the magic names an open panel's function as before, and not by a number that tells nothing."""
+    funcs = jf.connect()
+    function = funcs["Get Panel Daily"]
+    funcs.refresh()
+    assert funcs["Get Panel Daily"].function is not function.function
+    assert magic(function, {}) == "df = %funcs call get_panel_daily"
+
+
 def test_the_command_names_the_address_and_no_token(two: RemoteFunction) -> None:
     """A command for the shell goes to the service's own address, in its header, and takes the token from there."""
     assert curl(two, {"One": "1"}).splitlines() == [
