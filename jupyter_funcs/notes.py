@@ -89,15 +89,19 @@ def unlisted(value: Any, offers: Offers) -> list[str]:
         return []
     if isinstance(value, Each):
         items = [one for each in value.values for one in (each if isinstance(each, list) else [each])]
-        unlike = [item for item in items[:-1] if isinstance(item, str) and item not in offers]
-        return [*unlisted(unlike, offers), *unlisted(items[-1] if items else None, offers)]
-    if isinstance(value, list):
+        # All but the last are whole: a value, or the word that one begins with, as a symbol's ticker.
+        whole = [item for item in items[:-1] if isinstance(item, str) and not offers.begins(item)]
+        unlike = whole + [item for item in items[-1:] if isinstance(item, str) and not offers.page(item)]
+    elif isinstance(value, list):
         unlike = [item for item in value if isinstance(item, str) and item not in offers]
     else:  # as long as it may become one of them it is still typed
         unlike = [value] if isinstance(value, str) and not offers.page(value) else []
     if not unlike:
         return []
-    return [f"The list has no {clip(listed(map(quote, unlike[:_MOST_NAMED])), 200)}; it is sent as it is."]
+    more = len(unlike) - _MOST_NAMED
+    named = [*map(quote, unlike[:_MOST_NAMED]), *([f"{more} more"] if more > 0 else [])]
+    sent = "it is sent as it is" if len(unlike) == 1 else "they are sent as they are"
+    return [f"The list has no {clip(listed(named), 200)}; {sent}."]
 
 
 def help_html(fields: Sequence[Field]) -> str:

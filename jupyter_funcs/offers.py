@@ -39,6 +39,11 @@ class Offers:
         """Say whether a value is among them, in this spelling."""
         return value in self._text_by_value
 
+    def begins(self, value: str) -> bool:
+        """Say whether it is one of the values or of the words that these begin with, as a ticker does; in any case."""
+        folded = " ".join(value.split()).casefold()
+        return folded in self._value_by_folded or folded in self._first_words
+
     def items(self) -> list[tuple[str, str]]:
         """Give every text with its value."""
         return list(self._value_by_text.items())
@@ -110,6 +115,10 @@ class Offers:
         """The value by itself and by its text, in small letters; the text wins."""
         values = {" ".join(value.split()).casefold(): value for value in reversed(self._text_by_value)}
         return values | {folded: self._value_by_text[text] for folded, text in reversed(self._folded)}
+
+    @cached_property
+    def _first_words(self) -> set[str]:
+        return {word for value in self._text_by_value for word in value.casefold().split(maxsplit=1)[:1]}
 
     @cached_property
     def _ends(self) -> list[str]:

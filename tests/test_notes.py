@@ -10,6 +10,7 @@ import pytest
 from jupyter_funcs import notes
 from jupyter_funcs.catalog import Function, Param
 from jupyter_funcs.choices import Choice
+from jupyter_funcs.each import Each
 from jupyter_funcs.fields import Field, read_fields
 from jupyter_funcs.forms import Form
 from jupyter_funcs.offers import Offers
@@ -70,6 +71,21 @@ def test_a_message_stands_in_its_fields_place() -> None:
     assert '<p style="order:3">Two.</p>' in notes.help_html(fields)
     said = notes.said_html([notes.Said([]), notes.Said(["bad", "bad"], ["bad", "word"])])
     assert said.startswith('<p style="order:3"><span class="jf-bad" role="alert">bad</span><span class="jf-word">word')
+
+
+def test_of_many_values_only_the_strange_ones_are_named() -> None:
+    """Tickers of listed symbols are no strange values, however many there are; of the strange ones six are named."""
+    offers = Offers([Choice("AA US EQUITY", "Alpha"), Choice("BB US EQUITY", "Beta")])
+
+    def said(*values: str) -> list[str]:
+        return notes.unlisted(Each(values), offers)
+
+    assert said("AA", "bb", "AA US EQUITY", "BB us  equity", "AA") == []
+    assert said("AA", "BB", "XX", "AA") == ["The list has no 'XX'; it is sent as it is."]
+    assert said("AA", "BB", "US") == []  # the last may still be typed
+    assert said("AA", "US", "ZZ") == ["The list has no 'US' or 'ZZ'; they are sent as they are."]
+    (many,) = said(*(f"X{at}" for at in range(9)))
+    assert many == "The list has no 'X0', 'X1', 'X2', 'X3', 'X4', 'X5' or 3 more; they are sent as they are."
 
 
 @pytest.mark.parametrize(
