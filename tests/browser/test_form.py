@@ -154,6 +154,30 @@ def test_what_comes_at_a_field_takes_nothing_from_a_later_one(open_notebook: Cal
     assert held(page).endswith("'Note': 'half wri!tten'}")
 
 
+def test_a_day_that_does_not_exist_is_not_run_without(open_notebook: Callable[..., Page]) -> None:
+    """The 31st of February, of which ipywidgets tells nothing, is said at its field; until it is mended Run is away."""
+    page = open_notebook(PLAIN)
+    page.locator(".jf-field-n input").fill("2")
+    run, day = page.locator("button.jf-run"), page.locator(".jf-field-startdate input")
+    expect(run).to_be_enabled()
+    day.click()
+    page.keyboard.press("Home")
+    day.press_sequentially("02312025")
+    page.locator(".jf-field-n input").click()
+    assert held(page) == "{'n': '2'}"
+    expect(run).to_be_hidden()
+    said = "e => getComputedStyle(e, '::after').content"
+    assert "no whole date" in page.locator(".jf-field-startdate").evaluate(said)
+    day.click()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    day.press_sequentially("28")
+    page.locator(".jf-field-n input").click()
+    expect(run).to_be_visible()
+    assert held(page) == "{'n': '2', 'start_date': '2025-02-28'}"
+    assert page.locator(".jf-field-startdate").evaluate(said) == "none"
+
+
 def test_tags_by_keyboard(open_notebook: Callable[..., Page]) -> None:
     """Picks are tags in their order, read out as what their buttons do; removing one moves the keyboard to the next."""
     page = open_notebook(LOAD, OPEN)
