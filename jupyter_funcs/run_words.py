@@ -71,6 +71,12 @@ def trouble_with(run: Run, frame: Any, outcome: Outcome) -> str:
     return ""
 
 
+def _connected(outcome: Outcome) -> str:
+    # As it can be pasted: a notebook need have no session under a name of its own.
+    where = outcome.function.session.where
+    return f"jf.connect({where!r})" if where else "jf.connect()"
+
+
 def compared_html(run: Run, frame: pd.DataFrame, outcome: Outcome) -> str:
     """Say how the earlier of two results differs from the later one: in numbers, and as a table of the rows."""
     is_before = run.started <= outcome.started
@@ -81,9 +87,9 @@ def compared_html(run: Run, frame: pd.DataFrame, outcome: Outcome) -> str:
     said = [f"From {names[0]} to {names[1]}: "]
     if other := _differing(*args):
         said.append(f"other arguments ({other}); ")
-    held = f"funcs.history.get({run.number if run.label == str(run.number) else run.label!r}).frame"
+    held = f"{_connected(outcome)}.history.get({run.number if run.label == str(run.number) else run.label!r}).frame"
     pair = (held, outcome.variable or "panel.result()")
-    code = f"jf.diff({', '.join(pair if is_before else pair[::-1])})"
+    code = f"import jupyter_funcs as jf; jf.diff({', '.join(pair if is_before else pair[::-1])})"
     try:
         changes = diff(before, after)
     except ArgumentError as error:

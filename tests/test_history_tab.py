@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import html
+import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -151,9 +152,9 @@ def test_two_runs_are_compared_in_words_and_rows(answering: Callable[..., Sessio
     said = compared(tab, "1")
     assert "From run 1 to the result shown: other arguments (A: x, then y); " in said
     assert "1 row added, 1 removed and 1 changed, of 3 before and 3 after." in said
-    assert "jf.diff(funcs.history.get(1).frame, panel.result()) gives these" in said.replace("<code>", "").replace(
-        "</code>", ""
-    )
+    held = "jf.connect('https://service.example').history.get(1).frame"
+    code = f"import jupyter_funcs as jf; jf.diff({held}, panel.result())"
+    assert f"{code} gives these" in said.replace("<code>", "").replace("</code>", "")
     assert tab._compared.value.count("<tr>") == 1 + len(jf.diff(before, panel.result()))
     assert "<i>" not in tab._compared.value
     later = session["F"](A="y")
@@ -162,6 +163,24 @@ def test_two_runs_are_compared_in_words_and_rows(answering: Callable[..., Sessio
     assert len(later) == 3
     tab.list.value = "1"
     assert not tab._compared.value
+    panel.close()
+
+
+def test_the_code_of_a_comparison_can_be_pasted() -> None:
+    """The line below a comparison runs in a notebook that has only loaded the magic."""
+    funcs = jf.connect()
+    report = funcs.get_report
+    before = report(report_id="RPT-101", report_time_unit="quarter")
+    panel = funcs.panel("Get Report", report_id="RPT-102", report_time_unit="quarter")
+    panel.run()
+    panel.result(30)
+    tab = opened(panel)
+    said = compared(tab, str(funcs.history.runs[-2].number))
+    statement, _, call = html.unescape(re.search("<code>(.*?)</code>", tab._compared.value)[1]).partition("; ")
+    known: dict[str, Any] = {"panel": panel}
+    exec(statement, known)
+    assert len(eval(call, known)) == len(jf.diff(before, panel.result()))
+    assert said
     panel.close()
 
 
@@ -182,7 +201,7 @@ def test_what_cannot_be_compared_is_said(answering: Callable[..., Session]) -> N
     assert "Run 4 gave the result that is shown" in compared(tab, "4")
     said = compared(tab, "1")
     assert "does not tell the rows of the first run apart" in said
-    assert "jf.diff(funcs.history.get(1).frame, panel.result(), keys=[…])" in said
+    assert "jf.diff(jf.connect('https://service.example').history.get(1).frame, panel.result(), keys=[…])" in said
     assert len(known) == 2
     panel.close()
 
