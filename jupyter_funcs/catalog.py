@@ -40,6 +40,7 @@ Text = Annotated[str, BeforeValidator(_text)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 # Without it a word finds one and several: company and companies.
+_OPTIONS = re.compile(r"\bOptions are ([^.]*)")
 _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
 # How the local service ends the description of a function that reads the demo's data, wherever it is served.
 _SYNTHETIC = "(synthetic demo data)"
@@ -167,7 +168,7 @@ class Catalog:
 
     def search(self, words: str = "") -> list[Function]:
         """
-        Give the functions that have every word in their name, slug, group, asset, description or parameters.
+        Give the functions that have every word in their name, slug, group, asset, description, parameters or options.
 
         What is named like the words comes first, then what has every word in its name.
         """
@@ -199,6 +200,12 @@ class Catalog:
                         fold(function.asset_name),
                         folded(function.description),
                         *(fold(param.name) for param in function.params),
+                        # What a parameter may be is asked for as well: spend by region.
+                        *(
+                            fold(options)
+                            for param in function.params
+                            for options in _OPTIONS.findall(param.description)
+                        ),
                     ]
                 ),
             )

@@ -288,6 +288,15 @@ def test_a_word_finds_one_and_several(word: str) -> None:
     assert [function.name for function in catalog.search(word)] == found
 
 
+def test_what_a_parameter_may_be_is_found() -> None:
+    """Who looks for spend by region finds what breaks spend down by it, and not what is named in other help."""
+    texts = ["[Optional] Options are 'Age Group', 'Region'. If none, it is No.", "Use function 'Region' to list them."]
+    listing = [{"name": f"Spend {at}", "params": [{"name": "p", "description": text}]} for at, text in enumerate(texts)]
+    catalog = parse(listing)
+    assert [function.name for function in catalog.search("spend region")] == ["Spend 0"]
+    assert not catalog.search("none")
+
+
 def test_what_is_named_like_the_words_is_found_first() -> None:
     """A name that others begin with is reached by typing it whole."""
     names = ["Get Panel Daily", "Panel", "Get Panel"]
