@@ -16,7 +16,7 @@ from jupyter_funcs.commands import Parser
 from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
 from jupyter_funcs.line import given_twice, read_value
 from jupyter_funcs.notices import plain
-from jupyter_funcs.text import listed, quote
+from jupyter_funcs.text import inert, listed, quote
 
 if TYPE_CHECKING:
     import argparse
@@ -69,8 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _fail(text: str) -> int:
-    print(text, file=sys.stderr)  # noqa: T201  # the person who ran the command reads it there
+    _note(text)
     return 1
+
+
+def _note(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201  # the person who ran the command reads it there
 
 
 def demo(given: argparse.Namespace) -> None:
@@ -126,6 +130,8 @@ def list_functions(given: argparse.Namespace) -> None:
         print(found)  # noqa: T201  # as wide as the terminal
     else:
         save(found, given.output or sys.stdout, written)
+    if found.empty:
+        _note("No function has these words; jupyter funcs list alone lists them all.")
 
 
 def call(given: argparse.Namespace) -> None:
@@ -146,7 +152,10 @@ def call(given: argparse.Namespace) -> None:
     if written in BINARY and given.output is None and sys.stdout.isatty():
         raise ArgumentError(f"{NAMES[written]} is no text for a terminal.", "Give a file with -o FILE.")
     target = given.output or (sys.stdout.buffer if written in BINARY else sys.stdout)
-    save(function(**values), target, written)
+    frame = function(**values)
+    save(frame, target, written)
+    if not len(frame):
+        _note(f"{inert(function.name)} gave no rows.")
 
 
 def _format(given: argparse.Namespace) -> Format:

@@ -63,6 +63,16 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
     assert PANEL in lines[1]
 
 
+def test_what_has_no_rows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """A result without rows, and words that no function has, are no failure, and not told by silence alone."""
+    assert main(["call", "get_report", "report_id=RPT-101", "report_time_after=2099-01-01"]) == 0
+    assert capsys.readouterr().err == "Get Report gave no rows.\n"
+    assert main(["list", "nothing-like-it", "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == []
+    assert err.startswith("No function has these words")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
