@@ -91,8 +91,8 @@ class Field:
 
     @property
     def brief(self) -> str:
-        """The help without the sentences that a control says by itself: options, default, listing function, bounds."""
-        shown = (bool(self.options), self.default is not None, self.source is not None)
+        """The help without the sentences that a control says: options, default, source, bounds, a day's format."""
+        shown = (bool(self.options), self.default is not None, self.source is not None, self.kind is Kind.DATE)
         return wording.without(self.help, *shown)
 
 

@@ -109,6 +109,7 @@ _SAYS = (
     re.compile(r"(?:valid |available )?(?:options|values|choices)\b|(?:must be )?one of\b", re.IGNORECASE),
     re.compile(r"(?:if (?:none|not \w+|empty|omitted),? .*)?\bdefaults?\b", re.IGNORECASE),
     re.compile(r"use (?:the )?function\b", re.IGNORECASE),
+    re.compile(r"(?:the )?format(?: is|:)? YYYY-MM-DD\W*$", re.IGNORECASE),
 )
 
 _NEEDED = r"\b(?<!not )(?:required|needed|mandatory|must be (?:specified|provided|given|set|supplied))"
@@ -163,7 +164,7 @@ def read_marker(description: str) -> tuple[bool, str]:
 
 
 def without(text: str, *shown: bool) -> str:
-    """Give a text without the sentences that say the options, the default and the source, each where it is `shown`."""
+    """Give a text without the sentences that say options, default, source and a day's format, each where `shown`."""
     says = [pattern for pattern, is_shown in zip(_SAYS, shown, strict=True) if is_shown]
     return " ".join(one for one in _SENTENCE_END.split(text) if not any(pattern.match(one) for pattern in says))
 

@@ -384,10 +384,12 @@ def test_a_label_is_the_name_in_words(name: str, label: str) -> None:
 
 
 def test_the_brief_help_leaves_out_what_a_control_shows() -> None:
-    """Options, default and the listing function stand in the control; the rest stays to be read."""
+    """Options, default, listing function and a day's format are the control's; the rest stays to be read."""
     said = "The panel. Options are 'a', 'b'. If none, Given defaults to 'a'. Use function 'Get Panels' to get list."
     assert read(said).brief == "The panel."
     assert read("Options are many. Default none.").brief == "Options are many. Default none."
+    assert read("The first day. Format is YYYY-MM-DD.").brief == "The first day."
+    assert read("The first day. Format is YYYY-MM.").brief == "The first day. Format is YYYY-MM."
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ def test_a_terminal_is_told_that_it_shows_no_panel() -> None:
     typed = "%load_ext jupyter_funcs\n%funcs\n"
     program = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--quick"]
     said = subprocess.run(program, input=typed, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert "A terminal shows no panel. Here are %funcs find, describe and call" in said
+    assert "A terminal shows no panel. Use %funcs find, describe and call" in said
 
 
 def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
