@@ -126,19 +126,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    # What is collected stays to the end: there is no garbage among it to look for.
+    # What is collected stays to the end: there is no garbage among it to look for, now or later.
     gc.disable()
     try:
         return (yield)
     finally:
         gc.enable()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _old_objects_rest() -> None:
-    """Let no collection of garbage go again through all the tests and what earlier files of them have left."""
-    gc.collect()
-    gc.freeze()
+        gc.freeze()
 
 
 def pytest_sessionfinish() -> None:
