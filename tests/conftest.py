@@ -53,6 +53,10 @@ for _name in ("FUNCS_BASE_URL", "FUNCS_TOKEN", "FUNCS_API_KEY", "FUNCS_PROFILE",
 if "PYTEST_XDIST_WORKER" in os.environ:
     sys.modules["__main__"].__spec__ = importlib.util.find_spec("pytest.__main__")
 
+# A shell's background job ignores interrupts, and so would the processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # No example fails for the time that it takes: what else the machine does is in it, and the other process of -n 2.
 hypothesis.settings.register_profile("no clock", hypothesis.settings.default, deadline=None)
 hypothesis.settings.load_profile("no clock")
