@@ -17,6 +17,15 @@ _LOOK = 0.1  # seconds from one look to the next
 _LONGEST = 100
 
 
+def load() -> None:
+    """
+    Import what shows a bar, before the first run.
+
+    A process that an executor forks during an import waits for that import for ever.
+    """
+    import tqdm.auto  # noqa: F401, PLC0415  # it imports ipywidgets in a notebook
+
+
 def watched(job: Job, *, shown: bool) -> Any:
     """
     Wait for a sweep, with a bar of tqdm's where there is a notebook or a terminal to show it.
@@ -32,7 +41,7 @@ def watched(job: Job, *, shown: bool) -> Any:
     if not shown or not isinstance(progress, SweepProgress) or progress.total < 2:
         return job.result()
     loop.refuse_here()
-    from tqdm.auto import tqdm  # noqa: PLC0415  # it imports ipywidgets in a notebook
+    from tqdm.auto import tqdm  # noqa: PLC0415  # as above
 
     class Bar(tqdm):  # type: ignore[type-arg]  # generic in tqdm's stubs alone
         monitor_interval = 0  # its thread would write from elsewhere

@@ -6,7 +6,7 @@ import html
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.bar import watched
+from jupyter_funcs.bar import load, watched
 from jupyter_funcs.combos import TooManyRunsError, combos
 from jupyter_funcs.gathering import gathering
 from jupyter_funcs.jobs import Job
@@ -122,6 +122,8 @@ def waited(function: RemoteFunction, table: pd.DataFrame | None, values: Mapping
     """
     job = None
     try:
+        if function.options.progress:
+            load()
         try:
             job = function.start_sweep(values, table)
         except TooManyRunsError as error:

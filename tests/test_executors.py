@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -274,6 +276,36 @@ def test_a_worker_without_this_package_is_named(session: Session) -> None:
     [error] = taken(session["F"], Odd(without), [{"a": "1"}])
     assert "ModuleNotFoundError: No module named 'jupyter_funcs'" in str(error)
     assert not leaks(str(error))
+
+
+FORKING = """
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+import jupyter_funcs as jf
+
+class Slow:
+    def find_spec(self, name, *_):
+        if name == "tqdm":
+            time.sleep(1)
+
+class Forking(ThreadPoolExecutor):
+    def submit(self, *args, **values):
+        loaded.append(hasattr(sys.modules.get("tqdm.auto"), "tqdm"))
+        return super().submit(*args, **values)
+
+sys.meta_path.insert(0, Slow())
+loaded = []
+with Forking(1) as pool:
+    jf.connect()["F"].with_options(executor=pool, cache=False).sweep(a=["1", "2"])
+print(loaded)
+"""
+
+
+def test_no_run_is_started_while_the_bar_is_imported(session: Session) -> None:
+    """A worker forked beside that import would wait for it for ever; the bar is there before the first run."""
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[True, True]\n"
 
 
 @pytest.mark.slow
