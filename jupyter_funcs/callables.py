@@ -79,7 +79,7 @@ class RemoteFunction:
     @property
     def synthetic(self) -> bool:
         """Whether its data are the demo's, and so invented."""
-        return self.session.synthetic or self.function.synthetic
+        return self.function.synthetic or self.session.synthetic
 
     def __call__(self, /, *unnamed: Any, **values: Any) -> pd.DataFrame:
         """Run it and wait for the DataFrame; an interrupt cancels the run."""

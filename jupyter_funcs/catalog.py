@@ -39,8 +39,9 @@ def _flag(value: object) -> bool:
 Text = Annotated[str, BeforeValidator(_text)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
-# Without it a word finds one and several: company and companies.
+# As the service writes them; all that a form reads (wording) would take too long for a search of 10,000 functions.
 _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
+# Without it a word finds one and several: company and companies.
 _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
 # How the local service ends the description of a function that reads the demo's data, wherever it is served.
 _SYNTHETIC = "(synthetic demo data)"

@@ -258,11 +258,11 @@ def _source(key: str, profile: dict[str, Any], name: str, base_url: str, env: Ma
     origin = key.rpartition("_")[2]
     if origin == "env":
         if not env.get(str(value)):
-            holder = f"The variable that profile {quote(name)} names in {key}", "it"
+            what, it = f"The variable that profile {quote(name)} names in {key} is not set.", "it"
             if _VARIABLE.fullmatch(str(value)):
-                holder = f"The variable {value}, which profile {quote(name)} names in {key},", str(value)
-            hint = f"Set {holder[1]} to your token before Jupyter starts, or name another in {profiles_file(env)}."
-            raise ConfigError(f"{holder[0]} is not set.", hint)
+                what, it = f"The variable {value}, which profile {quote(name)} names in {key}, is not set.", value
+            hint = f"Set {it} to your token before Jupyter starts, or name another in {profiles_file(env)}."
+            raise ConfigError(what, hint)
         return FromEnvironment(label, str(value), env)
     if origin == "login":
         email = value if isinstance(value, str) else ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_funcs.errors import ArgumentError
 from jupyter_funcs.fields import Kind
-from jupyter_funcs.text import folded, listed, nearest, quote
+from jupyter_funcs.text import folded, meant, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -47,7 +47,7 @@ def suggest(refusal: FuncsError, fields: Iterable[Field], args: Args, known: Cal
                 continue
             near = nearest_listed(field, value, known(field))
             if near and near[0] not in refusal.what:
-                hints.append(f"Did you mean {listed(map(quote, near))}?")
+                hints.append(meant(near))
                 if field.name in errors:
                     errors[field.name][-1:] = [f"{errors[field.name][-1]} {hints[-1]}"]
     refusal.hint = " ".join([*hints[:_MOST], refusal.hint]).strip()

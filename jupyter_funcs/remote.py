@@ -64,7 +64,6 @@ class Remote:
             "args": {name: list(value) if isinstance(value, list) else value for name, value in args.items()},
             "time": dt.datetime.fromtimestamp(started, dt.UTC).isoformat(timespec="seconds"),
             "service": self.transport.connection.name,
-            "synthetic": self.transport.connection.synthetic,
             "elapsed": round(time.monotonic() - began, 3),
             "bytes": progress.received,
             "attempts": progress.attempts,

@@ -120,16 +120,14 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
             self._suggested = f"{slug}-{dt.datetime.now().astimezone():%Y-%m-%d}.{ending}"
             self.file.value = self._suggested
         else:
-            stem, dot, end = self.file.value.rpartition(".")
-            known = dot and end.lower() in {one for _, one in _FORMATS}
+            stem, known = _parted(self.file.value)
             self.file.value = f"{stem if known else self.file.value}.{ending}"
 
     def _named(self) -> None:
         """Take the format from the name that a person wrote: a file holds what its ending says."""
         self._reset()
-        _, dot, end = self.file.value.strip().rpartition(".")
-        if dot and end.lower() in {one for _, one in _FORMATS}:
-            self.format.value = end.lower()
+        if ending := _parted(self.file.value.strip())[1]:
+            self.format.value = ending
 
     def _reset(self) -> None:
         """Forget the question: it was about another file, or another result."""
@@ -154,3 +152,9 @@ def _place(name: str) -> tuple[Path, bool, bool]:
 
 def _shown(path: Path) -> str:
     return clip(inert(str(path)), 300)
+
+
+def _parted(name: str) -> tuple[str, str]:
+    """Give what stands before a file name's ending, and the format that this is; empty where it is none."""
+    stem, dot, ending = name.rpartition(".")
+    return stem, ending.lower() if dot and ending.lower() in {one for _, one in _FORMATS} else ""

@@ -94,4 +94,9 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """Give ``Did you mean 'x' or 'y'?`` for a misspelt name; the empty string when nothing is near."""
     close = nearest(name, candidates)
-    return f"Did you mean {listed(quote(item) for item in close)}?" if close else ""
+    return meant(close) if close else ""
+
+
+def meant(close: Iterable[str]) -> str:
+    """Ask whether one of these was meant."""
+    return f"Did you mean {listed(map(quote, close))}?"

@@ -71,7 +71,7 @@ def _end_with_parent(folder: Path) -> None:
 
 def _execute(folder: Path, working_folder: str, parameters: dict[str, Any], dates: frozenset[str]) -> None:
     # Where JupyterLab is, importing jsonschema builds a grammar of addresses for two seconds; no notebook needs it.
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # an import of it then fails at once
     import papermill
     from papermill.translators import papermill_translators
     from traitlets.config import Config
