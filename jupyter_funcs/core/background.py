@@ -1,8 +1,8 @@
 """
-The one background event loop.
+The background event loop: one per process, in a daemon thread.
 
-Every wait for the service and every widget write of a run happens on it, in a daemon thread: the one arrangement that
-works in every ipykernel, with idle and busy cells, and that outlives an interrupt of the kernel.
+All requests and all widget updates of a run happen on it. This works in every version of ipykernel, whether the kernel
+is idle or busy, and it survives an interrupt of the kernel.
 """
 
 from __future__ import annotations
@@ -16,68 +16,79 @@ import time
 from concurrent import futures
 from concurrent.futures import Future
 from functools import partial
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from jupyter_funcs.core.errors import DeadlineError, FuncsError, ServiceConnectionError, with_causes
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from jupyter_funcs.core.progress import Progress
+
 T = TypeVar("T")
 
 _THREAD = "jupyter_funcs"
-# Seconds of one look at a future: on Windows no interrupt reaches a thread that waits for a lock.
-_LOOK = 0.2 if sys.platform == "win32" else math.inf
+# Seconds between two looks at a future. On Windows an interrupt doesn't reach a thread that waits for a lock.
+_POLL = 0.2 if sys.platform == "win32" else math.inf
 _lock = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Give the loop; it is started on first use, and anew in a forked process."""
-    global _loop  # noqa: PLW0603  # one loop a process is the point of this room
+    """Return the loop; it starts on first use, and again in a forked process."""
+    global _loop  # noqa: PLW0603  # one loop per process is the purpose of this module
     with _lock:
         if _loop is None:
-            _loop = asyncio.new_event_loop()
+            try:
+                _loop = asyncio.new_event_loop()
+            except OSError as error:
+                what = f"No connection can be opened: {error.strerror}."
+                raise ServiceConnectionError(what, "Close files, or allow more (ulimit -n), then try again.") from None
             threading.Thread(target=_loop.run_forever, name=_THREAD, daemon=True).start()
         return _loop
 
 
+def _reset_after_fork() -> None:
+    # The thread exists only in the parent, and the lock may have been held during the fork.
+    global _lock, _loop  # as above
+    _lock, _loop = threading.Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reset_after_fork)
+
+
 def start(coroutine: Coroutine[Any, Any, T], future: Future[T] | None = None) -> Future[T]:
-    """
-    Run a coroutine on the loop.
-
-    Parameters
-    ----------
-    coroutine
-        What is run.
-    future
-        What becomes of it. Who has made it can cancel it also when an interrupt comes before this function returns.
-
-    Returns
-    -------
-    Future
-        It waits, cancels and calls back from any thread.
-    """
-    told: Future[T] = Future() if future is None else future
-    loop = background_loop()
+    """Run a coroutine on the loop; cancelling the returned future cancels it."""
+    result: Future[T] = Future() if future is None else future
+    try:
+        loop = background_loop()
+    except FuncsError:
+        coroutine.close()
+        raise
 
     def begin() -> None:
         task = loop.create_task(coroutine)
-        task.add_done_callback(partial(_tell, told))
-        told.add_done_callback(lambda _: loop.call_soon_threadsafe(task.cancel) if told.cancelled() else None)
+        task.add_done_callback(partial(_copy_outcome, result))
+        result.add_done_callback(lambda _: loop.call_soon_threadsafe(task.cancel) if result.cancelled() else None)
 
     loop.call_soon_threadsafe(begin)
-    return told
+    return result
 
 
-def _tell(told: Future[T], task: asyncio.Task[T]) -> None:
-    error = None if task.cancelled() else task.exception()  # looked at, or asyncio would print it
+def _copy_outcome(future: Future[T], task: asyncio.Task[T]) -> None:
+    error = None if task.cancelled() else task.exception()  # retrieved in any case, or asyncio logs it
     if task.cancelled():
-        told.cancel()
-    if not told.set_running_or_notify_cancel():
+        future.cancel()
+    if not future.set_running_or_notify_cancel():
         return
     if error is not None:
-        told.set_exception(error)
+        for cause in with_causes(error):  # the variables of their frames hold the reply, and debuggers show them
+            clear_frames(cause.__traceback__)
+        future.set_exception(error)
     else:
-        told.set_result(task.result())
+        future.set_result(task.result())
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -91,46 +102,54 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def wait(future: Future[T], timeout: float | None = None) -> T:
-    """
-    Wait for a future of the loop, from any other thread; an interrupt cancels what is waited for.
-
-    Parameters
-    ----------
-    future
-        What `start` gave.
-    timeout
-        Seconds; ``None`` waits to the end.
-
-    Raises
-    ------
-    RuntimeError
-        Called on the loop itself, which would wait for itself for ever.
-    TimeoutError
-        The time has passed; what is waited for goes on.
-    """
+    """Wait for a future of the loop from another thread; an interrupt cancels the future."""
     if not future.done():
-        refuse_here()
+        forbid_on_loop()
     until = math.inf if timeout is None else time.monotonic() + timeout
     try:
         while not future.done() and (left := until - time.monotonic()) > 0:
-            futures.wait([future], min(_LOOK, left, threading.TIMEOUT_MAX))
+            futures.wait([future], min(_POLL, left, threading.TIMEOUT_MAX))
         return future.result(0)
     except KeyboardInterrupt:
         future.cancel()
         raise
 
 
-def refuse_here() -> None:
-    """Raise a RuntimeError on the loop, which would wait for itself for ever."""
+def forbid_on_loop() -> None:
+    """Raise a RuntimeError on the loop's own thread, where waiting for the loop would never end."""
     if threading.current_thread().name == _THREAD:
-        raise RuntimeError("A run's own callbacks must not wait for a run; await the Job there instead.")
+        raise RuntimeError("A callback of a run can't wait for a run. Await the Job instead.")
 
 
-def _forget() -> None:
-    # The thread stays behind in the parent, and a lock may have been held as the fork came.
-    global _lock, _loop  # as above
-    _lock, _loop = threading.Lock(), None
+def loop_time() -> float:
+    """Return the time of the running loop, in seconds."""
+    return asyncio.get_running_loop().time()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+async def with_deadline(
+    seconds: float,
+    work: Coroutine[Any, Any, T],
+    what: str,
+    progress: Progress | None = None,
+    until: float | None = None,
+) -> T:
+    """Await `work` for at most `seconds`, or until the loop time `until`; raise a `DeadlineError` about `what`."""
+    try:
+        async with asyncio.timeout_at(loop_time() + seconds if until is None else until) as deadline:
+            return await work
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+    if progress is None:
+        raise DeadlineError(f"{what} did not finish within {seconds:g} s.", "Try again.")
+    if not progress.attempts:
+        raise DeadlineError(
+            f"{what} was not sent within {seconds:g} s: no token was available, or no free connection.",
+            "Check where the token comes from and your other runs, then try again.",
+        )
+    error = DeadlineError(
+        f"{what} did not finish within {seconds:g} s; it may still be running on the service.",
+        "Allow more time with --timeout or with_options(timeout=…), or ask for less.",
+    )
+    error.attempts = progress.attempts
+    raise error

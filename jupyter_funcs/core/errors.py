@@ -1,26 +1,26 @@
 """
-Every error that jupyter_funcs raises on purpose, as a tree.
+The errors of jupyter_funcs.
 
 ::
 
     FuncsError
-    ├── ArgumentError             an argument is missing, unknown or not valid; nothing is lost, mend it and run again
-    ├── ConfigError               the address, the profile or the token is not usable as configured
-    ├── AuthenticationError       the service does not accept the token, or it has ended
-    ├── PermissionDeniedError     the token is good, but this is not allowed
-    ├── NotFoundError             no such function (for this user)
+    ├── ArgumentError             an argument is missing, unknown or invalid
+    ├── ConfigError               the address, profile or token can't be used as configured
+    ├── AuthenticationError       the service rejects the token, or it has expired
+    ├── PermissionDeniedError     the token is valid, but the request isn't allowed
+    ├── NotFoundError             no such function for this user
     ├── RateLimitError            too many requests; says when to try again
     ├── FunctionError             the function itself failed
     ├── ServerError               the service failed
-    ├── ServiceConnectionError    the service cannot be reached, or the connection broke
-    ├── DeadlineError             the time ran out
-    ├── ProtocolError             the reply is not what was promised
-    ├── ReplyTooLargeError        the reply, or the request, is larger than allowed
-    ├── CircuitOpenError          the service failed so often that it is left alone for a while
+    ├── ServiceConnectionError    the service can't be reached, or the connection broke
+    ├── DeadlineError             the time limit was reached
+    ├── ProtocolError             the reply isn't what the service promised
+    ├── ReplyTooLargeError        the reply or the request is larger than allowed
+    ├── CircuitOpenError          requests are paused because the service kept failing
     └── RunCancelledError         the run was cancelled
 
-In IPython an error shows itself in one to three lines and the cell still fails, so that *Run All* stops; the whole
-traceback of the last one is kept for ``%funcs lasterror``.
+In IPython an error is shown in one to three lines. The cell still fails, so *Run All* stops. ``%funcs lasterror`` shows
+the full traceback.
 """
 
 from __future__ import annotations
@@ -29,35 +29,36 @@ from contextlib import suppress
 from traceback import TracebackException
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-_LONGEST_LINE = 600
+TRY_AGAIN = "Try again. If it happens again, tell the operator of the service."
+_MAX_LINE = 600
 
-_shown: list[TracebackException] = []  # of the error shown last
+_last: list[TracebackException] = []  # the error shown last, if any
 
 
 class FuncsError(Exception):
     """
-    The base of every error here.
+    The base class of all errors.
 
     Parameters
     ----------
     what
-        What happened, and the value it happened with, in one sentence.
+        What happened and with which value, in one sentence.
     hint
         What to do next, in one sentence; may be empty.
 
     Attributes
     ----------
     attempts
-        How often the request was sent before it was given up.
+        How often the request was sent.
     refused
-        Whether the service did not begin with it, so that it can be sent again later.
+        Whether the service never started the request, so that it is safe to send it again.
     retry_after
-        Seconds until the service takes requests again, where that is known.
+        Seconds until the service accepts requests again, if known.
 
     Examples
     --------
@@ -73,41 +74,41 @@ class FuncsError(Exception):
     retry_after: float | None = None
 
     def __init__(self, what: str, hint: str = "") -> None:
-        self.what = clip(inert(what), _LONGEST_LINE)
-        self.hint = clip(inert(hint), _LONGEST_LINE)
+        self.what = clip(inert(what), _MAX_LINE)
+        self.hint = clip(inert(hint), _MAX_LINE)
         super().__init__(self.what, self.hint)
 
     def __str__(self) -> str:
-        """Give what happened and what to do next, each on its own line."""
+        """Return what happened and what to do next, one per line."""
         return "\n".join(self.lines)
 
     @property
     def lines(self) -> list[str]:
-        """The one to three lines a person reads, without the name of the error."""
+        """The one to three lines of the message, without the name of the error."""
         tried = f" Tried {self.attempts} times." if self.attempts > 1 else ""
         return [line for line in (self.what + tried, self.hint) if line]
 
     def _render_traceback_(self) -> list[str]:
-        # IPython shows this in place of a traceback; the error is raised all the same. One text with its line breaks,
-        # since the modes Plain and Minimal join what they are given with nothing between.
-        remember(self)
+        # IPython shows this in place of the traceback. It is one string, because the modes Plain and Minimal join the
+        # items of the list without line breaks.
+        _remember(self)
         return [f"{type(self).__name__}: {self}"]
 
 
 class ArgumentError(FuncsError, ValueError):
     """
-    An argument is missing, unknown or not valid.
+    An argument is missing, unknown or invalid.
 
     Parameters
     ----------
     what
-        What happened; made from `errors` when empty.
+        What happened; if empty, the texts of `errors`.
     hint
         What to do next.
     errors
-        The texts for each field by its wire name; cross-field texts under ``""``.
+        The messages per field, by wire name; messages about several fields under ``""``.
     excerpt
-        What was written, in place of a hint, and the columns of it that stand before the caret under it.
+        The text as written and the column (from 0) of a caret below it; shown in place of the hint.
     """
 
     def __init__(
@@ -123,79 +124,88 @@ class ArgumentError(FuncsError, ValueError):
 
     @property
     def lines(self) -> list[str]:
-        """The one to three lines a person reads, the caret's own among them."""
+        """The one to three lines of the message, including the line with the caret."""
         if self.excerpt is None:
             return super().lines
-        text, before = self.excerpt
-        return [self.what, clip(text, _LONGEST_LINE), f"{' ' * before}^"]
+        text, column = self.excerpt
+        return [self.what, clip(text, _MAX_LINE), f"{' ' * column}^"]
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Keep the errors by field when the error crosses to another process."""
+        """Pickle the messages per field too."""
         return type(self), (self.what, self.hint, self.errors, self.excerpt), self.__dict__
 
 
 class ConfigError(FuncsError):
-    """The address, the profile or the token is not usable as configured; nothing was sent."""
+    """The address, profile or token can't be used as configured. Nothing was sent."""
 
 
 class AuthenticationError(FuncsError):
-    """The service does not accept the token, or the token has ended."""
+    """The service rejects the token, or the token has expired."""
 
 
 class PermissionDeniedError(FuncsError):
-    """The token is good, but what was asked is not allowed."""
+    """The token is valid, but the request isn't allowed."""
 
 
 class NotFoundError(FuncsError, LookupError):
-    """There is no such function for this user."""
+    """No such function for this user."""
 
 
 class RateLimitError(FuncsError):
-    """Too many requests; ``retry_after`` says for how long, where the service does."""
+    """Too many requests. ``retry_after`` has the seconds to wait, if the service says so."""
 
 
 class FunctionError(FuncsError):
-    """The function itself failed: HTTP 200 with ``error`` set, or a refusal in its own words (SERVICE.md 2)."""
+    """The function itself failed; the message is the service's."""
 
 
 class ServerError(FuncsError):
-    """The service failed; it is not about the arguments."""
+    """The service failed, whatever the arguments."""
 
 
 class ServiceConnectionError(FuncsError):
-    """The service cannot be reached, or the connection broke before the reply was whole."""
+    """The service can't be reached, or the connection broke before the reply was complete."""
 
 
 class DeadlineError(FuncsError, TimeoutError):
-    """The time ran out; what was sent may still run on the service."""
+    """The time limit was reached. A request that was sent may still be running on the service."""
 
 
 class ProtocolError(FuncsError):
-    """The reply is not what was promised: not JSON, cut short, or of no known shape."""
+    """The reply isn't what the service promised: not JSON, cut short, or of an unknown shape."""
 
 
 class ReplyTooLargeError(FuncsError):
-    """The reply is larger than ``max_bytes``, or the service says that the request is too large."""
+    """The reply is larger than ``max_bytes``, or the request is too large for the service."""
 
 
 class CircuitOpenError(FuncsError):
-    """The service failed so often that requests to it are held back for a while."""
+    """Requests are paused for a while because the service kept failing."""
 
 
 class RunCancelledError(FuncsError):
-    """The run was cancelled; the service may still finish it."""
+    """The run was cancelled. The service may still finish it."""
 
 
-def remember(error: BaseException) -> None:
-    """Keep the traceback of an error that a person is shown: its lines, and not its frames with all that they hold."""
-    with suppress(Exception):  # an error that cannot be kept is shown all the same
-        # The lines are read when they are asked for: until then a token that was typed in one of them is masked.
-        kept = TracebackException.from_exception(error, lookup_lines=False)
-        if kept.stack and kept.stack[0].name == "run_code":  # IPython's, above the line of the cell
-            del kept.stack[0]
-        _shown[:] = [kept]
+def _remember(error: BaseException) -> None:
+    with suppress(Exception):  # an error whose traceback can't be read is still shown
+        # Holds lines, not frames with everything in them. Lines are looked up on demand, after a token typed in one of
+        # them has been masked.
+        traceback = TracebackException.from_exception(error, lookup_lines=False)
+        if traceback.stack and traceback.stack[0].name == "run_code":  # IPython's own, above the cell
+            del traceback.stack[0]
+        _last[:] = [traceback]
+
+
+def with_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what caused it, each once."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        yield error
+        seen.append(error)
+        error = error.__cause__ or error.__context__
 
 
 def last_traceback() -> str:
-    """Give the whole traceback of the error shown last, its causes before it; empty where there was none."""
-    return "".join("".join(kept.format()) for kept in _shown)
+    """Return the full traceback of the error shown last, including its causes; empty if there was none."""
+    return "".join("".join(traceback.format()) for traceback in _last)

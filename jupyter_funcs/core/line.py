@@ -1,55 +1,64 @@
 r"""
-What a person wrote behind %funcs: words, values, and the body of a cell. Nothing in it is evaluated or expanded.
+Parse what follows %funcs: words, options, values, and the body of a cell. Nothing is evaluated or expanded.
 
-A line is split and its quotes are read as `shlex` does by POSIX's rules, but for what serves people who do not know
-them: an apostrophe behind a letter or a digit is one (O'Brien), a backslash before a letter or a digit stays (C:\data),
-typographic quotes quote where a value begins, and a list in square brackets is one value, as is a list of lists.
+Lines are split as `shlex` does by POSIX's rules, with four exceptions for users who don't know them: an apostrophe
+after a letter or digit is part of the word (O'Brien), so is a backslash before a letter or digit (C:\data), typographic
+quotes work at the start of a value, and a list in square brackets is one value, even with lists in it.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.text import did_you_mean, inert, quote
+from jupyter_funcs.core.errors import ArgumentError, ConfigError
+from jupyter_funcs.core.text import did_you_mean, inert, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+ROTATE = "The history keeps what you type: set FUNCS_TOKEN instead. If this was a real token, have it replaced."
+_NO_HYPHENS = "Arguments have no hyphens: name=value."
+_SECRET_OPTION = re.compile(r"(?i)--?\w*(?:token|key|secret|password)")
 QUOTES = {"'": "'", '"': '"', "‘": "’", "’": "’", "“": "”", "”": "”"}
 _STRAIGHT = "'\""
 
 _SINGLE = r"'[^']*'"
 _DOUBLE = r'"(?:[^"\\]++|\\.)*+"'
-_CURLY = "|".join(f"{begin}[^{end}]*{end}" for begin, end in QUOTES.items() if begin not in _STRAIGHT)
+# Without the quote that begins it, or each of many that are not closed would be searched for its end.
+_CURLY = "|".join(f"{begin}[^{begin}{end}]*{end}" for begin, end in QUOTES.items() if begin not in _STRAIGHT)
 _NOT_APOSTROPHE = r"(?<![^\W_])"
-# A quoted name may hold a =.
-NAME_AND_VALUE = re.compile(rf"(?P<name>(?:{_NOT_APOSTROPHE}{_SINGLE}|{_DOUBLE}|[^=])++)=(?P<value>.*)", re.DOTALL)
+# A quoted name may contain "=".
+NAME_AND_VALUE = re.compile(
+    rf"(?P<name>(?:\\[^=]|{_NOT_APOSTROPHE}{_SINGLE}|{_DOUBLE}|[^=])++)=(?P<value>.*)", re.DOTALL
+)
 _PARTS = re.compile(
     rf"\\(?P<escaped>[\W_])|{_NOT_APOSTROPHE}(?P<single>{_SINGLE})|(?P<double>{_DOUBLE})|(?:^|(?<==))(?P<curly>{_CURLY})",
     re.DOTALL,
 )
 _IN_DOUBLE = re.compile(r'\\(["\\])')
-# One quoted text from end to end; an apostrophe between two letters does not end it.
+# A fully quoted text; an apostrophe between two letters doesn't end it.
 _WHOLE = re.compile(rf"'(?:[^']|(?<=[^\W_])'(?=[^\W_]))*'|{_DOUBLE}|{_CURLY}", re.DOTALL)
 
-# json's words where they are of little help.
+_MAX_TRIES = 20  # lines that could end a list
+
+# Clearer words for some of json's messages.
 _JSON = {
-    "Invalid control character at": "a text is not closed",
-    "Unterminated string starting at": "a text is not closed",
-    "Illegal trailing comma before end of object": "there is a comma too many",
-    "Illegal trailing comma before end of array": "there is a comma too many",
+    "Invalid control character at": "a string is not closed",
+    "Unterminated string starting at": "a string is not closed",
+    "Illegal trailing comma before end of object": "there is an extra comma",
+    "Illegal trailing comma before end of array": "there is an extra comma",
     "Extra data": "there is more than one object",
 }
 
-# As JSON writes a text first; a backslash before the closing quote may also be a person's, of a path.
-_QUOTED = "|".join([_DOUBLE, *(f"{begin}[^{end}]*{end}" for begin, end in QUOTES.items())])
-# One way only to read an item (atomic groups): else a row of closing quotes is tried in every pairing.
+# JSON's strings first; a backslash before the closing quote may also end a path.
+_QUOTED = rf"{_DOUBLE}|{_SINGLE}|\"[^\"]*\"|{_CURLY}"
+# Atomic groups leave one way to read an item; otherwise many quotes in a row are tried in every combination.
 _TEXT = rf"(?>\s*)(?>(?:{_QUOTED})(?=\s*(?:[,\]]|$))|[^,\[\]]*)(?>\s*)"
-# A list of lists is what a sweep takes for a parameter that takes a list; nothing nests deeper.
+# A sweep over a parameter that takes a list is a list of lists; nothing nests deeper.
 _ITEM = rf"(?:(?>\s*)\[(?:{_TEXT},)*+{_TEXT}\](?>\s*)|{_TEXT})"
 _ITEMS = re.compile(_ITEM)
 _LIST = re.compile(rf"\[(?:{_ITEM},)*+{_ITEM}\]")
@@ -60,17 +69,29 @@ _CLOSED = {
 }
 
 
+class Parser(argparse.ArgumentParser):
+    """An argparse parser that raises our errors and never repeats the value of an unknown option: it may be a token."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise the message as an `ArgumentError`."""
+        if _SECRET_OPTION.search(message):
+            raise ConfigError("No option takes a token.", ROTATE)
+        text = re.sub(r"(?<![\w-])(--?[\w-]+)=\S*", r"\1", message).removeprefix("argument ")
+        hint = f"See {self.prog} --help."
+        if unknown := re.match(r"unrecognized arguments: (--?[\w-]*)", text):
+            text = f"unknown option {quote(unknown[1])}"
+            # A single letter would match every option that contains it.
+            near = did_you_mean(unknown[1], self._option_string_actions) if len(unknown[1].strip("-")) > 1 else ""
+            hint = near or f"{_NO_HYPHENS} {hint}"
+        elif lacks := re.fullmatch(r"(?:-\w/)?(--[\w-]+): expected one argument", text):
+            text = f"{lacks[1]} needs a value: {lacks[1]} {self._option_string_actions[lacks[1]].metavar or 'VALUE'}"
+        elif (other := text.partition("invalid choice: '")[2].rpartition("' (choose from "))[1]:
+            hint = did_you_mean(other[0], re.findall(r"[\w-]+", other[2])) or hint
+        raise ArgumentError(f"{self.prog}: {text}.", hint)
+
+
 def split_line(line: str) -> list[str]:
-    """
-    Split a magic's line into words at white space, as far as it stands outside of quotes and square brackets.
-
-    The quotes stay in the words, for `read_word` and `unquoted`.
-
-    Raises
-    ------
-    ArgumentError
-        A quote or a bracket is not closed; a caret under it shows which.
-    """
+    """Split a line into words at white space outside of quotes and brackets; the words keep their quotes."""
     words, at = split_open(line)
     if at is not None:
         raise _unclosed(line, at)
@@ -78,16 +99,7 @@ def split_line(line: str) -> list[str]:
 
 
 def split_open(line: str) -> tuple[list[str], int | None]:
-    """
-    Split a line that may not be finished.
-
-    Returns
-    -------
-    words : list of str
-        As of `split_line`; the last takes all that stands behind a quote or a bracket that is not closed.
-    unclosed : int or None
-        Where that quote or bracket is.
-    """
+    """Split a line that may be incomplete; also return where its last quote or bracket opens, if it isn't closed."""
     words: list[str] = []
     start, at = None, 0
     while at < len(line):
@@ -111,7 +123,7 @@ def split_open(line: str) -> tuple[list[str], int | None]:
 
 
 def unquoted(word: str) -> str:
-    """Give a word of a line without its quotes and backslashes."""
+    """Return a word without its quotes and backslashes."""
     return _PARTS.sub(_plain, word)
 
 
@@ -124,12 +136,12 @@ def _plain(part: re.Match[str]) -> str:
 
 def name_and_arguments(words: list[str]) -> tuple[str, list[str]]:
     """
-    Part a line's words into a function's name and all that stands from its first argument on.
+    Return a function's name and its arguments from the words of a line.
 
-    A name of several words may stand without quotes: everything before the first argument is the name. An argument may
-    stand in quotes as a whole, as in a shell (``"PanelName=Demo Card Panel"``): it is given with them around its parts.
+    Everything before the first argument is the name, so that it needs no quotes. An argument quoted as a whole, as in a
+    shell (``"PanelName=Demo Card Panel"``), is returned with quotes around its parts.
     """
-    words = [*words[:1], *map(_in_parts, words[1:])]  # the first is a name, though it may hold a =
+    words = [*words[:1], *map(_in_parts, words[1:])]  # the first word is a name, even if it contains "="
     first = next((at for at, word in enumerate(words) if NAME_AND_VALUE.fullmatch(word)), len(words))
     return " ".join(map(unquoted, words[:first])), words[first:]
 
@@ -149,26 +161,12 @@ def _in_double_quotes(text: str) -> str:
 
 
 def read_word(text: str, namespace: Mapping[str, Any]) -> Any:
-    """
-    Read the value behind ``name=`` on a line: ``$variable``, a list in brackets, or text, its quotes taken off.
-
-    Raises
-    ------
-    ArgumentError
-        There is no such variable.
-    """
+    """Read a value after ``name=`` on a line: ``$variable``, a list in brackets, or text, with its quotes removed."""
     return _read(text, namespace, unquoted)
 
 
 def read_value(text: str, namespace: Mapping[str, Any]) -> Any:
-    """
-    Read a value that ends where its text does: ``$variable``, a list in brackets, quoted text, or text as it stands.
-
-    Raises
-    ------
-    ArgumentError
-        There is no such variable.
-    """
+    """Read a value outside of a line, such as in a body: as `read_word`, but only full quotes are removed."""
     return _read(text, namespace, _unwrapped)
 
 
@@ -181,7 +179,7 @@ def _read(text: str, namespace: Mapping[str, Any], as_text: Any) -> Any:
         raise ArgumentError(f"There is no variable {quote(name)}.", hint or f"Define it, or quote the value: '{text}'.")
     if text.startswith("[") and text.endswith("]"):
         try:
-            # Numbers stay as they are written, as they do outside of a list.
+            # Numbers keep their spelling, as outside of a list.
             return list(json.loads(text, parse_int=str, parse_float=str, parse_constant=str))
         except (ValueError, RecursionError):
             return _items(text)
@@ -201,14 +199,9 @@ def _unwrapped(text: str) -> str:
 
 def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
     """
-    Read a cell's body: one JSON object, or a ``key: value`` line an argument; ``#`` begins a comment line.
+    Read a cell's body: one JSON object, or one ``name: value`` per line.
 
-    The items of a list may stand below its bracket, a line each.
-
-    Raises
-    ------
-    ArgumentError
-        The JSON is not an object, a line has no colon, or an argument is given twice; says where.
+    Lines that start with ``#`` are comments. A list may continue on the lines below its bracket, one item per line.
     """
     if body.lstrip().startswith("{"):
         try:
@@ -220,7 +213,7 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
             text = f"Line {error.lineno + 1} of the cell's JSON cannot be read at the caret: {_why(error)}."
             raise ArgumentError(text, excerpt=excerpt) from None
         except (ValueError, RecursionError) as error:
-            raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Give one object of arguments.") from None
+            raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Write one object of arguments.") from None
     values: dict[str, Any] = {}
     lines, at = body.splitlines(), 0
     while at < len(lines):
@@ -228,7 +221,9 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
         if line.strip() and not line.lstrip().startswith("#"):
             name, colon, text = line.partition(":")
             if not colon:
-                raise ArgumentError(f"Line {number} of the cell is no argument: {quote(line)}.", "Write `name: value`.")
+                raise ArgumentError(
+                    f"Line {number} of the cell is not an argument: {quote(line)}.", "Write `name: value`."
+                )
             value, more = with_items_below(text.strip(), lines[at:])
             at += more
             begins = len(line) - len(text.lstrip())
@@ -243,38 +238,33 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_items_below(value: str, lines: Sequence[str]) -> tuple[str, int]:
-    """
-    Give a value of a body as one line, where it is a list whose items stand below it, as a pasted column does.
-
-    Returns
-    -------
-    value : str
-        The list; the value as it is where it is none, or is closed nowhere.
-    more : int
-        How many of the lines below belong to it.
-    """
+    """Join a list whose items are on the lines below its bracket, such as a pasted column; return how many lines."""
     if not value.startswith("[") or _LIST.fullmatch(value):
         return value, 0
-    joined = value
+    joined, tries = value, 0
     for number, line in enumerate(map(str.strip, lines), start=1):
         if line.startswith("#"):
             continue
         joined += f"{'' if joined.endswith(('[', ',')) or line[:1] in {']', ''} else ','}{line}"
-        if line.endswith("]") and _LIST.fullmatch(joined):
-            return joined, number
+        if line.endswith("]") and not _LIST.fullmatch(line):
+            if _LIST.fullmatch(joined):
+                return joined, number
+            tries += 1
+            if tries == _MAX_TRIES:
+                break
     return value, 0
 
 
 def _why(error: json.JSONDecodeError) -> str:
-    before, behind = error.doc[: error.pos].rstrip(), error.doc[error.pos :]
-    if before.endswith(",") and behind.startswith(("}", "]")):
-        return "there is a comma too many"
+    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :]
+    if before.endswith(",") and after.startswith(("}", "]")):
+        return "there is an extra comma"
     return _JSON.get(error.msg, error.msg)
 
 
 def given_twice(name: str) -> ArgumentError:
-    """Give the error for an argument that is there already."""
-    return ArgumentError(f"{name} is given twice.", "Several values go in brackets: [a, b].")
+    """Return the error for an argument that appears twice."""
+    return ArgumentError(f"{name} is given twice.", "Put several values in brackets: [a, b].")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -288,18 +278,18 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _unclosed(line: str, at: int, where: str = "") -> ArgumentError:
     bracket = line[at] == "["
-    way_out = "Close it, or put quotes around the value" if bracket else r"Close it, or write \ before it"
-    if where and not bracket:  # a body's value has no backslashes
-        way_out = "Close it, or put other quotes around the value"
-    text = f"The {'bracket' if bracket else 'quote'} at the caret is not closed{where}. {way_out}:"
+    hint = "Close it, or put quotes around the value" if bracket else r"Close it, or write \ before it"
+    if where and not bracket:  # a body has no backslash escapes
+        hint = "Close it, or put other quotes around the value"
+    text = f"The {'bracket' if bracket else 'quote'} at the caret is not closed{where}. {hint}:"
     return ArgumentError(text, excerpt=_excerpt(line, at))
 
 
 def _excerpt(line: str, at: int) -> tuple[str, int]:
-    """Give the piece of a line around a place, on one line and inert, and the columns that stand before the place."""
+    """Return the part of a line around a position, inert, and the column of the position in it."""
     before = inert(f"{'…' if at > 50 else ''}{line[max(0, at - 50) : at]}|")[:-1]
-    behind = inert(f"|{line[at : at + 20]}")[1:]
-    return f"{before}{behind}", sum(_columns(char) for char in before)
+    after = inert(f"|{line[at : at + 20]}")[1:]
+    return f"{before}{after}", sum(_columns(char) for char in before)
 
 
 def _columns(char: str) -> int:

@@ -1,4 +1,4 @@
-"""Words for people: text made inert for display, cut to length, and the nearest name to a misspelt one."""
+"""Text for display: escaped, shortened, quoted; and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -9,54 +9,82 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-_LONGEST_NAME = 200  # comparing takes time by the product of the lengths
+_UNUSUAL = re.compile(r"[^\n\t -~]")
+_ACTIVE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+# Characters of other categories that are shown as nothing: Unicode's Default_Ignorable_Code_Point. A variation selector
+# that makes an emoji colourful or plain is not one of them.
+_IGNORABLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0d\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+    "|(?<![\xa9\xae\u203c-\u3299\U0001f000-\U0001faff])[\ufe0e\ufe0f]"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_MAX_NAME = 200  # comparing two names takes time proportional to the product of their lengths
 _SEPARATORS = re.compile(r"[\W_]+")
-# What most names consist of goes by a table, which takes a third of the time: a whole catalog is folded to be searched.
-_ASCII = {at: chr(at).lower() if chr(at).isalnum() else None for at in range(128)}
+# A table takes a third of the time of a regular expression; a search folds the whole catalog.
+_ASCII_FOLDED = {at: chr(at).lower() if chr(at).isalnum() else None for at in range(128)}
 
 
 def inert(text: str) -> str:
     """
-    Give `text` on one line, with nothing in it that a terminal or a browser would obey.
+    Return `text` on one line, without characters that a terminal or a browser would act on.
 
-    Control, format (bidirectional marks among them) and lone surrogate characters become visible escapes;
-    runs of white space become one space. Data keeps such characters; only what is shown goes through here.
+    Such characters become visible escapes, and runs of white space become one space. For display only: data keeps them.
     """
-    flat = " ".join(text.split())
-    if flat.isprintable():  # as nearly every text is
-        return flat
-    return "".join(
-        char.encode("unicode_escape").decode("ascii") if unicodedata.category(char) in {"Cc", "Cf", "Cs"} else char
-        for char in flat
-    )
+    return visible(" ".join(text.split()))
+
+
+def visible(text: str, escape: Callable[[str], str] | None = None) -> str:
+    """
+    Return `text` with an escape in place of each control, format (such as bidirectional) and invisible character.
+
+    Spaces, tabs and line feeds stay. `escape` returns the escape of a character; by default Python's.
+    """
+    if text.isprintable() and not _IGNORABLE.search(text):  # the usual case
+        return text
+    escaped = escape or (lambda char: char.encode("unicode_escape").decode("ascii"))
+
+    def shown(found: re.Match[str]) -> str:
+        char = found[0]
+        is_active = unicodedata.category(char) in _ACTIVE or _IGNORABLE.match(text, found.start())
+        return escaped(char) if is_active else char
+
+    return _UNUSUAL.sub(shown, text)
+
+
+def json_escape(char: str) -> str:
+    """Return a character as its escape in JSON."""
+    return json.dumps(char)[1:-1]
+
+
+def replace_surrogates(text: str) -> str:
+    """Return `text` with U+FFFD in place of each lone surrogate, so that it can be encoded."""
+    return _SURROGATES.sub("\ufffd", text)
 
 
 def json_text(value: Any) -> str:
-    """Give a value as JSON, every character of which can be seen; none turns the text around."""
-    text = json.dumps(value, ensure_ascii=False)
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
+    """Return a value as JSON, with every invisible or bidirectional character escaped."""
+    text = visible(json.dumps(value, ensure_ascii=False), json_escape)
+    return text if text.isprintable() else "".join(char if char.isprintable() else json_escape(char) for char in text)
 
 
 def clip(text: str, length: int = 200) -> str:
-    """Give `text` in at most `length` characters, an ellipsis in place of the rest."""
+    """Shorten `text` to at most `length` characters, ending in an ellipsis."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def quote(value: object, length: int = 80) -> str:
-    """Give a value in single quotes, inert and cut to `length` characters, as messages name values."""
+    """Return a value in single quotes for a message: inert and at most `length` characters long."""
     try:
         text = str(value)
-    except Exception:  # noqa: BLE001  # anything may be shown, also what fails when it is: a message must not
+    except Exception:  # noqa: BLE001  # a message must not fail because a user's __str__ does
         text = f"<{type(value).__name__}>"
     return f"'{clip(inert(text[: 20 * length]), length)}'"
 
 
-def in_units(size: int) -> str:
-    """Give a number of bytes as people do: ``999 bytes``, ``12.3 kB``, ``4.5 MB``."""
+def size_text(size: int) -> str:
+    """Return a number of bytes for display: ``999 bytes``, ``12.3 kB``, ``4.5 MB``."""
     amount = float(size)
     for unit in ("kB", "MB", "GB", "TB"):
         amount /= 1000
@@ -66,24 +94,24 @@ def in_units(size: int) -> str:
 
 
 def listed(names: Iterable[str], last: str = "or") -> str:
-    """Join names as a sentence does: ``a``, ``a or b``, ``a, b or c``."""
+    """Join names as in a sentence: ``a``, ``a or b``, ``a, b or c``."""
     *most, end = list(names) or [""]
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def folded(name: str) -> str:
-    """Give the form under which two spellings of a name are the same: no case, no separators."""
+    """Return a name without case and separators, so that its spellings compare equal."""
     if name.isascii():
-        return name.translate(_ASCII)
+        return name.translate(_ASCII_FOLDED)
     return _SEPARATORS.sub("", unicodedata.normalize("NFKC", name)).casefold()
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
-    """Give up to `count` candidates that look like `name`, the nearest first, as they are spelt."""
+    """Return up to `count` candidates that look like `name`, best first."""
     spelt: dict[str, str] = {}
     for candidate in candidates:
         spelt.setdefault(folded(candidate), candidate)
-    wanted = folded(name)[:_LONGEST_NAME]
+    wanted = folded(name)[:_MAX_NAME]
     if not wanted:
         return []
     close = difflib.get_close_matches(wanted, spelt, n=count, cutoff=0.6)
@@ -92,11 +120,11 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """Give ``Did you mean 'x' or 'y'?`` for a misspelt name; the empty string when nothing is near."""
+    """Return ``Did you mean 'x' or 'y'?`` for a misspelt name; empty if no candidate is close."""
     close = nearest(name, candidates)
     return meant(close) if close else ""
 
 
 def meant(close: Iterable[str]) -> str:
-    """Ask whether one of these was meant."""
+    """Return ``Did you mean 'x' or 'y'?`` for these names."""
     return f"Did you mean {listed(map(quote, close))}?"

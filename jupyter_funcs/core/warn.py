@@ -1,4 +1,4 @@
-"""Warnings, said at the line of the person's that they are about, and never with a token."""
+"""Warnings that point at the user's line and never contain a token."""
 
 from __future__ import annotations
 
@@ -12,50 +12,51 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# What a warning goes through that quotes a reply; whoever knows the token takes it out.
-cleaned: ContextVar[Callable[[str], str]] = ContextVar("cleaned", default=str)
-_kept: ContextVar[list[str] | None] = ContextVar("_kept", default=None)
-_said_plainly = threading.Lock()
+# Applied to each warning; set to mask the token while a reply that may repeat it is read.
+redactor: ContextVar[Callable[[str], str]] = ContextVar("redactor", default=str)
+_collected: ContextVar[list[str] | None] = ContextVar("_collected", default=None)
+_format_lock = threading.Lock()
 
 
 @contextmanager
-def kept_in(texts: list[str]) -> Iterator[None]:
-    """Keep the warnings of what is started within, on whatever thread it goes on, for the one who waits for it."""
-    before = _kept.set(texts)
+def collect_warnings(texts: list[str]) -> Iterator[None]:
+    """Append warnings to `texts` instead of showing them; includes tasks and `asyncio.to_thread` calls started here."""
+    token = _collected.set(texts)
     try:
         yield
     finally:
-        _kept.reset(before)
+        _collected.reset(token)
 
 
-def say(texts: list[str]) -> None:
-    """Warn of each of the texts, and take it out."""
+def warn_all(texts: list[str]) -> None:
+    """Show collected warnings and remove them from the list."""
     while texts:
         warn(texts.pop(0))
 
 
 def warn(text: str) -> None:
-    """Warn at the line that called this package, since Python shows a warning once a line; or keep it for that."""
-    text = cleaned.get()(text)
-    kept = _kept.get()
-    if kept is not None:
-        kept.append(text)
+    """Warn at the line that called this package, or add the text to the warnings being collected."""
+    text = redactor.get()(text)
+    collected = _collected.get()
+    if collected is not None:
+        collected.append(text)
         return
-    level, frame = 1, sys._getframe()  # noqa: SLF001  # as warnings does, which cannot skip a package before 3.12
-    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in {__package__, "IPython"}:
+    # `skip_file_prefixes` does this from Python 3.12 on.
+    level, frame = 1, sys._getframe()  # noqa: SLF001  # as the warnings module does
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in {"jupyter_funcs", "IPython"}:
         level, frame = level + 1, frame.f_back
     if frame.f_globals.get("__name__") != "__main__" or "get_ipython" not in frame.f_globals:
         warnings.warn(text, UserWarning, stacklevel=level)
         return
-    # A cell stands above what it shows: its file's made-up name, and what IPython made of its line, say nothing more.
-    with _said_plainly:
-        before, warnings.formatwarning = warnings.formatwarning, plain
+    # In a notebook the cell is right above; the name of its temporary file and its translated line only add noise.
+    with _format_lock:
+        before, warnings.formatwarning = warnings.formatwarning, format_short
         try:
             warnings.warn(text, UserWarning, stacklevel=level)
         finally:
             warnings.formatwarning = before
 
 
-def plain(message: Warning | str, category: type[Warning], *_: object, **__: object) -> str:
-    """Give a warning without the line of code that it is about, as `warnings.formatwarning`."""
+def format_short(message: Warning | str, category: type[Warning], *_: object, **__: object) -> str:
+    """Format a warning without its file and line; replaces `warnings.formatwarning`."""
     return f"{category.__name__}: {message}\n"

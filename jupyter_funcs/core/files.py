@@ -1,0 +1,98 @@
+"""Small files that several notebooks may write at once: reads that end, atomic writes and a lock."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+import sys
+import time
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
+
+from jupyter_funcs.core.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_LOCK_SECONDS = 2.0  # then the holder is taken to be stuck, and the file is written without the lock
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading; raises an OSError for a pipe or a device, whose reading might never end."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
+def read_small(path: Path, most: int = 2**20) -> bytes:
+    """Return the content of a regular file of at most `most` bytes; raises an OSError for any other."""
+    with open_regular(path) as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise OSError(errno.EFBIG, f"it is larger than {most // 2**20} MiB", str(path))
+    return content
+
+
+def atomic_write_text(path: Path, text: str) -> None:
+    """Write a text file atomically."""
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ArgumentError("A value contains half a character (a lone surrogate), which no file can store.") from None
+    atomic_write_bytes(path, content)
+
+
+def atomic_write_bytes(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """
+    Write a file atomically, so that no reader ever sees half of it. A new file gets `mode`, less the umask.
+
+    A symbolic link is kept and its target replaced. Anything but a regular file (``/dev/null``, a pipe) is written to
+    directly, because a superuser would otherwise replace it by a file.
+    """
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with open(temporary, "xb", opener=partial(os.open, mode=mode)) as file:
+            if path.exists():
+                with path.open("ab"):  # a file that is not writable must not be replaced either
+                    shutil.copymode(path, temporary)
+            file.write(content)
+        temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, so that one notebook writes at a time; does nothing where files can't be locked."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        until = time.monotonic() + _LOCK_SECONDS
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.01)
+            except OSError:  # the file system has no locks
+                break
+            else:
+                break
+        yield
+    finally:
+        os.close(descriptor)
