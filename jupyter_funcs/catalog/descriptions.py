@@ -1,23 +1,20 @@
-"""
-What a description says: marker, options, default, listing function, at-least-one rule and bounds.
-
-Each wording that is understood is one row of a table (SERVICE.md 2 has the service's own); what is not understood is
-left to the person who reads the help.
-"""
+"""Descriptions: read the marker, options, default, listing function, at-least-one rule and bounds from prose."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.text import folded
+from jupyter_funcs.core.text import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# Every pattern is bounded in what it may try, so that the longest description is read in time linear in its length.
+# The quantifiers are bounded, so that reading takes time linear in the length of the description.
+LONGEST = 250_000  # characters; a longer description is shown, but not read
+LONGEST_PROSE = 40_000  # of which rules are read, whose patterns are the slowest
 
-# An opening quote follows no word character and a closing one precedes none: between two it is an apostrophe.
+# A quote between two word characters is an apostrophe.
 QUOTES = "'\"‘’“”`"
 _QUOTED = rf"(?<!\w)[{QUOTES}]((?:[^{QUOTES}]|(?<=\w)[{QUOTES}](?=\w)){{1,100}})[{QUOTES}](?!\w)"
 _NOTE = r"\s{0,9}\([^()]{0,100}\)"
@@ -29,8 +26,8 @@ _SEPARATOR = re.compile(r",|;|/|\||\bor\b|\band\b", re.IGNORECASE)
 
 _MARKER = re.compile(r"\s*(?:\[\s*(required|optional)\s*\]|\(\s*(required|optional)\s*\))\s*[:.,-]?\s*", re.IGNORECASE)
 
-# Options refuse every other value, so that a quoted list is taken for options only where its place says so: after
-# one of these words ("Options are 'Age Group', 'Region'"), or at the begin of a clause ("('Age Group', 'Region')").
+# Options exclude every other value, so a quoted list counts as options only after one of these words ("Options are
+# 'Age Group', 'Region'") or at the start of a clause ("('Age Group', 'Region')").
 _LEADS_TO_OPTIONS = re.compile(
     r"(?:^|[.;:,(\[{–-]|\b(?:options|values|choices|either|(?:one|more|any) of|is|are|be|set to"
     r"|(?:choose|select|pick)(?: from)?|accepts|takes|supports|specify|give|enter|use|includes?|only))[\s:(\[{]{0,9}$",
@@ -42,8 +39,8 @@ _NOT_OPTIONS = re.compile(
     r"|ignor(?:es|ing)|(?:defaults?|default value)(?: to| is| are)?)[\s:,(\[{]{0,9}$",
     re.IGNORECASE,
 )
-_BEFORE = 60  # so many characters before a list are looked at
-# Options without quotes: what follows, up to the end of the sentence.
+_BEFORE = 60  # characters searched before a list
+# Options without quotes, up to the end of the sentence.
 _BARE_OPTIONS = re.compile(
     r"(?:\b(?:options|choices)\s?(?:are|include|:)|\bvalues:|\b(?:valid|allowed|possible|accepted|available|supported"
     r"|permitted)\s(?:values|choices|options|inputs)\s?(?:are|include|:)|(?<!at least )\bone of(?: the following)?\b)"
@@ -51,7 +48,7 @@ _BARE_OPTIONS = re.compile(
     re.IGNORECASE,
 )
 _BARE_OPTION = re.compile(r"\w[\w%+&-]*(?: [\w%+&-]+){0,3}")
-# A sentence that goes on after its options, or has none.
+# These words show that the sentence continues after its options, or has none.
 _NO_OPTION = re.compile(
     r"\b(?:a|an|the|is|are|be|must|can|may|if|when|unless|to|for|in|on|by|of|from|with|which|that|not|as|defaults?"
     r"|depending|required|optional)\b",
@@ -72,7 +69,7 @@ _PLAIN_VALUE = (
     r"|(?:yes|no|true|false|none|null)\b"
 )
 _DEFAULTS = (
-    # If none, PoPGrowth defaults to 'No'; default 1; but "defaults to 'Age Group' and 'Region'" names no single value
+    # If none, PoPGrowth defaults to 'No'; default 1; but not "defaults to 'Age Group' and 'Region'"
     re.compile(rf"{_DEFAULT_LEAD}(?:{_QUOTED}(?!{_AND}[{QUOTES}])|({_PLAIN_VALUE}))", re.IGNORECASE),
     # If not given, 'No' is used
     re.compile(
@@ -136,7 +133,7 @@ _RULES = tuple(
 _INTEGER = r"([-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?![\w%]|[.,]\d))"
 _CLAUSE = r"(?:(?:^|[.;:,(])\s?|\b(?:is|be|and|but|or|integer|number|values?|count)\s)"
 _LIMIT = r"(?: is| of|:| =)?"
-# Each with what its numbers are the bounds of, and how far the bound lies from the number.
+# Patterns with the offsets of the lower and the upper bound from the numbers; None where the pattern has no such bound.
 _BOUNDS = tuple(
     (re.compile(pattern, re.IGNORECASE), low, high)
     for pattern, low, high in (
@@ -157,30 +154,30 @@ _SIGNS = (
 
 
 def read_marker(description: str) -> tuple[bool, str]:
-    """Give whether a description is marked as required, and its text without the marker, on one line."""
+    """Return whether a description is marked as required, and its text on one line without the marker."""
     marker = _MARKER.match(description)
     text = " ".join(description[marker.end() if marker else 0 :].split())
     return bool(marker and "required" in marker[0].lower()), text
 
 
 def without(text: str, *shown: bool) -> str:
-    """Give a text without the sentences that say options, default, source and a day's format, each where `shown`."""
+    """Return a text without the sentences about options, default, source and date format, each if `shown`."""
     says = [pattern for pattern, is_shown in zip(_SAYS, shown, strict=True) if is_shown]
     return " ".join(one for one in _SENTENCE_END.split(text) if not any(pattern.match(one) for pattern in says))
 
 
 def without_source(text: str) -> str:
-    """Give a text without what it says of its listing function: "… to get list of panels" makes no list."""
+    """Return a text without what it says about its listing function."""
     return _SAYS_WHERE.sub("", text)
 
 
 def is_yes_no(options: Iterable[str]) -> bool:
-    """Say whether options are those of a flag."""
+    """Return whether options are the two words of a flag."""
     return {option.casefold() for option in options} in [set(pair) for pair in _YES_NO]
 
 
 def read_options(text: str) -> tuple[str, ...]:
-    """Give the valid values that a description lists, in its spelling."""
+    """Return the valid values that a description lists, as spelled there."""
     for found in _QUOTED_LIST.finditer(text):
         words = tuple(dict.fromkeys(word.strip() for word in _QUOTED_WORD.findall(_NOTES.sub("", found[0]))))
         before = text[max(0, found.start() - _BEFORE) : found.start()]
@@ -199,7 +196,7 @@ def read_options(text: str) -> tuple[str, ...]:
 
 
 def read_flag(text: str, default: str | None) -> tuple[str, ...]:
-    """Give both words of a flag whose description names one: Set to 'Yes' for growth; defaults to 'No'."""
+    """Return both words of a flag if the description quotes only one: Set to 'Yes' for growth."""
     named = dict.fromkeys([*_QUOTED_WORD.findall(text), *([default] if default is not None else [])])
     for pair in _YES_NO:
         if named and all(word.casefold() in pair for word in named):
@@ -210,7 +207,7 @@ def read_flag(text: str, default: str | None) -> tuple[str, ...]:
 
 
 def read_default(text: str, options: tuple[str, ...]) -> str | None:
-    """Give what the service takes when nothing is sent, in the options' spelling; ``None`` where none is named."""
+    """Return the default that a description names, in the spelling of the options, or ``None``."""
     spelt = {option.casefold(): option for option in options}
     for pattern in _DEFAULTS:
         if found := pattern.search(text):
@@ -224,12 +221,12 @@ def read_default(text: str, options: tuple[str, ...]) -> str | None:
 
 
 def read_source(text: str) -> str | None:
-    """Give the name of the function that lists the valid values."""
+    """Return the name of the function that lists the valid values."""
     return next((found[1].strip() for pattern in _SOURCES if (found := pattern.search(text))), None)
 
 
 def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str] | None:
-    """Give the names of which at least one is needed, the parameter's among them, and the sentence that says so."""
+    """Return the names of which at least one is required, this parameter included, and the sentence that says so."""
     spelt = {folded(other): other for other in names if folded(other)}
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
@@ -242,10 +239,10 @@ def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ..
 
 
 def read_bounds(text: str, *, whole: bool) -> tuple[int | None, int | None]:
-    """Give the least and the greatest number, both inclusive."""
+    """Return the inclusive lower and upper bounds of a number."""
     low = high = None
     for pattern, above, below in _BOUNDS:
-        # "more than 0" is at least 1 only for whole numbers.
+        # "more than 0" means at least 1 only for whole numbers.
         if (whole or not (above or below)) and (found := pattern.search(text)):
             numbers = [int(group.replace(",", "")) for group in found.groups()]
             if above is not None and low is None:
@@ -254,5 +251,5 @@ def read_bounds(text: str, *, whole: bool) -> tuple[int | None, int | None]:
                 high = numbers[-1] + below
     if low is None and whole:
         low = next((least for pattern, least in _SIGNS if pattern.search(text)), None)
-    # Bounds that leave no number were misread.
+    # Bounds that exclude every number were misread.
     return (None, None) if low is not None and high is not None and low > high else (low, high)

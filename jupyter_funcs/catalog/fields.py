@@ -1,9 +1,4 @@
-"""
-Param -> Field: what a parameter wants, read from its type code, its description and its name.
-
-The service says little in codes and much in prose (SERVICE.md 1 and 2); `wording` reads the prose. What is not
-understood falls back to a text field, which always works.
-"""
+"""Fields: what each parameter takes, read from its type code, its description and its name."""
 
 from __future__ import annotations
 
@@ -12,18 +7,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs import wording
-from jupyter_funcs.catalog import identifiers
-from jupyter_funcs.text import folded
+from jupyter_funcs.catalog import descriptions
+from jupyter_funcs.catalog.listing import identifiers
+from jupyter_funcs.core.text import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from jupyter_funcs.catalog import Function, Param
+    from jupyter_funcs.catalog.listing import Function, Param
 
 
 class Kind(StrEnum):
-    """What a field holds, and so which control shows it."""
+    """What a field holds; decides which control shows it."""
 
     CHOICE = "choice"
     YES_NO = "yes/no"
@@ -38,7 +33,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """At least one of `names` is needed; `text` is the sentence of the description that says so."""
+    """At least one of `names` is required; `text` is the sentence of the description that says so."""
 
     names: tuple[str, ...]
     text: str
@@ -47,30 +42,30 @@ class Rule:
 @dataclass(frozen=True, slots=True)
 class Field:
     """
-    One field of a form: all that the form, the callable, the magic and the JSON Schema know of a parameter.
+    One field of a form: what the form, the callable, the magic and the JSON Schema know of a parameter.
 
     Attributes
     ----------
     name
         The parameter's wire name.
     identifier
-        Its name in Python; differs from `name` only where `name` is no identifier.
+        Its name in Python; differs from `name` only if that is not an identifier.
     kind
         What it holds.
     label, help
-        What a person reads: the name in words; the description without its ``[Required]``/``[Optional]`` marker.
+        The name in words, and the description without its ``[Required]`` or ``[Optional]`` marker.
     required
-        Whether a run without it is refused. A field with a `rule` is required by its rule only.
+        Whether a run without it is refused. A field with a `rule` is required by that rule only.
     default
-        What the service takes when nothing is sent, as the description names it; ``None`` where it names none.
+        The value that the service uses when nothing is sent, as the description names it, or ``None``.
     options
         The valid values that the description lists, in its spelling.
     source
         The name of the function that lists the valid values.
     rule
-        The at-least-one rule that it takes part in.
+        The at-least-one rule that includes this field.
     minimum, maximum
-        The bounds of a number, both inclusive.
+        The inclusive bounds of a number.
     not_before
         The name of the date field that this date must not precede.
     """
@@ -91,34 +86,33 @@ class Field:
 
     @property
     def brief(self) -> str:
-        """The help without the sentences that a control says: options, default, source, bounds, a day's format."""
+        """The help without the sentences that a control already shows: options, default, source, date format."""
         shown = (bool(self.options), self.default is not None, self.source is not None, self.kind is Kind.DATE)
-        return wording.without(self.help, *shown)
+        return descriptions.without(self.help, *shown)
 
 
-# Type codes by use (SERVICE.md 2); every other code, and 0, is read from the description and the name.
-KINDS_BY_CODE = {1: Kind.INTEGER, 4: Kind.LIST, 6: Kind.SYMBOL, 8: Kind.PANEL}
-TEXT_CODE = 0
+# For every other type code, the description and the name decide.
+_KINDS_BY_CODE = {1: Kind.INTEGER, 4: Kind.LIST, 6: Kind.SYMBOL, 8: Kind.PANEL}
+_TEXT_CODE = 0
+# The function that lists the values of a kind if the description names none.
+_SOURCES_BY_KIND = {Kind.SYMBOL: "Get Universe", Kind.PANEL: "Get Panels"}
 
-# The function that lists the values of a kind when the description names none.
-SOURCES_BY_KIND = {Kind.SYMBOL: "Get Universe", Kind.PANEL: "Get Panels"}
-
-# One row a kind, for the codes whose meaning is not given: by the name, or by the words of the description.
-# Names are compared as words joined by underscores, in small letters: StartDate is start_date.
+# Names are matched as lower-case words joined by underscores: StartDate as start_date.
 _KINDS_BY_NAME = (
     (Kind.SYMBOL, re.compile(r"symbol|ticker")),
     (Kind.PANEL, re.compile(r"panel(?:_?name)?")),
-    # PeriodToDate is a flag, YearToDate too
+    # PeriodToDate and YearToDate are flags, not dates.
     (Kind.TEXT, re.compile(r".*(?:year|quarter|month|week|period|season|life|[qmyw])_to_date")),
     (Kind.DATE, re.compile(r"(?:.*_)?(?:start|end|from|to|begin|as_?of)?date")),
     (Kind.DATE, re.compile(r"(?:.*_)?(?:time|date)_?(?:after|before|since|until|from|to|start|end)")),
 )
 _KINDS_BY_WORDS = (
-    # A date in another format is sent as it is written.
+    # A date in another format is sent as entered.
     (
         Kind.TEXT,
         re.compile(
-            rf"\bYYYY-MM-DD[{wording.QUOTES}T ]*HH|\bYYYY[/.]?MM|\bYYYY-MM(?!-DD)|\b(?:DD|MM)[/. -]?(?:MM|DD)[/. -]?YY",
+            rf"\bYYYY-MM-DD[{descriptions.QUOTES}T ]*HH|\bYYYY[/.]?MM|\bYYYY-MM(?!-DD)"
+            r"|\b(?:DD|MM)[/. -]?(?:MM|DD)[/. -]?YY",
             re.IGNORECASE,
         ),
     ),
@@ -128,7 +122,7 @@ _KINDS_BY_WORDS = (
             r"\bYYYY-MM-DD\b|\bdate in ISO(?:[- ]8601)? format\b|\bISO(?:[- ]8601)? date\b(?! ?time)", re.IGNORECASE
         ),
     ),
-    # What is separated by commas is one text.
+    # A comma-separated list is a single text.
     (
         Kind.LIST,
         re.compile(
@@ -158,7 +152,7 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_+
 
 
 def by_name(fields: Iterable[Field]) -> dict[str, Field]:
-    """Give fields by wire name; of a repeated name one value goes over the wire, and the first field reads it."""
+    """Return fields by wire name; of a repeated name, the first."""
     named: dict[str, Field] = {}
     for field in fields:
         named.setdefault(field.name, field)
@@ -166,49 +160,26 @@ def by_name(fields: Iterable[Field]) -> dict[str, Field]:
 
 
 def read_fields(function: Function) -> tuple[Field, ...]:
-    """Give the fields of a function: one a parameter, in the order of its parameters."""
+    """Return one field per parameter of a function, in order."""
     names = [param.name for param in function.params]
     python_names = identifiers(names)
     return tuple(_read(param, python_names[at], names) for at, param in enumerate(function.params))
 
 
 def unknown_codes(functions: Iterable[Function]) -> list[int]:
-    """Give the type codes in a catalog whose meaning is not known, each once, in order."""
+    """Return the type codes in a catalog that have no known meaning, sorted."""
     codes = {param.type for function in functions for param in function.params}
-    return sorted(codes - KINDS_BY_CODE.keys() - {TEXT_CODE})
+    return sorted(codes - _KINDS_BY_CODE.keys() - {_TEXT_CODE})
 
 
 def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """
-    Give the arguments with which a listing function lists the values of a field.
-
-    A required argument whose options hold the field's own name takes that option (Brand asks Get Panel Dimensions
-    for Dimensions=['Brand']); any other comes from the same-named value of the form (SERVICE.md 2).
-
-    Parameters
-    ----------
-    field
-        The field whose values are listed.
-    listing
-        The fields of the listing function.
-    values
-        The form's arguments by wire name, as they would be sent.
-
-    Returns
-    -------
-    args : dict
-        The listing function's arguments.
-    missing : list of str
-        The names of the fields that must be filled first; empty when the listing function can run.
-    """
+    """Return the arguments for the function that lists a field's values, and the names of those still missing."""
     by_name = {folded(name): value for name, value in values.items()}
     args: dict[str, Any] = {}
     missing = []
-    for wanted in listing:
-        if not wanted.required:
-            continue
-        own = [option for option in wanted.options if folded(option) == folded(field.name)]
-        if own:
+    for wanted in (other for other in listing if other.required):
+        # An option named like the field selects it: Brand calls Get Panel Dimensions with Dimensions=['Brand'].
+        if own := [option for option in wanted.options if folded(option) == folded(field.name)]:
             args[wanted.name] = own if wanted.kind is Kind.LIST else own[0]
         elif folded(wanted.name) in by_name:
             args[wanted.name] = by_name[folded(wanted.name)]
@@ -218,28 +189,29 @@ def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, An
 
 
 def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
-    marked, text = wording.read_marker(param.description)
-    options = wording.read_options(text)
-    default = wording.read_default(text, options)
-    if not options and param.type not in KINDS_BY_CODE:
-        options = wording.read_flag(text, default)
+    marked, shown = descriptions.read_marker(param.description)
+    text = shown if len(shown) <= descriptions.LONGEST else ""  # part of a list of options would be wrong
+    options = descriptions.read_options(text)
+    default = descriptions.read_default(text, options)
+    if not options and param.type not in _KINDS_BY_CODE:
+        options = descriptions.read_flag(text, default)
     kind = _kind(param, text, options)
-    sentence = wording.read_rule(param.name, text, names)
+    sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], names)
     rule = Rule(*sentence) if sentence else None
-    # `required` wins over the marker, which speaks only where the listing leaves `required` out (SERVICE.md 3).
-    says = param.required if "required" in param.model_fields_set else marked
+    # The marker counts only if the listing has no `required` flag.
+    required = param.required if "required" in param.model_fields_set else marked
     is_number = kind in {Kind.INTEGER, Kind.NUMBER}
-    low, high = wording.read_bounds(text, whole=kind is Kind.INTEGER) if is_number else (None, None)
+    low, high = descriptions.read_bounds(text, whole=kind is Kind.INTEGER) if is_number else (None, None)
     return Field(
         name=param.name,
         identifier=identifier,
         kind=kind,
         label=_label(param.name),
-        help=text,
-        required=says and rule is None,
+        help=shown,
+        required=required and rule is None,
         default=default,
         options=options,
-        source=wording.read_source(text) or SOURCES_BY_KIND.get(kind),
+        source=descriptions.read_source(text) or _SOURCES_BY_KIND.get(kind),
         rule=rule,
         minimum=low,
         maximum=high,
@@ -248,15 +220,15 @@ def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
 
 
 def _kind(param: Param, text: str, options: tuple[str, ...]) -> Kind:
-    if known := KINDS_BY_CODE.get(param.type):
+    if known := _KINDS_BY_CODE.get(param.type):
         return known
-    if wording.is_yes_no(options):
+    if descriptions.is_yes_no(options):
         return Kind.YES_NO
-    # "… to get list of panels" speaks of the listing function.
-    said = wording.without_source(text)
+    # "… to get list of panels" describes the listing function, not the parameter.
+    about = descriptions.without_source(text)
     for kind, pattern in _KINDS_BY_WORDS:
-        # Options that a list or a date names are still those of a list or a date.
-        if not (options and kind in {Kind.TEXT, Kind.INTEGER, Kind.NUMBER}) and pattern.search(said):
+        # Lists and dates may have options too.
+        if not (options and kind in {Kind.TEXT, Kind.INTEGER, Kind.NUMBER}) and pattern.search(about):
             return kind
     if options:
         return Kind.CHOICE

@@ -1,23 +1,30 @@
-"""Form: values set by a person or by code become the arguments of a run, or errors at their fields. No widget here."""
+"""Form: values become the arguments of a run, or errors at their fields."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jupyter_funcs.each import Each
-from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.fields import Field, Kind, by_name
-from jupyter_funcs.swept import wire_values
-from jupyter_funcs.text import did_you_mean, folded, listed, quote
-from jupyter_funcs.values import allowed, as_json, default_of, is_empty, to_wire
-from jupyter_funcs.variables import has_variable, resolved
+from jupyter_funcs.catalog.fields import Field, Kind, by_name
+from jupyter_funcs.catalog.values import (
+    Each,
+    allowed,
+    as_json,
+    default_of,
+    has_variable,
+    is_empty,
+    resolved,
+    to_wire,
+    wire_values,
+)
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, quote, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
 Args = dict[str, str | list[str]]
-"""Arguments as the service takes them: strings, or arrays of strings for list parameters (SERVICE.md 1)."""
+"""Arguments as the service takes them: strings, or arrays of strings for list parameters."""
 
 
 class HasFields(Protocol):
@@ -32,21 +39,21 @@ class HasFields(Protocol):
 
 class Form:
     """
-    The values given for a function's parameters, and what follows from them.
+    The values for a function's parameters, and the arguments and errors that follow from them.
 
-    Only what was set is sent: a field that was never set, or was cleared with ``None``, ``""`` or ``[]``, is left out,
-    and the service takes its default (SERVICE.md 3). Setting a bad value keeps it and puts a text into `errors`.
+    Only what is set is sent: a field that was never set, or was cleared with ``None``, ``""`` or ``[]``, is left out,
+    and the service uses its default. A bad value is stored and described in `errors`; setting it doesn't raise.
 
-    A field that holds `Each` has several values, a run for each: such a form is swept.
+    A field that holds `Each` has several values, one run each; run such a form as a sweep.
 
     Parameters
     ----------
     function
         A function of a session (``funcs["Get Panel Daily"]``).
     validate
-        ``False`` sends options that the description does not list, as they are.
+        ``False`` also sends values that the description does not list.
     **values
-        First values, by parameter.
+        Initial values, by parameter.
 
     Examples
     --------
@@ -60,9 +67,9 @@ class Form:
     function
         The function's wire name.
     values
-        What was set, by wire name; set it through the form itself. A `Variable` is looked up each time it is read.
+        What is set, by wire name; change it through the form. A `Variable` is looked up each time it is read.
     variables
-        Gives the variables of whoever fills the form, by name; none by default.
+        Returns the variables that `Variable` values are looked up in; none by default.
     watchers
         Called with a field's wire name after each change of its value.
     """
@@ -74,36 +81,36 @@ class Form:
         self.values: dict[str, Any] = {}
         self.variables: Callable[[], Mapping[str, Any]] = dict
         self.watchers: list[Callable[[str], None]] = []
-        self._read_each: dict[str, tuple[Each, tuple[list[Any], list[str]]]] = {}  # as it was read last
+        self._converted: dict[str, tuple[Each, tuple[list[Any], list[str]]]] = {}  # the last result by field
         self._by_name = by_name(self.fields)
         self._by_identifier = {field.identifier: field for field in self.fields}
         self._by_folded: dict[str, list[Field]] = {}
         for name, field in self._by_name.items():
-            if folded(name):  # "?" is no spelling of "!"
+            if folded(name):  # a name without letters or digits has no other spelling
                 self._by_folded.setdefault(folded(name), []).append(field)
         self.update(values)
 
     def field(self, name: str) -> Field:
         """
-        Give the field of this name, exactly, as in Python, or in any spelling that only one field has.
+        Return the field with a name: the wire name, the Python name, or a spelling that only one field has.
 
         Raises
         ------
         ArgumentError
-            The function has no such parameter; says which are near.
+            The function has no such parameter; the message suggests similar names.
         """
         found = self._by_name.get(name) or self._by_identifier.get(name)
         if found is None and len(spelt := self._by_folded.get(folded(name), [])) == 1:
             found = spelt[0]
         if found is None:
             known = [field.name for field in self.fields]
-            hint = did_you_mean(name, known) or (f"It takes {listed(known, 'and')}." if known else "It takes none.")
+            hint = did_you_mean(name, known) or f"It takes {listed(known or ['no parameters'], 'and')}."
             text = f"{self.function} has no parameter {quote(name)}."
             raise ArgumentError(text, hint, errors={name: [f"{text} {hint}"]})
         return found
 
     def __getitem__(self, name: str) -> Any:
-        """Give the value as it was set; ``None`` when nothing is."""
+        """Return the value as it was set; ``None`` if it is not set."""
         return self.values.get(self.field(name).name)
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -116,17 +123,17 @@ class Form:
         for watcher in self.watchers:
             watcher(field.name)
 
-    def gives(self, name: str) -> bool:
-        """Say whether a value is set for a field, by its wire name."""
+    def is_set(self, name: str) -> bool:
+        """Return whether a value is set for a field, by its wire name."""
         held = self.values.get(name)
         return held is not None and not (isinstance(held, Each) and not held.values)
 
     def __contains__(self, name: object) -> bool:
-        """Say whether the function has a parameter of this name."""
+        """Return whether the function has a parameter with this wire name."""
         return isinstance(name, str) and name in self._by_name
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names of the parameters."""
+        """Iterate over the wire names of the parameters."""
         return iter(self._by_name)
 
     def __delitem__(self, name: str) -> None:
@@ -135,12 +142,12 @@ class Form:
 
     def update(self, values: Mapping[str, Any]) -> None:
         """
-        Set several values; when a name is unknown none is set.
+        Set several values, or none of them if a name is unknown.
 
         Raises
         ------
         ArgumentError
-            Some names are no parameters of the function, or two are spellings of one; all of them are named.
+            Some names are not parameters of the function, or two are spellings of one; all of them are listed.
         """
         errors: dict[str, list[str]] = {}
         given: dict[str, str] = {}
@@ -151,7 +158,7 @@ class Form:
                 errors.update(error.errors)
             else:
                 if first != name:
-                    errors[name] = [f"{quote(name)} is the same parameter as {quote(first)}. Give one of them."]
+                    errors[name] = [f"{quote(name)} is the same parameter as {quote(first)}. Pass only one of them."]
         if errors:
             raise ArgumentError(errors=errors)
         for name, value in values.items():
@@ -163,67 +170,64 @@ class Form:
             self[name] = None
 
     def __repr__(self) -> str:
-        """Give the function and what would be sent."""
-        return f"<Form {self.function}: {self.args}>"
+        """Return the function and what would be sent."""
+        return f"<Form {inert(self.function)}: {visible(str(self.args))}>"
 
     @property
     def args(self) -> Args:
-        """
-        What would be sent: the valid values that are set, by wire name, in the order of the parameters.
-
-        Of a field that is swept all of them, as a list.
-        """
+        """What would be sent: valid values by wire name, in parameter order; a swept field has a list of its values."""
         return self._read()[0]
 
     @property
     def swept(self) -> list[str]:
-        """The wire names of the fields that hold several values, a run for each; one value may be all of them."""
-        return [name for name in self._by_name if isinstance(self.values.get(name), Each) and self.gives(name)]
+        """The wire names of the fields that hold `Each`, even with a single value."""
+        return [name for name in self._by_name if isinstance(self.values.get(name), Each) and self.is_set(name)]
 
     @property
     def runs(self) -> int:
-        """How many runs that makes: of a form that is not swept, one."""
+        """The number of runs; 1 if nothing is swept."""
         args = self.args
         return math.prod(len(args[name]) for name in self.swept if name in args)
 
     @property
     def first(self) -> Args:
-        """What the first of the runs would be sent."""
+        """The arguments of the first run."""
         swept = self.swept
         return {name: value[0] if name in swept else value for name, value in self.args.items()}
 
     @property
     def errors(self) -> dict[str, list[str]]:
-        """The texts by wire name, in the order of the parameters; cross-field texts under ``""``."""
+        """The errors by wire name, in parameter order; those that concern several fields under ``""``."""
         return self._read()[1]
 
     def check(self, *, sweeps: bool = False) -> Args:
         """
-        Give the arguments of a run.
+        Return the arguments of a run.
 
         Parameters
         ----------
         sweeps
-            Whether fields may hold several values, which are lists then, as in `args`.
+            Whether fields may hold several values; those are lists in the result, as in `args`.
 
         Raises
         ------
         ArgumentError
-            A value is missing or not valid; every one is named and nothing was sent.
+            Values are missing or not valid; all of them are listed, and nothing is sent.
         """
         args, errors = self._read()
         for name in [] if sweeps else self.swept:
-            errors.setdefault(name, []).append(f"{name} holds several values, a run for each: sweep them.")
+            text = f"{self._by_name[name].label} has several values: run it with %funcs sweep or fn.sweep(…)."
+            errors.setdefault(name, []).append(text)
         if errors:
             raise ArgumentError(hint=f"{self.function} was not run.", errors=errors)
         return args
 
     def json_schema(self) -> dict[str, Any]:
         """
-        Give the JSON Schema (2020-12) of the arguments, as the form, the stubs and any tool caller agree on.
+        Return the JSON Schema (2020-12) of the arguments, which the form, the stubs and any tool caller share.
 
-        What it accepts the form accepts, but for dates in the wrong order and whole numbers beyond 64 bit, of which it
-        says nothing. The form takes more: ``True`` for Yes, options in any case, one text for a list.
+        The form accepts what the schema accepts, except dates in the wrong order and integers beyond 64 bits. The form
+        also accepts ``True`` for Yes, options in any case, and a single text for a list.
         """
         rules = self._rules()
         in_rules = {name for names in rules for name in names}
@@ -236,7 +240,7 @@ class Form:
                 field.name: _property(
                     field,
                     allowed(field) if self.validate else (),
-                    # Nothing empty counts as given.
+                    # An empty value does not satisfy a requirement.
                     needed=field.required or field.name in in_rules,
                 )
                 for field in fields
@@ -247,64 +251,64 @@ class Form:
         each = [{"anyOf": [{"required": [name]} for name in names]} for names in rules]
         return schema | ({"allOf": each} if len(each) > 1 else each[0] if each else {})
 
-    def _rules(self) -> dict[tuple[str, ...], list[str]]:
-        rules: dict[tuple[str, ...], list[str]] = {}
+    def errors_of(self, args: Args) -> dict[str, list[str]]:
+        """Return the errors of arguments that are each valid on their own, in the same form as `errors`."""
+        errors = {
+            name: [_required(field)] for name, field in self._by_name.items() if field.required and name not in args
+        }
+        self._compare(args, args, errors)
+        return errors
+
+    def _rules(self) -> dict[tuple[str, ...], str]:
+        rules: dict[tuple[str, ...], str] = {}
         for field in self._by_name.values():
             if field.rule:
-                rules.setdefault(field.rule.names, []).append(field.rule.text)
+                rules.setdefault(field.rule.names, field.rule.text)
         return rules
 
     def _read(self) -> tuple[Args, dict[str, list[str]]]:
         args: Args = {}
         errors: dict[str, list[str]] = {}
         variables = self.variables()
-        for field in self._by_name.values():
-            if self.gives(field.name):
+        for name, field in self._by_name.items():
+            if self.is_set(name):
                 try:
-                    args.update(self._sent(field, variables, errors))
+                    args.update(self._convert(field, variables, errors))
                 except ValueError as error:
-                    errors.setdefault(field.name, []).append(str(error))
+                    errors.setdefault(name, []).append(str(error))
             elif field.required:
-                errors.setdefault(field.name, []).append(_required(field))
-        self._compare(args, [name for name in self.values if self.gives(name)], errors)
+                errors.setdefault(name, []).append(_required(field))
+        self._compare(args, [name for name in self.values if self.is_set(name)], errors)
         return args, errors
 
-    def _sent(self, field: Field, variables: Mapping[str, Any], errors: dict[str, list[str]]) -> dict[str, Any]:
-        """Give the field's argument by its name, nothing where no value is valid."""
+    def _convert(self, field: Field, variables: Mapping[str, Any], errors: dict[str, list[str]]) -> dict[str, Any]:
+        """Return the argument of a field by name; empty if no value is valid."""
         held = self.values[field.name]
         if not isinstance(held, Each):
             return {field.name: to_wire(field, resolved(held, variables), validate=self.validate)}
-        known = self._read_each.get(field.name)
-        if known is not None and known[0] is held:  # thousands of values, read several times for each key that is hit
+        known = self._converted.get(field.name)
+        if known is not None and known[0] is held:  # there may be thousands, and each key stroke reads them
             sent, wrong = known[1]
         else:
             sent, wrong = wire_values(field, held, variables, validate=self.validate)
             if not has_variable(held):
-                self._read_each[field.name] = (held, (sent, wrong))
+                self._converted[field.name] = (held, (sent, wrong))
         if wrong:
             errors.setdefault(field.name, []).extend(wrong)
         return {field.name: list(sent)} if sent else {}
 
-    def errors_of(self, args: Args) -> dict[str, list[str]]:
-        """Give what is wrong with arguments, each of which is valid by itself, as `errors` does."""
-        errors: dict[str, list[str]] = {}
-        for field in self._by_name.values():
-            if field.required and field.name not in args:
-                errors[field.name] = [_required(field)]
-        self._compare(args, args, errors)
-        return errors
-
     def _compare(self, args: Args, given: Container[str], errors: dict[str, list[str]]) -> None:
-        for field in self._by_name.values():
-            # Of several values each goes with each of the others.
+        for name, field in self._by_name.items():
+            # A sweep combines every first date with every last one.
             first = max(_texts(args.get(field.not_before or "")), default="")
-            last = min(_texts(args.get(field.name)), default="")
+            last = min(_texts(args.get(name)), default="")
             if first and last and last < first:
-                text = f"{field.name} {last} is before {field.not_before} {first}."
-                errors.setdefault(field.name, []).append(text)
-        for names, texts in self._rules().items():
+                text = f"{field.label} {last} is before {self._by_name[field.not_before or ''].label} {first}."
+                errors.setdefault(name, []).append(text)
+        for names, text in self._rules().items():
             if not any(name in given for name in names):
-                errors.setdefault("", []).append(f"Give {listed(names)}: {quote(texts[0].rstrip('.'))}.")
+                labels = [self._by_name[name].label if name in self._by_name else name for name in names]
+                errors.setdefault("", []).append(f"{listed(labels)} is required: {quote(text.rstrip('.'))}.")
 
 
 def _texts(value: str | list[str] | None) -> list[str]:
@@ -312,13 +316,9 @@ def _texts(value: str | list[str] | None) -> list[str]:
 
 
 def _required(field: Field) -> str:
-    source = f" {_list_with(field.source)}" if field.source else ""
+    source = f" {quote(field.source)} lists its values." if field.source else ""
     options = f" Options are {listed(map(quote, field.options[:8]), 'and')}." if field.options else ""
-    return f"{field.name} is required.{source}{options}"
-
-
-def _list_with(source: str) -> str:
-    return f"List the values with {quote(source)}."
+    return f"{field.label} is required.{source}{options}"
 
 
 def _property(field: Field, valid: Sequence[str], *, needed: bool) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The catalog: listing bytes become frozen functions and parameters, and a name finds its function."""
+"""The catalog: a listing becomes frozen functions and parameters; look-up by name, and search."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
-from jupyter_funcs import wire
-from jupyter_funcs.errors import NotFoundError, ProtocolError
-from jupyter_funcs.notices import warn
-from jupyter_funcs.text import did_you_mean, folded, quote
+from jupyter_funcs.core import json_decoding
+from jupyter_funcs.core.errors import NotFoundError, ProtocolError
+from jupyter_funcs.core.text import did_you_mean, folded, quote
+from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ def _text(value: object) -> str:
 
 def _whole(value: object) -> int:
     try:
-        return int(value)  # type: ignore[call-overload,no-any-return]  # anything may stand on the wire
+        return int(value)  # type: ignore[call-overload,no-any-return]  # the wire may hold anything
     except (TypeError, ValueError, OverflowError):
         return 0
 
@@ -35,27 +35,27 @@ def _flag(value: object) -> bool:
     return value.strip().casefold() in {"true", "yes", "1"} if isinstance(value, str) else bool(value)
 
 
-# A field that is absent, null or of another type takes its neutral value: a listing is never refused for one of them.
+# A null or a value of another type is converted or becomes neutral; it never makes a listing unreadable.
 Text = Annotated[str, BeforeValidator(_text)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
-# As the service writes them; all that a form reads (wording) would take too long for a search of 10,000 functions.
+# The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
 _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
-# Without it a word finds one and several: company and companies.
+# Stripped from search words, so that "companies" also finds "company".
 _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
-# How the local service ends the description of a function that reads the demo's data, wherever it is served.
+# The local service ends the descriptions of functions on demo data with this.
 _SYNTHETIC = "(synthetic demo data)"
 
 
-class _Listed(BaseModel):
+class _ListedModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
 
 
-class Param(_Listed):
+class Param(_ListedModel):
     """
-    One parameter of a function, as listed (SERVICE.md 1); fields it does not know are kept in ``model_extra``.
+    One parameter of a function, as listed; unknown fields are in ``model_extra``.
 
-    `type` is the service's integer code, 0 (text) where the listing gives none.
+    `type` is the service's integer code, 0 (text) if the listing has none.
     """
 
     id: Whole = 0
@@ -68,8 +68,8 @@ class Param(_Listed):
     context: Any = None
 
 
-class Function(_Listed):
-    """One function of the catalog, as listed (SERVICE.md 1); fields it does not know are kept in ``model_extra``."""
+class Function(_ListedModel):
+    """One function of the catalog, as listed; unknown fields are in ``model_extra``."""
 
     id: Whole = 0
     name: str
@@ -94,29 +94,24 @@ class Function(_Listed):
 
     @property
     def group(self) -> str:
-        """The heading under which the panel lists it: the group's name, else the asset's."""
+        """The heading for the function: its group, or else its asset."""
         return self.group_name.strip() or self.asset_name.strip() or "Functions"
 
     @property
     def synthetic(self) -> bool:
-        """Whether its data are invented, as the end of its description says of those of the demo."""
+        """Whether the function returns synthetic demo data, as its description says."""
         return self.description.rstrip(" .").endswith(_SYNTHETIC)
 
 
 class Catalog:
-    """
-    The functions of one user, by sort value and then in listing order.
-
-    A name finds its function as the wire name, the id or the slug, exactly; else by any spelling of one of
-    them when only one function has it.
-    """
+    """The functions of one user, by sort value and then in listing order."""
 
     def __init__(self, functions: Iterable[Function]) -> None:
         self.functions: tuple[Function, ...] = tuple(functions)
         self.slugs: tuple[str, ...] = identifiers([function.name for function in self.functions], lower=True)
         self._exact: dict[str, Function] = {}
         by_position = list(zip(self.slugs, self.functions, strict=True))
-        # By identity: two functions may be alike in every listed value.
+        # By identity: two functions may be equal in every field.
         self._slug_of = {id(function): slug for slug, function in by_position}
         for key, function in (
             [(function.name, function) for function in self.functions]
@@ -126,30 +121,21 @@ class Catalog:
             self._exact.setdefault(key, function)
         self._folded: dict[str, set[str]] = {}
         for slug, function in by_position:
-            if folded(function.name):  # "?" is no spelling of "!"
+            if folded(function.name):  # a name without letters or digits has no other spelling
                 self._folded.setdefault(folded(function.name), set()).add(slug)
 
     def __len__(self) -> int:
-        """Give the number of functions."""
         return len(self.functions)
 
     def __iter__(self) -> Iterator[Function]:
-        """Go through the functions in their order."""
         return iter(self.functions)
 
     def slug(self, function: Function) -> str:
-        """Give the Python name of a function; two functions of one name have two slugs."""
+        """Return the Python name of a function, unique in the catalog."""
         return self._slug_of[id(function)]
 
     def get(self, name: str | int) -> Function:
-        """
-        Give the function of this wire name, slug or id.
-
-        Raises
-        ------
-        NotFoundError
-            No function has this name; says which names are near.
-        """
+        """Return the function with this name, as `peek`, or raise a `NotFoundError` with suggestions."""
         if found := self.peek(name):
             return found
         wanted = str(name).strip()
@@ -160,7 +146,7 @@ class Catalog:
         )
 
     def peek(self, name: str | int) -> Function | None:
-        """Give the function of this wire name, slug or id; ``None`` when none has it."""
+        """Return the function with this wire name, slug or id, or else this unambiguous spelling, or ``None``."""
         wanted = str(name).strip()
         if found := self._exact.get(wanted):
             return found
@@ -168,72 +154,47 @@ class Catalog:
         return self._exact[next(iter(spelt))] if len(spelt) == 1 else None
 
     def search(self, words: str = "") -> list[Function]:
-        """
-        Give the functions that have every word in their name, slug, group, asset, description, parameters or options.
-
-        What is named like the words comes first, then what has every word in its name.
-        """
+        """Return the functions that contain every word; an exact name first, then names that contain them all."""
         typed = [folded(word) for word in words.split() if folded(word)]
         if not typed:
             return list(self.functions)
         whole, wanted = "".join(typed), [_ENDING.sub("", word) for word in typed]
-        named, in_name, elsewhere = [], [], []
+        exact, in_name, elsewhere = [], [], []
         for function, (name, texts) in zip(self.functions, self.search_texts, strict=True):
             if name == whole:
-                named.append(function)
+                exact.append(function)
             elif all(word in name for word in wanted):
                 in_name.append(function)
             elif all(word in texts for word in wanted):
                 elsewhere.append(function)
-        return named + in_name + elsewhere
+        return exact + in_name + elsewhere
 
     @cached_property
     def search_texts(self) -> list[tuple[str, str]]:
-        """Of each function the folded name, and all that is searched; made once, since a key stroke waits for it."""
-        fold = cache(folded)  # groups, assets and parameters are named alike in many functions
-        return [
-            (
-                folded(function.name),
-                " ".join(
-                    [
-                        folded(function.name),
-                        fold(function.group),
-                        fold(function.asset_name),
-                        folded(function.description),
-                        *(fold(param.name) for param in function.params),
-                        # What a parameter may be is asked for as well: spend by region.
-                        *(
-                            fold(options)
-                            for param in function.params
-                            for options in _OPTIONS.findall(param.description)
-                        ),
-                    ]
-                ),
-            )
-            for function in self.functions
-        ]
+        """The folded name of each function, and the text that is searched; cached, since each key stroke reads it."""
+        fold = cache(folded)  # many functions share groups, assets and parameter names
+        found = []
+        for function in self.functions:
+            name = folded(function.name)
+            texts = [name, fold(function.group), fold(function.asset_name), folded(function.description)]
+            texts += [fold(param.name) for param in function.params]
+            # Options too, for searches such as "spend by region".
+            texts += [fold(each) for param in function.params for each in _OPTIONS.findall(param.description)]
+            found.append((name, " ".join(texts)))
+        return found
 
 
 def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]:
-    """
-    Give each name a Python identifier of its own: legal, no keyword, no dunder, distinct.
-
-    Parameters
-    ----------
-    names
-        Names from the wire, of any characters.
-    lower
-        Write them as slugs (``get_panel_daily``) instead of keeping their case.
-    """
+    """Return a legal, distinct Python identifier for each name, without keywords and leading underscores."""
     taken: set[str] = set()
     numbers: dict[str, int] = {}
     given = []
     for name in names:
-        # NFKC as Python itself does it, so that two identifiers that Python takes for one are seen to clash.
+        # NFKC, as Python itself compares identifiers.
         plain = unicodedata.normalize("NFKC", name)
         plain = "".join(char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain))
         plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
-        if not plain.isidentifier():  # it begins with what may only follow, a digit most often
+        if not plain.isidentifier():  # it starts with a digit or the like
             plain = f"f_{plain}" if lower else f"p_{plain}"
         if keyword.iskeyword(plain) or (lower and keyword.issoftkeyword(plain)):
             plain += "_"
@@ -247,71 +208,60 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
 
 
 def parse_listing(data: bytes) -> Catalog:
-    """
-    Read the reply of a listing.
-
-    Accepts an array of functions, or an object that holds exactly one array of function-like objects under any
-    key, as an array or as JSON text (SERVICE.md 1, *decided*). Only a non-empty text ``name`` is needed; an entry
-    without one is skipped with one warning for the listing.
-
-    Raises
-    ------
-    ProtocolError
-        The reply is not JSON, or holds no such array.
-    """
-    entries = _entries(wire.decode(data, what="listing"))
+    """Read the reply of a listing; entries without a name are skipped with one warning."""
+    entries = _entries(json_decoding.decode(data, what="listing"))
     functions = []
     skipped = 0
     for position, entry in enumerate(entries):
-        if not _named(entry):
+        if not _has_name(entry):
             skipped += 1
             continue
         params = entry.get("params")
         params = params if isinstance(params, list) else []
-        kept = [_positioned(param, at) for at, param in enumerate(params) if _named(param)]
-        skipped += len(params) - len(kept)
-        ordered = sorted(kept, key=lambda param: _whole(param["sortValue"]))
+        named = [_positioned(param, at) for at, param in enumerate(params) if _has_name(param)]
+        skipped += len(params) - len(named)
+        ordered = sorted(named, key=lambda param: _whole(param["sortValue"]))
         try:
             functions.append(Function.model_validate({**_positioned(entry, position), "params": ordered}))
-        except ValidationError as error:  # only a name can be refused, and names were looked at
-            raise ProtocolError(f"The listing's entry {position} cannot be read: {error.errors()[0]['msg']}.") from None
+        except ValidationError as error:  # unexpected: only names can be invalid, and they were checked
+            raise ProtocolError(
+                f"Entry {position} of the listing cannot be read: {error.errors()[0]['msg']}."
+            ) from None
     if skipped:
-        warn(f"{skipped} of the listing's entries have no name and are left out.")
+        warn(f"Left out {skipped:,} unnamed {'entry' if skipped == 1 else 'entries'} of the listing.")
     return Catalog(sorted(functions, key=lambda function: function.sort_value))
 
 
-def _named(entry: object) -> bool:
+def _has_name(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("name"), str) and bool(entry["name"].strip())
 
 
 def _positioned(entry: dict[str, Any], position: int) -> dict[str, Any]:
+    """Return an entry with its position as sort value if it has none."""
     given = entry.get("sortValue")
     return {**entry, "sortValue": position if given is None else given}
 
 
 def _entries(listing: object) -> list[Any]:
+    """Return an array, or the one array of function-like objects under any key of an object."""
     if isinstance(listing, list):
         return listing
     if isinstance(listing, dict):
-        held = [_array(value) for value in listing.values()]
-        arrays = [array for array in held if array is not None]
-        # Other arrays may hold named things too, groups or assets; only functions have parameters.
-        named = [array for array in arrays if any(_named(entry) for entry in array)]
+        arrays = [array for value in listing.values() if (array := _array(value)) is not None]
+        # Groups and assets have names too; only functions have parameters.
+        named = [array for array in arrays if any(_has_name(entry) for entry in array)]
         with_params = [array for array in named if any(isinstance(entry.get("params"), list) for entry in array)]
         for functions in (arrays, named, with_params):
             if len(functions) == 1:
                 return functions[0]
-    raise ProtocolError(
-        "The reply to the listing holds no list of functions.",
-        "Check that the address is that of the function service.",
-    )
+    raise ProtocolError("The listing contains no list of functions.", "Check that the URL is the function service's.")
 
 
 def _array(value: object) -> list[Any] | None:
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
-            value = wire.decode(value, what="listing")
-        except ProtocolError:  # a text that only begins like an array
+            value = json_decoding.decode(value, what="listing")
+        except ProtocolError:  # text that only starts like an array
             return None
     if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
         return value

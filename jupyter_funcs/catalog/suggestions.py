@@ -1,30 +1,37 @@
-"""The values that a field may take, searched here: a browser is sent a page of them. No widget here."""
+"""Suggestions: search the listed values of a field, and find those near to a misspelt one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.catalog.fields import Kind
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.text import clip, folded, inert, meant, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from jupyter_funcs.choices import Choice
+    from jupyter_funcs.catalog.fields import Field
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.core.errors import FuncsError
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A valid value of a field, and its label (empty if the listing has none)."""
+
+    value: str
+    label: str = ""
+
 
 PAGE = 20
 _LONGEST = 120
 
 
 class Offers:
-    """
-    The values of a listing, each with the text that stands for it.
-
-    Parameters
-    ----------
-    choices
-        The values with their labels, in the listing's order.
-    """
+    """The listed values of a field, each with the text that is shown for it; a browser gets one page of them."""
 
     def __init__(self, choices: Sequence[Choice] = ()) -> None:
         self._value_by_text: dict[str, str] = {}
@@ -32,56 +39,49 @@ class Offers:
             self._value_by_text.setdefault(_text(choice), choice.value)
 
     def __len__(self) -> int:
-        """Give the number of values."""
         return len(self._value_by_text)
 
     def __contains__(self, value: object) -> bool:
-        """Say whether a value is among them, in this spelling."""
         return value in self._text_by_value
 
     def begins(self, value: str) -> bool:
-        """Say whether it is one of the values or of the words that these begin with, as a ticker does; in any case."""
+        """Return whether a text is a value, or the first word of one, such as a ticker, in any case."""
         folded = " ".join(value.split()).casefold()
         return folded in self._value_by_folded or folded in self._first_words
 
     def items(self) -> list[tuple[str, str]]:
-        """Give every text with its value."""
+        """Return the texts with their values."""
         return list(self._value_by_text.items())
 
     def page(self, words: str = "") -> list[str]:
-        """Give the first texts that hold what was typed: those that begin with it, hold it, hold its words."""
+        """Return the first texts that start with the typed words, then those that contain them, or all of them."""
         wanted = words.strip().casefold()
         if not wanted:
             return list(self._value_by_text)[:PAGE]
         begin, hold, scattered = [], [], []
         parts = wanted.split()
-        for folded, text in self._folded:
-            if folded.startswith(wanted):
+        for plain, text in self._folded:
+            if plain.startswith(wanted):
                 begin.append(text)
                 if len(begin) == PAGE:
                     break
-            elif wanted in folded:
+            elif wanted in plain:
                 hold.append(text)
-            elif all(part in folded for part in parts):
+            elif all(part in plain for part in parts):
                 scattered.append(text)
         return [*begin, *hold, *scattered][:PAGE]
 
     def value(self, text: str) -> str | None:
-        """Give the value that a text stands for, in any case of letters; ``None`` where none is listed."""
+        """Return the value for a text, in any case, or ``None``."""
         found = self._value_by_text.get(text.strip())
         return self._value_by_folded.get(text.strip().casefold()) if found is None else found
 
     def text(self, value: str) -> str:
-        """Give the text that stands for a value; else the value itself."""
+        """Return the text for a value, or the value itself."""
         return self._text_by_value.get(value, value)
 
     def picked(self, text: str) -> list[str]:
-        """
-        Give the values that a text in a box says for certain, so that they are taken without Enter; else none.
-
-        One that was picked from the page, or typed whole where none goes on from it. Or a pasted column, of which a
-        box of one line makes one line.
-        """
+        """Return the values that a text clearly names: one that isn't the beginning of another, or a pasted column."""
         folded = text.strip().casefold()
         if not folded or any(other.startswith(folded) and other != folded for other in self._ends):
             return []
@@ -93,7 +93,7 @@ class Offers:
         values = []
         at = 0
         while at < len(words):
-            # The longest value first: 'Maison' may be one as well as 'Maison Ordrelle'.
+            # The longest value first: both 'Maison' and 'Maison Ordrelle' may be values.
             ends = range(min(len(words), at + self._most_words), at, -1)
             end = next((end for end in ends if " ".join(words[at:end]) in self._value_by_folded), None)
             if end is None:
@@ -112,7 +112,7 @@ class Offers:
 
     @cached_property
     def _value_by_folded(self) -> dict[str, str]:
-        """The value by itself and by its text, in small letters; the text wins."""
+        """The values by themselves and by their texts, case-folded; texts win."""
         values = {" ".join(value.split()).casefold(): value for value in reversed(self._text_by_value)}
         return values | {folded: self._value_by_text[text] for folded, text in reversed(self._folded)}
 
@@ -132,3 +132,48 @@ class Offers:
 def _text(choice: Choice) -> str:
     label = f" — {choice.label}" if choice.label else ""
     return clip(inert(f"{choice.value}{label}"), _LONGEST)
+
+
+Listed = list[tuple[str, str]]
+"""Values, each with its label."""
+
+_MOST = 3
+# Among more values, only those with the same first letter are compared: 50,000 would take up to three seconds.
+_MOST_COMPARED = 10_000
+
+
+def suggest(refusal: FuncsError, fields: Iterable[Field], args: Args, known: Callable[[Field], Listed]) -> None:
+    """Add suggestions to a refusal that concerns a value that isn't listed."""
+    errors = refusal.errors if isinstance(refusal, ArgumentError) else {}
+    hints = []
+    for field in fields:
+        sent = args.get(field.name, []) if field.source else []
+        for value in [sent] if isinstance(sent, str) else sent:
+            if field.name not in errors and value not in refusal.what:
+                continue
+            near = nearest_listed(field, value, known(field))
+            if near and near[0] not in refusal.what:
+                hints.append(meant(near))
+                if field.name in errors:
+                    errors[field.name][-1:] = [f"{errors[field.name][-1]} {hints[-1]}"]
+    refusal.hint = " ".join([*hints[:_MOST], refusal.hint]).strip()
+
+
+def nearest_listed(field: Field, value: str, choices: Sequence[tuple[str, str]]) -> list[str]:
+    """Return up to three listed values that look like an unlisted one, or whose label does."""
+
+    def spelling(text: str) -> str:
+        # Only the tickers differ: <ticker> <region> EQUITY.
+        return text.partition(" ")[0] if field.kind is Kind.SYMBOL else text
+
+    if len(choices) > _MOST_COMPARED:
+        first = value[:1].casefold()
+        choices = [pair for pair in choices if pair[0][:1].casefold() == first]
+    by_value = [(spelling(choice), choice) for choice, _ in choices]
+    by_label = [(label, choice) for choice, label in choices]
+    if folded(value) in {folded(text) for pair in by_value for text in pair}:
+        return []
+    for wanted, texts in ((spelling(value), by_value), (value, by_label)):
+        if close := nearest(wanted, (text for text, _ in texts)):
+            return [choice for one in close for text, choice in texts if text == one][:_MOST]
+    return []

@@ -1,0 +1,1 @@
+"""A listing becomes functions, parameters, fields, forms and arguments. May import `core`."""
