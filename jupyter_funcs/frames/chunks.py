@@ -1,14 +1,9 @@
-"""
-A long reply -> columns, piece by piece; None where the plain way has to read it.
+"""Chunks: read a long reply into columns, chunk by chunk, without ever holding all of its Python values."""
 
-A long list of alike records is cut between them, in the text as it came, still escaped, into pieces that fit into the
-processor's cache. Each is decoded, turned into columns and forgotten, so that neither the text without its escapes nor
-the Python values of the whole ever exist. A list of rows and a column keyed by its rows are read in the same way.
-
-No cut goes wrong unseen. What stands before it was read as a whole number of elements: had the cut been within one, in
-a text or in a list of a record, a quote or a bracket would have been left open, and decoding refuses that. Whatever is
-refused is read once more in the plain way (`wire`, `frame`), which accepts it or says what is wrong.
-"""
+# A long list of similar records is cut between records, in the text as received, even still escaped. Each chunk fits
+# into the processor's cache; it is decoded, packed into columns and dropped. Lists of rows, and columns keyed by row,
+# are read in the same way. A cut inside a text or a nested list leaves a quote or bracket open, so decoding fails;
+# then, as for anything unusual (`_Odd`), the plain path of `frame` reads the reply or reports what is wrong.
 
 from __future__ import annotations
 
@@ -23,29 +18,31 @@ import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
-from jupyter_funcs.columns import Column, Table, are_objects, joined, packed
-from jupyter_funcs.wire import uncollected, warn_of_constants, without_constants
+from jupyter_funcs.core.json_decoding import gc_paused, replace_constants, warn_about_constants
+from jupyter_funcs.frames.columns import Column, Table, are_objects, joined, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 T = TypeVar("T")
 
-# In bytes: a piece, and the shortest reply that is worth cutting.
-_PIECE = 128 * 1024
-_LONG = 2 * _PIECE
-# Of more columns a piece holds too few rows to be worth it.
+# In bytes: a chunk, and the shortest reply that is worth cutting.
+_CHUNK = 128 * 1024
+LONG = 2 * _CHUNK
+# With more cells, most are empty and take more time in a chunk than on the plain path, which counts them beforehand.
+_CELLS_PER_BYTE = 4
+# With more columns, a chunk has too few rows to be worth it.
 _MOST_KEYS = 256
-# A text ends in at most so many blanks and brackets.
+# Where to look for the end of a list, in bytes from the end of the reply.
 _TAIL = 256
 
 
-class _Odd(ValueError):  # noqa: N818  # no error: the plain way reads it
-    """What the plain way is to read."""
+class _Odd(ValueError):  # noqa: N818  # not an error
+    """The plain path must read this reply."""
 
 
 class _Marks(NamedTuple):
-    """Where a text may be cut, of a document as it is, or of one that is escaped as a JSON text."""
+    """Where a document may be cut, plain or escaped as a JSON text."""
 
     brackets: tuple[bytes, bytes]
     opening: re.Pattern[bytes]
@@ -59,7 +56,7 @@ def _marks(blanks: bytes, around: tuple[bytes, bytes]) -> _Marks:
         around,
         opening=re.compile(blanks + rb"\[" + blanks),
         closing=re.compile(blanks + rb"\]" + blanks + rb"\Z"),
-        # What stands first is of a fixed length, or many blanks would be looked through again and again.
+        # Start with a fixed length, so that long runs of blanks are not searched repeatedly.
         records=re.compile(rb"(?<=\})" + blanks + b"," + blanks + rb"(?=\{)"),
         rows=re.compile(rb"(?<=\])" + blanks + b"," + blanks + rb"(?=\[)"),
     )
@@ -77,13 +74,13 @@ def _spaced(*tokens: bytes, end: bytes = b"") -> re.Pattern[bytes]:
 _NO_ERROR = _BLANKS.join((rb'"error"', b":", b"null"))
 _ENVELOPE = _spaced(rb"\{", b"(?:" + _NO_ERROR + _BLANKS + b"," + _BLANKS + b")?" + rb'"body"', b":")
 _ENVELOPE_END = _spaced(b"(?:," + _BLANKS + _NO_ERROR + _BLANKS + rb")?\}", end=rb"\Z")
-# Where an object may be cut, and what stands between two values of one.
+# Where an object may be cut, and what separates two of its values.
 _MEMBERS = re.compile(b"," + _BLANKS + b'(?=")')
 _KEY = _spaced(rb"[{,]", rb'"(?:[^"\\]|\\.)*"', b":")
-# No row number, but read as 0.
+# Not a row number, but decoded as 0.
 _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
 
-# Not known to the garbage collector, which has nothing to find in them.
+# Without garbage collection, which would only cost time.
 _struct = partial(msgspec.defstruct, forbid_unknown_fields=True, gc=False)
 _EMPTY = _struct("Record", [])
 _text = msgspec.json.Decoder(str)
@@ -96,48 +93,39 @@ _numbered: dict[type | None, msgspec.json.Decoder[Any]] = {
 
 
 def read_long(reply: bytes | str) -> Any:
-    """
-    Give the body of a reply as the plain way would, with a `Table` in place of its long list or columns.
-
-    Parameters
-    ----------
-    reply
-        The reply, as received.
-
-    Returns
-    -------
-    Table, dict or None
-        A dict has it as ``data``, beside a ``schema`` or the ``columns`` of pandas' split form. None: the plain way is
-        to read the reply.
-    """
-    if len(reply) < _LONG:
-        return None
-    reading = _Reading()
+    """Return the body of a reply with a `Table` in place of its long list, or ``None`` for the plain path."""
+    reading = _Reading(_CELLS_PER_BYTE * len(reply))
     try:
-        with uncollected():
+        with gc_paused():
             body = _body(reply.encode() if isinstance(reply, str) else reply, reading)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         return None
     if reading.constants:
-        warn_of_constants(reading.what, reading.constants)
+        warn_about_constants(reading.what, reading.constants)
     return body
 
 
 @dataclass
 class _Reading:
-    """One reading: what is read, as messages name it, and how many NaN and Infinity were in it."""
+    """The state of one reading: the most cells, the name for messages, the NaN, Infinity and columns so far."""
 
+    most: int
     what: str = "body of the reply"
     constants: int = 0
+    columns: int = 0
 
-    def decode(self, decode: Callable[[bytes | str], list[T]], piece: bytes | str) -> list[T]:
-        """Decode a piece, with null for what JSON does not have."""
+    def check(self, rows: int) -> None:
+        if rows * self.columns > self.most:
+            raise _Odd
+
+    def decode(self, decode: Callable[[bytes | str], list[T]], chunk: bytes | str) -> list[T]:
+        """Decode a chunk, with null for NaN and Infinity."""
         try:
-            return decode(piece)
+            return decode(chunk)
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:
-            text, replaced = without_constants(piece if isinstance(piece, str) else piece.decode())
+            text, replaced = replace_constants(chunk if isinstance(chunk, str) else chunk.decode())
             if not replaced:
                 raise
             values = decode(text)
@@ -180,7 +168,7 @@ def _document(text: memoryview, reading: _Reading) -> Any:
 
 
 def _members(text: memoryview) -> dict[str, memoryview]:
-    """Give the text of each value of an object, no key of which comes twice."""
+    """Return the text of each value of an object without repeated keys."""
     members = {name: memoryview(raw) for name, raw in _raw.decode(text).items()}
     if len(members) > _MOST_KEYS:
         raise _Odd
@@ -204,24 +192,24 @@ def _list(text: memoryview, marks: _Marks, reading: _Reading) -> Table:
         raise _Odd
     inside = text[opening.end() : closing.start()]
     are_records = inside[:1].tobytes() == b"{"
-    pieces = _pieces(inside, marks.records if are_records else marks.rows, marks.brackets)
-    documents = map(_text.decode, pieces) if marks is _ESCAPED else pieces
+    chunks = _cut(inside, marks.records if are_records else marks.rows, marks.brackets)
+    documents = map(_text.decode, chunks) if marks is _ESCAPED else chunks
     return _records(documents, reading) if are_records else _from_rows(documents, reading)
 
 
-def _pieces(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
-    """Give what stands between two cuts as documents of their own, with brackets around it."""
-    start, size = 0, _PIECE // 16  # the first, from which the others are learned, is read twice
+def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
+    """Cut a text into chunks that are documents, each in brackets."""
+    start, size = 0, _CHUNK // 16  # the first one is read twice, to learn the types
     while True:
         found = cut.search(text, start + size)
         yield b"".join((around[0], text[start : found.start() if found else len(text)], around[1]))
         if not found:
             return
-        start, size = found.end(), _PIECE
+        start, size = found.end(), _CHUNK
 
 
 def _type_of_every(values: Sequence[Any]) -> type | None:
-    # Not float, which takes an integer for one and so would change it.
+    # Not float: decoding as float would change integers.
     kinds = set(map(type, values))
     return kinds.pop() if kinds in ({str}, {int}, {bool}) else None
 
@@ -235,13 +223,13 @@ def _keyed(members: Mapping[str, memoryview]) -> Table:
         numbers: list[Any] = []
         parts: list[Column] = []
         every: type | None = None
-        for piece in _pieces(text[1:-1], _MEMBERS, (b"{", b"}")):
+        for chunk in _cut(text[1:-1], _MEMBERS, (b"{", b"}")):
             try:
-                rows = _numbered[every].decode(piece)
+                rows = _numbered[every].decode(chunk)
             except msgspec.ValidationError:  # another type
                 every = None
-                rows = _numbered[every].decode(piece)
-            if 0 in rows and _MINUS_0.search(piece):
+                rows = _numbered[every].decode(chunk)
+            if 0 in rows and _MINUS_0.search(chunk):
                 raise _Odd
             values = list(rows.values())
             if not parts:
@@ -251,7 +239,7 @@ def _keyed(members: Mapping[str, memoryview]) -> Table:
         own = np.concatenate(numbers)
         if labels is None:
             labels = own
-        # Numbers that ascend come once; of one that comes twice the last value is the one, wherever it stands.
+        # Row numbers that ascend can't repeat; the plain path handles repeated keys.
         if not np.array_equal(own, labels) or (np.diff(own) <= 0).any():
             raise _Odd
         columns.append(joined(parts))
@@ -265,21 +253,21 @@ def _decoder(struct: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
 
 
 @dataclass
-class _Rows:
-    """Rows of the same length, decoded into structs: the columns, each in as many parts as there were pieces."""
+class _RowReader:
+    """Decodes rows of the same length into columns, one part per chunk."""
 
     rows: int = 0
     parts: list[list[Column]] = field(default_factory=list)
     decoder: msgspec.json.Decoder[Any] = _as_rows
 
-    def decode(self, piece: bytes | str) -> list[Any]:
+    def decode(self, chunk: bytes | str) -> list[Any]:
         if not self.parts:
-            width = len(next(iter(_as_rows.decode(piece)), ()))
+            width = len(next(iter(_as_rows.decode(chunk)), ()))
             if not 0 < width <= _MOST_KEYS:
                 raise _Odd
             self.parts = [[] for _ in range(width)]
             self.decoder = _decoder(_struct("Row", [(f"f{place}", Any) for place in range(width)], array_like=True))
-        structs: list[Any] = self.decoder.decode(piece)
+        structs: list[Any] = self.decoder.decode(chunk)
         return structs
 
     def take(self, structs: Sequence[Any]) -> None:
@@ -288,22 +276,22 @@ class _Rows:
             parts.append(packed(values))
 
 
-def _from_rows(pieces: Iterable[bytes | str], reading: _Reading) -> Table:
-    rows = _Rows()
-    for piece in pieces:
-        rows.take(reading.decode(rows.decode, piece))
+def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
+    rows = _RowReader()
+    for chunk in chunks:
+        rows.take(reading.decode(rows.decode, chunk))
     return Table("rows", [str(place) for place in range(len(rows.parts))], [*map(joined, rows.parts)], rows.rows)
 
 
 @dataclass
-class _Values:
-    """What stands below one key of records: a column a piece, and the type that every value has, if it is known."""
+class _ValueReader:
+    """The values of one key of records: one column per chunk, and the type of every value, if known."""
 
     columns: list[Column]
     every: type | None
 
     def learn(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Give the type, and the default if there is one, that these values have in a struct."""
+        """Return the type of these values in a struct, and their default if they have one."""
         if self.every is not _type_of_every(values):
             self.every = None
         return (self.every,) if self.every else (Any, None)
@@ -311,7 +299,7 @@ class _Values:
     def take(self, values: Sequence[Any]) -> None:
         column = packed(values, self.every)
         if column.kind == "object" and any(isinstance(value, dict) for value in column.data):
-            raise _Odd  # whether their keys are columns depends on all of them
+            raise _Odd  # all values decide whether their keys become columns
         self.columns.append(column)
 
     def named(self, name: str) -> Iterator[tuple[str, Column]]:
@@ -319,63 +307,78 @@ class _Values:
 
 
 @dataclass
-class _Objects:
-    """What stands below one key, or below none: alike objects, by key, and the struct that they are decoded into."""
+class _ObjectReader:
+    """Similar objects, at the top or below a key: a reader per key, and the struct that decodes the objects."""
 
+    reading: _Reading
     rows: int = 0
-    parts: dict[str, _Values | _Objects] = field(default_factory=dict)
+    parts: dict[str, _ValueReader | _ObjectReader] = field(default_factory=dict)
     struct: Any = _EMPTY
     decoder: msgspec.json.Decoder[Any] = field(default_factory=partial(_decoder, _EMPTY))
     has_nulls: bool = False
 
-    def decode(self, piece: bytes | str) -> list[Any]:
+    def decode(self, chunk: bytes | str) -> list[Any]:
         structs: list[Any]
         try:
-            structs = self.decoder.decode(piece)
+            structs = self.decoder.decode(chunk)
         except msgspec.ValidationError:  # a new key, or another type
-            self.learn(_as_objects.decode(piece))
+            self.learn(_as_objects.decode(chunk))
             self.decoder = _decoder(self.struct)
-            structs = self.decoder.decode(piece)
+            structs = self.decoder.decode(chunk)
         return structs
 
     def learn(self, objects: Sequence[dict[str, Any] | None]) -> tuple[Any, ...]:
-        """Make the struct one that these objects, too, can be decoded into; give it as `_Values.learn` does."""
+        """Extend the struct so that it decodes these objects too, and return it as `_ValueReader.learn` does."""
         if not set(map(type, objects)) <= {dict, type(None)}:
             raise _Odd
         self.has_nulls |= None in objects
         keys = dict.fromkeys(chain(self.parts, *(each for each in objects if each)))
         if len(keys) > _MOST_KEYS:
             raise _Odd
+        self.reading.columns += len(keys) - len(self.parts)
+        self.reading.check(self.rows + len(objects))
         fields: list[tuple[Any, ...]] = []
         for key in keys:
             values = [each.get(key) if each else None for each in objects]
-            if self.has_nulls:  # `take` makes a struct of nothing for each: every field needs a default
+            if self.has_nulls:  # `take` replaces null by an empty struct: every field needs a default
                 values.append(None)
             if key not in self.parts:
                 before = [packed([None] * self.rows)] if self.rows else []
                 is_nested = are_objects(values)
-                self.parts[key] = _Objects(self.rows) if is_nested else _Values(before, _type_of_every(values))
+                new = (
+                    _ObjectReader(self.reading, self.rows)
+                    if is_nested
+                    else _ValueReader(before, _type_of_every(values))
+                )
+                self.parts[key] = new
             fields.append((f"f{len(fields)}", *self.parts[key].learn(values)))
         names = dict(zip((name for name, *_ in fields), keys, strict=True))
         self.struct = _struct("Record", fields, rename=names, kw_only=True)
         return (self.struct | None, None) if self.has_nulls else (self.struct,)
 
     def take(self, values: Sequence[Any]) -> None:
-        """Take these structs; what is null has nulls for values."""
+        """Add structs; a null has only nulls."""
         self.rows += len(values)
         structs = [self.struct() if value is None else value for value in values] if self.has_nulls else values
         for part, below in zip(self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True):
             part.take(below)
 
     def named(self, name: str) -> Iterator[tuple[str, Column]]:
-        """Give the columns with their names."""
+        """Return the columns with their names."""
         for key, part in self.parts.items():
             yield from part.named(f"{name}.{key}")
 
 
-def _records(pieces: Iterable[bytes | str], reading: _Reading) -> Table:
-    records = _Objects()
-    for piece in pieces:
-        records.take(reading.decode(records.decode, piece))
-    named = list(chain.from_iterable(part.named(key) for key, part in records.parts.items()))
-    return Table("records", [name for name, _ in named], [column for _, column in named], records.rows)
+def _records(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
+    records = _ObjectReader(reading)
+    for chunk in chunks:
+        structs = reading.decode(records.decode, chunk)
+        reading.check(records.rows + len(structs))
+        records.take(structs)
+    names, columns = [], []
+    for name, column in chain.from_iterable(part.named(key) for key, part in records.parts.items()):
+        names.append(name)
+        columns.append(column)
+        reading.most -= len(name)
+        reading.check(0)
+    return Table("records", names, columns, records.rows)

@@ -1,8 +1,4 @@
-"""
-The values of one column, as JSON gave them, packed so that each can be had back; and a table of such columns.
-
-`packed` makes a `Column` of values (null is None), and `joined` one of several; `dtypes` decides what they become.
-"""
+"""Columns: the JSON values of a column packed into an array without loss, before `dtypes` decides on a dtype."""
 
 from __future__ import annotations
 
@@ -14,42 +10,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.core.errors import ReplyTooLargeError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     Array = np.ndarray[Any, Any]
 
 _NULL = type(None)
-# The kinds whose arrays have no place for nulls.
-_NULLS_BESIDE = {"int", "bool"}
+_LEAST_BOUND, _CELLS_PER_BYTE = 20_000_000, 20
+# Arrays of these kinds can't hold nulls, so a mask does.
+_MASKED = {"int", "bool"}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """
-    The values of one column.
-
-    Attributes
-    ----------
-    kind
-        What every value that is not null is, of `_KINDS`; ``object`` where they are of several or of another.
-    data
-        A numpy array, or an Arrow array of text where pyarrow is installed.
-    nulls
-        Where the nulls of integers and bools are, which have no place for them; None where there are none.
-    """
+    """The values of one column, and a mask of its nulls where the array can't hold them."""
 
     kind: str
     data: Any
     nulls: Array | None = None
 
     def __len__(self) -> int:
-        """Give the number of rows."""
         return len(self.data)
 
     @property
     def missing(self) -> Array:
-        """Where the nulls are."""
+        """The mask of the nulls."""
         if self.kind == "null":
             return np.ones(len(self), dtype=bool)
         if self.kind == "float":
@@ -61,7 +48,7 @@ class Column:
         return np.zeros(len(self), dtype=bool) if self.nulls is None else self.nulls
 
     def to_list(self) -> list[Any]:
-        """Give the values as Python has them."""
+        """Return the values as Python objects."""
         if self.kind == "text":
             return list(self.data.to_pylist() if has_arrow() else self.data)
         if self.kind in {"number", "object"}:
@@ -71,22 +58,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """
-    Columns of the same length, before any of them has a dtype.
-
-    Attributes
-    ----------
-    shape
-        The shape that they had in the reply, as `frame.to_frame` names it.
-    names
-        One a column, not told apart yet.
-    columns
-        The columns.
-    labels
-        One a row; None where the rows are numbered from 0.
-    rows
-        How many there are: a table may have no columns.
-    """
+    """Columns of the same length, before any of them has a dtype."""
 
     shape: str
     names: list[str]
@@ -95,8 +67,15 @@ class Table:
     labels: Column | None = None
 
 
+def check_cells(rows: int, columns: int, size: int, characters: int = 0) -> None:
+    """Refuse a table with more cells, or characters of names, than a reply of `size` bytes may describe."""
+    if rows * columns + characters > max(_LEAST_BOUND, _CELLS_PER_BYTE * size):
+        text = f"The reply's table would have {rows:,} rows and at least {columns:,} columns, most of them empty."
+        raise ReplyTooLargeError(text, "Request less data at a time.")
+
+
 def packed(values: Sequence[Any], every: type | None = None) -> Column:
-    """Give the column of these values; `every` is the type that each has, where it is known."""
+    """Pack values into a column; `every` is the type of each value, if known."""
     kinds = {every} if every else set(map(type, values))
     has_nulls = _NULL in kinds
     kinds.discard(_NULL)
@@ -106,32 +85,52 @@ def packed(values: Sequence[Any], every: type | None = None) -> Column:
                 data = pack(values)
             except OverflowError:  # an integer beyond 64 bit
                 break
-            nulls = _are_none(values) if has_nulls and kind in _NULLS_BESIDE else None
+            nulls = _are_none(values) if has_nulls and kind in _MASKED else None
             return Column(kind, data, nulls)
     return Column("object", objects(values))
 
 
 def joined(parts: Sequence[Column]) -> Column:
-    """Give the column of all these, one below the other."""
+    """Concatenate columns."""
     kinds = {part.kind for part in parts} - {"null"}
     if len(kinds) > 1:
         return packed([*chain.from_iterable(part.to_list() for part in parts)])
     kind = kinds.pop() if kinds else "null"
     data = [part.data if part.kind == kind else _PACK[kind](part.to_list()) for part in parts]
-    nulls = np.concatenate([part.missing for part in parts]) if kind in _NULLS_BESIDE else None
+    nulls = np.concatenate([part.missing for part in parts]) if kind in _MASKED else None
     return Column(kind, _concatenated(kind, data), nulls if nulls is not None and nulls.any() else None)
+
+
+def spread(column: Column, places: Sequence[int], rows: int) -> Column:
+    """Return a column of many rows, with the values of `column` at these places and null elsewhere."""
+    if isinstance(places, range):
+        return column
+    if column.kind == "null":
+        return Column("null", np.zeros(rows, dtype=bool))
+    order, missing = np.zeros(rows, dtype=np.int64), np.ones(rows, dtype=bool)
+    order[places], missing[places] = np.arange(len(places)), False
+    if column.kind == "text" and has_arrow():
+        import pyarrow as pa
+
+        return Column("text", column.data.take(pa.array(order, mask=missing)))
+    data = column.data[order]
+    if column.kind in _MASKED:
+        missing |= column.missing[order]
+        return Column(column.kind, data, missing if missing.any() else None)
+    data[missing] = np.nan if column.kind == "float" else None
+    return Column(column.kind, data)
 
 
 def _concatenated(kind: str, data: list[Any]) -> Any:
     if kind == "text" and has_arrow():
-        import pyarrow as pa  # noqa: PLC0415  # an extra
+        import pyarrow as pa
 
         return pa.concat_arrays(data)
     return np.concatenate(data)
 
 
 def are_objects(values: Collection[Any]) -> bool:
-    """Say whether every value that is not null is a JSON object, and one of them at least has a key."""
+    """Return whether all values are JSON objects or null, and at least one object has a key."""
     return set(map(type, values)) - {_NULL} == {dict} and any(values)
 
 
@@ -140,14 +139,14 @@ def _are_none(values: Sequence[Any]) -> Array:
 
 
 def objects(values: Sequence[Any]) -> Array:
-    """Give an array of the values as Python has them."""
+    """Return an array of Python objects."""
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _pack_texts(values: Sequence[Any]) -> Any:
     if not has_arrow():
         return objects(values)
-    import pyarrow as pa  # noqa: PLC0415  # an extra
+    import pyarrow as pa
 
     return pa.array(values, type=pa.large_string())
 
@@ -155,15 +154,15 @@ def _pack_texts(values: Sequence[Any]) -> Any:
 def _pack_integers(values: Sequence[Any]) -> Array:
     try:
         return np.fromiter(values, dtype=np.int64, count=len(values))
-    except TypeError:  # a null is among them
+    except TypeError:  # there is a null
         return np.array([value or 0 for value in values], dtype=np.int64)
 
 
 def pack_floats(values: Sequence[Any]) -> Array:
-    """Give an array of floats; null is NaN."""
+    """Return an array of floats; null becomes NaN."""
     try:
         return np.fromiter(values, dtype=np.float64, count=len(values))
-    except TypeError:  # a null is among them, which becomes NaN
+    except TypeError:  # there is a null
         return np.array(values, dtype=np.float64)
 
 
@@ -171,8 +170,7 @@ def _pack_bools(values: Sequence[Any]) -> Array:
     return np.fromiter(map(bool, values), dtype=bool, count=len(values))
 
 
-# The types that the values have in Python, null apart, the kind of their column, and how they are packed; the first row
-# that holds them all.
+# The Python types of the values without null, the kind of column, and the packing function. The first match counts.
 _KINDS: list[tuple[set[type], str, Callable[[Sequence[Any]], Any]]] = [
     (set(), "null", _pack_bools),
     ({str}, "text", _pack_texts),
@@ -186,7 +184,7 @@ _PACK = {kind: pack for _, kind, pack in _KINDS} | {"object": objects}
 
 @cache
 def texts_dtype() -> Any:
-    """Give the one dtype of text, kept by pyarrow where it is there."""
+    """Return the dtype of text, stored by pyarrow if that is installed."""
     try:
         return pd.StringDtype("pyarrow")
     except ImportError:
@@ -194,5 +192,5 @@ def texts_dtype() -> Any:
 
 
 def has_arrow() -> bool:
-    """Say whether pyarrow is there; then columns of text are its arrays."""
+    """Return whether pyarrow is installed, whose arrays then hold columns of text."""
     return bool(texts_dtype().storage == "pyarrow")

@@ -1,4 +1,4 @@
-"""Two runs compared: which rows came, went or changed, told apart by their key columns."""
+"""Compare two results: which rows were added, removed or changed, by key columns."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.roles import is_key
-from jupyter_funcs.text import listed, quote
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.text import listed, quote
+from jupyter_funcs.frames.roles import is_key
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -21,30 +21,30 @@ def diff(
     before: pd.DataFrame, after: pd.DataFrame, *, keys: Sequence[str] | None = None, tolerance: float = 0.0
 ) -> pd.DataFrame:
     """
-    Compare two runs of a function.
+    Compare two results of a function.
 
     Parameters
     ----------
     before, after
-        The frames of the two runs.
+        The two DataFrames.
     keys
-        The columns that tell a row from all others in each frame; by default those of text and dates, with whole
-        numbers that are called like an identifier, and of truths as many as the rows need to be told apart.
+        The columns that identify a row in each frame. By default the columns of text and dates, integers that are
+        named like an identifier, and as many booleans as needed to make the rows unique.
     tolerance
         The largest relative difference, as a fraction, at which two numbers count as equal.
 
     Returns
     -------
     DataFrame
-        A row for each that is ``added``, ``removed`` or ``changed``, as the column ``Change`` says, in the order of
-        `after` with the removed ones behind; then the key columns; then, for each column that differs anywhere,
-        ``<name> (before)`` and ``<name> (after)``. A column that only one frame has differs in every row with a value.
+        One row per difference: ``added``, ``removed`` or ``changed`` in the column ``Change``, then the key columns,
+        then ``<name> (before)`` and ``<name> (after)`` of each column that differs in any row. Rows are in the order of
+        `after`, followed by the removed ones. A column of only one frame differs in every row with a value.
 
     Raises
     ------
     ArgumentError
-        They are no DataFrames, or have two columns of one name; a key is no column of both, or holds lists or objects;
-        or the keys do not tell the rows of a frame apart.
+        An argument is not a DataFrame, or has duplicate column names; a key is not a column of both, or holds lists or
+        objects; or the keys do not identify the rows of a frame.
     """
     for frame, which in ((before, "first"), (after, "second")):
         _check(frame, which)
@@ -68,7 +68,9 @@ def diff(
             for frame, which in ((old, "before"), (new, "after")):
                 values = frame[column] if column in frame.columns else pd.Series(index=frame.index, dtype=object)
                 result[f"{column} ({which})"] = values.reindex(at).array
-    return pd.DataFrame(result)
+    compared = pd.DataFrame(result)
+    compared.attrs["funcs"] = {"shape": "diff"}
+    return compared
 
 
 def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None) -> list[str]:
@@ -77,14 +79,14 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None)
         for key in keys:
             if key not in common:
                 raise ArgumentError(
-                    f"{quote(key)} is no column of both runs.", f"Columns are {listed(map(str, common))}."
+                    f"{quote(key)} is not a column of both results.", f"Columns are {listed(map(str, common))}."
                 )
-            if _has_parts(before[key]) or _has_parts(after[key]):
-                raise ArgumentError(f"{quote(key)} holds lists or objects, which tell no rows apart.", "Leave it out.")
+            if _is_nested(before[key]) or _is_nested(after[key]):
+                raise ArgumentError(f"{quote(key)} holds lists or objects, so it can't be a key.", "Leave it out.")
         named = list(keys)
     else:
-        named = [column for column in common if _names(before[column]) and _names(after[column])]
-        # Yes and no are what a row says more often than what it is: keys only as far as the rows need them.
+        named = [column for column in common if _identifies(before[column]) and _identifies(after[column])]
+        # Booleans are usually values, so they become keys only as far as the rows need them.
         for flag in [column for column in common if _is_flag(before[column]) and _is_flag(after[column])]:
             if named and not any(frame.duplicated(named).any() for frame in (before, after)):
                 break
@@ -92,25 +94,24 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None)
         named.sort(key=common.index)
     if not named:
         raise ArgumentError(
-            "Nothing tells the rows apart: no column holds text, dates or identifiers.",
-            f"Say which do: keys=[{', '.join(map(repr, common[:2]))}]." if common else "No column is in both.",
+            "Nothing identifies the rows: no common column holds text, dates or identifiers.",
+            f"Pass keys, e.g. keys=[{', '.join(map(repr, common[:2]))}]." if common else "No column is in both.",
         )
     return named
 
 
 def _check(frame: object, which: str) -> None:
     if not isinstance(frame, pd.DataFrame):
-        hint = "The result of that run is no longer held: run it again." if frame is None else ""
-        if hasattr(frame, "to_table"):  # what a sweep into a folder gives
-            hint = "A dataset gives one with .to_table().to_pandas()."
-        raise ArgumentError(f"The {which} run is no DataFrame, but {quote(frame)} ({type(frame).__name__}).", hint)
+        hint = "That result is no longer in memory: run it again." if frame is None else ""
+        if hasattr(frame, "to_table"):  # the dataset of a sweep into a folder
+            hint = "Convert a dataset with .to_table().to_pandas()."
+        raise ArgumentError(f"The {which} result is not a DataFrame: {quote(frame)} ({type(frame).__name__}).", hint)
     if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise ArgumentError(f"The {which} run has two columns called {quote(twice)}.", "Rename one of them.")
+        name = frame.columns[frame.columns.duplicated()][0]
+        raise ArgumentError(f"The {which} result has two columns named {quote(name)}.", "Rename one of them.")
 
 
-def _has_parts(column: pd.Series[Any]) -> bool:
-    """Say whether a column holds lists or objects of JSON."""
+def _is_nested(column: pd.Series[Any]) -> bool:
     return column.dtype == object and any(isinstance(value, (list, dict)) for value in column)
 
 
@@ -118,31 +119,27 @@ def _is_flag(column: pd.Series[Any]) -> bool:
     return bool(pd.api.types.is_bool_dtype(column.dtype))
 
 
-def _names(column: pd.Series[Any]) -> bool:
-    if _is_flag(column):
-        return False
+def _identifies(column: pd.Series[Any]) -> bool:
     if pd.api.types.is_integer_dtype(column.dtype):
-        return is_key(str(column.name))
-    if _has_parts(column):
-        return False
-    return not pd.api.types.is_numeric_dtype(column.dtype)
+        return is_key(column.name)
+    return not (pd.api.types.is_numeric_dtype(column.dtype) or _is_flag(column) or _is_nested(column))
 
 
 def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
     indexed = frame.set_index(keys if len(keys) > 1 else keys[0])
     if not indexed.index.is_unique:
         row = indexed.index[indexed.index.duplicated()][0]
-        twice = ", ".join(map(str, row)) if isinstance(row, tuple) else row
+        repeated = ", ".join(map(str, row)) if isinstance(row, tuple) else row
         raise ArgumentError(
-            f"{listed(keys, 'and')} {'do' if len(keys) > 1 else 'does'} not tell the rows of the {which} run apart: "
-            f"{quote(twice)} is there twice.",
-            "Say which columns do, with keys=[…].",
+            f"{listed(keys, 'and')} {'do' if len(keys) > 1 else 'does'} not identify the rows of the {which} result: "
+            f"{quote(repeated)} occurs twice.",
+            "Pass the columns that do: keys=[…].",
         )
     return indexed
 
 
 def _differs(old: pd.DataFrame, new: pd.DataFrame, order: pd.Index[Any], column: Hashable, tolerance: float) -> Any:
-    """Say of each row whether its values of a column differ; what is missing in both is equal."""
+    """Return for each row whether the values of a column differ; missing values are equal."""
     left, right = (
         (frame[column] if column in frame.columns else pd.Series(index=frame.index, dtype=object)).reindex(order)
         for frame in (old, new)

@@ -1,124 +1,35 @@
-"""HTML for people: a DataFrame as a short table, and the words around it. No widget here."""
+"""Display a DataFrame in HTML: the format of each column, a short table, and the texts around it."""
 
 from __future__ import annotations
 
+import datetime as dt
 import html
-import re
-from itertools import cycle
-from typing import TYPE_CHECKING, Any, ClassVar
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from jupyter_funcs.formats import LONGEST_CELL, format_of
-from jupyter_funcs.text import clip, inert
-from jupyter_funcs.wrapping import table_text, terminal_width
+from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.frames.roles import is_growth_fraction, is_identifier, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 LABEL_WIDTH = "160px"
+LONGEST_CELL = 120
 
-_MOST_LATEST = 200
 _MOST_ROWS = 100
 _MOST_COLUMNS = 40
 _UNFOLDED, _LONGEST_ABOUT = 400, 10_000  # characters of a description
-
-
-class Listing(pd.DataFrame):
-    """
-    A table to read: texts whole and at the left, numbers at the right, no row numbers; its parts are plain frames.
-
-    Attributes
-    ----------
-    nothing
-        What is said in place of a table without rows.
-    """
-
-    _metadata: ClassVar[list[str]] = ["nothing"]
-    nothing = "Nothing to list."
-
-    @property
-    def _constructor(self) -> type[pd.DataFrame]:
-        return pd.DataFrame
-
-    def _repr_html_(self) -> str:
-        if self.empty:
-            return f"<div>{html.escape(inert(self.nothing))}</div>"
-        with pd.option_context("display.max_colwidth", None, "display.max_rows", None):
-            table = str(self._inert().to_html(index=False, border=0))
-        # Every text is escaped, so that these are the cells and nothing else, row by row.
-        styles = cycle(map(_style_of, self.dtypes))
-        return re.sub("<(t[dh])>", lambda cell: f'<{cell[1]} style="{next(styles)}">', table)
-
-    def __repr__(self) -> str:
-        if self.empty:
-            return inert(self.nothing)
-        texts = [[str(name), *column] for name, column in self._inert().items()]
-        return table_text(texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width())
-
-    def _inert(self) -> pd.DataFrame:
-        shown = pd.DataFrame(self._shown())
-        texts = [column.map(_TEXT_OF.get(str(column.dtype), _text)) for _, column in shown.items()]
-        return pd.concat(texts, axis="columns").astype(object)
-
-    def _shown(self) -> pd.DataFrame:
-        return self
-
-
-class Latest(Listing):
-    """A listing that may be very long, the latest rows of which are shown."""
-
-    def _repr_html_(self) -> str:
-        return f"{html.escape(self._hidden())}{super()._repr_html_()}"
-
-    def __repr__(self) -> str:
-        hidden = self._hidden()
-        return f"{hidden}\n{super().__repr__()}" if hidden else super().__repr__()
-
-    def _hidden(self) -> str:
-        number = len(self) - _MOST_LATEST
-        return f"The latest {_MOST_LATEST} of {len(self):,}; all of them are in the DataFrame." if number > 0 else ""
-
-    def _shown(self) -> pd.DataFrame:
-        return self.tail(_MOST_LATEST)
-
-
-def _style_of(dtype: Any) -> str:
-    side = "right" if _is_number(dtype) else "left"
-    spaces = "nowrap" if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype) else "normal"
-    return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
-
-
-def _is_number(dtype: Any) -> bool:
-    return bool(pd.api.types.is_numeric_dtype(dtype))
-
-
-def _text(value: object) -> str:
-    return inert(str(value))
-
-
-def _count(value: object) -> str:
-    return "" if value is pd.NA else f"{value:,}"
-
-
-# A run's number is neither: it is written as it is typed.
-_TEXT_OF = {"Int64": _count, "float64": "{:,.2f}".format}
+_MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
+_NUMBERS = {"decimal", "floating", "integer", "mixed-integer-float"}
+_SAMPLE = 1000  # values to look at first
 
 
 def table_html(frame: pd.DataFrame, about: str = "") -> str:
-    """
-    Give the first and last rows of a frame as an HTML table.
-
-    Each column reads as `formats` has it; every text is escaped and inert. At most 100 rows and 40 columns are shown,
-    and the table says how many are not.
-
-    Parameters
-    ----------
-    frame
-        Any frame: also of a million rows, a thousand columns, or none.
-    about
-        The description of the function that gave it.
-    """
+    """Return the first and last rows of a frame as an HTML table that says how much it leaves out."""
     if frame.empty:
         return f'<div class="jf-empty">{html.escape(_nothing(frame))}</div>'
     half = _MOST_ROWS // 2
@@ -149,15 +60,15 @@ def table_html(frame: pd.DataFrame, about: str = "") -> str:
 
 
 def shown_text(frame: pd.DataFrame) -> str:
-    """Say how much of a frame `table_html` shows; nothing when that is all of it."""
+    """Describe which part of a frame `table_html` shows; empty if it shows all."""
     half = _MOST_ROWS // 2
-    said = [f"First {half} and last {half} of {len(frame):,} rows"] * (len(frame) > _MOST_ROWS)
-    said += [f"{_MOST_COLUMNS} of {frame.shape[1]:,} columns"] * (frame.shape[1] > _MOST_COLUMNS)
-    return "; ".join(said) if not frame.empty else ""
+    parts = [f"First {half} and last {half} of {len(frame):,} rows"] * (len(frame) > _MOST_ROWS)
+    parts += [f"{_MOST_COLUMNS} of {frame.shape[1]:,} columns"] * (frame.shape[1] > _MOST_COLUMNS)
+    return "; ".join(parts) if not frame.empty else ""
 
 
 def _nothing(frame: pd.DataFrame) -> str:
-    """Say of what a frame without a value has none."""
+    """Describe a frame without values."""
     if len(frame):
         return f"{len(frame):,} row{'s' * (len(frame) != 1)}, and no columns."
     columns = [clip(inert(str(column)), LONGEST_CELL) for column in frame.columns[:_MOST_COLUMNS]]
@@ -166,36 +77,130 @@ def _nothing(frame: pd.DataFrame) -> str:
 
 
 def shape_text(frame: pd.DataFrame) -> str:
-    """Give the size of a frame in words: ``1,826 rows × 7 columns``."""
+    """Return the size of a frame in words: ``1,826 rows × 7 columns``."""
     rows, columns = frame.shape
     return f"{rows:,} row{'s' * (rows != 1)} × {columns} column{'s' * (columns != 1)}"
 
 
 def title_html(name: str, description: str) -> str:
-    """Give a function's name and its description, of which no more than some lines stand there unfolded."""
+    """Return the name and description of a function; a long description is folded."""
     about = inert(description[:_LONGEST_ABOUT])
     first = about if len(about) <= _UNFOLDED else clip(about, _UNFOLDED)
-    said = html.escape(first)
+    shown = html.escape(first)
     if first != about:
-        said = f"<details><summary>{said}</summary>{html.escape(about[len(first) - 1 :])}</details>"
-    return f'<div class="jf-title">{_escaped(name)}</div><div class="jf-about">{said}</div>'
+        shown = f"<details><summary>{shown}</summary>{html.escape(about[len(first) - 1 :])}</details>"
+    return f'<div class="jf-title">{_escaped(name)}</div><div class="jf-about">{shown}</div>'
 
 
 def done_html(caption: str, recipe: str) -> str:
-    """Give the size and the time of a result, and the code that gives its DataFrame."""
-    said = f'<span class="jf-quiet"> · <code>{html.escape(recipe)}</code> gives the DataFrame</span>'
-    return html.escape(caption) + said
+    """Return a caption with the code that returns the DataFrame."""
+    code = f"<code>{html.escape(recipe)}</code>"
+    return f'{html.escape(caption)}<span class="jf-quiet"> · {code} returns the DataFrame</span>'
 
 
 def code_html(program: str) -> str:
-    """Give a program, folded away; one click on it selects the whole."""
+    """Return a folded program."""
     return f'<details class="jf-code"><summary>The same as code</summary><pre>{html.escape(program)}</pre></details>'
 
 
 def bad_html(lines: Iterable[str]) -> str:
-    """Give the lines of an error."""
+    """Return the lines of an error."""
     return "<br>".join(f'<span class="jf-bad">{html.escape(line)}</span>' for line in lines)
 
 
 def _escaped(value: object) -> str:
     return html.escape(clip(inert(str(value)[: 4 * LONGEST_CELL]), LONGEST_CELL))
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFormat:
+    """How a column is written: the text of a value, and whether to align it right."""
+
+    text: Callable[[Any], str]
+    right: bool
+
+
+def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
+    """Return the format of a column."""
+    dtype, plain = column.dtype, is_identifier(column.name)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return format_of(pd.Series(dtype.categories, name=column.name), about)
+    if pd.api.types.is_float_dtype(dtype):
+        return _format(_number_pattern(column, about).format, right=True)
+    if pd.api.types.is_integer_dtype(dtype):
+        return _format((str if plain else "{:,}".format), right=True)
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return _format(_time_text(column))
+    if pd.api.types.is_object_dtype(dtype):
+        kind = pd.api.types.infer_dtype(column.head(_SAMPLE), skipna=True)
+        return _format(lambda value: _object_text(value, plain=plain), right=kind in _NUMBERS)
+    return _format(str)
+
+
+def _format(text: Callable[[Any], str], *, right: bool = False) -> ColumnFormat:
+    def shown(value: Any) -> str:
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            return ""
+        # Of a very long text, only the beginning is read.
+        return clip(inert(text(value)[: 4 * LONGEST_CELL]), LONGEST_CELL)
+
+    return ColumnFormat(shown, right)
+
+
+def _number_pattern(column: pd.Series[Any], about: str) -> str:
+    if is_growth_fraction(column, column.name, about):
+        return "{:,.2%}"
+    known = column.dropna()
+    largest = float(known.abs().max()) if len(known) else 0.0
+    if largest < 2**53 and _are_whole(known.head(_SAMPLE)) and _are_whole(known):
+        return "{:.0f}" if is_identifier(column.name) else "{:,.0f}"
+    if _MONEY & set(words(column.name)):
+        return "{:,.2f}" if largest < 1e6 else "{:,.0f}"
+    if largest >= 100:
+        return "{:,.2f}" if largest < 1e15 else "{:.6g}"
+    return "{:,.4f}" if largest >= 0.01 else "{:.4g}"
+
+
+def _are_whole(numbers: pd.Series[Any]) -> bool:
+    return bool((numbers % 1 == 0).all())
+
+
+def _time_text(column: pd.Series[Any]) -> Callable[[Any], str]:
+    known = column.dropna()
+    if known.dt.tz is None and bool((known == known.dt.normalize()).all()):
+        return lambda value: str(value.isoformat())[:10]
+    return lambda value: str(value.isoformat(sep=" "))
+
+
+def _object_text(value: Any, *, plain: bool) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        return str(value) if plain else _grouped(value)
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        head = value[: 4 * LONGEST_CELL]
+        text = head.decode(errors="ignore")
+        return text if text.encode() == head else str(head)
+    return nested_text(value) if isinstance(value, dict | list | tuple) else str(value)
+
+
+def _grouped(value: float | Decimal) -> str:
+    try:
+        return f"{value:,}"
+    except ValueError:  # Python refuses to convert integers with thousands of digits
+        return "a number with too many digits to show"
+
+
+def nested_text(value: Any) -> str:
+    """Return the beginning of a nested value as JSON, without reading the rest."""
+    text = ""
+    try:
+        for chunk in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+            text += chunk
+            if len(text) > LONGEST_CELL:
+                break
+    except (ValueError, RecursionError):  # it contains itself, or is nested too deeply
+        text += "…"
+    return text

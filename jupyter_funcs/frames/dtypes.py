@@ -1,9 +1,4 @@
-"""
-Values of one column -> an array of the dtype that keeps every one of them.
-
-`inferred` and `Declared` make it: the one by what the values are, the other by what is declared of them. What a dtype
-would change raises ValueError or OverflowError.
-"""
+"""Dtypes: the array of a column, inferred from its values or as declared; a conversion that loses a value raises."""
 
 from __future__ import annotations
 
@@ -16,32 +11,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.columns import has_arrow, objects, pack_floats, packed, texts_dtype
-from jupyter_funcs.errors import ArgumentError, ProtocolError
-from jupyter_funcs.text import did_you_mean, listed, quote
+from jupyter_funcs.core.errors import ArgumentError, ProtocolError
+from jupyter_funcs.core.text import did_you_mean, listed, quote
+from jupyter_funcs.frames.columns import has_arrow, objects, pack_floats, packed, texts_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jupyter_funcs.columns import Column
+    from jupyter_funcs.frames.columns import Column
 
     Array = np.ndarray[Any, Any]
 
 _NULL = type(None)
-# From here on not every integer is a float.
-_EXACT = 2**53
+# Every integer up to this one can be represented exactly as a float.
+MAX_EXACT = 2**53
 _NULLABLE = {"int": pd.arrays.IntegerArray, "bool": pd.arrays.BooleanArray}
 
 
 def inferred(column: Column) -> Any:
-    """Give the array of a column of which nothing is declared."""
+    """Return the array of an undeclared column."""
     if column.kind == "text":
         found = _times(column)
         return _texts(column) if found is None else _datetimes(*found)
     if column.kind == "null":
-        return objects(column.to_list())
+        return np.full(len(column), None, dtype=object)
     if column.kind == "number":
-        with suppress(ValueError, OverflowError):  # an integer that is no float
+        with suppress(ValueError, OverflowError):  # an integer that no float represents exactly
             return _floats(column)
     return column.data if column.nulls is None else _NULLABLE[column.kind](column.data, column.nulls)
 
@@ -53,13 +48,13 @@ def _texts(column: Column) -> Any:
         raise ValueError
     if not has_arrow():
         return pd.array(column.data, dtype=texts_dtype())
-    import pyarrow as pa  # noqa: PLC0415  # an extra
+    import pyarrow as pa
 
     return texts_dtype().__from_arrow__(pa.chunked_array([column.data]))
 
 
 def _whole(column: Column) -> tuple[Array, Array]:
-    """Give the 64-bit integers of a column, 0 for null, and where the nulls are."""
+    """Return a column as 64-bit integers, 0 for null, and the mask of its nulls."""
     missing = column.missing
     if column.kind == "null":
         return np.zeros(len(column), dtype=np.int64), missing
@@ -101,7 +96,7 @@ def _floats(column: Column) -> Any:
     if not set(map(type, values)) <= {int, float, _NULL}:
         raise ValueError
     floats = pack_floats(values)
-    if (np.abs(floats) >= _EXACT).any() and any(type(value) is int and float(value) != value for value in values):
+    if (np.abs(floats) >= MAX_EXACT).any() and any(type(value) is int and float(value) != value for value in values):
         raise ValueError
     return floats
 
@@ -112,25 +107,21 @@ _ISO = re.compile(
     _DAY + r"(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?P<decimals>[0-9]{1,9}))?)?"
     r"(?P<zone>Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?"
 )
-# The years that Python's own datetime has, and so every row that a frame has to show.
+# The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
-# What 64 bit of nanoseconds hold, in whole seconds.
+# The range of 64-bit nanoseconds, in whole seconds.
 _YEARS_NS = np.datetime64("1677-09-21T00:12:44"), np.datetime64("2262-04-11T23:47:16")
 
 
 def _times(column: Column) -> tuple[Array, bool] | None:
-    """
-    Give the datetimes that a column of text holds, in UTC if they have offsets, and whether they do.
-
-    None unless every text is a strict ISO-8601 date or datetime, and all or none have an offset.
-    """
+    """Return datetimes (UTC if they have offsets) and whether they do; ``None`` unless all are strict ISO-8601."""
     texts = column.data
-    # Most columns of text are told by their first value.
+    # The first value rules out most columns of text.
     head = texts[:16].to_pylist() if has_arrow() else texts[:16]
     first = next((text for text in head if text is not None), None)
     if first is not None and _ISO.fullmatch(first) is None:
         return None
-    # Of dates there are many fewer than rows: each is read once.
+    # Dates repeat: each one is parsed once.
     if has_arrow():
         encoded = texts.dictionary_encode()
         codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
@@ -144,7 +135,7 @@ def _times(column: Column) -> tuple[Array, bool] | None:
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
-    # Days, the most frequent, are told many times faster all at once; one with a line break in it numpy refuses.
+    # Plain days are much faster to match in one text; numpy refuses any that contain a line break.
     parts = (texts, [], 0) if _DAYS.fullmatch("\n".join(texts)) else _parts(texts)
     if parts is None:
         return None
@@ -154,7 +145,7 @@ def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
         return None
     try:
         times = np.array(naive, dtype="datetime64[us]")
-    except ValueError:  # a day that no calendar has
+    except ValueError:  # not a calendar day
         return None
     minutes = {zone: _minutes(zone) for zone in set(zones)} if has_offsets else {}
     offsets = np.array([minutes[zone] for zone in zones] if has_offsets else 0, dtype="timedelta64[m]")
@@ -167,7 +158,7 @@ def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
 
 
 def _parts(texts: Sequence[str]) -> tuple[list[str], list[str], int] | None:
-    """Give the texts without their offsets, the offsets, and the most decimals of a second."""
+    """Return the texts without offsets, the offsets, and the largest number of decimals."""
     naive: list[str] = []
     zones: list[str] = []
     decimals = 0
@@ -189,7 +180,7 @@ def _minutes(zone: str) -> int:
 
 
 def _never(times: Array) -> Array:
-    # In the unit of the others: numpy 2.5 deprecates one without any.
+    # With the unit of the others: numpy 2.5 deprecates NaT without one.
     return np.array("NaT", dtype=times.dtype)
 
 
@@ -199,32 +190,30 @@ def _beyond(times: Array, first: np.datetime64, end: np.datetime64) -> bool:
 
 @dataclass(frozen=True)
 class Declared:
-    """What is declared of one column: a key of `DECLARED`, and whether nulls may stand in it (None: not said)."""
+    """The declared type of a column, a key of `DECLARED`, and whether it may contain nulls (``None``: not declared)."""
 
     kind: str
     nullable: bool | None = None
 
     def array(self, name: str, column: Column) -> Any:
-        """Give the array of the declared dtype, or raise a `ProtocolError` that names column, row and value."""
+        """Return the array of the declared dtype, or raise a `ProtocolError` with column, row and value."""
         if self.nullable is False and (missing := column.missing).any():
             raise ProtocolError(
-                f"Column {quote(name)} is declared as never null and has a null in row {missing.argmax():,}.",
-                f"To read it all the same, give schema={{{name!r}: {self.kind!r}}}.",
+                f"Column {quote(name)} is declared as not nullable but contains a null in row {missing.argmax():,}.",
+                f"To read it anyway, pass schema={{{name!r}: {self.kind!r}}}.",
             )
         try:
             return self.built(column)
         except (ValueError, OverflowError) as error:
             values = column.to_list()
             row = self.misfit(values)
-            alone = "" if not self.fits([values[row]]) else ", which does not go with those above it"
-            raise ProtocolError(
-                f"Column {quote(name)} is declared as {self.kind} and holds "
-                f"{quote(values[row])} in row {row:,}{alone}.",
-                f"To leave it as it is, give schema={{{name!r}: 'any'}}.",
-            ) from error
+            mixed = ", which does not match the rows above" if self.fits([values[row]]) else ""
+            text = f"Column {quote(name)} is declared as {self.kind} but contains {quote(values[row])}"
+            hint = f"To read it as it is, pass schema={{{name!r}: 'any'}}."
+            raise ProtocolError(f"{text} in row {row:,}{mixed}.", hint) from error
 
     def misfit(self, values: Sequence[Any]) -> int:
-        """Give the first row at which the values no longer fit, and their number if they do."""
+        """Return the first row that does not fit, or the number of rows, by bisection."""
         fit, end = 0, len(values) + 1
         while end - fit > 1:
             middle = (fit + end) // 2
@@ -243,7 +232,7 @@ class Declared:
 
 
 def _moments(column: Column, unit: str, counted: str) -> Array:
-    """Give datetimes without offset in a unit, from ISO-8601 text or from counts of a unit since 1970."""
+    """Return datetimes in a unit, without offset, from ISO-8601 text or from counts since 1970."""
     if column.kind == "text":
         found = _times(column)
         if found is None:
@@ -255,7 +244,7 @@ def _moments(column: Column, unit: str, counted: str) -> Array:
         if np.isnat(times).any():  # the least integer
             raise OverflowError
         times[missing] = _never(times)
-    # Whatever is in nanoseconds is within their years.
+    # Nanoseconds can't be out of range.
     if times.dtype != "datetime64[ns]" and _beyond(times, *(_YEARS_NS if unit == "ns" else _YEARS)):
         raise OverflowError
     moments: Array = times.astype(f"datetime64[{unit}]")
@@ -271,7 +260,7 @@ def _days(column: Column) -> Array:
     return times
 
 
-def _datetimes(times: Array, has_offsets: bool) -> Any:  # noqa: FBT001  # the pair that `_times` gives
+def _datetimes(times: Array, has_offsets: bool) -> Any:  # noqa: FBT001  # the pair from `_times`
     return pd.DatetimeIndex(times).tz_localize("UTC").array if has_offsets else times
 
 
@@ -286,8 +275,8 @@ def _bytes(column: Column) -> Any:
     return objects([None if value is None else value.encode() for value in column.to_list()])
 
 
-# Names as services write them (SERVICE.md 2), then as pandas does. A count of time is in milliseconds in the former, as
-# pandas writes its JSON, and in the unit of the name in the latter.
+# Names as services write them, then pandas names. Counts of time are in milliseconds for the former, as in
+# pandas' JSON, and in the unit of the name for the latter.
 DECLARED: dict[str, Callable[[Column, bool], Any]] = {
     "int32": lambda column, nullable: _integers(column, "int32", nullable=nullable),
     "int64": lambda column, nullable: _integers(column, "int64", nullable=nullable),
@@ -311,22 +300,13 @@ DECLARED: dict[str, Callable[[Column, bool], Any]] = {
 
 
 def checked(schema: Any) -> dict[str, Declared]:
-    """
-    Give what a caller declares, by column.
-
-    Raises
-    ------
-    ArgumentError
-        It is no mapping of text to text, or a type is unknown.
-    """
+    """Return the declared columns of a caller's schema."""
     if not isinstance(schema, Mapping) or not all(isinstance(part, str) for pair in schema.items() for part in pair):
-        raise ArgumentError(
-            "schema takes the name of a type by the name of a column.", 'Such as {"Date": "datetime64[ms]"}.'
-        )
+        raise ArgumentError("schema must map column names to type names.", 'For example {"Date": "datetime64[ms]"}.')
     for name, kind in schema.items():
         if kind not in DECLARED:
             raise ArgumentError(
-                f"Column {quote(name)} has the unknown type {quote(kind)} in schema.",
+                f"schema has an unknown type {quote(kind)} for column {quote(name)}.",
                 f"Types are {listed(DECLARED)}. {did_you_mean(kind, DECLARED)}".strip(),
             )
     return {name: Declared(kind) for name, kind in schema.items()}

@@ -1,4 +1,4 @@
-"""A DataFrame -> a file or a stream, as a table for the eye, CSV, JSON, Parquet or Excel; whole or not at all."""
+"""Export a DataFrame to a file or a stream: a text table, CSV, JSON, Parquet or Excel; the whole file or nothing."""
 
 from __future__ import annotations
 
@@ -14,84 +14,68 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.errors import ArgumentError, ConfigError
-from jupyter_funcs.files import replace_bytes
-from jupyter_funcs.text import inert, listed, quote
+from jupyter_funcs.core.errors import ArgumentError, ConfigError
+from jupyter_funcs.core.files import atomic_write_bytes
+from jupyter_funcs.core.text import inert, json_escape, listed, quote, replace_surrogates, visible
+from jupyter_funcs.frames.dtypes import MAX_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Format = Literal["table", "csv", "json", "parquet", "xlsx"]
-# What no stream of text takes.
 BINARY: frozenset[Format] = frozenset({"parquet", "xlsx"})
 NAMES: dict[Format, str] = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "json": "JSON", "table": "A table"}
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_CSV_SPECIAL = re.compile('[,"\r\n]')
-_GAP = "  "
-# What Excel holds: rows with the header, columns, characters of a cell, and the days that its calendar has right.
+_CSV_SPECIAL = re.compile('[,;"\t\r\n]')
+# What makes a spreadsheet run a cell, also fullwidth, after characters that it may skip.
+_SKIPPED = r"[ \"\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u206f\u3000\ufeff]*"
+_FORMULA = rf"{_SKIPPED}[=+\-@\uff1d\uff0b\uff0d\uff20]"
+# Where the separator is a semicolon or a tab, quotes don't stop it; the first cell of a file may choose another one.
+_ARMED = re.compile(rf"[\t\r\n]|(?i:sep=)|{_FORMULA}")
+_ARMED_INSIDE = re.compile(rf"[;\t\r\n](?={_FORMULA})")
+# The limits of Excel: rows with the header, columns, characters of a cell, and dates that its calendar gets right.
 _SHEET_ROWS, _SHEET_COLUMNS, _SHEET_TEXT = 1_048_576, 16_384, 32_767
 _SHEET_TIMES = pd.Timestamp("1900-03-01"), pd.Timestamp("9999-12-31 23:59:59.999").as_unit("ms")
 
 
-def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) -> None:  # noqa: A002 - its name
+def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) -> None:  # noqa: A002  # its name
     """
     Write `frame` to a file or a stream.
 
-    Row labels, where there are any beyond 0, 1, 2, ..., become the first columns. Times that are all at midnight are
-    written as dates, others as ISO-8601; integers are exact. Text is UTF-8; half a surrogate pair becomes U+FFFD.
-
-    Parameters
-    ----------
-    frame
-        What to write; it is not changed.
-    target
-        A path, whose file is replaced once the new one is complete, or an open stream.
-    format
-        ``table``: aligned columns for a terminal, with nothing in them that it would obey.
-        ``csv``: text that a spreadsheet would run is led by an apostrophe, in cells and headers, and NUL is taken out
-        (FAULTS.md 95, OWASP ASVS 1.2.10); numbers are never touched.
-        ``json``: a list of records, one a line; null for what is missing or not finite.
-        ``parquet``: as pandas writes it; columns that Parquet has no type for are written as text.
-        ``xlsx``: text as in ``csv``; dates and times are dates of Excel where it can hold them exactly, else text, as
-        are times with a zone, integers beyond 2**53 and what is not finite; empty for what is missing.
-
-    Raises
-    ------
-    ArgumentError
-        There is no such format, a value is nested too deeply for it, or the frame is larger than a sheet of Excel.
-    ConfigError
-        The file cannot be written, or what writes the format is missing: pyarrow for Parquet, xlsxwriter for Excel.
+    Row labels, unless they are plain row numbers, become the first columns. Times that are all at midnight are written
+    as dates, others as ISO-8601; integers are exact. Text is UTF-8; a lone surrogate becomes U+FFFD. A terminal shows
+    escapes in place of control and invisible characters.
     """
     if format not in _FORMATS:
         raise ArgumentError(f"There is no format {quote(format)}.", f"Formats are {listed(_FORMATS)}.")
+    if not (isinstance(frame.index, pd.RangeIndex) and frame.index.name is None):
+        frame = frame.reset_index()
     try:
-        content = _FORMATS[format](_labelled(frame))
+        content = _FORMATS[format](frame)
     except RecursionError as error:
-        raise ArgumentError(f"The frame holds a value nested too deeply for {format}.") from error
+        raise ArgumentError(f"The frame contains a value nested too deeply for {format}.") from error
     if isinstance(target, Path):
         try:
-            replace_bytes(target.expanduser(), content)
+            atomic_write_bytes(target.expanduser(), content)
         except OSError as error:
             raise ConfigError(
                 f"Cannot write {quote(target, 300)}: {error.strerror}.", "Name a file in a folder you can write to."
             ) from error
     elif not isinstance(target, io.TextIOBase):
-        target.write(content)  # type: ignore[arg-type]  # a stream that is not of text is of bytes
+        target.write(content)  # type: ignore[arg-type]  # any other stream is binary
     elif format not in BINARY:
-        target.write(content.decode())
+        text = content.decode()
+        # A terminal acts on control characters; JSON's escapes stand for the same data.
+        target.write(visible(text, json_escape if format == "json" else None) if target.isatty() else text)
     elif (buffer := getattr(target, "buffer", None)) is not None:
         buffer.write(content)
     else:
-        raise ConfigError(f"{NAMES[format]} is bytes, and this stream takes text.", "Name a file to write it to.")
+        raise ConfigError(f"{NAMES[format]} is binary, and this stream takes text.", "Name a file to write it to.")
 
 
-def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
-    plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
-    return frame if plain else frame.reset_index()
-
-
-# Cells
+def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
+    # By position, because names may repeat.
+    return [(str(name), _cells(frame.iloc[:, place])) for place, name in enumerate(frame.columns)]
 
 
 def _cells(column: pd.Series[Any]) -> list[Any]:
@@ -101,13 +85,19 @@ def _cells(column: pd.Series[Any]) -> list[Any]:
 
 
 def _times(column: pd.Series[Any]) -> list[str | None]:
-    naive = column.dt.tz is None
-    days = naive and bool((column.dropna() == column.dropna().dt.normalize()).all())
-    return [None if pd.isna(time) else time.isoformat()[: 10 if days else None] for time in column]
+    length = 10 if _are_days(column) else None
+    return [None if pd.isna(time) else time.isoformat()[:length] for time in column]
+
+
+def _are_days(column: pd.Series[Any]) -> bool:
+    known = column.dropna()
+    return known.dt.tz is None and bool((known == known.dt.normalize()).all())
 
 
 def _plain(value: Any) -> Any:
-    # As JSON has it, None for what is missing, and text for what JSON has no type for.
+    """Return a value in its JSON type: None if missing, text if JSON has no type for it."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, int | float | str):
         return None if isinstance(value, float) and math.isnan(value) else value
     if value is None or value is pd.NA or value is pd.NaT:
@@ -116,12 +106,6 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | np.ndarray):
         return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    return _foreign(value)
-
-
-def _foreign(value: Any) -> str:
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
@@ -133,16 +117,10 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
 
 
-def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
-    # By position, since a frame may hold two columns of one name.
-    return [(str(name), _cells(frame.iloc[:, place])) for place, name in enumerate(frame.columns)]
-
-
-def _bytes(text: str) -> bytes:
-    return _SURROGATE.sub("\ufffd", text).encode()
-
-
-# Formats
+def _unarmed(value: Any) -> str:
+    """Return the text of a cell without NUL, and with an apostrophe where a spreadsheet could begin a formula."""
+    text = _ARMED_INSIDE.sub(r"\g<0>'", _text(value).replace("\0", ""))
+    return f"'{text}" if _ARMED.match(text) else text
 
 
 def _table(frame: pd.DataFrame) -> bytes:
@@ -152,26 +130,21 @@ def _table(frame: pd.DataFrame) -> bytes:
         texts = [inert(text) for text in (name, *map(_text, cells))]
         width = max(map(len, texts))
         columns.append([text.rjust(width) if numbers else text.ljust(width) for text in texts])
-    return _bytes("".join(_GAP.join(row).rstrip() + "\n" for row in zip(*columns, strict=True)))
+    return replace_surrogates("".join("  ".join(row).rstrip() + "\n" for row in zip(*columns, strict=True))).encode()
 
 
 def _csv(frame: pd.DataFrame) -> bytes:
     columns = [[_csv_cell(cell) for cell in (name, *cells)] for name, cells in _columns(frame)]
     lines = (",".join(row) or '""' for row in zip(*columns, strict=True))  # readers skip an empty line
-    return _bytes("".join(line + "\n" for line in lines))
+    return replace_surrogates("".join(line + "\n" for line in lines)).encode()
 
 
 def _csv_cell(value: Any) -> str:
     if isinstance(value, int | float):
         return str(value)
-    text = _unarmed(_text(value))
-    # The csv module does not quote a carriage return unless lines end in one.
+    text = _unarmed(value)
+    # The csv module, and so pandas, does not quote a carriage return before Python 3.13.
     return '"' + text.replace('"', '""') + '"' if _CSV_SPECIAL.search(text) else text
-
-
-def _unarmed(text: str) -> str:
-    text = text.replace("\0", "")
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _json(frame: pd.DataFrame) -> bytes:
@@ -179,7 +152,7 @@ def _json(frame: pd.DataFrame) -> bytes:
     names = [name for name, _ in columns]
     rows = zip(*(cells for _, cells in columns), strict=True)
     records = ",\n".join(_record(dict(zip(names, row, strict=True))) for row in rows)
-    return _bytes(f"[\n{records}\n]\n" if records else "[]\n")
+    return replace_surrogates(f"[\n{records}\n]\n" if records else "[]\n").encode()
 
 
 def _record(record: dict[str, Any]) -> str:
@@ -200,7 +173,7 @@ def _finite(value: Any) -> Any:
 def _parquet(frame: pd.DataFrame) -> bytes:
     if importlib.util.find_spec("pyarrow") is None:
         raise ConfigError("Parquet needs pyarrow, which is not installed.", "Install it: pip install pyarrow")
-    import pyarrow as pa  # noqa: PLC0415 - optional
+    import pyarrow as pa
 
     frame = frame.copy(deep=False)
     frame.columns = pd.Index([str(name) for name in frame.columns])
@@ -211,7 +184,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
             try:
                 pa.array(column, from_pandas=True)
             except (pa.ArrowException, OverflowError, UnicodeError):
-                texts = [None if cell is None else _SURROGATE.sub("\ufffd", _text(cell)) for cell in _cells(column)]
+                texts = [None if cell is None else replace_surrogates(_text(cell)) for cell in _cells(column)]
                 frame[name] = pd.array(texts, dtype=pd.StringDtype())
     file = io.BytesIO()
     frame.to_parquet(file, engine="pyarrow", index=False)
@@ -220,62 +193,54 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
 def _xlsx(frame: pd.DataFrame) -> bytes:
     try:
-        import xlsxwriter  # noqa: PLC0415 - optional
+        import xlsxwriter
     except ModuleNotFoundError:
         hint = "Install it: pip install 'jupyter-funcs[excel]'"
         raise ConfigError("Excel needs xlsxwriter, which is not installed.", hint) from None
     rows, columns = frame.shape
     for number, most, what in ((rows + 1, _SHEET_ROWS, "rows"), (columns, _SHEET_COLUMNS, "columns")):
         if number > most:
-            raise ArgumentError(f"A sheet of Excel holds {most:,} {what}, this is {number:,}.", "Save it as CSV.")
+            raise ArgumentError(f"An Excel sheet has at most {most:,} {what}, not {number:,}.", "Save it as CSV.")
     file = io.BytesIO()
-    # A text is a text, whatever it looks like: no formula, no link.
+    # A text stays a text, whatever it looks like: no formulas, links or numbers.
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     with xlsxwriter.Workbook(file, options) as book:
         sheet = book.add_worksheet("Data")
         sheet.freeze_panes(1, 0)
         bold = book.add_format({"bold": True})
-        formats = [book.add_format({"num_format": text}) for text in ("yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss.000")]
+        texts = {dt.date: "yyyy-mm-dd", dt.datetime: "yyyy-mm-dd hh:mm:ss.000"}
+        formats = {kind: book.add_format({"num_format": text}) for kind, text in texts.items()}
         for place, name in enumerate(frame.columns):
-            _write_text(sheet, (0, place), str(name), bold)
-            cells, form = _excel_cells(frame.iloc[:, place])
-            for row, cell in enumerate(cells, start=1):
-                _write_excel(sheet, (row, place), cell, formats[form])
+            sheet.write_string(0, place, _excel_cell(str(name), 0, place), bold)
+            for row, cell in enumerate(_excel_cells(frame, place), start=1):
+                if cell is not None:
+                    write = sheet.write_string if isinstance(cell, str) else sheet.write
+                    write(row, place, cell, formats.get(type(cell)))
     return file.getvalue()
 
 
-def _excel_cells(column: pd.Series[Any]) -> tuple[list[Any], int]:
-    """Give a column as numbers, texts and times that Excel holds exactly, and which of the formats its times have."""
-    if not pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return _cells(column), 0
-    known = column.dropna()
-    if column.dt.tz is None and bool(known.between(*_SHEET_TIMES).all() and (known == known.dt.floor("ms")).all()):
-        is_day = bool((known == known.dt.normalize()).all())
-        return [None if pd.isna(time) else time.to_pydatetime() for time in column], 0 if is_day else 1
-    return _times(column), 0
+def _excel_cells(frame: pd.DataFrame, place: int) -> list[Any]:
+    """Return a column as the numbers, booleans, times and texts that Excel holds exactly."""
+    column = frame.iloc[:, place]
+    if pd.api.types.is_datetime64_any_dtype(column.dtype) and column.dt.tz is None:
+        known = column.dropna()
+        if bool(known.between(*_SHEET_TIMES).all() and (known == known.dt.floor("ms")).all()):
+            is_day = _are_days(column)
+            return [None if pd.isna(time) else time.date() if is_day else time.to_pydatetime() for time in column]
+    return [_excel_cell(value, row, place) for row, value in enumerate(_cells(column), start=1)]
 
 
-def _write_excel(sheet: Any, at: tuple[int, int], cell: Any, form: Any) -> None:
-    if cell is None:
-        return
-    if isinstance(cell, bool):
-        sheet.write_boolean(*at, cell)
-    elif isinstance(cell, dt.datetime):
-        sheet.write_datetime(*at, cell, form)
-    elif isinstance(cell, int | float) and math.isfinite(cell) and (isinstance(cell, float) or abs(cell) <= 2**53):
-        sheet.write_number(*at, cell)
-    elif isinstance(cell, int | float):
-        sheet.write_string(*at, str(cell))
-    else:
-        _write_text(sheet, at, _text(cell))
-
-
-def _write_text(sheet: Any, at: tuple[int, int], text: str, form: Any = None) -> None:
-    written = _SURROGATE.sub("\ufffd", _unarmed(text))
-    if len(written) > _SHEET_TEXT:
-        where = f"row {at[0]:,} of column {at[1] + 1:,}"
-        raise ArgumentError(f"A cell of Excel holds {_SHEET_TEXT:,} characters, {where} has more.", "Save it as CSV.")
-    sheet.write_string(*at, written, form)
+def _excel_cell(value: Any, row: int, place: int) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        is_exact = abs(value) <= MAX_EXACT if isinstance(value, int) else math.isfinite(value)
+        return value if is_exact else str(value)
+    text = replace_surrogates(_unarmed(value))
+    if len(text) > _SHEET_TEXT:
+        where = f"row {row:,} of column {place + 1:,}"
+        raise ArgumentError(f"Excel allows {_SHEET_TEXT:,} characters per cell; {where} has more.", "Save it as CSV.")
+    return text
 
 
 _FORMATS: dict[str, Callable[[pd.DataFrame], bytes]] = {

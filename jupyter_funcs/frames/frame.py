@@ -1,12 +1,9 @@
-"""
-The reply of a run -> a DataFrame: unwrap it, see its shape, give every column its dtype.
-
-The only room that builds frames. A document of any known shape first becomes a `Table`, so that dtypes are decided in
-one place, on whole columns, and never by looking at names.
-"""
+"""Frames: the reply of a run becomes a DataFrame: unwrap the envelope, find the shape, decide the dtypes."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -14,18 +11,89 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.columns import Table, packed
-from jupyter_funcs.dtypes import DECLARED, Declared, checked, inferred
-from jupyter_funcs.envelope import body_of, decoded_text, lines_of
-from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.notices import warn
-from jupyter_funcs.pieces import read_long
-from jupyter_funcs.shapes import as_table, is_split
-from jupyter_funcs.text import quote
-from jupyter_funcs.wire import too_deep
+from jupyter_funcs.core.errors import ArgumentError, FunctionError
+from jupyter_funcs.core.json_decoding import decode, decode_lines, too_deep
+from jupyter_funcs.core.text import clip, inert, quote
+from jupyter_funcs.core.warn import warn
+from jupyter_funcs.frames import chunks
+from jupyter_funcs.frames.columns import Table, check_cells, packed
+from jupyter_funcs.frames.dtypes import DECLARED, Declared, checked, inferred
+from jupyter_funcs.frames.shapes import as_table, is_split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+_LONGEST_REASON = 300
+_ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
+_SCALAR = re.compile(
+    r"[ \t\r\n]*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)[ \t\r\n]*"
+)
+
+
+def body_of(reply: bytes | str, *, strict: bool) -> Any:
+    """Return the decoded body of a reply, with or without an envelope."""
+    document = decoded_text(decode(reply, strict=strict), strict=strict)
+    if not _is_envelope(document):
+        return document
+    while isinstance(document, dict) and "body" in document:
+        _raise_error(document)
+        body = document["body"]
+        if isinstance(body, str) and _SCALAR.fullmatch(body):
+            return decode(body, what="body of the reply", strict=strict)
+        document = decoded_text(body, strict=strict)
+        if not _is_bare_envelope(document):
+            return document
+    _raise_error(document)
+    return None
+
+
+def lines_of(reply: bytes | str, *, strict: bool) -> list[Any]:
+    """Return the documents of an NDJSON reply."""
+    documents = decode_lines(reply, strict=strict)
+    for document in documents:
+        if _is_bare_envelope(document):  # a function may fail after some lines
+            _raise_error(document)
+    return documents
+
+
+def _raise_error(envelope: dict[str, Any]) -> None:
+    error = envelope.get("error")
+    if error is not None:
+        reason = _reason(error)
+        # Some services already write that the function failed.
+        text = reason if " failed: " in reason else f"The function failed: {reason}"
+        raise FunctionError(text, "Check its arguments first.")
+
+
+def _is_bare_envelope(document: Any) -> bool:
+    return isinstance(document, dict) and bool(document) and document.keys() <= {"error", "body"}
+
+
+def _is_envelope(document: Any) -> bool:
+    return _is_bare_envelope(document) or (
+        isinstance(document, dict)
+        and (
+            {"error", "body"} <= document.keys()
+            # A failure without a body must not become a table.
+            or isinstance(document.get("error"), str)
+        )
+    )
+
+
+def decoded_text(value: Any, *, strict: bool) -> Any:
+    """Decode text that contains JSON, repeatedly; return any other value unchanged."""
+    # Text that starts like JSON must be valid: a truncated table must not pass as text.
+    while isinstance(value, str) and _ENCODED.match(value):
+        value = decode(value, what="body of the reply", strict=strict)
+    return value
+
+
+def _reason(error: Any) -> str:
+    text = error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    if text.startswith("Traceback (most recent call last)"):
+        text = text.strip().rpartition("\n")[2]  # the error is on the last line
+    return clip(inert(text), _LONGEST_REASON) or "it gave no reason."
 
 
 def to_frame(
@@ -34,13 +102,12 @@ def to_frame(
     """
     Read the reply of a run as a DataFrame.
 
-    **Envelope** (SERVICE.md 2). ``{"error": ..., "body": ...}``, either of them alone, or with more beside both, is
-    unwrapped; a document without it is the body itself. An object whose ``error`` is text is a failure, so that a
-    single record has no such column. A body that is JSON text is read, however often it was encoded: one that starts
-    with ``[``, ``{`` or ``"`` has to be JSON, and a number, ``true``, ``false`` or ``null`` is. Any other text is a
-    result in itself.
+    **Envelope.** ``{"error": ..., "body": ...}``, either key alone, or both among others, is unwrapped; any other
+    document is the body itself. An object whose ``error`` is text is a failure. A body that is JSON text is decoded,
+    however often it was encoded: text that starts with ``[``, ``{`` or ``"`` must be JSON, and a number, ``true``,
+    ``false`` or ``null`` is read as such. Any other text is a result in itself.
 
-    **Shapes.** Which one was seen stands in ``frame.attrs["funcs"]["shape"]``:
+    **Shapes.** ``frame.attrs["funcs"]["shape"]`` names the shape of the body:
 
     ===========  =============================================  ====================================================
     shape        example                                        result
@@ -48,7 +115,7 @@ def to_frame(
     ``records``  ``[{"a": 1, "b": {"c": 2}}, {"a": 3}]``        columns ``a``, ``b.c``; null where a key is missing
     ``columns``  ``{"a": {"0": 1, "2": 3}, "b": {"1": 2}}``     columns ``a``, ``b``; rows 0, 1, 2
     ``lists``    ``{"a": [1, 2], "b": [3, 4]}``                 columns ``a``, ``b``
-    ``split``    ``{"columns": ["a"], "data": [[1], [2]]}``     column ``a``; row labels if there is an ``index``
+    ``split``    ``{"columns": ["a"], "data": [[1], [2]]}``     column ``a``; row labels from ``index``, if present
     ``index``    ``{"7": {"a": 1}, "8": {"a": 2}}``             column ``a``; rows 7, 8
     ``schema``   ``{"schema": {"a": {"type": "int32"}},         any of these as ``data``, with types declared
                  "data": {"a": {"0": 1}}}``
@@ -57,45 +124,44 @@ def to_frame(
     ``rows``     ``[[1, 2], [3]]``                              columns ``0``, ``1``; short rows end in nulls
     ``record``   ``{"a": 1, "b": [2]}``                         one row, columns ``a``, ``b``
     ``list``     ``[1, "x", null]``                             one column, ``Result``
-    ``scalar``   ``7``                                          one row of it
-    ``text``     ``done``                                       one row of it
-    ``null``     ``null``                                       no row
-    ``empty``    ``[]`` or ``{}``                               no row, and no column but the declared ones
-    ``lines``    ``{"a": 1}`` and, below it, ``{"a": 2}``       as the list of its lines, only if `lines` says so
+    ``scalar``   ``7``                                          one row, column ``Result``
+    ``text``     ``done``                                       one row, column ``Result``
+    ``null``     ``null``                                       no rows, only declared columns
+    ``empty``    ``[]`` or ``{}``                               no rows, only declared columns
+    ``lines``    ``{"a": 1}`` and, below it, ``{"a": 2}``       as the list of its lines, only with ``lines=True``
     ===========  =============================================  ====================================================
 
-    A key of records whose values are all objects or null gives a column for each key in them, at any depth; lists, and
-    values of several kinds, are kept as they are. ``{a: {b: v}}`` is read by column, and by row only if all outer keys
-    are integers and the inner are not. Row keys that ascend, as numbers or as text, come in numeric order; in any other
-    order they are left; those that are no integers become the index. A column name that comes again, or is empty, is
-    kept, and told apart as ``name.1``. Of a key that stands twice in one object the last value wins.
+    A key of records whose values are all objects or null becomes one column per key in them, at any depth. Lists and
+    mixed values stay Python objects. ``{a: {b: v}}`` is read by column; by row only if all outer keys are integers and
+    the inner ones are not. Row keys that ascend, as numbers or as text, are sorted numerically; any other order is
+    preserved. Row keys become the index, as integers if all of them are. Repeated column names become ``name.1`` and
+    so on. If a key occurs twice in an object, the last value wins.
 
     **Types** are not guessed:
 
     ====================================================  ===================================================
-    every value that is not null is                       dtype
+    every value except nulls is                           dtype
     ====================================================  ===================================================
     text                                                  ``string``
     an ISO-8601 date, or ``T`` datetime without offset    ``datetime64[us]``
     an ISO-8601 ``T`` datetime with offset                ``datetime64[us, UTC]``
-    an integer                                            ``int64``, with nulls ``Int64``; beyond 64 bit ``object``
+    an integer                                            ``int64``, with nulls ``Int64``; beyond 64 bits ``object``
     a number, some not integers                           ``float64``, unless an integer would change: ``object``
-    a truth value                                         ``bool``, with nulls ``boolean``
-    anything else, or nothing but nulls                   ``object`` of Python values
+    a boolean                                             ``bool``, with nulls ``boolean``
+    anything else, or only nulls                          ``object`` of Python values
     ====================================================  ===================================================
 
-    ``string`` is the text dtype that has one name and one null on pandas 2.2 and 3, with or without pyarrow.
-    Microseconds hold every year from 1 to 9999, where nanoseconds end in 2262; they are used only where a value has
-    more than six decimals.
+    ``string`` is the text dtype with the same name and null on pandas 2.2 and 3, with or without pyarrow. Datetimes
+    have microseconds, which hold the years 1 to 9999, or nanoseconds if a value has more than six decimals.
 
     **A declared type** is applied as declared:
 
     ====================================================  ===================================================
     declared (table schema's word)                        dtype
     ====================================================  ===================================================
-    ``int32``, ``int64`` (``integer``)                    the same; ``Int32``, ``Int64`` where it is nullable
+    ``int32``, ``int64`` (``integer``)                    the same; ``Int32``, ``Int64`` if nullable
     ``float64`` (``number``)                              the same
-    ``bool`` (``boolean``)                                the same; ``boolean`` where it is nullable
+    ``bool`` (``boolean``)                                the same; ``boolean`` if nullable
     ``str`` (``string``)                                  ``string``
     ``bytes``                                             ``object`` of bytes: the text as UTF-8
     ``datetime.date`` (``date``)                          ``datetime64[us]`` at midnight
@@ -103,40 +169,41 @@ def to_frame(
     ``datetime`` (``datetime``)                           ``datetime64[us]``, or in UTC if all have an offset
     ``Int32``, ``Int64``, ``boolean``, ``string``         the same
     ``datetime64[s]``, ``[ms]``, ``[us]``, ``[ns]``       the same
-    ``any`` (``any``)                                     as where nothing is declared
+    ``any`` (``any``)                                     as if not declared
     ====================================================  ===================================================
 
     A date may be a count since 1970: of milliseconds, as pandas writes them, or of the unit of ``datetime64[unit]``.
-    An offset is applied where the dtype has no place for it. A column is nullable if that is declared, or not denied
-    and a null is in it. Declared columns stand first, in the declared order; one that the reply lacks is all null.
+    Datetimes with offset are converted to UTC for a dtype without offset. A column is nullable if declared so, or if
+    it contains nulls and is not declared otherwise. Declared columns come first, in the declared order; a column that
+    the reply lacks is all null.
 
     Parameters
     ----------
     reply
-        What the service sent, as received.
+        The reply as received.
     schema
-        Type names by column; they override those the reply declares.
+        Type names by column; they override those that the reply declares.
     strict
-        Raise for what JSON does not allow but services send, as `jupyter_funcs.wire.decode` does.
+        Whether to raise for invalid JSON that services send, such as ``NaN``, instead of reading it with a warning.
     lines
-        Whether the reply is NDJSON: one JSON document a line.
+        Whether the reply is NDJSON: one JSON document per line.
 
     Raises
     ------
     FunctionError
-        The envelope's ``error`` is not null, even when a body is present.
+        The envelope's ``error`` is not null, even if a body is present.
     ProtocolError
-        The reply, or the JSON text in it, is not sound JSON; its columns do not fit together; or a value does not
-        fit its declared type.
+        The reply, or JSON text in it, is not valid JSON; its columns differ in length; or a value does not fit its
+        declared type.
     ReplyTooLargeError
-        Ragged rows would be filled up to more than 500 million values.
+        The table would have more than 20 million cells, and more than 20 per byte of the reply.
     ArgumentError
-        `schema` is no mapping, or names an unknown type; or `reply` is neither bytes nor text.
+        `schema` is not a mapping, or names an unknown type; or `reply` is neither bytes nor text.
 
     Warns
     -----
     UserWarning
-        The reply declares a type of no known meaning (the column is left as read), or as in `decode`.
+        The reply declares an unknown type (the column is read as undeclared), or is invalid JSON as in `strict`.
     """
     given = checked({} if schema is None else schema)
     reply = _text(reply)
@@ -145,16 +212,18 @@ def to_frame(
         if body is None:
             body = lines_of(reply, strict=strict) if lines else body_of(reply, strict=strict)
         declaration = _declaration(body)
-        table = as_table(decoded_text(body["data"], strict=strict) if declaration else body)
+        table = as_table(decoded_text(body["data"], strict=strict) if declaration else body, len(reply))
     except RecursionError as error:
         raise too_deep("reply") from error
-    told = {"shape": "lines" if lines else table.shape}
+    attrs = {"shape": "lines" if lines else table.shape}
+    declared = set(given).union(declaration.columns if declaration else ())
+    check_cells(table.rows, len(declared.union(table.names)), len(reply))
     if declaration is None:
         frame = _frame(table, given)
     else:
         frame = declaration.frame(table, given)
-        told |= {"shape": declaration.shape, **declaration.told}
-    frame.attrs["funcs"] = told
+        attrs |= {"shape": declaration.shape, **declaration.attrs}
+    frame.attrs["funcs"] = attrs
     return frame
 
 
@@ -164,56 +233,51 @@ def _text(reply: Any) -> bytes | str:
     if not isinstance(reply, bytes | str):
         raise ArgumentError(
             f"to_frame takes the bytes or the text of a reply, not {type(reply).__name__}.",
-            "Give it as the service sent it, before it is read as JSON.",
+            "Pass it as received, before decoding the JSON.",
         )
     return reply if isinstance(reply, bytes) else str(reply)
 
 
 def _long(reply: bytes | str) -> Any:
-    body = read_long(reply)
-    # What stands beside `data` may also be the other keys of a record.
+    if len(reply) < chunks.LONG:
+        return None
+    body = chunks.read_long(reply)
+    # `data` may also be a key of a single record.
     return body if isinstance(body, Table) or (body and (is_split(body) or _declaration(body))) else None
-
-
-# What is declared
 
 
 @dataclass(frozen=True)
 class _Declaration:
-    """What stands beside the data: its form, the type of each column, the columns that are the index, and the rest."""
+    """The schema of a reply: its shape, the types of the columns, the index columns, and further attrs."""
 
     shape: str
     columns: dict[str, Declared]
     keys: list[str]
-    told: dict[str, Any]
+    attrs: dict[str, Any]
 
     def frame(self, table: Table, given: Mapping[str, Declared]) -> pd.DataFrame:
-        """Give the frame of the table, whose columns the caller may declare otherwise."""
         if table.shape == "rows" and len(table.names) == len(self.columns):
             table = replace(table, names=list(self.columns))
         frame = _frame(table, {**self.known(), **given})
         keys = [key for key in self.keys if key in frame.columns]
         values = chain.from_iterable(frame[key] for key in keys if frame[key].dtype == object)
-        # pandas' index of several columns takes no lists and no objects.
+        # A MultiIndex can't hold lists and objects.
         if not keys or (len(keys) > 1 and any(isinstance(value, list | dict) for value in values)):
             return frame
         frame = frame.set_index(keys)
-        if keys == ["index"]:  # as pandas writes one without a name
+        if keys == ["index"]:  # pandas' name for an unnamed index
             frame.index.name = None
         return frame
 
     def known(self) -> dict[str, Declared | None]:
-        """Give what is declared by column; of a type that nobody knows, that the column is left as read."""
+        """Return the declarations by column; ``None``, with a warning, for an unknown type."""
         for name, column in self.columns.items():
             if column.kind not in DECLARED:
-                warn(
-                    f"The reply declares column {quote(name)} as {quote(column.kind)}, which is no known type; "
-                    "its values are left as read."
-                )
+                warn(f"The reply declares column {quote(name)} as {quote(column.kind)}, an unknown type: ignored.")
         return {name: column if column.kind in DECLARED else None for name, column in self.columns.items()}
 
 
-# The words of table schema, as pandas writes it.
+# The types of pandas' table schema.
 _TABLE_TYPES = {
     "integer": "int64",
     "number": "float64",
@@ -228,13 +292,14 @@ def _declaration(body: Any) -> _Declaration | None:
     if not (isinstance(body, dict) and {"schema", "data"} <= body.keys() and isinstance(body["schema"], dict)):
         return None
     schema = body["schema"]
-    told = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
+    attrs = {"retrievalTime": body["retrievalTime"]} if "retrievalTime" in body else {}
     if isinstance(fields := schema.get("fields"), list) and all(isinstance(column, dict) for column in fields):
         kinds = {str(column.get("name") or ""): str(column.get("type", "any")) for column in fields}
         columns = {name: Declared(_TABLE_TYPES.get(kind, kind)) for name, kind in kinds.items()}
         keys = schema.get("primaryKey")
         keys = keys if isinstance(keys, list) else [keys]
-        return _Declaration("table", columns, [key for key in keys if isinstance(key, str)], told)
+        names = dict.fromkeys(key for key in keys if isinstance(key, str))
+        return _Declaration("table", columns, [*names], attrs)
     if all(isinstance(column, dict) and "type" in column for column in schema.values()):
         columns = {
             name: Declared(
@@ -242,11 +307,8 @@ def _declaration(body: Any) -> _Declaration | None:
             )
             for name, column in schema.items()
         }
-        return _Declaration("schema", columns, [], told)
+        return _Declaration("schema", columns, [], attrs)
     return None
-
-
-# The frame
 
 
 def _index(table: Table) -> pd.Index[Any]:
@@ -261,23 +323,23 @@ def _index(table: Table) -> pd.Index[Any]:
 
 def _frame(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:
     named = list(zip(table.names, table.columns, strict=True))
-    # Declared columns stand in the declared order, an absent one too, and those that are not declared follow.
+    # Declared columns first, in the declared order and with absent ones, then the others.
     place = {name: position for position, name in enumerate(declared)}
     named += [(name, packed([None] * table.rows)) for name in declared.keys() - set(table.names)]
     named.sort(key=lambda column: place.get(column[0], len(place)))
-    names = _told_apart([name for name, _ in named])
+    names = _unique([name for name, _ in named])
     index = _index(table)
     columns: dict[str, Any] = {}
     for unique, (name, column) in zip(names, named, strict=True):
         kind = declared.get(name)
         array = kind.array(name, column) if kind else inferred(column)
-        # As a Series, because pandas 3 would take a plain object array of texts for its own text dtype.
+        # As a Series, because pandas 3 would infer its text dtype from an object array of texts.
         is_object = isinstance(array, np.ndarray) and array.dtype == object
         columns[unique] = pd.Series(array, index=index, dtype=object) if is_object else array
     return pd.DataFrame(columns, index=index, columns=None if names else [], copy=False)
 
 
-def _told_apart(names: list[str]) -> list[str]:
+def _unique(names: list[str]) -> list[str]:
     taken = set(names)
     seen: set[str] = set()
     count: dict[str, int] = {}

@@ -1,28 +1,35 @@
 """
-A DataFrame as an Arrow table that Parquet keeps, and back without a change. No pickle.
+Parquet files of DataFrames, one row group per frame, which read back exactly. No pickle.
 
-What Arrow has a type for is kept in it, so that any tool reads the file. A column of Python objects (JSON of several
-kinds, integers beyond 64 bit) is kept as JSON text, one of bytes as bytes; the `Layout` says which.
+Columns use Arrow's own types, so that any tool reads the files. Columns of Python objects (mixed JSON values, integers
+beyond 64 bits) are stored as JSON text, bytes as bytes; the `Layout` in the footer says which.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import time
+import uuid
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
 
 _JSON, _BYTES = "object of JSON", "object of bytes"
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
-# numpy's, then pandas' own, which hold nulls.
+# numpy's dtypes, then pandas' nullable ones.
 _NUMBERS = {"bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float32", "float64"}
 _NULLABLE = {
     "boolean",
@@ -31,60 +38,42 @@ _NULLABLE = {
     *(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)),
 }
 _INDEX = "__index_{}__"
-# Before pandas 3 who writes to a part of a frame writes to the whole.
+# Before pandas 3, writing to a slice of a frame writes to the whole frame.
 _WRITES_THROUGH = int(pd.__version__.partition(".")[0]) < 3
 
 
-class NotKeptError(ValueError):
-    """A frame holds what cannot be kept without a change; says which column."""
+class NotStorableError(ValueError):
+    """A frame that would not read back exactly; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """
-    What frames have in common that go into one file: what Arrow does not say of them.
-
-    Attributes
-    ----------
-    columns
-        The name and the dtype of each column, in their order.
-    index
-        The name and the dtype of each level of the row labels; ``None`` where the rows are numbered.
-    """
+    """What the frames in one file share, beyond their Arrow schema: columns and index levels with their dtypes."""
 
     columns: tuple[tuple[str, str], ...]
     index: tuple[tuple[str | None, str], ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON has it."""
         return {"columns": self.columns, "index": self.index}
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Layout:
-        """Give it back."""
-        columns, index = told["columns"], told["index"]
+    def from_json(cls, value: dict[str, Any]) -> Layout:
+        columns, index = value["columns"], value["index"]
         return cls(tuple(map(tuple, columns)), None if index is None else tuple(map(tuple, index)))
+
+    def select(self, names: Collection[str]) -> Layout:
+        """Return the layout of some of the columns."""
+        return Layout(tuple(column for column in self.columns if column[0] in names), self.index)
 
     @property
     def names(self) -> list[str]:
-        """The names of the table's columns."""
+        """The names of the Arrow table's columns."""
         return [*(name for name, _ in self.columns), *(_INDEX.format(level) for level in range(len(self.index or ())))]
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """
-    How the rows of one frame are numbered, where they are.
-
-    Attributes
-    ----------
-    count
-        How many there are.
-    labels
-        Start and step of the numbers.
-    name
-        What the numbers are called.
-    """
+class RowRange:
+    """The number of rows of a frame, and its `RangeIndex` if it has one."""
 
     count: int
     labels: tuple[int, int] = (0, 1)
@@ -92,58 +81,39 @@ class Rows:
 
     @property
     def index(self) -> pd.RangeIndex:
-        """The row labels."""
         start, step = self.labels
         return pd.RangeIndex(start, start + step * self.count, step, name=self.name)
 
 
-def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, Rows]:
-    """
-    Give the table of a frame, and what it takes to get the frame back.
-
-    Raises
-    ------
-    NotKeptError
-        A column is of a dtype that no reply gives, or holds objects that are not JSON.
-    """
+def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, RowRange]:
+    """Return a frame as an Arrow table, with what `from_arrow` needs to restore it."""
     names = list(frame.columns)
     if not all(type(name) is str for name in names) or len(set(names)) < len(names):
-        raise NotKeptError("its columns are not named by texts that differ")
+        raise NotStorableError("its column names are not unique strings")
     bare = frame.copy(deep=False)
-    bare.attrs = {}  # pandas copies them, all the way down, with each column that is taken
+    bare.attrs = {}  # pandas deep-copies attrs each time a column is selected
     encoded = {name: _encoded(name, bare[name]) for name in names}
     layout = Layout(tuple((name, kind) for name, (kind, _) in encoded.items()))
-    rows = Rows(len(frame))
+    rows = RowRange(len(frame))
     index = frame.index
     if isinstance(index, pd.RangeIndex):
-        rows = Rows(len(frame), (index.start, index.step), _name(index.name))
+        rows = RowRange(len(frame), (index.start, index.step), _name(index.name))
     else:
         levels = [_encoded(_INDEX.format(at), index.get_level_values(at)) for at in range(index.nlevels)]
         kinds = [kind for kind, _ in levels]
         layout = Layout(layout.columns, tuple(zip(map(_name, index.names), kinds, strict=True)))
         encoded |= {_INDEX.format(at): level for at, level in enumerate(levels)}
     if len(encoded) < len(layout.names):
-        raise NotKeptError("a column is named like its row labels")
+        raise NotStorableError("a column has the name of an index level")
     return pa.table({name: array for name, (_, array) in encoded.items()}), layout, rows
 
 
-def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, Rows]]) -> list[pd.DataFrame]:
-    """
-    Give the frames that lie in a table one below the other.
-
-    Parameters
-    ----------
-    table
-        Of frames of one layout.
-    layout
-        Theirs.
-    parts
-        In which row of the table each frame begins, and its rows.
-    """
+def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, RowRange]]) -> list[pd.DataFrame]:
+    """Return the frames stored in a table, given where each one starts."""
     columns: dict[str, Any] = {}
     for name, kind in layout.columns:
         array = _decoded(kind, table.column(name))
-        # As a Series, because pandas 3 would take a plain object array of texts for its own text dtype.
+        # As a Series, because pandas 3 infers its string dtype from an object array of strings.
         columns[name] = pd.Series(array, dtype=object) if kind in {_JSON, _BYTES} else array
     numbers = pd.RangeIndex(table.num_rows)
     whole = pd.DataFrame(columns, index=numbers, columns=None if columns else [], copy=False)
@@ -161,9 +131,9 @@ def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, Rows]
     return frames
 
 
-def holds(table: pa.Table, beside: Sequence[str], texts: Sequence[str]) -> bool:
-    """Say whether one of some texts stands anywhere in a table, or in what is written beside it."""
-    if any(text in other for text in texts for other in beside):
+def contains(table: pa.Table, metadata: Sequence[str], texts: Sequence[str]) -> bool:
+    """Return whether any of the texts occurs in a table's cells or in its metadata."""
+    if any(text in other for text in texts for other in metadata):
         return True
     columns = [column for column in table.columns if pa.types.is_large_string(column.type)]
     columns += [column for column in table.columns if pa.types.is_large_binary(column.type)]
@@ -172,7 +142,7 @@ def holds(table: pa.Table, beside: Sequence[str], texts: Sequence[str]) -> bool:
 
 def _name(name: Any) -> str | None:
     if name is not None and type(name) is not str:
-        raise NotKeptError("its row labels are not named by a text")
+        raise NotStorableError("the name of its index is not a string")
     return name
 
 
@@ -190,7 +160,7 @@ def _index(table: pa.Table, layout: Layout) -> pd.Index[Any] | None:
 
 
 def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, Any]:
-    """Give the kind of a column, by which it is read back, and its Arrow array."""
+    """Return a column's kind, which `_decoded` needs, and its Arrow array."""
     dtype: Any = values.dtype
     kind = str(dtype)
     if kind == "object":
@@ -199,7 +169,7 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
         is_nullable = dtype.na_value is pd.NA
         return f"string[{dtype.storage}]" if is_nullable else kind, pa.array(values.array, type=pa.large_string())
     if kind in _NUMBERS:
-        # A float that is not there is a null to others, who would sum a NaN; it comes back as NaN.
+        # NaN is stored as null, so that other tools skip it; it reads back as NaN.
         return kind, pa.array(values.to_numpy(), from_pandas=True)
     if kind in _NULLABLE:
         return kind, pa.array(values.array)
@@ -208,7 +178,7 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
         return kind, pa.array(times.astype("datetime64[ms]") if kind == "datetime64[s]" else times)
     if isinstance(dtype, pd.DatetimeTZDtype) and dtype.unit != "s":
         return kind, pa.array(values, type=pa.timestamp(dtype.unit, str(dtype.tz)), from_pandas=True)
-    raise NotKeptError(f"column {name!r} is of dtype {kind}")
+    raise NotStorableError(f"column {name!r} has dtype {kind}")
 
 
 def _encoded_objects(name: str, values: list[Any]) -> tuple[str, Any]:
@@ -219,7 +189,7 @@ def _encoded_objects(name: str, values: list[Any]) -> tuple[str, Any]:
         with suppress(TypeError, ValueError, RecursionError):
             texts = [None if value is None else json.dumps(value) for value in values]
             return _JSON, pa.array(texts, type=pa.large_string())
-    raise NotKeptError(f"column {name!r} holds objects that are not JSON")
+    raise NotStorableError(f"column {name!r} holds objects that JSON has no type for")
 
 
 def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
@@ -233,3 +203,183 @@ def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
         array = column.to_numpy().astype(dtype, copy=False)
         return array if array.flags.writeable else array.copy()
     return dtype.__from_arrow__(column)
+
+
+PREFIX, DONE, UNDONE = "results-", ".parquet", ".part"
+# What reading a broken file raises. An OSError may also come from the disk.
+BROKEN = (pa.ArrowException, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError)
+_FOOTER, _ATTRS = b"jupyter_funcs", b"jupyter_funcs.attrs"
+_FORMAT = 1
+_PACKED = pa.schema([("frame", pa.large_binary())])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """The footer's entry for one frame; `written` is in seconds since 1970."""
+
+    key: str
+    written: float
+    rows: RowRange
+
+    def to_json(self) -> list[Any]:
+        rows = self.rows
+        return [self.key, self.written, rows.count, *rows.labels, rows.name]
+
+    @classmethod
+    def from_json(cls, value: list[Any]) -> StoredResult:
+        key, written, count, first, step, name = value
+        return cls(str(key), float(written), RowRange(int(count), (int(first), int(step)), name))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One file, as its footer describes it. Without a layout, each result is packed together with its own."""
+
+    path: Path
+    size: int
+    layout: Layout | None
+    results: tuple[StoredResult, ...]
+
+    @property
+    def newest(self) -> float:
+        """When the last result was written, in seconds since 1970."""
+        return max((result.written for result in self.results), default=0.0)
+
+    def read(self, positions: Sequence[int], columns: Collection[str] | None = None) -> dict[str, pd.DataFrame]:
+        """Return some of the results by key, with all columns or those named here; raises one of `BROKEN`."""
+        results = [self.results[at] for at in positions]
+        if self.layout is None:
+            table, starts, attrs = self._read(positions)
+            cells = table.column(0)
+            frames = [_unpacked(cells[at].as_py(), one.rows) for at, one in zip(starts, results, strict=True)]
+            if columns is not None:
+                frames = [frame[[name for name in frame if name in columns]] for frame in frames]
+        else:
+            layout = self.layout if columns is None else self.layout.select(columns)
+            # Arrow can't select a column whose name contains a null character.
+            selects = columns is not None and not any("\0" in name for name in layout.names)
+            table, starts, attrs = self._read(positions, layout.names if selects else None)
+            frames = from_arrow(table, layout, [(at, one.rows) for at, one in zip(starts, results, strict=True)])
+        for frame, at in zip(frames, positions, strict=True):
+            frame.attrs = {"funcs": attrs[at]} if attrs[at] else {}
+        return {result.key: frame for result, frame in zip(results, frames, strict=True)}
+
+    def tables(self, positions: Sequence[int]) -> Iterator[tuple[pa.Table, StoredResult, dict[str, Any]]]:
+        """Yield some of the results as they are stored, with their attrs; raises one of `BROKEN`."""
+        table, starts, attrs = self._read(positions)
+        for start, at in zip(starts, positions, strict=True):
+            result = self.results[at]
+            yield table.slice(start, self._row_count(result)), result, attrs[at]
+
+    def _row_count(self, result: StoredResult) -> int:
+        return 1 if self.layout is None else result.rows.count
+
+    def _read(
+        self, positions: Sequence[int], columns: list[str] | None = None
+    ) -> tuple[pa.Table, list[int], list[dict[str, Any]]]:
+        """Return the rows of some results, the row at which each starts, and the attrs of all."""
+        with self.path.open("rb") as file:
+            parquet = pq.ParquetFile(file, page_checksum_verification=True)
+            attrs = _unsealed(parquet.metadata.metadata[_ATTRS])
+            if len(positions) == len(self.results) == parquet.num_row_groups == len(attrs):
+                table = parquet.read(columns)  # faster than by row group
+            else:
+                table = parquet.read_row_groups(list(positions), columns)
+        ends = [*accumulate(self._row_count(self.results[at]) for at in positions)]
+        # Without the footer, which would end up in the schema of the next file.
+        return table.replace_schema_metadata(), [0, *ends][:-1], attrs
+
+
+class OpenSegment:
+    """A file that is being written. With `statistics`, readers that filter can skip row groups."""
+
+    def __init__(self, folder: Path, layout: Layout | None, schema: pa.Schema, *, statistics: bool) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / f"{PREFIX}{uuid.uuid4().hex}{UNDONE}"
+        self.layout = layout
+        self.results: list[StoredResult] = []
+        self.attrs: list[dict[str, Any]] = []
+        self.opened = time.monotonic()
+        # Python's file and not Arrow's: its errors carry errno, and it is closed whatever fails.
+        self.file = self.path.open("xb")
+        try:
+            # For small tables, dictionaries make files larger and writing twice as slow.
+            self.parquet = pq.ParquetWriter(
+                self.file, schema, use_dictionary=False, write_statistics=statistics, write_page_checksum=True
+            )
+        except BaseException:
+            self.file.close()
+            remove(self.path)
+            raise
+
+    @property
+    def size(self) -> int:
+        return self.file.tell()
+
+    @property
+    def age(self) -> float:
+        return time.monotonic() - self.opened
+
+    def add(self, table: pa.Table, result: StoredResult, attrs: dict[str, Any]) -> None:
+        self.parquet.write_table(table, row_group_size=max(table.num_rows, 1))
+        self.results.append(result)
+        self.attrs.append(attrs)
+
+    def close(self) -> None:
+        layout = None if self.layout is None else self.layout.to_json()
+        footer = {"format": _FORMAT, "layout": layout, "results": [result.to_json() for result in self.results]}
+        # Attrs are separate, because finding a result doesn't need them.
+        self.parquet.add_key_value_metadata({_FOOTER: _sealed(footer), _ATTRS: _sealed(self.attrs)})
+        self.parquet.close()
+        self.file.close()
+        self.path.rename(self.path.with_suffix(DONE))
+
+    def discard(self) -> None:
+        self.parquet.is_open = False  # otherwise its finalizer writes a footer to the closed file
+        with suppress(OSError):
+            self.file.close()
+        remove(self.path)
+
+
+def open_segment(path: Path) -> Segment:
+    """Read a file's footer; raises one of `BROKEN` if the file isn't one of ours."""
+    with path.open("rb") as file:
+        footer = _unsealed((pq.read_metadata(file).metadata or {})[_FOOTER])
+        size = file.seek(0, io.SEEK_END)
+    if footer["format"] != _FORMAT:
+        raise ValueError
+    layout = None if footer["layout"] is None else Layout.from_json(footer["layout"])
+    return Segment(path, size, layout, tuple(map(StoredResult.from_json, footer["results"])))
+
+
+def _sealed(value: Any) -> bytes:
+    # Parquet has checksums for pages, but not for the footer.
+    text = json.dumps(value).encode()
+    return b"%08x%b" % (zlib.crc32(text), text)
+
+
+def _unsealed(data: bytes) -> Any:
+    if int(data[:8], 16) != zlib.crc32(data[8:]):
+        raise ValueError
+    return json.loads(data[8:])
+
+
+def packed(table: pa.Table, layout: Layout) -> pa.Table:
+    """Return a table of one cell that holds another table, for files of frames with different layouts."""
+    sink = io.BytesIO()
+    table = table.replace_schema_metadata({_FOOTER: json.dumps(layout.to_json()).encode()})
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return pa.table([pa.array([sink.getvalue()], type=pa.large_binary())], schema=_PACKED)
+
+
+def _unpacked(data: bytes, rows: RowRange) -> pd.DataFrame:
+    table = pa.ipc.open_stream(data).read_all()
+    layout = Layout.from_json(json.loads(table.schema.metadata[_FOOTER]))
+    return from_arrow(table, layout, [(0, rows)])[0]
+
+
+def remove(path: Path) -> None:
+    """Remove a file, unless it is gone or another process holds it."""
+    with suppress(OSError):
+        path.unlink()

@@ -1,4 +1,4 @@
-"""What each column of a frame can be in a chart: time, a measure, a dimension, or nothing. No picture here."""
+"""Roles: what a column holds (time, a measure, a dimension, an identifier, growth), by its name and its values."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.formats import is_fraction, is_growth, is_in_percent
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    _Make = Callable[..., "Column"]
+    _Make = Callable[..., "ChartColumn"]
 
 _LONGEST_NAME = 60
-_MOST_VALUES = 100_000  # of a dimension: more of them name single rows, and would take seconds
-_LARGEST = 1e150  # beyond it the ends of an axis are out of reach of a float
-# A mark of each column's values tells in advance what the parsing of millions would.
+_MOST_VALUES = 100_000  # a dimension with more values names single rows, and takes seconds
+_LARGEST = 1e150  # beyond it, the range of an axis overflows a float
+# A quick check before parsing millions of texts.
 _LIKE_A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?)?")
 _PERIOD_FIRST = re.compile(
     r"(?:[FC]?(?P<part>[QH][1-4])|FY)[ _/-]?(?:FY|CY)?'?(?P<year>[0-9]{4}|[0-9]{2})[AE]?", re.IGNORECASE
@@ -33,33 +32,27 @@ _YEAR_FIRST = re.compile(
 )
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|%")
 
+# Last words of names of identifiers.
 _NAMING = {
-    "id",
-    "ids",
-    "code",
-    "codes",
-    "key",
-    "number",
-    "no",
-    "zip",
-    "postcode",
-    "isin",
-    "cusip",
-    "sedol",
-    "sic",
-    "naics",
+    *("id", "ids", "code", "codes", "key", "number", "no", "nr", "zip", "postcode"),
+    *("isin", "cusip", "sedol", "sic", "naics"),
 }
 _CALENDAR = {"year", "years", "yr", "fy", "quarter", "qtr", "month", "week", "weekday", "day", "hour"}
 _SHARE = {"share", "rate", "margin", "pct", "percent", "percentage", "%", "ratio", "penetration", "return"}
-# What does not add up over the parts of a whole: a ratio, and a count of people, who may be in several parts.
+# Ratios, and counts of people who may be in several groups, can't be summed.
 _NOT_ADDITIVE = _SHARE | {
     *("per", "avg", "average", "mean", "median", "min", "max", "std", "price", "index", "score", "rank", "balance"),
     *("cardholder", "cardholders", "customer", "customers", "user", "users", "unique", "distinct"),
 }
 
 
+_GROWTH = re.compile(r"growth|(?<![a-z])(?:yoy|pop|qoq|mom|wow|dod)(?![a-z])", re.IGNORECASE)
+_IN_PERCENT = re.compile(r"%|\b(?:in percent|percentage|pct|bps|basis points)\b", re.IGNORECASE)
+_USUAL_GROWTH = 3.0  # a larger median means that the values are in percent already
+
+
 class Role(Enum):
-    """What a column can be."""
+    """What a column is in a chart."""
 
     TIME = "a date or a time"
     PERIOD = "a named period, such as FQ3 2025"
@@ -69,29 +62,8 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
-    """
-    One column of a frame, as charts see it.
-
-    Attributes
-    ----------
-    name
-        Its name for people: inert, and no other column's.
-    role
-        What it can be.
-    data
-        Times without a zone, numbers as floats, anything else as categories of text, as it is, in the order of a chart.
-    zone
-        The time zone in which times are shown; the empty string for none.
-    additive
-        Whether the measures of the parts add up to the whole's.
-    percent
-        Whether the measure is a fraction, to be shown as percent.
-    picked, made
-        As code: how to take the column from a frame, and how to make `data` of it; ``{}`` stands for the column.
-    skipped
-        How many values are left out because they are no numbers, or no times.
-    """
+class ChartColumn:
+    """A column of a frame, prepared for a chart, with the code that prepares it."""
 
     name: str
     role: Role
@@ -104,31 +76,21 @@ class Column:
     skipped: int = 0
 
     def code(self, frame: str) -> str:
-        """Give the code that makes `data` of a frame."""
+        """Return the code that computes `data` from a frame."""
         return self.made.replace("{}", frame + self.picked, 1)
 
     @property
     def is_time(self) -> bool:
-        """Whether it is a column of times, or of periods."""
         return self.role in {Role.TIME, Role.PERIOD}
 
     @property
     def distinct(self) -> int:
-        """How many different values there are."""
+        """The number of distinct values."""
         return len(self.data.cat.categories) if self.data.dtype == "category" else int(self.data.nunique())
 
 
-def read(frame: pd.DataFrame, about: str = "") -> list[Column]:
-    """
-    Give the columns of a frame, those of an index that holds labels first; the frame stays as it is.
-
-    Parameters
-    ----------
-    frame
-        Any frame.
-    about
-        What its function says of itself: whether growth is in percent already.
-    """
+def read(frame: pd.DataFrame, about: str = "") -> list[ChartColumn]:
+    """Return the columns of a frame, labels of its index first."""
     if has_labels(frame):
         frame = frame.reset_index(allow_duplicates=True)
     names = _names(frame.columns)
@@ -138,20 +100,39 @@ def read(frame: pd.DataFrame, about: str = "") -> list[Column]:
 
 
 def has_labels(frame: pd.DataFrame) -> bool:
-    """Whether the index of a frame says more than the order of its rows."""
-    return (
-        frame.index.nlevels > 1 or frame.index.name is not None or not pd.api.types.is_integer_dtype(frame.index.dtype)
-    )
+    """Return whether the index holds more than row numbers."""
+    index = frame.index
+    return index.nlevels > 1 or index.name is not None or not pd.api.types.is_integer_dtype(index.dtype)
 
 
-def words(name: str) -> list[str]:
-    """Give the words of a column's name in lower case: ``PeriodEndDate`` has three."""
-    return [word.casefold() for word in _WORDS.findall(name)]
+def words(name: object) -> list[str]:
+    """Return the words of a column's name in lower case: ``PeriodEndDate`` has three."""
+    return [word.casefold() for word in _WORDS.findall(str(name))]
 
 
-def is_key(name: str) -> bool:
-    """Whether a column of this name holds what names a row, and not what it is like."""
-    return words(name)[-1:] != [] and words(name)[-1] in _NAMING
+def is_key(name: object) -> bool:
+    """Return whether a column with this name identifies rows."""
+    return not _NAMING.isdisjoint(words(name)[-1:])
+
+
+def is_identifier(name: object) -> bool:
+    """Return whether whole numbers with this name aren't amounts but keys, years and the like."""
+    return is_key(name) or not _CALENDAR.isdisjoint(words(name)[-1:])
+
+
+def is_growth(name: object) -> bool:
+    """Return whether a column with this name holds growth, as a fraction or in percent."""
+    return bool(_GROWTH.search(str(name)))
+
+
+def is_in_percent(name: object, about: str = "") -> bool:
+    """Return whether growth is in percent already, by the column's name or the function's description."""
+    return bool(_IN_PERCENT.search(f"{name} {about}")) and "fraction" not in about.casefold()
+
+
+def is_growth_fraction(column: pd.Series[Any], name: object, about: str = "") -> bool:
+    """Return whether a column holds growth as a fraction, to be shown in percent."""
+    return is_growth(name) and not is_in_percent(name, about) and not bool(column.abs().median() > _USUAL_GROWTH)
 
 
 def _names(labels: pd.Index[Any]) -> list[str]:
@@ -165,54 +146,54 @@ def _names(labels: pd.Index[Any]) -> list[str]:
     return names
 
 
-def _column(at: int, name: str, frame: pd.DataFrame) -> Column:
+def _column(at: int, name: str, frame: pd.DataFrame) -> ChartColumn:
     label, values = frame.columns[at], frame.iloc[:, at].reset_index(drop=True)
     alone = isinstance(label, str) and list(frame.columns).count(label) == 1
-    make: _Make = partial(Column, name, picked=f"[{label!r}]" if alone else f".iloc[:, {at}]")
+    make: _Make = partial(ChartColumn, name, picked=f"[{label!r}]" if alone else f".iloc[:, {at}]")
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)
         return _BY_KIND.get(kind, _nothing)(make, name, values)
     except (TypeError, ValueError, OverflowError, ArithmeticError, AttributeError, NotImplementedError):
-        # A type of another library, values that cannot be compared or counted: no chart of this column.
+        # A type of another library, or values that cannot be compared or counted.
         return _nothing(make, name, values)
 
 
-def _nothing(make: _Make, _name: str, values: pd.Series[Any]) -> Column:
+def _nothing(make: _Make, _name: str, values: pd.Series[Any]) -> ChartColumn:
     return make(Role.NONE, pd.Series(np.nan, index=values.index))
 
 
-def _empty(make: _Make, _name: str, values: pd.Series[Any]) -> Column:
+def _empty(make: _Make, _name: str, values: pd.Series[Any]) -> ChartColumn:
     return make(Role.MEASURE, pd.Series(np.nan, index=values.index))
 
 
-def _dates(make: _Make, name: str, values: pd.Series[Any]) -> Column:
+def _dates(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
     zones = any(getattr(value, "tzinfo", None) is not None for value in values.dropna().head(100))
     how = "errors='coerce'" + ", utc=True" * zones
     return _time(make, name, pd.to_datetime(values, errors="coerce", utc=zones), f"pd.to_datetime({{}}, {how})")
 
 
-def _spans(make: _Make, name: str, values: pd.Series[Any]) -> Column:
+def _spans(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
     return _time(make, name, values.dt.to_timestamp(), "{}.dt.to_timestamp()")
 
 
-def _time(make: _Make, _name: str, values: pd.Series[Any], made: str = "{}") -> Column:
+def _time(make: _Make, _name: str, values: pd.Series[Any], made: str = "{}") -> ChartColumn:
     if not isinstance(values.dtype, np.dtype | pd.DatetimeTZDtype):  # of Arrow
         values, made = pd.to_datetime(values.astype(object)), f"pd.to_datetime({made}.astype(object))"
     zone = getattr(values.dt, "tz", None)
-    if zone is not None:  # the clock on the wall of the zone that the values name
+    if zone is not None:  # local time of the zone
         values, made = values.dt.tz_localize(None), f"{made}.dt.tz_localize(None)"
     return make(Role.TIME, values.astype("datetime64[us]"), zone=str(zone or ""), made=made)
 
 
-def _number(make: _Make, name: str, values: pd.Series[Any]) -> Column:
+def _number(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
     if values.dtype.kind == "O":
         return _mixed(make, name, values)
     known = pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index)
     return _measure(make, name, known, "{}" if values.dtype.kind in "iuf" else "{}.astype(float)")
 
 
-def _mixed(make: _Make, name: str, values: pd.Series[Any]) -> Column:
-    """Give the numbers among values of several kinds when most are; texts with numbers among them name something."""
+def _mixed(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
+    """Return a measure if most values are numbers, else a dimension of texts."""
     known = values.dropna()
     numbers = known.map(_is_number)
     if numbers.mean() >= 0.5:
@@ -230,11 +211,11 @@ def _is_number(value: Any) -> bool:
 def _as_float(value: Any) -> float:
     try:
         return float(value)
-    except OverflowError:  # an integer beyond any float
+    except OverflowError:
         return np.inf
 
 
-def _measure(make: _Make, name: str, values: pd.Series[Any], made: str, skipped: int = 0) -> Column:
+def _measure(make: _Make, name: str, values: pd.Series[Any], made: str, skipped: int = 0) -> ChartColumn:
     finite = values.where(values.abs() < _LARGEST)
     skipped += int((values.notna() & finite.isna()).sum())
     if (values.abs() >= _LARGEST).any():
@@ -242,18 +223,18 @@ def _measure(make: _Make, name: str, values: pd.Series[Any], made: str, skipped:
     parts = words(name)
     known = finite.dropna()
     whole = bool((known % 1 == 0).all())
-    if parts and whole and parts[-1] in _NAMING | _CALENDAR:
+    if whole and is_identifier(name):
         return _named(make, name, finite.astype("Int64"), "{}.astype('Int64').astype('string')")
     growth = is_growth(name)
     if growth:
-        percent = is_fraction(known, name)
+        percent = is_growth_fraction(known, name)
     else:
         percent = not whole and not _SHARE.isdisjoint(parts) and bool(known.abs().max() <= 1)
     additive = not growth and _NOT_ADDITIVE.isdisjoint(parts)
     return make(Role.MEASURE, finite, additive=additive, percent=percent, made=made, skipped=skipped)
 
 
-def _text(make: _Make, name: str, values: pd.Series[Any]) -> Column:
+def _text(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
     texts = values.dropna().drop_duplicates()
     if all(isinstance(text, str) and _LIKE_A_DATE.fullmatch(text) for text in texts):
         utc = any(text.endswith("Z") or "+" in text for text in texts)
@@ -264,25 +245,25 @@ def _text(make: _Make, name: str, values: pd.Series[Any]) -> Column:
     return _named(make, name, values, "{}" if strings else "{}.astype('string')")
 
 
-def _named(make: _Make, name: str, values: pd.Series[Any], made: str = "{}.astype('string')") -> Column:
-    """Give a column of categories: periods in the order of time, any others as they come."""
+def _named(make: _Make, name: str, values: pd.Series[Any], made: str = "{}.astype('string')") -> ChartColumn:
+    """Return a column of categories: periods in order of time, others in order of appearance."""
     codes, found = pd.factorize(values)
     if len(found) > _MOST_VALUES:
         return _nothing(make, name, values)
     texts = list(map(str, found.tolist()))
     order = dict.fromkeys(texts)  # two values may have one text
-    of_time = not pd.api.types.is_numeric_dtype(values.dtype) or words(name)[-1] in _CALENDAR
+    of_time = not pd.api.types.is_numeric_dtype(values.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
     is_period = bool(order) and of_time and all(map(_period, order))
     labels = sorted(order, key=lambda text: _period(text) or (0, "")) if is_period else list(order)
     place = {text: at for at, text in enumerate(labels)}
-    # The last place is that of a missing value, whose code is -1.
+    # The last one is for missing values, whose code is -1.
     places = np.array([*(place[text] for text in texts), -1], dtype=np.int64)
     shown = pd.Series(pd.Categorical.from_codes(places[codes], pd.Index(labels, dtype=object), ordered=is_period))
     return make(Role.PERIOD if is_period else Role.DIMENSION, shown, made=made)
 
 
 def _period(text: str) -> tuple[int, str] | None:
-    """Give what periods are ordered by, year and part; ``None`` for a text that names none."""
+    """Return the year and part of a period, by which periods are ordered, or ``None``."""
     match = _PERIOD_FIRST.fullmatch(text) or _YEAR_FIRST.fullmatch(text)
     if match is None:
         return None
@@ -290,8 +271,8 @@ def _period(text: str) -> tuple[int, str] | None:
     return (year, (match["part"] or "").upper()) if 1800 <= year <= 2300 else None
 
 
-# By what pandas finds in a column, of whatever dtype.
-_BY_KIND: dict[str, Callable[[_Make, str, pd.Series[Any]], Column]] = {
+# By the kind that pandas infers from the values.
+_BY_KIND: dict[str, Callable[[_Make, str, pd.Series[Any]], ChartColumn]] = {
     "boolean": _named,
     "categorical": _named,
     "date": _dates,

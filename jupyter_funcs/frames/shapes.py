@@ -1,67 +1,60 @@
-"""A document of any known shape -> a `Table`: columns by name, and what the rows are labelled with."""
+"""Shapes: a decoded document of any known shape becomes a `Table`: named columns, and labels of the rows."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from itertools import chain, pairwise, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_funcs.columns import Column, Table, are_objects, packed
-from jupyter_funcs.errors import ProtocolError, ReplyTooLargeError
-from jupyter_funcs.text import quote
+from jupyter_funcs.core.errors import ProtocolError
+from jupyter_funcs.core.text import quote
+from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells, packed, spread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from types import UnionType
 
+T = TypeVar("T")
+
 _RESULT = "Result"
 _TELL = "Tell the operator of the service."
-_MOST_CELLS = 500_000_000
 
 
-def as_table(value: Any) -> Table:
-    """
-    Give the table that a document is, as `frame.to_frame` tells the shapes apart.
-
-    Raises
-    ------
-    ProtocolError
-        Its columns do not fit together.
-    ReplyTooLargeError
-        Filled up it would have more than 500 million values.
-    """
+def as_table(value: Any, size: int) -> Table:
+    """Return the table of a document of `size` bytes; `to_frame` lists the shapes."""
     if isinstance(value, Table):
         return value
     if isinstance(value, dict):
-        return _from_object(value)
+        return _from_object(value, size)
     if isinstance(value, list):
-        return _from_array(value)
+        return _from_array(value, size)
     if value is None:
         return Table("null", [], [], 0)
     return _from_values([value], "text" if isinstance(value, str) else "scalar")
 
 
-def _from_object(value: dict[str, Any]) -> Table:
+def _from_object(value: dict[str, Any], size: int) -> Table:
     if is_split(value):
-        return _from_split(value)
+        return _from_split(value, size)
     if value and _all(dict, value.values()):
-        return _from_index(value) if _is_by_index(value) else _from_columns(value)
-    if are_objects(value.values()) and _numbers(value) is not None:  # rows, or columns, one of which is null
-        return _from_object({key: row or {} for key, row in value.items()})
+        return _from_index(value, size) if _is_by_index(value) else _from_columns(value, size)
+    if are_objects(value.values()) and _numbers(value) is not None:  # rows or columns, some of them null
+        return _from_object({key: row or {} for key, row in value.items()}, size)
     if value and _all(list, value.values()):
         return _from_lists(value)
-    return _from_records([value], "record") if value else Table("empty", [], [], 0)
+    return _from_records([value], size, "record") if value else Table("empty", [], [], 0)
 
 
-def _from_array(value: list[Any]) -> Table:
+def _from_array(value: list[Any], size: int) -> Table:
     kinds = set(map(type, value)) - {type(None)}
     if not value:
         return Table("empty", [], [], 0)
     if kinds == {dict}:
-        return _from_records([row or {} for row in value])
+        return _from_records([row or {} for row in value], size)
     if kinds == {list}:
-        return _from_rows([row or [] for row in value])
+        return _from_rows([row or [] for row in value], size)
     return _from_values(value)
 
 
@@ -73,33 +66,59 @@ def _from_values(values: list[Any], shape: str = "list") -> Table:
     return Table(shape, [_RESULT], [packed(values)], len(values))
 
 
-def _from_records(rows: Sequence[dict[str, Any]], shape: str = "records", labels: Column | None = None) -> Table:
-    named = list(_flat(rows))
-    return Table(shape, [name for name, _ in named], [column for _, column in named], len(rows), labels)
+def _from_records(
+    rows: Sequence[dict[str, Any]], size: int, shape: str = "records", labels: Column | None = None
+) -> Table:
+    names: list[str] = []
+    parts, characters = [], 0
+    for name, places, column in _flat(rows, range(len(rows))):
+        names.append(name)
+        parts.append((column, places))
+        characters += len(name)
+        check_cells(len(rows), len(names), size, characters)
+    return Table(shape, names, [spread(column, places, len(rows)) for column, places in parts], len(rows), labels)
 
 
-def _flat(rows: Sequence[dict[str, Any]], prefix: str = "") -> Iterator[tuple[str, Column]]:
+def _flat(
+    rows: Sequence[dict[str, Any]], places: Sequence[int], prefix: str = ""
+) -> Iterator[tuple[str, Sequence[int], Column]]:
+    """Return the columns of the records at some places of a table: name, places of the values, and values."""
     names = dict.fromkeys(chain.from_iterable(rows))
-    _bound(len(rows), len(names))
-    for name in names:
-        values = [row.get(name) for row in rows]
+    parts: Iterable[tuple[str, Sequence[int], list[Any]]]
+    if _is_sparse(rows, len(names)):
+        parts = _transposed(zip(places, map(dict.items, rows), strict=True))
+    else:
+        parts = ((name, places, [row.get(name) for row in rows]) for name in names)
+    for name, where, values in parts:
         if are_objects(values):
-            yield from _flat([value or {} for value in values], f"{prefix}{name}.")
+            some = where if all(values) else [place for place, value in zip(where, values, strict=True) if value]
+            yield from _flat([value for value in values if value], some, f"{prefix}{name}.")
         else:
-            yield prefix + name, packed(values)
+            yield prefix + name, where, packed(values)
 
 
-def _bound(rows: int, columns: int) -> None:
-    """Refuse the table that a few ragged rows would be filled up to."""
-    if rows * columns > _MOST_CELLS:
-        raise ReplyTooLargeError(
-            f"The reply is ragged: filled up it has {rows:,} rows and {columns:,} columns.", "Ask for less at a time."
-        )
+def _is_sparse(rows: Sequence[Collection[Any]], columns: int) -> bool:
+    return 4 * sum(map(len, rows)) < len(rows) * columns
 
 
-def _from_rows(rows: list[list[Any]]) -> Table:
-    _bound(len(rows), max(map(len, rows), default=0))
-    columns = [packed(column) for column in zip_longest(*rows)]
+def _transposed(rows: Iterable[tuple[int, Iterable[tuple[T, Any]]]]) -> Iterator[tuple[T, list[int], list[Any]]]:
+    """Return the values of each key with the places of their rows, in time proportional to the number of values."""
+    columns: defaultdict[T, tuple[list[int], list[Any]]] = defaultdict(lambda: ([], []))
+    for place, items in rows:
+        for key, value in items:
+            places, values = columns[key]
+            places.append(place)
+            values.append(value)
+    return ((key, *column) for key, column in columns.items())
+
+
+def _from_rows(rows: list[list[Any]], size: int) -> Table:
+    check_cells(len(rows), width := max(map(len, rows), default=0), size)
+    if _is_sparse(rows, width):
+        parts = _transposed(enumerate(map(enumerate, rows)))
+        columns = [spread(packed(values), places, len(rows)) for _, places, values in parts]
+    else:
+        columns = [packed(column) for column in zip_longest(*rows)]
     return Table("rows", [str(place) for place in range(len(columns))], columns, len(rows))
 
 
@@ -114,33 +133,36 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
     return Table("lists", list(value), [packed(column) for column in value.values()], len(values))
 
 
-def _from_columns(value: dict[str, dict[str, Any]]) -> Table:
+def _from_columns(value: dict[str, dict[str, Any]], size: int) -> Table:
     keys, labels = _rows_of(value.values())
-    _bound(len(keys), len(value))
-    columns = [packed([column.get(key) for key in keys]) for column in value.values()]
+    check_cells(len(keys), len(value), size)
+    place = {key: at for at, key in enumerate(keys)}
+    columns = [
+        spread(packed([*column.values()]), [place[key] for key in column], len(keys)) for column in value.values()
+    ]
     return Table("columns", list(value), columns, len(keys), labels)
 
 
-def _from_index(value: dict[str, dict[str, Any]]) -> Table:
+def _from_index(value: dict[str, dict[str, Any]], size: int) -> Table:
     keys, labels = _rows_of([value])
-    return _from_records([value[key] for key in keys], "index", labels)
+    return _from_records([value[key] for key in keys], size, "index", labels)
 
 
 def is_split(value: dict[str, Any]) -> bool:
-    """Say whether names of columns stand beside rows."""
+    """Return whether an object has the names of the columns and the rows separately."""
     if not ({"columns", "data"} <= value.keys() <= {"columns", "data", "index"} and _all(list | Table, value.values())):
         return False
     return isinstance(value["data"], Table) or _all(list, value["data"])
 
 
-def _from_split(value: dict[str, Any]) -> Table:
+def _from_split(value: dict[str, Any], size: int) -> Table:
     names = [name if isinstance(name, str) else _label(name) for name in value["columns"]]
     table = value["data"]
     if isinstance(table, list):
         for row, cells in enumerate(table):
             if len(cells) != len(names):
                 raise ProtocolError(f"Row {row:,} has {len(cells):,} values for {len(names):,} columns.", _TELL)
-        table = _from_rows(table)
+        table = _from_rows(table, size)
     columns = table.columns or [packed([])] * len(names)
     if len(columns) != len(names):
         raise ProtocolError(f"Row 0 has {len(columns):,} values for {len(names):,} columns.", _TELL)
@@ -156,13 +178,11 @@ def _label(value: Any) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-# Row labels
-
 _NUMBERS = re.compile(r"(?:0|-?[1-9][0-9]{0,18})(?:\n(?:0|-?[1-9][0-9]{0,18}))*")
 
 
 def _numbers(keys: Collection[str]) -> list[int] | None:
-    """Give the integers that the keys are, None if one is none; the keys of a JSON object are text."""
+    """Return JSON keys as integers, or ``None`` unless all are."""
     text = "\n".join(keys)
     if not _NUMBERS.fullmatch(text) or text.count("\n") != len(keys) - 1:
         return None
@@ -174,12 +194,12 @@ def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
 
 
 def _rows_of(columns: Collection[Collection[str]]) -> tuple[list[str], Column]:
-    """Give the row keys in their order, and the labels that they make."""
+    """Return the row keys in order, and their labels."""
     keys = list(dict.fromkeys(chain.from_iterable(columns)))
     numbers = _numbers(keys)
     if numbers is None:
         return keys, packed(keys)
-    # Numbers that ascend in every column, as they are or as text, ascend in all; any other order is the reply's own.
+    # Sort numbers that ascend in every column, as numbers or as text; any other order is intended.
     if numbers != sorted(numbers) and all(_ascend(_numbers(column) or ()) or _ascend(column) for column in columns):
         keys.sort(key=int)
         numbers.sort()

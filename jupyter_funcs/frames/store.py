@@ -1,9 +1,9 @@
 """
-Segments: results in a folder of few Parquet files, a row group a result, found by key.
+A store of DataFrames by key: a folder of a few Parquet files, one row group per result.
 
-A file is written beside its place and renamed once it is whole; after that nobody changes it. So any number of
-processes may read, write and remove at once, without a lock: what has gone in between is simply not found. What is
-not data (the keys, when it was written, the attrs) stands in the file's footer.
+A file is written under another name and renamed once it is complete; after that it never changes. So any number of
+processes can read, write and remove files at once without a lock: a file that disappears meanwhile is simply not
+found. Keys, times and attrs are in each file's footer.
 """
 
 from __future__ import annotations
@@ -14,12 +14,25 @@ import os
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from jupyter_funcs.as_arrow import NotKeptError, holds, to_arrow
-from jupyter_funcs.segment import BROKEN, DONE, PREFIX, UNDONE, OpenSegment, Result, opened, packed, remove
+from jupyter_funcs.frames.parquet import (
+    BROKEN,
+    DONE,
+    PREFIX,
+    UNDONE,
+    NotStorableError,
+    OpenSegment,
+    StoredResult,
+    contains,
+    open_segment,
+    packed,
+    remove,
+    to_arrow,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -27,129 +40,86 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.as_arrow import Layout
-    from jupyter_funcs.segment import Segment
+    from jupyter_funcs.frames.parquet import Layout, Segment
 
 SEGMENT_BYTES = 64 * 2**20
 SEGMENT_SECONDS = 30.0
-# Whoever reads a few results of a file reads all of its footer.
+# Reading any result of a file means reading its whole footer.
 SEGMENT_RESULTS = 1000
-# So many files are open at once; frames of yet other columns go as Arrow's own bytes into one file for them all.
-_MOST_OPEN = 8
-# Nobody has written to an unfinished file for so many seconds: its process was surely killed, or most likely.
+# Files open at once. Frames with yet other columns go as Arrow's own bytes into one shared file.
+_MAX_OPEN = 8
+# Seconds without a write after which an unfinished file was surely, or most likely, left by a killed process.
 _STALE_SECONDS, _ABANDONED_SECONDS = 3600.0, 600.0
-# So many files of one layout that are all smaller than this part of a whole one are made one.
-_MOST_SMALL, _SMALL = 8, 4
-
-
-class Found(NamedTuple):
-    """
-    A result that is there.
-
-    Attributes
-    ----------
-    written
-        When, in seconds since 1970.
-    rows
-        How many it has.
-    """
-
-    written: float
-    rows: int
+# More than 8 files with one layout, each smaller than a quarter of a full one, are merged.
+_MAX_SMALL, _SMALL = 8, 4
 
 
 class Segments:
     """
-    The results in a folder.
+    The results in a folder, by key.
 
-    Parameters
-    ----------
-    folder
-        Where they are; made by the first writer.
-    plain
-        Every file has the columns of its frames, for those who read the folder without us, however many that takes.
-    mends
-        Remove what is broken or was left behind, of the files that are named as ours.
+    With `plain`, each file has the columns of its frames, so that any tool can read it; else frames with rare columns
+    may be packed. With `repair`, broken and abandoned files are removed.
     """
 
-    def __init__(self, folder: Path, *, plain: bool = False, mends: bool = False) -> None:
+    def __init__(self, folder: Path, *, plain: bool = False, repair: bool = False) -> None:
         self.folder = folder
         self.plain = plain
-        self._mends = mends
+        self._repair = repair
         self._lock = threading.Lock()
         self._segments: dict[str, Segment] = {}  # by file name
-        self._foreign: set[str] = set()
-        self._found: dict[str, tuple[Segment, int]] = {}  # where each result is, the newest of a key
+        self._ignored: set[str] = set()
+        self._index: dict[str, tuple[Segment, int]] = {}  # where the newest result of each key is
 
-    def find(self, keys: Iterable[str]) -> dict[str, Found]:
-        """Give those of the results that are there, by key."""
-        places = self._places()
-        return {
-            key: Found(result.written, result.rows.count)
-            for key in keys
-            if (place := places.get(key)) is not None
-            for result in [place[0].results[place[1]]]
-        }
+    def find(self, keys: Iterable[str]) -> dict[str, StoredResult]:
+        """Return the entries of those results that exist, by key."""
+        return {key: segment.results[at] for key, (segment, at) in self.locate(keys).items()}
 
-    def places(self, keys: Iterable[str]) -> dict[str, tuple[Segment, int]]:
-        """Give where those of the results are that are there, by key: the file, and which of its row groups."""
-        places = self._places()
-        return {key: places[key] for key in keys if key in places}
+    def locate(self, keys: Iterable[str]) -> dict[str, tuple[Segment, int]]:
+        """Return the file and row group of those results that exist, by key."""
+        index = self._refresh()
+        return {key: index[key] for key in keys if key in index}
 
-    def read(self, keys: Collection[str]) -> dict[str, pd.DataFrame]:
-        """Give the results themselves, by key; what is broken or gone by now is left out."""
+    def read(self, keys: Collection[str], columns: Collection[str] | None = None) -> dict[str, pd.DataFrame]:
+        """Return results by key, with all columns or those named here; results that are gone or broken are left out."""
         frames: dict[str, pd.DataFrame] = {}
-        for _ in range(2):  # a file may give way to a merged one in between
+        for _ in range(2):  # another process may merge files meanwhile
             wanted: dict[str, tuple[Segment, list[int]]] = {}
-            places = self._places()
-            for key in dict.fromkeys(keys):
-                if key not in frames and key in places:
-                    segment, at = places[key]
-                    wanted.setdefault(segment.path.name, (segment, []))[1].append(at)
+            for segment, at in self.locate(key for key in keys if key not in frames).values():
+                wanted.setdefault(segment.path.name, (segment, []))[1].append(at)
             if not wanted:
                 break
             for segment, positions in wanted.values():
-                frames |= self._read(segment, sorted(positions))
+                frames |= self._read(segment, sorted(set(positions)), columns)
         return frames
 
     def writer(
         self,
         *,
-        never: Callable[[], Sequence[str]] = tuple,
+        forbidden: Callable[[], Sequence[str]] = tuple,
         seconds: float = SEGMENT_SECONDS,
         size: int = SEGMENT_BYTES,
-    ) -> Writer:
-        """
-        Give what writes results.
-
-        Parameters
-        ----------
-        never
-            Gives texts that no file may hold: a result with one of them is not written.
-        seconds
-            A file is closed, and its results are there for all, so long after it was opened.
-        size
-            Or when it holds so many bytes.
-        """
-        return Writer(self.folder, plain=self.plain, never=never, seconds=seconds, size=size)
+    ) -> SegmentWriter:
+        """Return a writer that stores no result with one of the forbidden texts, and closes files by age and size."""
+        return SegmentWriter(self.folder, self.plain, forbidden, seconds, size)
 
     @property
-    def all(self) -> dict[str, Found]:
-        """What is there, by key."""
-        return self.find(self._places())
+    def all(self) -> dict[str, StoredResult]:
+        """All entries, by key."""
+        return self.find(self._refresh())
 
     @property
     def files(self) -> list[Path]:
-        """The files, that written first before the others."""
+        """The files, oldest first."""
         return [segment.path for segment in self._by_age()]
 
     @property
     def size(self) -> int:
-        """Bytes of the files."""
+        """The size of all files, in bytes."""
         return sum(segment.size for segment in self._by_age())
 
     def trim(self, most: float, results: float = math.inf, before: float = 0.0) -> None:
-        """Remove the files written first until the others hold so many bytes and results, and those before a time."""
+        """Remove the oldest files beyond `most` bytes or `results` results, and those last written before `before`."""
         for segment in reversed(self._by_age()):
             most -= segment.size
             results -= len(segment.results)
@@ -157,83 +127,83 @@ class Segments:
                 remove(segment.path)
 
     def clear(self) -> None:
-        """Remove all that is named as ours, but for what another process writes at this moment."""
-        for path in self._named(DONE):
+        """Remove all files with our names, except those that another process may be writing."""
+        for path in self._paths(DONE):
             remove(path)
-        self._remove_undone(_ABANDONED_SECONDS)
+        self._remove_unfinished(_ABANDONED_SECONDS)
 
     def tidy(self) -> None:
-        """Make one file of many small ones of the same columns, and remove what a killed process has left."""
-        if self._mends:
-            self._remove_undone(_STALE_SECONDS)
+        """Merge small files with the same columns, and remove files that a killed process left."""
+        if self._repair:
+            self._remove_unfinished(_STALE_SECONDS)
         small: dict[Layout | None, list[Segment]] = {}
         for segment in self._by_age():
             if segment.size < SEGMENT_BYTES / _SMALL and len(segment.results) < SEGMENT_RESULTS / _SMALL:
                 small.setdefault(segment.layout, []).append(segment)
         for segments in small.values():
-            if len(segments) > _MOST_SMALL:
+            if len(segments) > _MAX_SMALL:
                 self._merge(segments)
 
     def _merge(self, segments: list[Segment]) -> None:
-        places = self._places()
-        merged = Writer(self.folder, plain=self.plain, never=tuple, seconds=math.inf, size=SEGMENT_BYTES)
+        index = self._refresh()
+        writer = self.writer(seconds=math.inf)
         try:
             for segment in segments:
-                # Of a key that is there twice the newest alone.
-                wanted = [at for at, result in enumerate(segment.results) if places.get(result.key) == (segment, at)]
-                for table, result, attrs in segment.parts(wanted):
-                    merged.put(segment.layout, table, result, attrs)
-            merged.close()
-        except BROKEN:  # another process does the same, or the disk is full: then they stay as they are
-            merged.drop()
+                # Only the newest result of each key.
+                newest = [at for at, result in enumerate(segment.results) if index.get(result.key) == (segment, at)]
+                for table, result, attrs in segment.tables(newest):
+                    writer.put(segment.layout, table, result, attrs)
+            writer.close()
+        except BROKEN:  # another process is merging them too, or the disk is full: leave them
+            writer.discard()
             return
         for segment in segments:
             remove(segment.path)
 
-    def _remove_undone(self, seconds: float) -> None:
-        for path in self._named(UNDONE):
+    def _remove_unfinished(self, seconds: float) -> None:
+        for path in self._paths(UNDONE):
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > seconds:
                     path.unlink()
 
-    def _read(self, segment: Segment, positions: list[int]) -> dict[str, pd.DataFrame]:
+    def _read(self, segment: Segment, positions: list[int], columns: Collection[str] | None) -> dict[str, pd.DataFrame]:
         try:
-            return segment.read(positions)
+            return segment.read(positions, columns)
         except BROKEN as error:
             with self._lock:
-                self._leave(segment.path, error)
-                self._take({name: kept for name, kept in self._segments.items() if kept is not segment})
+                self._ignore(segment.path, error)
+                self._replace({name: other for name, other in self._segments.items() if other is not segment})
             return {}
 
     def _by_age(self) -> list[Segment]:
-        self._places()
+        self._refresh()
         return sorted(self._segments.values(), key=lambda segment: (segment.newest, segment.path.name))
 
-    def _places(self) -> dict[str, tuple[Segment, int]]:
-        """Look at the folder, and give where each result is."""
+    def _refresh(self) -> dict[str, tuple[Segment, int]]:
+        """Look for new and removed files, and return where each result is."""
         with self._lock:
-            paths = {path.name: path for path in self._named(DONE)}
+            paths = {path.name: path for path in self._paths(DONE)}
             segments = {name: segment for name, segment in self._segments.items() if name in paths}
-            for name in paths.keys() - segments.keys() - self._foreign:
+            for name in paths.keys() - segments.keys() - self._ignored:
                 try:
-                    segments[name] = opened(paths[name])
+                    segments[name] = open_segment(paths[name])
                 except BROKEN as error:
-                    self._leave(paths[name], error)
+                    self._ignore(paths[name], error)
             if segments.keys() != self._segments.keys():
-                self._take(segments)
-            return self._found
+                self._replace(segments)
+            return self._index
 
-    def _take(self, segments: dict[str, Segment]) -> None:
-        # Made anew and not changed, since other threads go through them.
-        found: dict[str, tuple[Segment, int]] = {}
+    def _replace(self, segments: dict[str, Segment]) -> None:
+        # New dictionaries, because other threads may be iterating over the old ones.
+        index: dict[str, tuple[Segment, int]] = {}
         for segment in segments.values():
             for at, result in enumerate(segment.results):
-                before = found.get(result.key)
-                if before is None or before[0].results[before[1]].written <= result.written:
-                    found[result.key] = segment, at
-        self._segments, self._found = segments, found
+                other = index.get(result.key)
+                if other is None or other[0].results[other[1]].written <= result.written:
+                    index[result.key] = segment, at
+        self._segments, self._index = segments, index
 
-    def _named(self, suffix: str) -> list[Path]:
+    def _paths(self, suffix: str) -> list[Path]:
         try:
             with os.scandir(self.folder) as entries:
                 names = sorted(entry.name for entry in entries)
@@ -241,98 +211,77 @@ class Segments:
             return []
         return [self.folder / name for name in names if name.startswith(PREFIX) and name.endswith(suffix)]
 
-    def _leave(self, path: Path, error: Exception) -> None:
-        """Pass a file over from now on, and remove it where that is wished and it is surely broken."""
+    def _ignore(self, path: Path, error: Exception) -> None:
+        """Ignore a file from now on; with `repair`, remove it if it is surely broken."""
         if isinstance(error, FileNotFoundError):
             return
-        self._foreign.add(path.name)
-        # An error with a number is the disk's, or of rights: it says nothing of the file.
-        if self._mends and not (isinstance(error, OSError) and error.errno):
+        self._ignored.add(path.name)
+        # An error with a number comes from the disk or from permissions, and says nothing about the file.
+        if self._repair and not (isinstance(error, OSError) and error.errno):
             remove(path)
 
 
-class Writer:
+@dataclass(eq=False)
+class SegmentWriter:
     """
-    Writes results, each into the open file of its columns; for one thread at a time.
+    Writes results, each into the open file for its columns; for one thread at a time.
 
-    What is added is there for others once its file is closed: by `close`, or after some seconds or bytes.
+    Others can read a result once its file is closed: after some seconds or bytes, or by `close`.
     """
 
-    def __init__(
-        self, folder: Path, *, plain: bool, never: Callable[[], Sequence[str]], seconds: float, size: int
-    ) -> None:
-        self._folder = folder
-        self._plain = plain
-        self._never = never
-        self._seconds = seconds
-        self._size = size
-        self._open: dict[Layout | None, OpenSegment] = {}
-        self._lock = threading.Lock()
+    folder: Path
+    plain: bool
+    forbidden: Callable[[], Sequence[str]]
+    seconds: float
+    size: int
+    _open: dict[Layout | None, OpenSegment] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, key: str, frame: pd.DataFrame) -> bool:
-        """
-        Write one result, with its ``attrs["funcs"]``.
-
-        Returns
-        -------
-        bool
-            Whether it is written; not so where it could not be read back without a change.
-
-        Raises
-        ------
-        OSError
-            The disk is full, or the folder cannot be written; what was added and is not there yet is gone.
-        """
+        """Write a result with its ``attrs["funcs"]``; return whether it can be stored."""
         try:
             table, layout, rows = to_arrow(frame)
             attrs = json.loads(json.dumps(frame.attrs.get("funcs", {})))
-        except (NotKeptError, pa.ArrowException, TypeError, ValueError):
+        except (NotStorableError, pa.ArrowException, TypeError, ValueError):
             return False
-        if holds(table, [*layout.names, json.dumps([attrs, rows.name, layout.index])], self._never()):
+        if contains(table, [*layout.names, json.dumps([attrs, rows.name, layout.index])], self.forbidden()):
             return False
         with self._lock:
-            self.put(layout, table, Result(key, time.time(), rows), attrs)
+            self.put(layout, table, StoredResult(key, time.time(), rows), attrs)
         return True
 
-    def put(self, layout: Layout | None, table: pa.Table, result: Result, attrs: dict[str, Any]) -> None:
-        """Write a table as it lies in a file of this layout."""
-        if layout is not None and layout not in self._open and len(self._open) >= _MOST_OPEN:
-            if self._plain:
+    def put(self, layout: Layout | None, table: pa.Table, result: StoredResult, attrs: dict[str, Any]) -> None:
+        """Write a table as it is stored in a file of this layout."""
+        if layout is not None and layout not in self._open and len(self._open) >= _MAX_OPEN:
+            if self.plain:
                 self._close(min(self._open, key=lambda layout: self._open[layout].opened))
             else:
                 table, layout = packed(table, layout), None
         try:
             if layout not in self._open:
-                self._open[layout] = OpenSegment(self._folder, layout, table.schema, statistics=self._plain)
+                self._open[layout] = OpenSegment(self.folder, layout, table.schema, statistics=self.plain)
             self._open[layout].add(table, result, attrs)
             for other, file in list(self._open.items()):
-                if file.size >= self._size or file.count >= SEGMENT_RESULTS or file.age >= self._seconds:
+                if file.size >= self.size or len(file.results) >= SEGMENT_RESULTS or file.age >= self.seconds:
                     self._close(other)
         except BaseException:
-            self.drop()
+            self.discard()
             raise
 
     def close(self) -> None:
-        """
-        Make everything that was added be there.
-
-        Raises
-        ------
-        OSError
-            As of `add`.
-        """
+        """Close all files, so that others can read what was added."""
         with self._lock:
             try:
                 for layout in list(self._open):
                     self._close(layout)
             except BaseException:
-                self.drop()
+                self.discard()
                 raise
 
-    def drop(self) -> None:
-        """Remove the files that are open, and what was written to them."""
+    def discard(self) -> None:
+        """Remove the open files."""
         for file in self._open.values():
-            file.drop()
+            file.discard()
         self._open.clear()
 
     def _close(self, layout: Layout | None) -> None:

@@ -1,40 +1,111 @@
-"""Columns of text for a terminal: nothing is cut, and what is wider than the terminal is wrapped."""
+"""Tables to read: DataFrames that show their texts in full, in HTML or wrapped to the width of a terminal."""
 
 from __future__ import annotations
 
+import html
+import re
 import shutil
 import sys
 import textwrap
-from itertools import zip_longest
-from typing import TYPE_CHECKING
+from itertools import cycle, zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pandas as pd
+
+from jupyter_funcs.core.text import inert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _GAP = "  "
-_PLAIN_WIDTH = 80  # of what is no terminal, as a kernel's
+_DEFAULT_WIDTH = 80  # without a terminal, as in a kernel
 _LEAST_WIDTH = 8
+_MOST_LATEST = 200
+
+
+class Listing(pd.DataFrame):
+    """A DataFrame showing texts in full, numbers right-aligned and no row numbers; its slices are plain DataFrames."""
+
+    _metadata: ClassVar[list[str]] = ["nothing"]
+    nothing = "Nothing to list."
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        if self.empty:
+            return f"<div>{html.escape(inert(self.nothing))}</div>"
+        with pd.option_context("display.max_colwidth", None, "display.max_rows", None):
+            table = str(self._inert().to_html(index=False, border=0))
+        # Texts are escaped, so only the cells match, row by row.
+        styles = cycle(map(_style_of, self.dtypes))
+        return re.sub("<(t[dh])>", lambda cell: f'<{cell[1]} style="{next(styles)}">', table)
+
+    def __repr__(self) -> str:
+        if self.empty:
+            return inert(self.nothing)
+        texts = [[str(name), *column] for name, column in self._inert().items()]
+        return table_text(texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width())
+
+    def _inert(self) -> pd.DataFrame:
+        shown = pd.DataFrame(self._shown())
+        # As objects, because `map` of pandas 2 turns nullable integers into floats.
+        texts = [column.astype(object).map(_TEXT_OF.get(str(column.dtype), _text)) for _, column in shown.items()]
+        return pd.concat(texts, axis="columns").astype(object).rename(columns=_text)
+
+    def _shown(self) -> pd.DataFrame:
+        return self
+
+
+class Latest(Listing):
+    """A listing that shows its latest rows only."""
+
+    def _repr_html_(self) -> str:
+        return f"{html.escape(self._hidden())}{super()._repr_html_()}"
+
+    def __repr__(self) -> str:
+        hidden = self._hidden()
+        return f"{hidden}\n{super().__repr__()}" if hidden else super().__repr__()
+
+    def _hidden(self) -> str:
+        number = len(self) - _MOST_LATEST
+        return f"Showing the latest {_MOST_LATEST} of {len(self):,} rows." if number > 0 else ""
+
+    def _shown(self) -> pd.DataFrame:
+        return self.tail(_MOST_LATEST)
+
+
+def _style_of(dtype: Any) -> str:
+    side = "right" if _is_number(dtype) else "left"
+    spaces = "nowrap" if side == "right" or pd.api.types.is_datetime64_any_dtype(dtype) else "normal"
+    return f"text-align: {side}; vertical-align: top; white-space: {spaces}"
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(dtype))
+
+
+def _text(value: object) -> str:
+    return inert(str(value))
+
+
+def _count(value: object) -> str:
+    return "" if value is pd.NA else f"{value:,}"
+
+
+# Plain int64, such as the number of a run, is shown as it is typed.
+_TEXT_OF = {"Int64": _count, "float64": "{:,.2f}".format}
 
 
 def terminal_width() -> int:
-    """Give how many columns the terminal has that is written to; 80 where it is none."""
+    """Return the width of the terminal in characters; 80 without one."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return shutil.get_terminal_size((_PLAIN_WIDTH, 24)).columns if is_terminal else _PLAIN_WIDTH
+    return shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns if is_terminal else _DEFAULT_WIDTH
 
 
 def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: int) -> str:
-    """
-    Give a table as lines of at most so many characters, as far as each column can have a few.
-
-    Parameters
-    ----------
-    columns
-        Each with its heading first; of texts without line breaks.
-    right
-        Whether a column stands at the right.
-    width
-        In characters.
-    """
+    """Return a table as lines of at most `width` characters, unless there are too many columns."""
     widths = _widths(columns, width - len(_GAP) * (len(columns) - 1))
     lines = []
     for row in zip(*columns, strict=True):
@@ -49,15 +120,15 @@ def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: i
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Share the room so that the rows become low: what takes most lines gets the next character."""
+def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Divide the width between the columns so that rows take few lines."""
     whole = [max(1, *map(len, column)) for column in columns]
     widths = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
-    # What a row is called stays on one line where that leaves enough to the others.
-    widths[0] = max(widths[0], min(whole[0], room // 4))
-    while sum(widths) > room and max(widths) > _LEAST_WIDTH:
+    # The first column, which names the row, stays on one line if that takes a quarter at most.
+    widths[0] = max(widths[0], min(whole[0], width // 4))
+    while sum(widths) > width and max(widths) > _LEAST_WIDTH:
         widths[widths.index(max(widths))] -= 1
-    for _ in range(min(room, sum(whole)) - sum(widths)):
+    for _ in range(min(width, sum(whole)) - sum(widths)):
         lines = [size / given if given < size else 0.0 for size, given in zip(whole, widths, strict=True)]
         widths[lines.index(max(lines))] += 1
     return widths

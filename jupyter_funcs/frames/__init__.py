@@ -1,0 +1,1 @@
+"""A reply becomes a DataFrame; export, Parquet, comparison, display. May import `core`."""
