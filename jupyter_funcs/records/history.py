@@ -1,8 +1,10 @@
-"""History: the runs of this kernel, those that earlier ones have kept, and the way to run one of them again."""
+"""The runs of this kernel and of earlier ones, their cached results, and how to run one of them again."""
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
+import math
 import os
 import threading
 import uuid
@@ -12,143 +14,84 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.config import history_file
-from jupyter_funcs.drift import drift
-from jupyter_funcs.errors import ArgumentError, FuncsError, NotFoundError
-from jupyter_funcs.notices import warn
-from jupyter_funcs.progress import SweepProgress
-from jupyter_funcs.run import Run
-from jupyter_funcs.text import quote
+from jupyter_funcs.catalog.changes import drift
+from jupyter_funcs.catalog.fields import by_name
+from jupyter_funcs.connection.profiles import history_file
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
+from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.warn import warn
+from jupyter_funcs.records.run import Run
+from jupyter_funcs.sweeps.combinations import combos
+from jupyter_funcs.sweeps.resuming import EarlierResults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     import pandas as pd
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.history_file import HistoryFile
-    from jupyter_funcs.jobs import Job
-    from jupyter_funcs.options import Options
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.client.client import Client
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.client.options import CallOptions
+    from jupyter_funcs.records.history_file import HistoryFile
 
-_MOST_RUNS = 10_000  # of a kernel; the oldest are forgotten
+_MOST_RUNS = 10_000  # per kernel; the oldest are forgotten
 _LEAST_AGE = 0.001  # seconds
-_NOTHING = "Nothing was run yet."
-
-
-class _Log:
-    """The runs with one service, of all sessions with it; it holds none of those sessions."""
-
-    def __init__(self, service: str) -> None:
-        self.service = service
-        self.key = uuid.uuid4().hex
-        self.numbers = count(1)
-        self.runs: list[Run] = []
-        self.said = ""  # of the trouble with the file
-
-    def file(self, *, is_made: bool = False) -> HistoryFile | None:
-        """Give the file of what is kept; ``None`` where there is none, unless it is to be made."""
-        path = history_file(os.environ)
-        try:
-            if not is_made and not path.exists():
-                return None
-        except OSError:  # a home folder that may not even be looked at
-            return None
-        from jupyter_funcs.history_file import at  # noqa: PLC0415  # SQLite, for those who have switched it on
-
-        return at(path)
-
-    def begin(self, run: Run, job: Job) -> None:
-        run.begin(job)
-        self.runs.append(run)
-        del self.runs[:-_MOST_RUNS]
-        self.keep(run)
-        job.add_done_callback(partial(self._end, run))
-
-    def _end(self, run: Run, _: Job) -> None:
-        run.end()
-        self.keep(run)
-
-    def keep(self, run: Run) -> None:
-        if (file := self.file()) is not None:
-            file.note(self.key, self.service, run.plain())
-
-    def warn(self) -> None:
-        """Warn of trouble with the file: once, and not on the loop, whose warnings no cell shows."""
-        file = self.file()
-        trouble = "" if file is None else file.trouble
-        if trouble and trouble != self.said and threading.current_thread() is threading.main_thread():
-            self.said = trouble
-            warn(f"{trouble} The runs of this kernel are in its own history all the same.")
-
-
-# By where the service is: a notebook may have a session of its own beside that of the magic, and means both.
-_logs: dict[tuple[str, str], _Log] = {}
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_logs.clear)  # another process has a history of its own
+_CLOCK_SLACK = 0.01  # seconds by which two clocks of one machine may differ
+_EMPTY = "Nothing has been run yet."
 
 
 class History:
-    """
-    The runs with the service of a session, of all the sessions of this kernel with it.
+    """The runs on one service, of all sessions in this kernel."""
 
-    Parameters
-    ----------
-    session
-        With which a run is run again.
-    """
-
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Client[RemoteCall]) -> None:
         self._session = session
         self._log = _logs.setdefault((session.address, session.where), _Log(session.address or "demo"))
 
     @property
     def path(self) -> Path:
-        """The file in which runs are kept, where that is switched on."""
+        """The file for saved runs, whether or not it exists."""
         return history_file(os.environ)
 
     @property
     def runs(self) -> list[Run]:
-        """The runs of this kernel, the oldest first."""
+        """The runs of this kernel, oldest first."""
         return list(self._log.runs)
 
     @property
     def earlier(self) -> list[Run]:
-        """
-        The runs that other kernels have kept, the oldest first; none unless that was switched on.
-
-        Raises
-        ------
-        ConfigError
-            The file they are kept in cannot be read.
-        """
+        """The saved runs of other kernels, oldest first. None are saved unless you switch that on."""
         file = self._log.file()
-        runs = [] if file is None else [Run.from_plain(*kept) for kept in file.runs(self._log.service, self._log.key)]
+        saved = [] if file is None else file.runs(self._log.service, self._log.key)
+        runs = [Run.from_json(kernel, values) for kernel, values in saved]
         for run in runs:
-            run.kept = partial(_recalled, weakref.ref(self._session))
+            run.load_cached = self._cached_results()
         return runs
 
     def get(self, number: int | str) -> Run:
         """
-        Give a run by its number: ``3``, or ``"14/3"`` for the third run of an earlier kernel.
+        Return a run by its number: ``3``, or ``"14/3"`` for the third run of an earlier kernel.
 
         Raises
         ------
         NotFoundError
-            There is none of this number.
+            There is no run with this number.
         """
         label = str(number).strip()
         runs = self.earlier if "/" in label else self.runs
         for run in runs:
             if run.label == label:
                 return run
-        more = " --all" * ("/" in label)
-        hint = f"See %funcs history{more}." if runs else "Nothing was run yet." if not more else "None are kept."
+        option = " --all" * ("/" in label)
+        hint = f"See %funcs history{option}." if runs else "No runs are saved." if option else _EMPTY
         raise NotFoundError(f"There is no run {quote(label)} in the history.", hint)
 
-    def add(self, function: RemoteFunction, job: Job) -> Run:
-        """Note a run that was started, and its end when that comes."""
+    def add(self, function: RemoteCall, job: Job) -> Run:
+        """Add a run that has started; its end is recorded later."""
         session = function.session
         run = Run(
             number=next(self._log.numbers),
@@ -158,10 +101,10 @@ class History:
             service=session.service,
             where=session.where,
             to=None if function.options.to is None else os.fspath(function.options.to),
-            in_cache=_goes_to_the_cache(function.options, is_sweep=isinstance(job.progress, SweepProgress)),
+            in_cache=_uses_cache(function.options, is_sweep=isinstance(job.progress, SweepProgress)),
             listed=function.function,
             options=function.options,
-            kept=partial(_recalled, weakref.ref(self._session)),
+            load_cached=self._cached_results(),
         )
         self._log.begin(run, job)
         self._log.warn()
@@ -169,151 +112,154 @@ class History:
 
     def again(self, number: int | str) -> pd.DataFrame:
         """
-        Run a run of the history again, with the function as it is listed now, and wait for the DataFrame.
-
-        Parameters
-        ----------
-        number
-            As of `get`.
+        Run a run again, with the function as it is listed now, and wait for the DataFrame.
 
         Raises
         ------
         FuncsError
-            There is no such run, its function is there no longer or takes other arguments now, or the run failed.
+            There is no such run; its function no longer exists or takes other arguments; or the run failed.
         """
+        from jupyter_funcs.sweeps.job import sweep
+
         run = self.get(number)
         function = self.function(run)
-        return function.sweep(**run.args) if run.is_sweep else function(**run.args)
+        return sweep(function, None, run.args) if run.is_sweep else function(**run.args)
 
-    def function(self, run: Run) -> RemoteFunction:
-        """
-        Give the function of a run as it is listed now, with the options of the run.
-
-        Results of the cache are taken only where they are newer than the run; of one that did not end well, all are,
-        and so are those of a folder, which never has a run repeated.
-
-        Raises
-        ------
-        NotFoundError
-            It is there no longer.
-        ArgumentError
-            It takes other arguments now, or those of the run were not kept.
-
-        Warns
-        -----
-        UserWarning
-            It has changed since, in a way that leaves the arguments of the run valid.
-        """
+    def function(self, run: Run) -> RemoteCall:
+        """Return the function of a run as it is listed now, with the run's options; warn if it has changed."""
         if not run.is_whole:
-            raise ArgumentError(f"The arguments of run {run.label} were not kept.", "Give them anew.")
+            raise ArgumentError(f"The arguments of run {run.label} were not saved.", "Enter them again.")
         if self._session.catalog.peek(run.function) is None:
-            raise NotFoundError(f"{run.function} is not in your catalog any more.", "See %funcs find.")
+            raise NotFoundError(f"{run.function} is no longer in your catalog.", "See %funcs find.")
         function = self._session[run.function]
-        said = drift(run.listed, function.function) if run.listed is not None else ""
-        if said:
-            _check(function, run, said)
-            warn(said)
-        as_then = run.options or function.options
-        options = {option.name: getattr(as_then, option.name) for option in fields(as_then)}
+        changed = drift(run.listed, function.function) if run.listed is not None else ""
+        if changed:
+            _check_arguments(function, run, changed)
+            warn(changed)
+        run_options = run.options or function.options
+        options = {option.name: getattr(run_options, option.name) for option in fields(run_options)}
         options |= {"pairs": run.pairs, "to": run.to}
+        # A complete run is repeated instead of read from the cache; of any other, only what failed is sent again.
         if run.status == "done" and not run.error:
             options["max_age"] = max((dt.datetime.now(dt.UTC) - run.ended).total_seconds(), _LEAST_AGE)
         return function.with_options(**options)
 
-    def keep(self, *, on: bool) -> None:
+    def save(self, *, on: bool) -> None:
         """
-        Keep the runs of this kernel and of later ones for those that follow, or no longer.
+        Turn saving on or off: whether runs of this and later kernels are saved to a file.
 
-        Kept are the function, the arguments, when, how long and how many rows: never a result, and never a token.
-
-        Raises
-        ------
-        ConfigError
-            The file cannot be written.
+        Functions, arguments, times and numbers of rows are saved; results and tokens never are.
         """
-        if (file := self._log.file(is_made=on)) is None:
+        if (file := self._log.file(create=on)) is None:
             return
         file.switch(on=on)
-        self._log.said = ""
+        self._log.warned_of = ""
         for run in self._log.runs if on else ():
-            self._log.keep(run)
+            self._log.save(run)
         file.wait()
         self._log.warn()
 
     def clear(self) -> int:
-        """
-        Delete the runs that are kept, of all kernels and services; give how many those were. This kernel's own stay.
-
-        Raises
-        ------
-        ConfigError
-            The file cannot be written.
-        """
+        """Delete the saved runs of all kernels and services, and return their number. This kernel's history stays."""
         file = self._log.file()
         return 0 if file is None else file.clear()
 
     def table(self, *, earlier: bool = False) -> pd.DataFrame:
         """
-        Give the runs as a table.
+        Return the runs as a table.
 
         Parameters
         ----------
         earlier
-            Also those that other kernels have kept.
+            Whether to include the saved runs of other kernels.
 
         Returns
         -------
         DataFrame
-            One row a run, the oldest first: number, time (local), function, arguments, rows, elapsed (seconds),
-            status, variable; and error, where any failed.
-
-        Raises
-        ------
-        ConfigError
-            As `earlier`.
+            One row per run, oldest first: number, time (local), function, arguments, rows, elapsed (seconds), status,
+            variable; and error, if any run failed.
         """
-        from jupyter_funcs.view import Latest  # noqa: PLC0415  # pandas takes a quarter of a second
+        from jupyter_funcs.frames.tables import Latest
 
         table = Latest(_columns([*(self.earlier if earlier else ()), *self.runs]))
-        table.nothing = _NOTHING
+        table.nothing = _EMPTY
         return table
 
+    def _cached_results(self) -> Callable[[Run], pd.DataFrame | None]:
+        return partial(_load_cached, weakref.ref(self._session))
+
     def __len__(self) -> int:
-        """Give the number of runs of this kernel."""
         return len(self._log.runs)
 
     def __iter__(self) -> Iterator[Run]:
-        """Go through the runs of this kernel, the oldest first."""
         return iter(self.runs)
 
     def __repr__(self) -> str:
-        """Give the table."""
-        return repr(self.table()) if len(self) else _NOTHING
+        return repr(self.table()) if len(self) else _EMPTY
 
     def _repr_html_(self) -> str | None:
         html: str | None = self.table()._repr_html_() if len(self) else None  # type: ignore[operator]  # pandas types it as a property
         return html
 
 
-def _goes_to_the_cache(options: Options, *, is_sweep: bool) -> bool:
+class _Log:
+    """The runs on one service, of all its sessions; it doesn't keep those sessions alive."""
+
+    def __init__(self, service: str) -> None:
+        self.service = service
+        self.key = uuid.uuid4().hex
+        self.numbers = count(1)
+        self.runs: list[Run] = []
+        self.warned_of = ""
+
+    def file(self, *, create: bool = False) -> HistoryFile | None:
+        """Return the file of saved runs, if it exists or is to be created."""
+        path = history_file(os.environ)
+        try:
+            if not create and not path.exists():
+                return None
+        except OSError:  # the home directory is not accessible
+            return None
+        from jupyter_funcs.records.history_file import at
+
+        return at(path)
+
+    def begin(self, run: Run, job: Job) -> None:
+        run.begin(job)
+        self.runs.append(run)
+        del self.runs[:-_MOST_RUNS]
+        self.save(run)
+        job.add_done_callback(partial(self._end, run))
+
+    def _end(self, run: Run, _: Job) -> None:
+        run.end()
+        self.save(run)
+
+    def save(self, run: Run) -> None:
+        if (file := self.file()) is not None:
+            file.save(self.key, self.service, run.to_json())
+
+    def warn(self) -> None:
+        """Warn of trouble with the file once; from the main thread, because no cell shows warnings of the loop."""
+        file = self.file()
+        trouble = "" if file is None else file.trouble
+        if trouble and trouble != self.warned_of and threading.current_thread() is threading.main_thread():
+            self.warned_of = trouble
+            warn(f"{trouble} This kernel's history still has its runs.")
+
+
+# By service: a notebook's own session and the session of the magic share a history.
+_logs: dict[tuple[str, str], _Log] = {}
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_logs.clear)  # another process has its own history
+
+
+def _uses_cache(options: CallOptions, *, is_sweep: bool) -> bool:
     return options.to is None and (options.cache is not False if is_sweep else options.cache is True)
 
 
-def _recalled(session: weakref.ref[Session], run: Run) -> pd.DataFrame | None:
-    from jupyter_funcs.recalled import recalled  # noqa: PLC0415  # what reads results, on first use
-
-    connected = session()
-    try:
-        if connected is None or connected.catalog.peek(run.function) is None:
-            return None
-    except (FuncsError, RuntimeError):  # it cannot be listed; or not now, on the loop
-        return None
-    function = connected[run.function]
-    schema = run.options.schema if run.options is not None else None
-    return recalled(function if schema is None else function.with_options(schema=schema), run)
-
-
-def _check(function: RemoteFunction, run: Run, said: str) -> None:
+def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
+    """Raise an `ArgumentError` that says what changed, if the function no longer takes the arguments of the run."""
     form = function.form()
     try:
         form.update(dict.fromkeys(run.args) if run.is_sweep else run.args)
@@ -323,11 +269,11 @@ def _check(function: RemoteFunction, run: Run, said: str) -> None:
         errors = error.errors
     else:
         return
-    raise ArgumentError(said, f"Run it with what it takes now; then it was {run.arguments}.", errors)
+    raise ArgumentError(changed, f"Run it with new arguments. The old ones were {run.arguments}.", errors)
 
 
 def _columns(runs: Iterable[Run]) -> dict[str, Any]:
-    import pandas as pd  # noqa: PLC0415  # as above
+    import pandas as pd
 
     runs = list(runs)
     has_earlier = any(run.kernel for run in runs)
@@ -345,3 +291,64 @@ def _columns(runs: Iterable[Run]) -> dict[str, Any]:
         "variable": [run.variable for run in runs],
     }
     return columns | ({"error": [run.error for run in runs]} if any(run.error for run in runs) else {})
+
+
+def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataFrame | None:
+    """Return the result of a run if the cache still has it as the run left it; sends nothing."""
+    connected = session()
+    try:
+        if connected is None or connected.catalog.peek(run.function) is None:
+            return None
+        function = connected[run.function]
+        if run.options is not None and run.options.schema is not None:
+            function = function.with_options(schema=run.options.schema)
+        background.forbid_on_loop()
+        return background.run(_read_cache(function, run))
+    except (FuncsError, RuntimeError):  # no listing, no token or other parameters; or called on the loop
+        return None
+
+
+async def _read_cache(function: RemoteCall, run: Run) -> pd.DataFrame | None:
+    options = {"cache": True, "to": None, "max_age": math.inf, "pairs": run.pairs, "most_runs": max(run.runs, 1)}
+    function = function.with_options(**options)
+    constant, swept, runs = await asyncio.to_thread(_combinations, function, run)
+    earlier = EarlierResults(function, runs)
+    latest = run.ended.timestamp() + _CLOCK_SLACK
+    found = {at: written for at, written in (await earlier.find()).items() if written <= latest}
+    if len(found) != run.runs - run.failed or not found:
+        return None
+    frames = await asyncio.to_thread(earlier.read, sorted(found))
+    if len(frames) != len(found):
+        return None
+    if not run.is_sweep:
+        return frames[0]
+    frame = await asyncio.to_thread(_stacked, function, runs, frames, swept)
+    oldest = dt.datetime.fromtimestamp(min(found.values()), dt.UTC).isoformat(timespec="seconds")
+    frame.attrs["funcs"] = {
+        "function": run.function,
+        "args": constant,
+        "swept": swept,
+        "runs": run.runs,
+        "failed": run.failed,
+        "time": run.started.isoformat(timespec="seconds"),
+        "service": function.session.service,
+        "synthetic": function.synthetic,
+        "elapsed": round(run.elapsed, 3),
+        "cached": {"runs": len(frames), "oldest": oldest},
+    }
+    return frame
+
+
+def _combinations(function: RemoteCall, run: Run) -> tuple[Args, list[str], list[Args]]:
+    """Return the constant arguments, the swept ones, and the arguments of each run."""
+    if not run.is_sweep:
+        return {}, [], [run.args]
+    options = function.options
+    found = combos(function, None, run.args, pairs=run.pairs, most=options.most_runs, validate=options.validate)
+    return found.constant, found.swept, found.runs
+
+
+def _stacked(function: RemoteCall, runs: list[Args], frames: dict[int, Any], swept: list[str]) -> pd.DataFrame:
+    from jupyter_funcs.sweeps.stacking import stacked
+
+    return stacked(((runs[at], frames[at]) for at in sorted(frames)), swept, by_name(function.fields))

@@ -1,4 +1,4 @@
-"""Lock: the signatures of the functions that a notebook relies on, in a file beside it, compared when they are run."""
+"""The signatures of the functions that a notebook relies on, in a ``funcs.lock`` beside it."""
 
 from __future__ import annotations
 
@@ -8,54 +8,43 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.drift import Parameter, Signature, changes, signature
-from jupyter_funcs.errors import ConfigError
-from jupyter_funcs.files import replace
-from jupyter_funcs.text import clip
+from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, interface_of
+from jupyter_funcs.core.errors import ConfigError
+from jupyter_funcs.core.files import atomic_write_text, read_small
+from jupyter_funcs.core.text import clip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jupyter_funcs.catalog import Function
+    from jupyter_funcs.catalog.listing import Function
 
 NAME = "funcs.lock"
 _VERSION = 1
-_LARGEST = 8 * 2**20  # bytes; whatever is larger is not ours
+_LARGEST = 8 * 2**20  # bytes; a larger file isn't ours
 _HEAD = """\
-# The functions that the notebooks of this folder rely on, as the service listed them: each parameter with its kind.
-# Written by %funcs lock; a run says what has changed since, and %funcs lock --check fails where anything has.
+# The functions that the notebooks in this folder rely on: each parameter with its kind, as the service listed it.
+# Written by %funcs lock. Runs warn of changes since then, and %funcs lock --check fails if there are any.
 """
-_ANEW = "Mend it, or delete it and write it anew with %funcs lock."
+_REWRITE = "Fix the file, or delete it and create it again with %funcs lock."
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """
-    What a lock file holds.
-
-    Attributes
-    ----------
-    path
-        The file.
-    service
-        Whose functions they are: an address, or ``demo``.
-    functions
-        The signature of each, by wire name.
-    """
+    """The contents of a lock file."""
 
     path: Path
     service: str
-    functions: dict[str, Signature] = field(default_factory=dict)
+    functions: dict[str, Interface] = field(default_factory=dict)
 
     def drifted(self, name: str, now: Function | None) -> str:
-        """Say in what a locked function differs from the one that is listed now; empty where it is as it was."""
+        """Describe how a function has changed since it was locked; empty if it hasn't."""
         if now is None or now.name != name:
-            return f"{name} is not in your catalog any more."
-        return changes(name, self.functions[name], signature(now))
+            return f"{name} is no longer in your catalog."
+        return changes(name, self.functions[name], interface_of(now))
 
     def text(self) -> str:
-        """Give the file's text."""
-        import tomlkit  # noqa: PLC0415  # only where a lock is written
+        """Return the text of the file."""
+        import tomlkit
 
         document = tomlkit.document()
         document.update({"version": _VERSION, "service": self.service})
@@ -73,106 +62,88 @@ class Lock:
 
 
 def read(folder: Path) -> Lock | None:
-    """
-    Give the lock of a folder; ``None`` where there is none.
-
-    Raises
-    ------
-    ConfigError
-        The file cannot be read, or is no lock.
-    """
+    """Return the lock of a folder, or ``None``."""
     path = folder / NAME
     try:
-        if path.stat().st_size > _LARGEST:
-            raise ConfigError(f"{path} is no lock: it is too large.", _ANEW)
-        document = tomllib.loads(path.read_text("utf-8"))
+        document = tomllib.loads(read_small(path, _LARGEST).decode())
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} cannot be read: {clip(str(error))}.", _ANEW) from None
+        wrong = clip(getattr(error, "strerror", None) or str(error))
+        raise ConfigError(f"{path} cannot be read: {wrong}.", _REWRITE) from None
     version = document.get("version")
     if isinstance(version, int) and version > _VERSION:
-        raise ConfigError(f"{path} is of a newer jupyter_funcs.", "Install that, or write it anew with %funcs lock.")
+        raise ConfigError(
+            f"{path} was written by a newer jupyter_funcs.", "Upgrade jupyter_funcs, or create the file again."
+        )
     if version != _VERSION or not isinstance(document.get("service"), str):
-        raise ConfigError(f"{path} is no lock: it has no version {_VERSION} and no service.", _ANEW)
+        raise ConfigError(f"{path} isn't a lock file: it needs version {_VERSION} and a service.", _REWRITE)
     try:
         functions = {name: _signature(table) for name, table in document.get("functions", {}).items()}
     except (KeyError, TypeError, AttributeError):
-        raise ConfigError(f"{path} is no lock: a function in it has no parameters with a kind each.", _ANEW) from None
+        raise ConfigError(f"{path} isn't a lock file: every parameter in it needs a kind.", _REWRITE) from None
     return Lock(path, document["service"], functions)
 
 
 def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
-    """
-    Lock functions as they are listed, beside those that the file holds already.
-
-    Raises
-    ------
-    ConfigError
-        The file cannot be written, cannot be read, or is of another service.
-    """
+    """Lock functions as they are listed, in addition to those in the file."""
     path = folder / NAME
     before = read(folder)
     if before is not None and before.service != service:
         raise ConfigError(
-            f"{path} is of {before.service}, and not of {service}.",
-            "Delete it first, or use a folder for each service.",
+            f"{path} locks functions of {before.service}, not of {service}.",
+            "Delete it first, or use one folder per service.",
         )
-    held = before.functions if before is not None else {}
-    made = Lock(path, service, held | {function.name: signature(function) for function in functions})
+    locked = before.functions if before is not None else {}
+    lock = Lock(path, service, locked | {function.name: interface_of(function) for function in functions})
     try:
-        replace(path, made.text())
+        atomic_write_text(path, lock.text())
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be written: {error.strerror or type(error).__name__}.",
-            "Run the notebook in a folder of yours: %cd FOLDER.",
+            "Run the notebook in a folder that you can write to: %cd FOLDER.",
         ) from None
-    return made
+    return lock
 
 
-class Watch:
-    """
-    What a session has compared with the locks of the folders that it was run in.
-
-    Parameters
-    ----------
-    service
-        Whose functions it runs: an address, or ``demo``.
-    """
+class LockChecker:
+    """Compares each function that a session runs with the lock of the working folder, once."""
 
     def __init__(self, service: str) -> None:
         self._service = service
-        self._looked_at: set[tuple[str, str]] = set()
+        self._checked: set[tuple[str, str]] = set()
 
-    def look(self, function: Function) -> str:
-        """Say in what a function that is run differs from its lock; each is compared once, and most are not locked."""
+    def check(self, function: Function) -> str:
+        """Describe how a function differs from its lock, when it first runs in a folder; empty if it is not locked."""
         try:
-            folder = os.getcwd()  # noqa: PTH109  # a text, since each run asks
-        except OSError:  # a folder that was deleted holds no lock
+            folder = os.getcwd()  # noqa: PTH109  # faster, for every run
+        except OSError:  # the folder was deleted
             return ""
-        if (folder, function.name) in self._looked_at:
+        if (folder, function.name) in self._checked:
             return ""
-        self._looked_at.add((folder, function.name))
+        self._checked.add((folder, function.name))
         try:
             lock = read(Path(folder))
         except ConfigError as error:
             return self._once(folder, f"{error.what} Runs are not compared with it.")
         if lock is not None and lock.service != self._service:
-            return self._once(folder, f"{lock.path} is of {lock.service}: runs on {self._service} are not compared.")
+            return self._once(
+                folder, f"{lock.path} locks functions of {lock.service}: runs on {self._service} are not compared."
+            )
         if lock is None or function.name not in lock.functions:
             return ""
-        said = lock.drifted(function.name, function)
-        return f"{said} {NAME} has it as it was; when the notebook fits, %funcs lock writes it anew." if said else ""
+        changed = lock.drifted(function.name, function)
+        return f"{changed} {NAME} has the old signature; update it with %funcs lock." if changed else ""
 
-    def _once(self, folder: str, said: str) -> str:
-        if (folder, "") in self._looked_at:
+    def _once(self, folder: str, text: str) -> str:
+        if (folder, "") in self._checked:
             return ""
-        self._looked_at.add((folder, ""))
-        return said
+        self._checked.add((folder, ""))
+        return text
 
 
-def _signature(table: dict[str, Any]) -> Signature:
+def _signature(table: dict[str, Any]) -> Interface:
     return {
-        name: Parameter(str(row["kind"]), bool(row.get("required", False)), tuple(map(str, row.get("one_of", ()))))
+        name: InterfaceParam(str(row["kind"]), bool(row.get("required", False)), tuple(map(str, row.get("one_of", ()))))
         for name, row in table.items()
     }

@@ -1,4 +1,4 @@
-"""Presets: values for a function's form under a name, for each profile, in a TOML file that a person may write too."""
+"""Presets: named values for a function's form, per profile, in a TOML file that users can edit."""
 
 from __future__ import annotations
 
@@ -8,107 +8,54 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.config import profiles_file
-from jupyter_funcs.each import Each
-from jupyter_funcs.errors import ArgumentError, ConfigError, NotFoundError
-from jupyter_funcs.files import alone, replace
-from jupyter_funcs.text import clip, did_you_mean, listed, quote
-from jupyter_funcs.toml_edit import changed
-from jupyter_funcs.variables import Variable, has_variable, spelled, typed
+from jupyter_funcs.catalog.values import Each, Variable, has_variable, spelled, typed
+from jupyter_funcs.connection.profiles import profiles_file
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
+from jupyter_funcs.core.files import atomic_write_text, locked_folder, read_small
+from jupyter_funcs.core.text import clip, did_you_mean, listed, quote
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_funcs.forms import Form
+    from jupyter_funcs.catalog.form import Form
+
 
 LONGEST_NAME = 80
 _FILE = "jupyter_funcs_presets.toml"
-_LARGEST_FILE = 1024 * 1024  # bytes; whatever is larger was not written by a person
 _EACH = "each"
 _HEAD = """\
-# Presets of jupyter_funcs, to read and to write: [profile."Function"."Name of the preset"], and a line a value.
-# "$name" is a variable of the notebook, and {each = ["a", "b"]} runs for each of them.
+# Presets of jupyter_funcs. You can edit this file: [profile."Function"."Name of the preset"], then one line per value.
+# "$name" is a variable of the notebook; {each = ["a", "b"]} runs once for each value.
 """
 
 
 class Presets:
-    """
-    The presets of one profile.
-
-    Parameters
-    ----------
-    profile
-        The profile's name, else the address; ``demo`` for the demo.
-    path
-        The file, with those of other profiles; it need not exist, nor be one that can be read or written.
-    """
+    """The presets of one profile (``demo`` for the demo), in a file that other profiles may share."""
 
     def __init__(self, profile: str, path: Path) -> None:
         self.profile = profile
         self.path = path
 
     def names(self, function: str) -> list[str]:
-        """
-        Give the names of a function's presets, in the file's order.
-
-        Raises
-        ------
-        ConfigError
-            The file cannot be read.
-        """
+        """Return the names of a function's presets, in the file's order."""
         return list(self._of(function))
 
     def get(self, function: str, name: str) -> dict[str, Any]:
-        """
-        Give the values of a preset, as they are set in a form.
-
-        Raises
-        ------
-        NotFoundError
-            The function has no preset of this name; says which it has.
-        ConfigError
-            The file cannot be read.
-        """
+        """Return the values of a preset, by parameter, or raise a `NotFoundError` that lists the presets."""
         presets = self._of(function)
         if name not in presets:
             known = f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
-            hint = did_you_mean(name, presets) or f"{known} They are in {self.path}."
+            hint = did_you_mean(name, presets) or f"{known} The presets file is {self.path}."
             raise NotFoundError(f"{function} has no preset {quote(name)}.", hint)
-        return {parameter: _read(value) for parameter, value in presets[name].items()}
+        return {parameter: _from_toml(value) for parameter, value in presets[name].items()}
 
     def save(self, function: str, name: str, values: Mapping[str, Any]) -> None:
-        """
-        Keep values under a name, in place of those before; what else stands in the file stays as it is written there.
-
-        Parameters
-        ----------
-        function
-            Its wire name.
-        name
-            At most 80 characters.
-        values
-            By wire name: texts, numbers, dates, lists of them, `Variable` and `Each`.
-
-        Raises
-        ------
-        ArgumentError
-            The name or a value cannot be kept.
-        ConfigError
-            The file cannot be read or written.
-        """
-        name = checked(name)
-        written = {parameter: _written(parameter, value) for parameter, value in values.items()}
-        self._change(function, name, written)
+        """Save values under a name, replacing those that are there; the rest of the file stays as it is."""
+        name = check_name(name)
+        self._change(function, name, {parameter: _to_toml(parameter, value) for parameter, value in values.items()})
 
     def remove(self, function: str, name: str) -> None:
-        """
-        Remove a preset; one that is gone already is no error.
-
-        Raises
-        ------
-        ConfigError
-            The file cannot be read or written.
-        """
+        """Remove a preset, if it exists."""
         if name in self._of(function):
             self._change(function, name, None)
 
@@ -121,76 +68,65 @@ class Presets:
 
     def _read_file(self) -> tuple[str, dict[str, Any]]:
         try:
-            if self.path.stat().st_size > _LARGEST_FILE:
-                wrong = "it is larger than 1 MiB"
-            else:
-                text = self.path.read_bytes().decode("utf-8-sig")
-                return text, tomllib.loads(text)
+            text = read_small(self.path).decode("utf-8-sig")
+            return text, tomllib.loads(text)
         except FileNotFoundError:
             return "", {}
         except OSError as error:
             wrong = error.strerror or type(error).__name__
         except RecursionError:
             wrong = "it is nested too deeply"
-        except ValueError as error:  # of the text's encoding, and of TOML
+        except ValueError as error:  # from decoding or parsing
             wrong = str(error)
         raise ConfigError(
-            f"The presets in {self.path} cannot be read: {clip(wrong)}.", "Mend the file, or set FUNCS_PRESETS."
+            f"The presets in {self.path} cannot be read: {clip(wrong)}.", "Fix the file, or set FUNCS_PRESETS."
         )
 
     def _change(self, function: str, name: str, values: dict[str, Any] | None) -> None:
-        """Write one preset, or take it away, into what the file holds now: another notebook may have written too."""
+        """Write one preset, or remove it, in the file as it is now: another notebook may have changed it."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with alone(self.path.parent):
-                before, known = self._read_file()
-                text = changed(before or _HEAD, known, (self.profile, function, name), values)
+            with locked_folder(self.path.parent):
+                before, document = self._read_file()
+                text = _edited(before or _HEAD, document, (self.profile, function, name), values)
                 if text is None:
-                    where = f"{self.path} is written in a way that cannot be changed here"
-                    raise ConfigError(f"{where}: {quote(name)} is as it was.", "Change the file by hand.")
-                replace(self.path, text)
+                    what = f"{self.path} is written in a way that cannot be edited here"
+                    raise ConfigError(f"{what}; {quote(name)} is unchanged.", "Edit the file by hand.")
+                atomic_write_text(self.path, text)
         except OSError as error:
-            said = error.strerror or type(error).__name__
+            reason = error.strerror or type(error).__name__
             raise ConfigError(
-                f"The presets in {self.path} cannot be written: {said}.", "Set FUNCS_PRESETS to a file that can be."
+                f"The presets in {self.path} cannot be written: {reason}.", "Set FUNCS_PRESETS to a writable file."
             ) from None
 
     def __repr__(self) -> str:
-        """Say whose presets they are, and in which file."""
         return f"<Presets of {self.profile} in {self.path}>"
 
 
 def presets_file(environment: Mapping[str, str]) -> Path:
-    """Give the path of the file of presets: ``FUNCS_PRESETS``, else beside the profiles. It need not exist."""
+    """Return the path of the presets: ``FUNCS_PRESETS``, else a file beside the profiles. It need not exist."""
     if path := environment.get("FUNCS_PRESETS"):
-        with contextlib.suppress(RuntimeError):  # ~name, of nobody
+        with contextlib.suppress(RuntimeError):  # ~name of an unknown user
             return Path(path).expanduser()
         return Path(path)
     return profiles_file(environment).with_name(_FILE)
 
 
-def checked(name: str) -> str:
-    """
-    Give a preset's name without the white space around it.
-
-    Raises
-    ------
-    ArgumentError
-        It is no name for one.
-    """
+def check_name(name: str) -> str:
+    """Return a preset's name without surrounding spaces, or raise an `ArgumentError`."""
     name = name.strip()
     if not name:
-        raise ArgumentError("A preset needs a name.", "Write one before Save.")
+        raise ArgumentError("A preset needs a name.", "Enter a name before you save.")
     if len(name) > LONGEST_NAME:
-        said = f"A preset's name has at most {LONGEST_NAME} characters, not {len(name):,}"
-        raise ArgumentError(f"{said}: {quote(name, 40)}.", "Write a shorter one.")
+        what = f"A preset's name has at most {LONGEST_NAME} characters, not {len(name):,}"
+        raise ArgumentError(f"{what}: {quote(name, 40)}.", "Choose a shorter name.")
     if not name.isprintable():
-        raise ArgumentError(f"{quote(name)} is no name for a preset: some of it cannot be seen.", "Write another one.")
+        raise ArgumentError(f"The name {quote(name)} has invisible characters.", "Choose another name.")
     return name
 
 
-def held(form: Form) -> dict[str, Any]:
-    """Give what a form holds, as a preset keeps it: as it would be sent where it is valid, else as it was set."""
+def form_values(form: Form) -> dict[str, Any]:
+    """Return a form's values for a preset: valid values as they would be sent, others as entered."""
     args, errors = form.args, form.errors
     values: dict[str, Any] = {}
     for name, value in form.values.items():
@@ -202,14 +138,7 @@ def held(form: Form) -> dict[str, Any]:
 
 
 def fill(form: Form, values: Mapping[str, Any]) -> list[str]:
-    """
-    Let a form hold these values and no others.
-
-    Returns
-    -------
-    list of str
-        The names that are no parameters of the function; their values are not set.
-    """
+    """Set a form to exactly these values, and return the names that are not fields of the form."""
     unknown: list[str] = []
     wanted: dict[str, Any] = {}
     for name, value in values.items():
@@ -217,7 +146,7 @@ def fill(form: Form, values: Mapping[str, Any]) -> list[str]:
             wanted[form.field(name).name] = value
         except ArgumentError:
             unknown.append(name)
-    # In the order of the form: the valid values of a field may follow from the one before it.
+    # In the form's order, because the valid values of a field may depend on the ones before it.
     for name in form:
         before, now = form.values.get(name), wanted.get(name)
         if type(before) is not type(now) or before != now:
@@ -225,26 +154,111 @@ def fill(form: Form, values: Mapping[str, Any]) -> list[str]:
     return unknown
 
 
-def _read(value: Any) -> Any:
-    """Give a value of the file as it is set in a form."""
+def _from_toml(value: Any) -> Any:
     if isinstance(value, str):
         return typed(value)
     if isinstance(value, list):
-        return [_read(item) for item in value]
+        return [_from_toml(item) for item in value]
     if isinstance(value, dict) and value.keys() == {_EACH} and isinstance(value[_EACH], list):
-        return Each(tuple(map(_read, value[_EACH])))
+        return Each(tuple(map(_from_toml, value[_EACH])))
     return value
 
 
-def _written(parameter: str, value: Any) -> Any:
-    """Give a value of a form as the file has it."""
+def _to_toml(parameter: str, value: Any) -> Any:
     if isinstance(value, Each):
-        return {_EACH: [_written(parameter, item) for item in value.values]}
+        return {_EACH: [_to_toml(parameter, item) for item in value.values]}
     if isinstance(value, (list, tuple)):
-        return [_written(parameter, item) for item in value]
+        return [_to_toml(parameter, item) for item in value]
     if isinstance(value, (str, Variable)):
         return spelled(value)
     if type(value) in {bool, int, float, dt.date, dt.datetime}:
         return value
-    what = f"{parameter} holds {quote(value, 40)} ({type(value).__name__}), which a preset cannot keep."
-    raise ArgumentError(what, "Give it text, a number, a date or a list of them.")
+    what = f"A preset cannot store {parameter}: {quote(value, 40)} (a {type(value).__name__})."
+    raise ArgumentError(what, "Use text, a number, a date, or a list of them.")
+
+
+def _edited(
+    text: str, document: dict[str, Any], keys: tuple[str, str, str], values: dict[str, Any] | None
+) -> str | None:
+    """Return a TOML file with one table replaced (removed for ``None``), or ``None`` if it cannot be edited."""
+    # tomlkit can't edit some orders of tables that a person may have written; then append the table.
+    for edit in (_replaced, _appended):
+        try:
+            edited = edit(text, keys, values)
+            # Every other table must survive.
+            if _pruned(tomllib.loads(edited)) == _pruned(_with(document, keys, values)):
+                return edited
+        except Exception:  # noqa: BLE001, S112  # whatever the file has in it, and whatever tomlkit makes of that
+            continue
+    return None
+
+
+def _with(document: dict[str, Any], keys: tuple[str, str, str], values: dict[str, Any] | None) -> dict[str, Any]:
+    profile, function, name = keys
+    functions = document.get(profile, {})
+    presets = dict(functions.get(function, {}))
+    presets.pop(name, None)
+    if values is not None:
+        presets[name] = values
+    return {**document, profile: {**functions, function: presets}}
+
+
+def _pruned(document: Any) -> Any:
+    """Return a document without empty tables: removing the last preset may leave some."""
+    if not isinstance(document, dict):
+        return document
+    profiles = {
+        profile: {function: presets for function, presets in functions.items() if presets != {}}
+        if isinstance(functions, dict)
+        else functions
+        for profile, functions in document.items()
+    }
+    return {profile: functions for profile, functions in profiles.items() if functions != {}}
+
+
+def _replaced(text: str, keys: tuple[str, str, str], values: dict[str, Any] | None) -> str:
+    import tomlkit
+
+    profile, function, name = keys
+    document = tomlkit.parse(text)
+    table: Any = document
+    for key in (profile, function):
+        if key not in table:
+            table.append(key, tomlkit.table(is_super_table=True))
+        table = table[key]
+    if values is None:
+        table.remove(name)
+    elif name in table:  # value by value, so that comments stay
+        _update(table[name], values)
+    else:
+        preset = tomlkit.table()
+        _update(preset, values)
+        preset.add(tomlkit.nl())
+        table.append(name, preset)
+    return tomlkit.dumps(document)
+
+
+def _appended(text: str, keys: tuple[str, str, str], values: dict[str, Any] | None) -> str:
+    import tomlkit
+
+    table = tomlkit.table()
+    _update(table, values or {})
+    head = ".".join(tomlkit.key(key).as_string() for key in keys)
+    return f"{text.rstrip()}\n\n[{head}]\n{table.as_string()}"
+
+
+def _update(table: Any, values: dict[str, Any]) -> None:
+    for parameter in [parameter for parameter in table if parameter not in values]:
+        table.remove(parameter)
+    for parameter, value in values.items():
+        table[parameter] = _item(value)
+
+
+def _item(value: Any) -> Any:
+    import tomlkit
+
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update({key: _item(item) for key, item in value.items()})
+        return table
+    return tomlkit.item(value)

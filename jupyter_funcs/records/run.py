@@ -1,71 +1,67 @@
-"""Run: one run that was started, with what, and what became of it."""
+"""A run in the history: what was run, with which arguments, and how it ended."""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import sys
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs import keeping
-from jupyter_funcs.dataset_words import told_of
-from jupyter_funcs.progress import SweepProgress
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.client import notebook
+from jupyter_funcs.connection.secrets import redacted_all
+from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
 
-    from jupyter_funcs.catalog import Function
-    from jupyter_funcs.jobs import Job
-    from jupyter_funcs.options import Options
+    from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.client.options import CallOptions
 
 _MOST_ITEMS = 3
 _LONGEST_ITEM, _LONGEST_ARGUMENTS = 60, 120
 _LONGEST_ERROR = 300
-_HIDDEN = ("status", "elapsed", "rows", "error")
-# Of a kernel that has ended, or of another one that goes on: nothing tells which.
+_PRIVATE = ("status", "elapsed", "rows", "error")
+# The status of an earlier kernel's run that may still be running or have died with its kernel.
 _NOT_ENDED = "not ended"
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Run:
     """
-    One run.
-
-    The result itself is not held: it can be had again while a variable or a cell of the notebook holds it, or the
-    cache keeps it.
+    One run. It doesn't hold its result, which `frame` returns as long as the notebook or the cache has it.
 
     Attributes
     ----------
     number
-        By which the history finds it; the first of the kernel is 1.
+        Its number in the history; the first run of a kernel is 1.
     function, args
-        The function's wire name, and what was sent; of a sweep a list for each swept argument.
+        The function's wire name, and the arguments; in a sweep, a list for each swept argument.
     started
-        When, in UTC.
+        When it started, in UTC.
     service, where
-        What the service is called, and what `connect` is given to come there.
-    is_sweep, runs
-        Whether it is a sweep, and of how many runs.
+        The name of the service, and the argument with which `connect` uses it again.
+    is_sweep, runs, failed
+        Whether it is a sweep, of how many runs, and how many of them failed.
     pairs
-        Whether the lists of a sweep are taken in pairs.
+        Whether the lists of a sweep are combined in pairs.
     to
-        The folder that holds the results of a sweep; ``None`` for none.
-    failed
-        How many runs of a sweep failed.
+        The folder with the results of a sweep, or ``None``.
     kernel
-        The number of the earlier kernel it is of; 0 for this one.
+        The number of an earlier kernel; 0 for this one.
     is_whole
-        Whether its arguments are all here; those of an earlier kernel that were too long were not kept.
+        Whether `args` is complete; very long arguments and those that contain a token are not saved.
     in_cache
-        Whether its result went to the cache, or came from there.
+        Whether its result went to the cache or came from it.
     listed, options
-        The function as it was listed then, and how it was run; of this kernel's runs alone.
-    kept
-        Gives its result from where else it may be, when nothing in the notebook holds it.
+        The function as it was listed then, and its options; only for runs of this kernel.
+    load_cached
+        Returns the result from the cache.
     """
 
     number: int
@@ -83,8 +79,8 @@ class Run:
     in_cache: bool = False
     failed: int = 0
     listed: Function | None = None
-    options: Options | None = None
-    kept: Callable[[Run], pd.DataFrame | None] | None = None
+    options: CallOptions | None = None
+    load_cached: Callable[[Run], pd.DataFrame | None] | None = None
     _status: str = ""
     _elapsed: float = 0.0
     _rows: int | None = None
@@ -100,7 +96,7 @@ class Run:
             self.is_sweep, self.runs, self.pairs = True, progress.total, bool(getattr(job, "pairs", False))
 
     def end(self) -> None:
-        """Note how it ended, if it has; the job is let go, and with it the result."""
+        """Note how the job ended, if it has, and release it."""
         job = self._job
         if job is None or job.status == "running":
             return
@@ -109,50 +105,51 @@ class Run:
             self.failed = progress.failed
             self._error = f"{progress.failed:,} of {progress.total:,} runs failed."
         if job.status == "done":
-            self._hold(job.future.result())
+            self._refer_to(job.future.result())
         elif job.status == "failed":
-            self._error = clip(inert(str(job.error())), _LONGEST_ERROR)
+            self._error = clip(redacted_all(inert(str(job.error()))), _LONGEST_ERROR)
         self._elapsed, self._status, self._job = job.elapsed, job.status, None
 
-    def _hold(self, frame: Any) -> None:
-        # A sweep may give a dataset of files, which says how many rows it has, or of Dask, which would compute them.
-        if type(frame).__module__.partition(".")[0] == "pandas":
-            self._rows = len(frame)
+    def _refer_to(self, result: Any) -> None:
+        # A sweep may return an Arrow dataset, whose metadata has the number of rows, or a Dask frame, which would have
+        # to be computed to count them.
+        if type(result).__module__.partition(".")[0] == "pandas":
+            self._rows = len(result)
         else:
-            self._rows = told_of(frame).get("rows")
+            self._rows = _sweep_metadata(result).get("rows")
         try:
-            self._frame = weakref.ref(frame)
+            self._frame = weakref.ref(result)
         except TypeError:
             self._frame = None
 
     @property
     def label(self) -> str:
-        """By which `History.get` finds it: ``3``, or ``14/3`` for the third run of an earlier kernel."""
+        """Its number for `History.get`: ``3``, or ``14/3`` for the third run of an earlier kernel."""
         return f"{self.kernel}/{self.number}" if self.kernel else str(self.number)
 
-    # Who waits for a job may be told of its end before the history is: each of these looks for itself.
+    # A job's waiter may continue before the callback that ends this run, so each of these properties calls `end`.
 
     @property
     def status(self) -> str:
-        """``running``, ``done``, ``failed`` or ``cancelled``; ``not ended`` where an earlier kernel did not say."""
+        """``running``, ``done``, ``failed`` or ``cancelled``; ``not ended`` if an earlier kernel noted no end."""
         self.end()
         return self._status or (_NOT_ENDED if self.kernel else "running")
 
     @property
     def rows(self) -> int | None:
-        """How many rows its result has; ``None`` where it has none."""
+        """The number of rows of its result, if known."""
         self.end()
         return self._rows
 
     @property
     def error(self) -> str:
-        """What it failed with, in words; of a sweep how many of its runs failed."""
+        """Its error in words; for a sweep, how many of its runs failed."""
         self.end()
         return self._error
 
     @property
     def elapsed(self) -> float:
-        """Seconds from its start to its end, or to now."""
+        """Seconds from its start to its end, or until now."""
         self.end()
         job = self._job
         return self._elapsed if job is None else job.elapsed
@@ -164,36 +161,36 @@ class Run:
 
     @property
     def frame(self) -> pd.DataFrame | None:
-        """Its result, where that is still there."""
-        frame = self._held()
-        if frame is None and self.in_cache and self.kept is not None and self._status == "done":
-            frame = self.kept(self)
+        """Its result, if the notebook or the cache still has it."""
+        frame = self._in_notebook()
+        if frame is None and self.in_cache and self.load_cached is not None and self._status == "done":
+            frame = self.load_cached(self)
             self._frame = None if frame is None else weakref.ref(frame)
         return frame
 
     @property
     def variable(self) -> str:
-        """The name under which the notebook holds its result now; empty where it does not."""
-        frame = self._held()
+        """The variable that holds its result in the notebook, or an empty text."""
+        frame = self._in_notebook()
         if frame is None or "IPython" not in sys.modules:
             return ""
-        held = list(keeping.variables().items())  # a copy: a cell may define one at this moment
-        return next((name for name, value in held if value is frame and not name.startswith("_")), "")
+        variables = list(notebook.variables().items())  # a copy, because a running cell may add one
+        return next((name for name, value in variables if value is frame and not name.startswith("_")), "")
 
-    def _held(self) -> pd.DataFrame | None:
+    def _in_notebook(self) -> pd.DataFrame | None:
         self.end()
         return None if self._frame is None else self._frame()
 
     @property
     def arguments(self) -> str:
-        """Its arguments in a few words: ``PanelName=Card Spend, Symbol=[500 values]``."""
+        """Its arguments in short: ``PanelName=Card Spend, Symbol=[500 values]``."""
         if not self.is_whole:
-            return "not kept"
-        said = ", ".join(f"{name}={_short(value)}" for name, value in self.args.items())
-        return clip(said, _LONGEST_ARGUMENTS)
+            return "not saved"
+        shown = redacted_all(", ".join(f"{inert(name)}={_short(value)}" for name, value in self.args.items()))
+        return clip(shown, _LONGEST_ARGUMENTS)
 
-    def plain(self) -> dict[str, Any]:
-        """Give what is kept of it for later kernels: plain JSON values, and nothing of its result."""
+    def to_json(self) -> dict[str, Any]:
+        """Return what later kernels may know of it, as plain JSON values; nothing of its result."""
         return {
             "number": self.number,
             "function": self.function,
@@ -213,26 +210,42 @@ class Run:
         }
 
     @classmethod
-    def from_plain(cls, kernel: int, kept: dict[str, Any]) -> Run:
-        """
-        Give a run of an earlier kernel.
-
-        Raises
-        ------
-        KeyError, TypeError, ValueError
-            It is none that `plain` gave.
-        """
-        shown = {name: value for name, value in kept.items() if name not in _HIDDEN}
-        hidden = {f"_{name}": kept[name] for name in _HIDDEN}
-        return cls(**shown | {"started": dt.datetime.fromisoformat(kept["started"])}, kernel=kernel, **hidden)
+    def from_json(cls, kernel: int, values: dict[str, Any]) -> Run:
+        """Return a run of an earlier kernel, from what `to_json` returned there."""
+        public = {name: value for name, value in values.items() if name not in _PRIVATE}
+        private = {f"_{name}": values[name] for name in _PRIVATE}
+        return cls(**public | {"started": dt.datetime.fromisoformat(values["started"])}, kernel=kernel, **private)
 
     def __repr__(self) -> str:
-        """Say which run it is, and how it stands."""
         rows = "" if self.rows is None else f", {self.rows:,} row{'s' * (self.rows != 1)}"
-        return f"<Run {self.label}: {self.function}({self.arguments}), {self.status}, {self.elapsed:.1f} s{rows}>"
+        return (
+            f"<Run {self.label}: {inert(self.function)}({self.arguments}), {self.status}, {self.elapsed:.1f} s{rows}>"
+        )
 
 
 def _short(value: Any) -> str:
     if isinstance(value, list):
         return f"[{len(value):,} values]" if len(value) > _MOST_ITEMS else f"[{', '.join(map(_short, value))}]"
     return "" if value is None else clip(inert(str(value)), _LONGEST_ITEM)
+
+
+def dataset_text(dataset: Any) -> str:
+    """Describe the dataset of a sweep and how to read it; return the repr of any other dataset."""
+    about = _sweep_metadata(dataset)
+    if not {"rows", "runs", "function", "folder"} <= about.keys():
+        return repr(dataset)
+    rows, runs, failed, columns = about["rows"], about["runs"], about.get("failed", 0), len(dataset.schema.names)
+    shape = f"{rows:,} row{'s' * (rows != 1)} × {columns:,} column{'s' * (columns != 1)}"
+    source = f"{runs:,} run{'s' * (runs != 1)} of {inert(about['function'])}{f', {failed:,} failed' * bool(failed)}"
+    usage = "Use .to_table().to_pandas() to get a DataFrame."
+    return f"<Dataset: {shape} from {source}, in {inert(about['folder'])}>\n{usage}"
+
+
+def _sweep_metadata(dataset: object) -> dict[str, Any]:
+    """Return what a sweep wrote into the schema of its dataset; nothing for other objects."""
+    metadata = getattr(getattr(dataset, "schema", None), "metadata", None)
+    try:
+        about = json.loads(metadata[b"funcs"]) if isinstance(metadata, dict) and b"funcs" in metadata else None
+    except ValueError:  # not written by a sweep
+        return {}
+    return about if isinstance(about, dict) else {}

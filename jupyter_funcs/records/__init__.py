@@ -1,0 +1,1 @@
+"""History, presets, favourites and the lock. May import `sweeps` and below."""
