@@ -1,114 +1,112 @@
-"""The one room that knows httpx: a request goes out once, a reply comes in, and every foreign error is translated."""
+"""Send one request and receive its reply with httpx, over a pool of small clients."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import ipaddress
 import re
+import socket
 import ssl
 import time
-from contextlib import aclosing, asynccontextmanager
-from functools import lru_cache
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
+from h11 import _abnf, _readers
 
-from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, ProtocolError, ServiceConnectionError
-from jupyter_funcs.lanes import CONNECTIONS, Lanes
-from jupyter_funcs.logs import mask_logs
-from jupyter_funcs.refusals import CHECK_ADDRESS, Failure, Refusal
-from jupyter_funcs.reply import Reply, read_head, read_reply
-from jupyter_funcs.retries import Proof, wish
-from jupyter_funcs.secret import redacted
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.connection.replies import CHECK_ADDRESS, ErrorReply, Failure, Reply, read_head, read_reply
+from jupyter_funcs.connection.retries import Proof, parse_retry_after
+from jupyter_funcs.connection.secrets import mask_logs, redacted
+from jupyter_funcs.core.errors import (
+    TRY_AGAIN,
+    ConfigError,
+    DeadlineError,
+    FuncsError,
+    ProtocolError,
+    ServiceConnectionError,
+    with_causes,
+)
+from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator
 
-    from jupyter_funcs.config import Connection
-    from jupyter_funcs.progress import Progress
-    from jupyter_funcs.secret import Hidden
+    from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.connection.secrets import Hidden
+    from jupyter_funcs.core.progress import Progress
 
 LIST_PATH = "/api/function/ListUserFunctions"
 RUN_PATH = "/api/function/runFunction"
 LOGIN_PATH = "/api/account/login"
+CONNECTIONS = 2  # per lane
 
-_url = lru_cache(httpx.URL)  # an address is parsed once, not for each request
+_LANES = 128
+_SENDING = 2  # requests sent at a time
+_MAX_SENDING = 0.02  # seconds; then the next request is sent too, because this one still has to connect
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "gzip"}
-# Connecting, waiting for a free connection and writing have bounds of their own, in seconds; reading has the deadline.
+# Seconds to connect, to wait for a free connection and to write. Reading is limited by the run's deadline.
 _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
+# h11's own backtracks over white space before an invalid character, in quadratic time: 30 kB of it take seconds, and
+# no thread runs meanwhile.
+_readers.header_field_re = re.compile(_abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode())
+_url = lru_cache(httpx.URL)  # parses an address once instead of once per request
 
 
 class Exchange:
-    """
-    One request and its reply, with one service; nothing is sent again here.
-
-    Parameters
-    ----------
-    connection
-        Where the requests go.
-    transport
-        Any httpx transport in place of the network.
-    """
+    """Sends requests to one service, each of them once."""
 
     def __init__(
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
     ) -> None:
         mask_logs()
         self.connection = connection
-        self._transport = None if transport is None else _Given(transport)
-        self._own: httpx.AsyncClient | None = None  # the client of a transport of the user's own
+        self._transport = None if transport is None else _UserTransport(transport)
+        self._own: httpx.AsyncClient | None = None  # the client of the user's own transport
         self._lanes = Lanes(self._open_client)
         self._certificates: ssl.SSLContext | None = None
 
-    async def send(self, path: str, payload: object, secret: Hidden, max_bytes: int, told: Progress) -> Reply | Failure:
-        """
-        Send `payload` as JSON, once, and give its reply, or why there is none; nothing is raised but a cancel.
-
-        Parameters
-        ----------
-        path
-            Below the connection's address.
-        payload
-            Anything that msgspec writes as JSON.
-        secret
-            What is sent for a token; of a login the password, which stands in the payload.
-        max_bytes
-            The largest reply taken, in bytes, after decompression.
-        told
-            Is told how far this has come.
-        """
-        # The error is given back and raised by the caller, outside any except block: httpx's own errors hold the
-        # request with its headers, and as a chained cause they would carry the token along. So would a traceback's
-        # frames, and with it all that was read.
+    async def send(
+        self, path: str, payload: object, secret: Hidden, max_bytes: int, progress: Progress
+    ) -> Reply | Failure:
+        """Send `payload` as JSON; return the reply, or why there is none. Raises only if cancelled."""
+        # An error is returned and raised by the caller, outside of any except block: httpx's errors hold the request
+        # with its headers, so chained to ours they would carry the token. The frames of a traceback hold the reply.
         response = None
-        told.received = 0
+        progress.received = 0
         try:
             async with (
-                self._client(told) as (client, sent),
+                self._client(progress) as (client, sent, retire),
                 aclosing(
                     await client.send(
                         self._request(client, path, payload, sent),
                         stream=True,
-                        auth=None if path == LOGIN_PATH else _Auth(secret, self.connection.header),
+                        auth=None if path == LOGIN_PATH else _TokenAuth(secret, self.connection.header),
                     )
                 ) as response,
             ):
-                told.request_id = clip(inert(redacted(response.headers.get("x-request-id", "")[:200], secret)), 80)
-                if response.status_code != HTTPStatus.OK:
-                    head = await read_head(response, secret)
-                    refusal = Refusal(
-                        response.status_code, head, _where(response), path == RUN_PATH, path == LOGIN_PATH, secret
-                    )
-                    return refusal.failure(wish(response.headers, time.time()))
-                return await read_reply(response, max_bytes, secret, told)
+                if retire is not None:
+                    response.stream = _Body(response.stream, retire)
+                request_id = response.headers.get("x-request-id", "")[:200]
+                progress.request_id = clip(inert(redacted(request_id, secret)), 80)
+                if response.status_code == HTTPStatus.OK:
+                    return await read_reply(response, max_bytes, secret, progress)
+                head = await read_head(response, secret)
+                address = str(response.request.url.copy_with(query=None, fragment=None))
+                refusal = ErrorReply(response.status_code, head, address, path == RUN_PATH, path == LOGIN_PATH, secret)
+                return refusal.failure(parse_retry_after(response.headers, time.time()))
         except FuncsError as error:
             return Failure(error.with_traceback(None))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
-            return _translate(error, self.connection, response)
-        except Exception as error:  # noqa: BLE001  # a transport of the user's own need not speak httpx's errors
+            received = None if response is None else response.num_bytes_downloaded
+            return _translate(error, self.connection, received)
+        except Exception as error:  # noqa: BLE001  # a user's own transport may raise anything
             return Failure(
                 ServiceConnectionError(
                     f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.", "Try again."
@@ -123,37 +121,45 @@ class Exchange:
         await self._lanes.close()
 
     @asynccontextmanager
-    async def _client(self, told: Progress) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None] | None]]:
-        """Give a client for one request, which is sent from here on, and what wants to be told when it has been."""
+    async def _client(
+        self, progress: Progress
+    ) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None] | None, Callable[[], None] | None]]:
+        """Yield a client for one request, what to call when it has been sent, and what to call to reuse it no more."""
         if self._transport is None:
-            async with self._lanes.client() as (client, sent):
-                told.attempts += 1
-                yield client, sent
+            async with self._lanes.client() as (client, sent, retire):
+                progress.attempts += 1
+                yield client, sent, retire
         else:
             self._own = self._own or httpx.AsyncClient(transport=self._transport, headers=_HEADERS)
-            told.attempts += 1
-            yield self._own, None
+            progress.attempts += 1
+            yield self._own, None, None
 
     def _open_client(self) -> httpx.AsyncClient:
+        is_tls = self.connection.base_url.startswith("https:")
         try:
-            # Made once: to read a system's certificates takes as long as some requests.
-            self._certificates = self._certificates or httpx.create_ssl_context()
+            # Created once: reading the system's certificates takes as long as several requests. An address without
+            # TLS needs none, and a context without any trusts nobody.
+            self._certificates = self._certificates or (
+                httpx.create_ssl_context() if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            )
             return httpx.AsyncClient(
                 verify=self._certificates,
                 limits=httpx.Limits(max_connections=CONNECTIONS),
                 headers=_HEADERS,
                 follow_redirects=False,
+                # Whether to use the environment's proxies: only for TLS, which hides the token from them.
+                trust_env=is_tls and not _is_loopback(_url(self.connection.base_url).host),
             )
         except (ImportError, ValueError, OSError, httpx.InvalidURL):
             raise ConfigError(
-                "The environment's settings for proxies or certificates cannot be used.",
+                "The environment's settings for proxies or certificates are invalid.",
                 "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and SSL_CERT_FILE.",
             ) from None
 
     def _request(
         self, client: httpx.AsyncClient, path: str, payload: object, sent: Callable[[], None] | None
     ) -> httpx.Request:
-        # Made here and not by the client, which takes as long for it as for all that it does to send it.
+        # Client.build_request takes as long as everything else that the client does to send it.
         body = msgspec.json.encode(payload)
         request = httpx.Request(
             "POST",
@@ -164,12 +170,12 @@ class Exchange:
             extensions={"timeout": _TIMEOUT.as_dict()},
         )
         if sent is not None:
-            request.stream = _Body(body, sent)
+            request.stream = _RequestBody(body, sent)
         return request
 
 
-class _Body(httpx.AsyncByteStream):
-    """A request's body, which tells when it has been taken; httpx asks for more of it only then."""
+class _RequestBody(httpx.AsyncByteStream):
+    """A body that calls `sent` when httpx asks for more of it, that is, once it has been written."""
 
     def __init__(self, data: bytes, sent: Callable[[], None]) -> None:
         self._data = data
@@ -180,8 +186,46 @@ class _Body(httpx.AsyncByteStream):
         self._sent()
 
 
-class _Auth(httpx.Auth):
-    """Puts the token into the request at the last moment, so that it stands in no variable on the way."""
+class _Body(httpx.AsyncByteStream):
+    """The body of a reply; `retire` is called if more was received, before another request can use the connection."""
+
+    def __init__(self, stream: Any, retire: Callable[[], None]) -> None:
+        self._stream = stream
+        self._retire = retire
+        self.has_more = False
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream)
+
+    async def aclose(self) -> None:
+        if _has_unread(self._stream):
+            self.has_more = True
+            self._retire()
+        await self._stream.aclose()
+
+
+def _has_unread(stream: Any) -> bool:
+    """
+    Return whether bytes were received after the end of a reply; true if another version of httpcore doesn't show it.
+
+    The next request on the connection would read them as its reply. httpcore itself only looks for bytes that are still
+    in the socket, and closes a connection that has some.
+    """
+    try:
+        connection = attrgetter("_stream._httpcore_stream._stream._connection")(stream)
+        (unread, _), received = attrgetter("_h11_state.trailing_data", "_network_stream._stream")(connection)
+        while not unread and hasattr(received, "transport_stream"):
+            with suppress(ssl.SSLWantReadError):
+                attrgetter("_ssl_object.read")(received)(1)
+                return True
+            received = received.transport_stream
+        return bool(unread or attrgetter("_protocol.read_queue")(received))
+    except (AttributeError, ssl.SSLError):
+        return True
+
+
+class _TokenAuth(httpx.Auth):
+    """Adds the token at the last moment, so that no variable on the way holds it."""
 
     def __init__(self, secret: Hidden, header: str) -> None:
         self._secret = secret
@@ -193,8 +237,92 @@ class _Auth(httpx.Auth):
         yield request
 
 
-class _Given(httpx.AsyncBaseTransport):
-    """A transport of the user's own, synchronous or not; what comes through it is given as it came, not decoded."""
+@dataclass(slots=True, eq=False)
+class _Lane:
+    client: httpx.AsyncClient
+    in_flight: int = 0
+    is_retired: bool = False  # gets no new requests; its last one closes it
+
+
+class Lanes:
+    """A pool of clients with two connections each: httpx's own pool slows down with many requests in flight."""
+
+    def __init__(self, open_client: Callable[[], httpx.AsyncClient]) -> None:
+        self._open_client = open_client
+        self._places = asyncio.Semaphore(CONNECTIONS * _LANES)
+        self._sending = asyncio.Semaphore(_SENDING)
+        self._lanes: list[_Lane] = []
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None], Callable[[], None]]]:
+        """Wait until a request may be sent; yield a client for it, and what to call as `Exchange._client` says."""
+        async with self._places:
+            sent = await self._start_sending()
+            try:
+                lane = self._free_lane()
+                lane.in_flight += 1
+                try:
+                    yield lane.client, sent, partial(self._retire, lane)
+                except asyncio.CancelledError:
+                    self._retire(lane)
+                    raise
+                finally:
+                    lane.in_flight -= 1
+                    if lane.is_retired:
+                        await self._close_unused(lane)
+            finally:
+                sent()
+
+    def _free_lane(self) -> _Lane:
+        lane = next((lane for lane in self._lanes if lane.in_flight < CONNECTIONS), None)
+        if lane is None:
+            lane = _Lane(self._open_client())
+            self._lanes.append(lane)
+        return lane
+
+    async def _start_sending(self) -> Callable[[], None]:
+        """Wait until fewer than two requests are being sent; return what to call when this one has been."""
+        await self._sending.acquire()
+        timer: asyncio.TimerHandle | None = None
+
+        def end() -> None:
+            nonlocal timer
+            if timer is not None:
+                timer.cancel()
+                timer = None
+                self._sending.release()
+
+        timer = asyncio.get_running_loop().call_later(_MAX_SENDING, end)
+        return end
+
+    async def close(self) -> None:
+        """Close the connections; one that is in use closes after its request."""
+        for lane in list(self._lanes):
+            self._retire(lane)
+            await self._close_unused(lane)
+
+    def _retire(self, lane: _Lane) -> None:
+        lane.is_retired = True
+        if lane in self._lanes:
+            self._lanes.remove(lane)
+
+    async def _close_unused(self, lane: _Lane) -> None:
+        if lane.in_flight == 0:
+            # In a task, so that a second cancel here doesn't leave a socket open.
+            task = asyncio.ensure_future(_close(lane.client))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+            await asyncio.shield(task)
+
+
+async def _close(client: httpx.AsyncClient) -> None:
+    with suppress(Exception):  # the connection may be broken already
+        await client.aclose()
+
+
+class _UserTransport(httpx.AsyncBaseTransport):
+    """A user's own transport, synchronous or not; it returns bodies as received, not decoded."""
 
     def __init__(self, transport: httpx.AsyncBaseTransport | httpx.BaseTransport) -> None:
         self._transport = transport
@@ -205,15 +333,15 @@ class _Given(httpx.AsyncBaseTransport):
         else:
             response = await asyncio.to_thread(self._transport.handle_request, request)
         headers, stream = response.headers, response.stream
-        # httpx reads and decodes a response that is made of bytes at once, but keeps the bytes. One that the user's
-        # transport has read itself is there only as httpx has decoded it.
+        # httpx decodes a response made of bytes at once, but keeps the bytes. If the user's transport has read a
+        # stream itself, only the decoded body is left.
         if response.is_stream_consumed and not isinstance(stream, httpx.ByteStream):
             stream = httpx.ByteStream(response.content)
             headers = httpx.Headers(headers)
             if headers.get("content-encoding", "").strip().lower() == "gzip":
                 del headers["content-encoding"]
         elif not isinstance(stream, httpx.AsyncByteStream):
-            stream = _InThread(stream)
+            stream = _ThreadedStream(stream)
         return httpx.Response(response.status_code, headers=headers, stream=stream)
 
     async def aclose(self) -> None:
@@ -221,8 +349,8 @@ class _Given(httpx.AsyncBaseTransport):
             await self._transport.aclose()
 
 
-class _InThread(httpx.AsyncByteStream):
-    """A synchronous stream, made usable on the loop; each piece is read when it is asked for."""
+class _ThreadedStream(httpx.AsyncByteStream):
+    """Reads a synchronous stream in a thread, piece by piece on demand."""
 
     def __init__(self, stream: httpx.SyncByteStream) -> None:
         self._stream = stream
@@ -236,74 +364,59 @@ class _InThread(httpx.AsyncByteStream):
         await asyncio.to_thread(self._stream.close)
 
 
-def _where(response: httpx.Response) -> str:
-    return str(response.request.url.copy_with(query=None, fragment=None))
+def _is_loopback(host: str) -> bool:
+    with suppress(OSError):
+        host = socket.inet_ntoa(socket.inet_aton(host))  # 127.1
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return f".{host.removesuffix('.')}".endswith(".localhost")
+    # Older Pythons don't look into mapped addresses.
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
-def _translate(  # noqa: PLR0911  # one return a fault
-    error: Exception, connection: Connection, response: httpx.Response | None
-) -> Failure:
-    """Translate httpx's error; its text is used only where it holds no request."""
+def _translate(error: Exception, connection: Connection, received: int | None) -> Failure:
+    """Translate an httpx error after `received` bytes of the reply; use its text only if it can't hold the request."""
     host = urlsplit(connection.base_url).netloc or connection.name
-    cause = _find_cause(error, ssl.SSLError)
+    proof = Proof.FINAL
+    ours: FuncsError
+    cause = next((cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None)
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return Failure(
-            ServiceConnectionError(
-                f"The certificate of {host} is not trusted: {inert(cause.verify_message)}.",
-                "Ask its operator; if your company has an authority of its own, set SSL_CERT_FILE to its certificate.",
-            )
+        ours = ServiceConnectionError(
+            f"The certificate of {host} is not trusted: {inert(cause.verify_message)}.",
+            "Ask its operator. If your company has its own authority, set SSL_CERT_FILE to that certificate.",
         )
-    if isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
-        return Failure(
-            DeadlineError(f"{host} did not take the connection within 5 s.", "Check your network and try again."),
-            Proof.NOT_SENT,
+    elif isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout):
+        ours = DeadlineError(f"{host} did not accept the connection within 5 s.", "Check your network and try again.")
+        proof = Proof.NOT_SENT
+    elif isinstance(error, httpx.TimeoutException):
+        ours = DeadlineError(f"{host} did not accept the request in time; it may still be running.", "Try again later.")
+        proof = Proof.UNANSWERED
+    elif isinstance(error, httpx.ProxyError) and "407" in str(error):
+        ours = ConfigError("The proxy requires a user name and a password (407).", "Set them in HTTPS_PROXY.")
+    elif isinstance(error, httpx.ProxyError):
+        ours = ServiceConnectionError("The proxy cannot be reached.", "Check HTTPS_PROXY and your network.")
+        proof = Proof.NOT_SENT
+    elif isinstance(error, httpx.ConnectError):
+        is_full = any(getattr(cause, "errno", 0) in {errno.EMFILE, errno.ENFILE} for cause in with_causes(error))
+        check = "Close files, or allow more (ulimit -n)" if is_full else "Check the address and your network"
+        ours = ServiceConnectionError(f"Cannot reach {host}: {_reason(error)}.", f"{check}, then try again.")
+        proof = Proof.NOT_SENT
+    elif isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
+        ours = ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS)
+    elif isinstance(error, httpx.DecodingError):
+        ours = ProtocolError("The compressed reply is corrupt.", TRY_AGAIN)
+    elif isinstance(error, httpx.RemoteProtocolError) and not re.search(r"closed|disconnected", str(error)):
+        ours = ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS)
+    else:
+        after = "" if received is None else f" after {received:,} bytes of it"
+        ours = ServiceConnectionError(
+            f"The connection to {host} broke before the reply was complete{after}.", "Try again."
         )
-    if isinstance(error, httpx.TimeoutException):
-        return Failure(
-            DeadlineError(f"{host} did not take the request in time; it may still run.", "Try again later."),
-            Proof.UNANSWERED,
-        )
-    if isinstance(error, httpx.ProxyError):
-        if "407" in str(error):
-            return Failure(
-                ConfigError("The proxy asks for a user name and a password (407).", "Set them in HTTPS_PROXY.")
-            )
-        return Failure(
-            ServiceConnectionError("The proxy cannot be reached.", "Check HTTPS_PROXY and your network."),
-            Proof.NOT_SENT,
-        )
-    if isinstance(error, httpx.ConnectError):
-        return Failure(
-            ServiceConnectionError(
-                f"Cannot reach {host}: {_reason(error)}.", "Check the address and your network, then try again."
-            ),
-            Proof.NOT_SENT,
-        )
-    if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL | httpx.LocalProtocolError):
-        return Failure(ConfigError(f"No request can be sent to {host}.", CHECK_ADDRESS))
-    if isinstance(error, httpx.DecodingError):
-        return Failure(
-            ProtocolError("The reply's compression is broken.", "Try again; if it stays so, tell its operator.")
-        )
-    if isinstance(error, httpx.RemoteProtocolError) and not re.search(r"closed|disconnected", str(error)):
-        return Failure(ProtocolError(f"{host} did not answer in HTTP.", CHECK_ADDRESS))
-    came = f" after {response.num_bytes_downloaded:,} bytes of it" if response is not None else ""
-    return Failure(
-        ServiceConnectionError(f"The connection to {host} broke before the reply was whole{came}.", "Try again."),
-        Proof.BROKEN,
-    )
+        proof = Proof.BROKEN
+    return Failure(ours, proof)
 
 
 def _reason(error: Exception) -> str:
-    cause = _find_cause(error, OSError)
-    text = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(error)
-    return clip(inert(text), 120) or "no answer"
-
-
-def _find_cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, kind):
-            return seen
-        seen = seen.__cause__ or seen.__context__
-    return None
+    texts = (cause.strerror for cause in with_causes(error) if isinstance(cause, OSError) and cause.strerror)
+    return clip(inert(next(texts, str(error))), 120) or "no answer"

@@ -1,8 +1,8 @@
 """
-Whether a request is sent again, and when: decided by what its failure proves (FAULTS.md, "Retrying").
+Retries and the circuit breaker: whether a failed request is sent again, and when.
 
-Nothing here waits, sends or reads a clock: who asks says what time it is. All of it is used on the background loop
-alone, so that nothing is locked.
+Nothing here waits, sends or reads a clock; the caller passes the time. It is only used on the background loop, so
+nothing is locked.
 """
 
 from __future__ import annotations
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
 
     Draw = Callable[[], float]
 
-MOST_RETRIES = 2
-# Seconds. A request with less time than this left is not sent again.
-LEAST_LEFT = 1.0
-# The service's own wish is followed up to here; a person is told of a longer one instead.
-_LONGEST_WISH = 30.0
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 8.0
+MAX_RETRIES = 2
+# All in seconds.
+MIN_TIME_LEFT = 1.0  # a request with less time left is not sent again
+_MAX_RETRY_AFTER = 30.0  # if the service asks for a longer pause, the user is told instead
+_FIRST_PAUSE, _MAX_PAUSE = 0.5, 8.0
+# Background requests leave the state of the `random` module alone, which the user may have seeded.
+DRAW = random.SystemRandom().random
 
 
 class Proof(StrEnum):
-    """What a failure proves of the request that met it."""
+    """What a failure proves about its request."""
 
     NOT_SENT = "it did not reach the service"
-    REFUSED = "the service did not begin with it"
-    BROKEN = "the service may have begun with it"
-    UNANSWERED = "the service may still be at it"
-    FAILED = "the service failed at it"
-    FINAL = "sent again it would meet the same"
+    REFUSED = "the service did not start it"
+    BROKEN = "the service may have started it"
+    UNANSWERED = "the service may still be running it"
+    FAILED = "the service failed while running it"
+    FINAL = "sent again, it would fail again"
 
 
 class Purpose(StrEnum):
@@ -45,11 +46,11 @@ class Purpose(StrEnum):
 
     LISTING = "listing"
     RUN = "run"
-    CHANGE = "a run of a function that changes something"
-    SWEEP = "a run of many, which all wait where one is refused"
+    CHANGE = "a run of a function that changes data"
+    SWEEP = "a run of a sweep, which paces its runs itself"
 
 
-# How often a request is sent again at most.
+# How often a request is sent again, at most.
 _RETRIES = {
     Proof.NOT_SENT: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.CHANGE: 2, Purpose.SWEEP: 2},
     Proof.REFUSED: {Purpose.LISTING: 2, Purpose.RUN: 2, Purpose.CHANGE: 0, Purpose.SWEEP: 0},
@@ -58,7 +59,7 @@ _RETRIES = {
     Proof.FAILED: {Purpose.LISTING: 1, Purpose.RUN: 0, Purpose.CHANGE: 0, Purpose.SWEEP: 0},
     Proof.FINAL: {Purpose.LISTING: 0, Purpose.RUN: 0, Purpose.CHANGE: 0, Purpose.SWEEP: 0},
 }
-# Statuses that prove something; of any other answer the same is to be expected again.
+# Other statuses below 500 are final.
 _PROOFS = {
     408: Proof.BROKEN,
     429: Proof.REFUSED,
@@ -70,22 +71,15 @@ _PROOFS = {
 
 
 def proof_of_status(status: int) -> Proof:
-    """Give what a status other than 200 proves."""
+    """Return what a status other than 200 proves about its request."""
     return _PROOFS.get(status, Proof.FAILED if status >= 500 else Proof.FINAL)
 
 
-def wish(headers: Mapping[str, str], now: float) -> float | None:
+def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """
-    Give the seconds that a ``Retry-After`` asks to wait, at least 0; ``None`` where it says nothing that makes sense.
+    Return the seconds of a ``Retry-After``, at least 0; ``None`` if it is absent or invalid.
 
-    A date is compared with the service's own ``Date``, so that a wrong clock on either side does not matter.
-
-    Parameters
-    ----------
-    headers
-        The reply's, with names in any case, as httpx gives them.
-    now
-        Seconds since 1970, for a reply without a date.
+    A date is compared with the service's own ``Date``, so a wrong clock on either side doesn't matter.
     """
     text = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}", text):
@@ -101,53 +95,27 @@ def _time(text: str) -> float | None:
         return None
 
 
-def pause(  # noqa: PLR0913  # each is one thing that the decision hangs on
+def pause(  # noqa: PLR0913  # the decision depends on all of them
     proof: Proof,
     purpose: Purpose,
     *,
     done: int,
     left: float,
-    wished: float | None = None,
-    most: int = MOST_RETRIES,
-    draw: Draw = random.random,
+    retry_after: float | None = None,
+    most: int = MAX_RETRIES,
+    draw: Draw = DRAW,
 ) -> float | None:
-    """
-    Give the seconds to wait before a request is sent again, ``None`` when it is not.
-
-    Parameters
-    ----------
-    proof
-        What the latest failure proves.
-    purpose
-        What the request is for.
-    done
-        How often it was sent again already.
-    left
-        Seconds to its deadline.
-    wished
-        Seconds that the service asked to wait.
-    most
-        The user's own bound.
-    draw
-        Gives a number from 0 to 1, for full jitter: those who failed together do not come back together.
-    """
+    """Return the seconds to wait before a request is sent again; ``None`` if it should not be."""
     if done >= min(most, _RETRIES[proof][purpose]):
         return None
-    if wished is not None and wished > _LONGEST_WISH:
+    if retry_after is not None and retry_after > _MAX_RETRY_AFTER:
         return None
-    seconds = draw() * min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**done) if wished is None else wished
-    return seconds if left - seconds >= LEAST_LEFT else None
+    seconds = draw() * min(_MAX_PAUSE, _FIRST_PAUSE * 2**done) if retry_after is None else retry_after
+    return seconds if left - seconds >= MIN_TIME_LEFT else None
 
 
 class Budget:
-    """
-    What retries of one origin may cost together: a service that is down gets ten of them from a kernel, and no more.
-
-    Attributes
-    ----------
-    left
-        From 50 down to 0: a retry costs 5, one after a time-out 10; each success gives 1 back.
-    """
+    """Limits the retries to one origin: if the service is down, a kernel sends at most ten."""
 
     most = 50
 
@@ -155,7 +123,7 @@ class Budget:
         self.left = self.most
 
     def take(self, *, timed_out: bool) -> bool:
-        """Pay for a retry; give whether there was enough."""
+        """Pay for a retry; return whether there was enough left."""
         cost = 10 if timed_out else 5
         if self.left < cost:
             return False
@@ -163,21 +131,12 @@ class Budget:
         return True
 
     def succeeded(self) -> None:
-        """Give some back for a success."""
+        """Earn a part of it back."""
         self.left = min(self.most, self.left + 1)
 
 
 class Admission(NamedTuple):
-    """
-    Whether a request may go.
-
-    Attributes
-    ----------
-    wait
-        Seconds until one may; 0 when this one does.
-    is_probe
-        Whether it is the one that finds out how the service is.
-    """
+    """Whether a request may be sent: the seconds to wait, and whether it is the probe."""
 
     wait: float
     is_probe: bool = False
@@ -185,81 +144,67 @@ class Admission(NamedTuple):
 
 class Breaker:
     """
-    Leaves a service alone that fails: after 5 failures in a row within 60 s nothing is sent for 15 s or so.
+    Circuit breaker: after 5 failures in a row within 60 s, nothing is sent for about 15 s.
 
-    Then one request goes as a probe. Its answer lets all through again; its failure doubles the time, up to 120 s.
-    Only that the service cannot be reached, does not answer in time or fails (5xx) counts; any answer is an answer.
-
-    Parameters
-    ----------
-    draw
-        Gives a number from 0 to 1, by which the time is 20 % shorter or longer.
+    Then one request is sent as a probe. If it is answered, requests are sent again; if not, the pause doubles, up to
+    120 s. Only an unreachable service, a timeout and a 5xx are failures.
     """
 
-    row = 5
-    within = 60.0
-    first, longest = 15.0, 120.0
+    max_failures = 5
+    window = 60.0
+    first_pause, max_pause = 15.0, 120.0
 
-    def __init__(self, draw: Draw = random.random) -> None:
+    def __init__(self, draw: Draw = DRAW) -> None:
         self._draw = draw
-        self._failures: deque[float] = deque(maxlen=self.row)
-        self._opens_at = -math.inf  # when a probe may go; minus infinity while all may
-        self._span = self.first
+        self._failures: deque[float] = deque(maxlen=self.max_failures)
+        self._probe_at = -math.inf  # when a probe may be sent; minus infinity while all requests may
+        self._pause = self.first_pause
         self._probe: Admission | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether requests are held back."""
-        return self._opens_at > -math.inf
+        """Whether requests are paused."""
+        return self._probe_at > -math.inf
 
     def admit(self, now: float, *, force: bool = False) -> Admission:
-        """
-        Say whether a request may go now; afterwards one of `answered`, `failed` and `dropped` is called for it.
-
-        Parameters
-        ----------
-        now
-            Seconds on any steady clock.
-        force
-            Let it go in any case.
-        """
+        """Return whether a request may be sent; the caller then reports `answered`, `failed` or `dropped`."""
         if force or not self.is_open:
             return Admission(0.0)
         if self._probe is not None:
-            return Admission(max(1.0, self._opens_at - now))
-        if now < self._opens_at:
-            return Admission(self._opens_at - now)
+            return Admission(max(1.0, self._probe_at - now))
+        if now < self._probe_at:
+            return Admission(self._probe_at - now)
         self._probe = Admission(0.0, is_probe=True)
         return self._probe
 
     def answered(self) -> None:
-        """Take any answer of the service: it is there."""
+        """Report any answer of the service."""
         self._failures.clear()
-        self._opens_at, self._span, self._probe = -math.inf, self.first, None
+        self._probe_at, self._pause, self._probe = -math.inf, self.first_pause, None
 
     def failed(self, now: float, admission: Admission) -> None:
-        """Take the failure of a request, after its retries."""
+        """Report the failure of a request, after its retries."""
         if admission is self._probe:
             self._probe = None
-            self._span = min(self.longest, self._span * 2)
+            self._pause = min(self.max_pause, self._pause * 2)
             self._open(now)
-        elif not self.is_open:  # what was under way as it opened says nothing new
+        elif not self.is_open:  # requests that were in flight when it opened say nothing new
             self._failures.append(now)
-            if len(self._failures) == self.row and now - self._failures[0] <= self.within:
+            if len(self._failures) == self.max_failures and now - self._failures[0] <= self.window:
                 self._open(now)
 
     def dropped(self, admission: Admission) -> None:
-        """Take that nobody waits for a request any more: it says nothing of the service."""
+        """Report that a request was given up, which says nothing about the service."""
         if admission is self._probe:
             self._probe = None
 
     def _open(self, now: float) -> None:
         self._failures.clear()
-        self._opens_at = now + self._span * (0.8 + 0.4 * self._draw())
+        self._probe_at = now + self._pause * (0.8 + 0.4 * self._draw())
 
 
 class Health:
-    """What is known of one origin, shared by all sessions of this process that go there."""
+    """The state of one origin, shared by all sessions of this process that use it."""
 
     def __init__(self) -> None:
         self.budget = Budget()
@@ -270,9 +215,9 @@ _HEALTH: dict[str, Health] = {}
 
 
 def health(origin: str) -> Health:
-    """Give what is known of an origin."""
+    """Return the state of an origin."""
     return _HEALTH.setdefault(origin, Health())
 
 
-if hasattr(os, "register_at_fork"):  # a probe that the parent waits for ends in the parent
+if hasattr(os, "register_at_fork"):  # a probe in flight ends in the parent only
     os.register_at_fork(after_in_child=_HEALTH.clear)

@@ -1,91 +1,88 @@
-"""What shows itself to nobody: a password, and a token with what it says of its own end and user."""
+"""Passwords and tokens, hidden from tracebacks, logs and files."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import math
 import weakref
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import quote_plus
 
 import msgspec
 
-from jupyter_funcs.errors import ConfigError
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.core.errors import ConfigError
+from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# So many letters of a secret in a row are taken for a part of it; fewer may stand in any text.
-_SHORTEST_PART = 8
-# What is in use in this process, to be masked where a text may repeat it.
+# This many consecutive characters of a secret count as a part of it; fewer may occur in any text.
+_MIN_PART = 8
+_URL_SAFE = str.maketrans("+/", "-_")
+# The secrets of this process, to be masked in texts that may repeat them.
 _alive: weakref.WeakSet[Hidden] = weakref.WeakSet()
-# The claims of a JWT that say whose it is, the one that a person knows best first.
-_WHOSE = ("preferred_username", "email", "name", "sub")
+# The claims of a JWT that name its user, the most readable first.
+_USER_CLAIMS = ("preferred_username", "email", "name", "sub")
 
 
 class Hidden:
     """
-    A text that shows itself to nobody but the one who asks for it by `reveal`.
+    A text that only `reveal` shows.
 
-    Its ``repr``, ``str`` and format are a mask, it has no ``__dict__``, and it refuses to be pickled, so that it gets
-    into no traceback, log, saved notebook or ``%store``.
+    ``repr``, ``str`` and ``format`` return a mask, there is no ``__dict__``, and pickling fails, so that the text
+    never reaches a traceback, log, saved notebook or ``%store``.
     """
 
     __slots__ = ("__weakref__", "_reveal")
 
     def __init__(self, text: str) -> None:
-        # In a closure, where vars(), dir() and a debugger's variable list do not look.
+        # A closure hides it from vars(), dir() and the variable lists of debuggers.
         self._reveal: Callable[[], str] = lambda: text
         _alive.add(self)
 
     def reveal(self) -> str:
-        """Give the text itself; call it at the last moment and keep the result in no variable."""
+        """Return the text. Call it at the last moment, and don't assign the result to a variable."""
         return self._reveal()
 
     def __repr__(self) -> str:
-        """Give a mask."""
+        """Return a mask."""
         return f"{type(self).__name__}('****')"
 
     __str__ = __repr__
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied to another process."""
-        raise TypeError(f"A {type(self).__name__} is not pickled; give it again where it is needed.")
+        """Refuse to be pickled."""
+        raise TypeError(f"A {type(self).__name__} cannot be pickled. Create it again where it is needed.")
 
 
 class Secret(Hidden):
-    """
-    A token.
-
-    Raises
-    ------
-    ConfigError
-        The text cannot be a token: it is empty or holds white space or non-ASCII characters inside.
-    """
+    """A token."""
 
     __slots__ = ()
 
     def __init__(self, text: str) -> None:
         if not isinstance(text, str):
-            raise ConfigError(f"A token is text, not {type(text).__name__}.", "Give it as the service issued it.")
-        # A line break at the end is what a file or a clipboard adds; quotes are what a shell or an editor does.
+            raise ConfigError(f"A token must be text, not {type(text).__name__}.", "Use it as the service issued it.")
+        # Files and clipboards add a line break at the end, shells and editors add quotes.
         text = text.strip().strip("\ufeff'\"‘’“”").strip()
         is_empty = not text
         if is_empty or not text.isascii() or not text.isprintable() or " " in text:
-            del text  # a debugger that shows a traceback's variables would show it
+            del text  # or debuggers that show local variables would show it
             if is_empty:
-                raise ConfigError("The token is empty.", "Give the token as the service issued it.")
+                raise ConfigError("The token is empty.", "Use it as the service issued it.")
             raise ConfigError(
-                "The token holds characters that no token has (a space, a line break or a typographic quote).",
-                "Copy it again, as the service issued it; it is not shown here.",
+                "The token contains characters that no token has (a space, a line break or a typographic quote).",
+                "Copy it again from the service. It is not shown here.",
             )
         super().__init__(text)
 
     @property
     def expires_at(self) -> float:
-        """Seconds since 1970 at which a JWT ends, infinity for a token that is opaque or names no end."""
+        """When a JWT expires, in seconds since 1970; infinity if the token is opaque or doesn't say."""
         end = self._claims().get("exp")
         try:
             return float(end) if isinstance(end, (int, float)) and not isinstance(end, bool) else math.inf
@@ -94,14 +91,14 @@ class Secret(Hidden):
 
     @property
     def user(self) -> str:
-        """Whom a JWT names as its user; empty for a token that is opaque or names nobody."""
+        """The user that a JWT names; empty if the token is opaque or names nobody."""
         claims = self._claims()
-        named = (claims.get(name) for name in _WHOSE)
-        return clip(inert(next((name for name in named if isinstance(name, str) and name), "")), 80)
+        names = (claims.get(name) for name in _USER_CLAIMS)
+        return clip(inert(next((name for name in names if isinstance(name, str) and name), "")), 80)
 
     @property
     def subject(self) -> str:
-        """What a JWT knows its user by, whole; empty for a token that is opaque or has no subject."""
+        """The subject of a JWT, not shortened; empty if the token is opaque or has none."""
         subject = self._claims().get("sub")
         return subject if isinstance(subject, str) else ""
 
@@ -117,34 +114,70 @@ class Secret(Hidden):
 
 
 def redacted(text: str, secret: Hidden) -> str:
-    """Put a mask in place of a secret, and of any part of it that is long enough to be one."""
-    return _masked(text, secret.reveal())
+    """Mask a secret in a text, with its longer parts, also in base64 or URL-encoded."""
+    return _masked(text, [secret.reveal()])
 
 
 def redacted_all(text: str) -> str:
-    """Put masks in place of everything that is hidden in this process."""
-    for token in in_use():
-        text = _masked(text, token)
-    return text
+    """Mask all secrets of this process in a text, as `redacted` does."""
+    return _masked(text, known_secrets())
 
 
-def _masked(text: str, token: str) -> str:
-    size = min(len(token), _SHORTEST_PART)
+def _masked(text: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        if 0 < len(secret) < _MIN_PART:
+            text = text.replace(secret, "****")
+    parts = _parts(tuple(secrets))
     shown: list[str] = []
     end = 0
-    for start in range(len(text)):
-        if text[start : start + size] in token and start + size <= len(text):
+    for start in range(len(text) - _MIN_PART + 1 if parts else 0):
+        if text[start : start + _MIN_PART] in parts:
             if start > end or not shown:
                 shown += [text[end:start], "****"]
-            end = start + size
+            end = start + _MIN_PART
     return "".join([*shown, text[end:]])
 
 
-def in_use() -> list[str]:
-    """Give the texts that are hidden in this process, the longest first; never to be kept or shown."""
-    held: list[Hidden] = []
+@lru_cache(maxsize=16)  # a request masks several texts
+def _parts(secrets: tuple[str, ...]) -> frozenset[str]:
+    """Return the parts of secrets that count, of each as it is, URL-encoded, and in both alphabets of base64."""
+    forms: set[str] = set()
+    for secret in secrets:
+        data = secret.encode("utf-8", "replace")
+        forms |= {secret, quote_plus(data)}
+        for shift in range(3 if len(secret) >= _MIN_PART else 0):  # where it begins in three bytes decides its letters
+            coded = base64.b64encode(bytes(shift) + data).decode()[(shift * 8 + 5) // 6 : (shift + len(data)) * 8 // 6]
+            forms |= {coded, coded.translate(_URL_SAFE)}
+    return frozenset(form[at : at + _MIN_PART] for form in forms for at in range(len(form) - _MIN_PART + 1))
+
+
+def long_secrets() -> list[str]:
+    """Return the secrets of this process that are too long to occur in a text by chance; never store or show them."""
+    return [text for text in known_secrets() if len(text) >= _MIN_PART]
+
+
+def known_secrets() -> list[str]:
+    """Return all secrets of this process, the longest first; never store or show them."""
+    alive: list[Hidden] = []
     for _ in range(100):
-        with suppress(RuntimeError):  # another thread has made one in between; a lock would not outlive a fork
-            held = list(_alive)
+        with suppress(RuntimeError):  # another thread created one meanwhile; a lock would not survive a fork
+            alive = list(_alive)
             break
-    return sorted({text for hidden in held if (text := hidden.reveal())}, key=len, reverse=True)
+    return sorted({text for hidden in alive if (text := hidden.reveal())}, key=len, reverse=True)
+
+
+class _Mask(logging.Filter):
+    """Masks the secrets of this process in log records."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = redacted_all(record.getMessage()), ()
+        return True
+
+
+_MASK = _Mask()
+
+
+def mask_logs() -> None:
+    """Mask secrets in the logs of httpcore; calling it again changes nothing."""
+    for part in ("connection", "http11", "http2", "proxy", "socks"):
+        logging.getLogger(f"httpcore.{part}").addFilter(_MASK)

@@ -1,7 +1,7 @@
 """
-Requests to one service: each with a token, sent again where that is safe, and none while the service is left alone.
+Requests to one service, with a token, retries and the circuit breaker.
 
-The caller keeps the one total deadline around it (`asyncio.timeout`): httpx bounds each read and not their sum.
+The caller sets one total deadline around each request (`asyncio.timeout`), because httpx only limits single reads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from jupyter_funcs.errors import (
+from jupyter_funcs.connection.http import LOGIN_PATH, Exchange
+from jupyter_funcs.connection.replies import NEW_TOKEN, Failure, Reply
+from jupyter_funcs.connection.retries import MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, health, pause
+from jupyter_funcs.connection.secrets import Secret, redacted
+from jupyter_funcs.connection.tokens import Constant, TokenSource
+from jupyter_funcs.core.errors import (
     AuthenticationError,
     CircuitOpenError,
     ConfigError,
@@ -27,72 +32,35 @@ from jupyter_funcs.errors import (
     ServerError,
     ServiceConnectionError,
 )
-from jupyter_funcs.exchange import LOGIN_PATH, Exchange
-from jupyter_funcs.progress import Progress
-from jupyter_funcs.refusals import NEW_TOKEN, Failure
-from jupyter_funcs.reply import Reply
-from jupyter_funcs.retries import LEAST_LEFT, MOST_RETRIES, Health, Proof, health, pause
-from jupyter_funcs.secret import Secret, redacted
-from jupyter_funcs.tokens import Constant, Source
+from jupyter_funcs.core.progress import Progress
 
 if TYPE_CHECKING:
     import httpx
 
-    from jupyter_funcs.config import Connection
-    from jupyter_funcs.retries import Purpose
-    from jupyter_funcs.secret import Hidden
+    from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.connection.retries import Purpose
+    from jupyter_funcs.connection.secrets import Hidden
 
 MAX_BYTES = 2**30
 _MAX_LOGIN_BYTES = 64 * 1024
-# The errors that say that the service is not well; any other is an answer of it.
-_AILING = (ServiceConnectionError, DeadlineError, ServerError)
-# A timer may ring so many seconds before its time, by the clock's own steps.
-_EARLY = 0.05
+# The failures that the circuit breaker counts.
+_OUTAGES = (ServiceConnectionError, DeadlineError, ServerError)
+# Seconds that a timer may fire early, because clocks advance in steps.
+_TIMER_STEP = 0.05
 
 
 class Terms(NamedTuple):
-    """
-    How hard it is tried to get a reply.
-
-    Attributes
-    ----------
-    purpose
-        What the request is for, by which it is sent again or not.
-    until
-        The deadline on the running loop's clock, in seconds; who asks ends the wait then.
-    max_bytes
-        The largest reply taken, in bytes, after decompression.
-    retries
-        How often it is sent again at most, from 0 to 2.
-    force
-        Send it also while the service is left alone for its failures.
-    """
+    """The limits of a request; `until` is its deadline in the loop's time."""
 
     purpose: Purpose
     until: float
     max_bytes: int = MAX_BYTES
-    retries: int = MOST_RETRIES
+    retries: int = MAX_RETRIES
     force: bool = False
 
 
 class Transport:
-    """
-    Requests to one service.
-
-    Parameters
-    ----------
-    connection
-        Where they go, and the token.
-    transport
-        Any httpx transport in place of the network: the embedded service is an `httpx.ASGITransport`.
-
-    Attributes
-    ----------
-    ends
-        When the token that was given last ends, in seconds since 1970; infinity as long as that is not known.
-    turn
-        Held by who reads a reply on this loop, so that one is read at a time.
-    """
+    """Requests to one service."""
 
     def __init__(
         self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
@@ -101,135 +69,110 @@ class Transport:
         self._transport = transport
         self._sent: Secret | None = None
         self.ends = math.inf
-        self._begin()
+        self._open()
 
-    def _begin(self) -> None:
+    def _open(self) -> None:
         self._pid = os.getpid()
         self._exchange = Exchange(self.connection, self._transport)
         self.turn = asyncio.Lock()
-        # What is known of a user's own transport is known of that one only.
+        # A user's own transport has a state of its own.
         self._health = health(_origin(self.connection.base_url)) if self._transport is None else Health()
 
-    def _look_whether_forked(self) -> None:
-        if self._pid != os.getpid():  # a child must not share its parent's sockets, nor wait for its parent's requests
-            self._begin()
+    def _reopen_after_fork(self) -> None:
+        if self._pid != os.getpid():  # a child must not use its parent's sockets, nor wait for its parent's requests
+            self._open()
 
     async def post(self, path: str, payload: object, terms: Terms, progress: Progress | None = None) -> Reply:
-        """
-        Send `payload` as JSON and give the whole reply, which is never cut short; send it again where that is safe.
-
-        Parameters
-        ----------
-        path
-            Below the connection's address.
-        payload
-            Anything that msgspec writes as JSON.
-        terms
-            How hard it is tried.
-        progress
-            Where it is said how far this has come.
-
-        Raises
-        ------
-        FuncsError
-            Every failure of the network, the service or the reply, as the class that FAULTS names for it.
-        """
-        self._look_whether_forked()
+        """Send `payload` as JSON and return the whole reply; retry where that is safe."""
+        self._reopen_after_fork()
         clock = asyncio.get_running_loop().time
-        breaker, told = self._health.breaker, progress or Progress()
+        breaker, progress = self._health.breaker, progress or Progress()
         admission = breaker.admit(clock(), force=terms.force)
         if admission.wait:
-            left_alone = CircuitOpenError(
-                f"{self.connection.name} failed {breaker.row} times in a row; it is left alone for now.",
+            paused = CircuitOpenError(
+                f"{self.connection.name} failed {breaker.max_failures} times in a row, so requests are paused.",
                 f"Try again in {math.ceil(admission.wait)} s, or now with --force or with_options(force=True).",
             )
-            left_alone.refused, left_alone.retry_after = True, admission.wait
-            raise left_alone
+            paused.refused, paused.retry_after = True, admission.wait
+            raise paused
         try:
-            reply = await self._send(path, payload, terms, told)
+            reply = await self._send(path, payload, terms, progress)
         except asyncio.CancelledError:
-            # By the deadline, which is the service's failure where it was asked, or by a person.
-            if told.attempts and clock() >= terms.until - _EARLY:
+            # By the user, or by the deadline: then it is a failure of the service, if the request was sent.
+            if progress.attempts and clock() >= terms.until - _TIMER_STEP:
                 breaker.failed(clock(), admission)
             else:
                 breaker.dropped(admission)
             raise
-        except BaseException:  # of the token's source, or of our own making: it says nothing of the service
+        except BaseException:  # from the token source or a bug of ours
             breaker.dropped(admission)
             raise
         if isinstance(reply, Reply):
             breaker.answered()
             self._health.budget.succeeded()
             return reply
-        if isinstance(reply.error, _AILING):
+        if isinstance(reply.error, _OUTAGES):
             breaker.failed(clock(), admission)
         else:
             breaker.answered()
         raise reply.error
 
-    async def _send(self, path: str, payload: object, terms: Terms, told: Progress) -> Reply | Failure:
-        """Send a request so often as its failures allow; give what came of it at last."""
+    async def _send(self, path: str, payload: object, terms: Terms, progress: Progress) -> Reply | Failure:
+        """Send a request as often as its failures allow; return its reply or its last failure."""
         clock, may_renew = asyncio.get_running_loop().time, True
         for done in count():
             secret = self._sent = await self.secret()
-            reply = await self._exchange.send(path, payload, secret, terms.max_bytes, told)
-            if isinstance(reply, Failure) and reply.refuses_token and may_renew:
-                may_renew = False  # once, whatever comes between
+            reply = await self._exchange.send(path, payload, secret, terms.max_bytes, progress)
+            if isinstance(reply, Failure) and reply.rejects_token and may_renew:
+                may_renew = False  # once per request
                 renewed = self._sent = await self._renewed(secret)
                 if renewed.reveal() != secret.reveal():
-                    reply = await self._exchange.send(path, payload, renewed, terms.max_bytes, told)
+                    reply = await self._exchange.send(path, payload, renewed, terms.max_bytes, progress)
             if isinstance(reply, Reply):
                 return reply
-            reply.error.attempts = done + 1
-            reply.error.refused, reply.error.retry_after = reply.proof is Proof.REFUSED, reply.wished
+            error, proof, retry_after, _ = reply
+            error.attempts, error.refused, error.retry_after = done + 1, proof is Proof.REFUSED, retry_after
             left = terms.until - clock()
-            seconds = pause(reply.proof, terms.purpose, done=done, left=left, wished=reply.wished, most=terms.retries)
-            timed_out = isinstance(reply.error, DeadlineError)
+            seconds = pause(proof, terms.purpose, done=done, left=left, retry_after=retry_after, most=terms.retries)
+            timed_out = isinstance(error, DeadlineError)
             if seconds is None or not self._health.budget.take(timed_out=timed_out):
                 return reply
             await asyncio.sleep(seconds)
-            if terms.until - clock() < LEAST_LEFT:  # a sleep may take longer: the machine slept too
+            if terms.until - clock() < MIN_TIME_LEFT:  # it took longer, for instance because the machine slept
                 return reply
         raise AssertionError  # count() has no end
 
-    async def _renewed(self, refused: Secret) -> Secret:
-        """Ask the token's source for another one."""
-        if isinstance(self.connection.token, Source):
-            await asyncio.to_thread(self.connection.token.refused, refused)
+    async def _renewed(self, rejected: Secret) -> Secret:
+        """Return a new token after the service has rejected one."""
+        if isinstance(self.connection.token, TokenSource):
+            await asyncio.to_thread(self.connection.token.reject, rejected)
         return await self.secret()
 
     async def login(self, email: str, password: Hidden) -> Secret:
-        """
-        Give a token for an email and a password (SERVICE.md 2).
-
-        Raises
-        ------
-        FuncsError
-            They are wrong, or the service gives no token; without the password.
-        """
-        self._look_whether_forked()
+        """Return a token for an email and a password."""
+        self._reopen_after_fork()
         payload = {"email": email, "password": password.reveal()}
         reply = await self._exchange.send(LOGIN_PATH, payload, password, _MAX_LOGIN_BYTES, Progress())
-        del payload  # a debugger that shows a traceback's variables would show it
+        del payload  # or debuggers that show local variables would show the password
         if isinstance(reply, Failure):
             if isinstance(reply.error, AuthenticationError):
-                raise AuthenticationError(
-                    f"The email or the password is wrong for {self.connection.name}.", "Try again."
-                )
+                raise AuthenticationError(f"Wrong email or password for {self.connection.name}.", "Try again.")
             raise reply.error
         token = _token(reply.data)
         del reply  # as above
         if token is None:
-            raise ProtocolError("The service took the login, but gave no token.", "Tell the operator of the service.")
+            raise ProtocolError(
+                "The service accepted the login, but returned no token.", "Tell the operator of the service."
+            )
         return token
 
-    def cleaned(self, text: str) -> str:
-        """Give a text without the token that was sent last."""
+    def redact(self, text: str) -> str:
+        """Mask the token that was sent last."""
         return text if self._sent is None else redacted(text, self._sent)
 
     @property
     def user(self) -> str:
-        """Whom the token that was sent last names; empty where none was, or it names nobody."""
+        """The user that the token sent last names; empty if none was sent or it names nobody."""
         return "" if self._sent is None else self._sent.user
 
     async def close(self) -> None:
@@ -237,23 +180,16 @@ class Transport:
         await self._exchange.close()
 
     async def secret(self) -> Secret:
-        """
-        Give the token for one request, as its source has it now.
-
-        Raises
-        ------
-        FuncsError
-            There is none, or it has ended.
-        """
+        """Return the current token of the source."""
         source, failed = self.connection.token, ""
         try:
-            # In a thread: a source of the user's own may ask a person, a keyring or another service.
+            # In a thread, because a source may run a command, read a keyring or call a user's function.
             secret = source() if isinstance(source, Constant) else await asyncio.to_thread(source)
         except FuncsError:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever a user's own source raises
+        except Exception as error:  # noqa: BLE001  # a user's own function may raise anything
             failed = type(error).__name__
-        if failed:  # raised here and without the text: the error of a source may hold the token
+        if failed:  # raised here and without the error's text, which may contain the token
             raise AuthenticationError(f"The source of the token failed ({failed}).", "Call it by itself to see why.")
         self.ends = secret.expires_at
         if self.ends <= time.time():
@@ -262,7 +198,7 @@ class Transport:
 
 
 def _token(body: bytes) -> Secret | None:
-    """Give the token of a login's reply, where it has one."""
+    """Return the token in the reply to a login, if there is one."""
     with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError, ConfigError, KeyError):
         document: Any = msgspec.json.decode(body)
         return Secret(document["token"]) if isinstance(document, dict) else None

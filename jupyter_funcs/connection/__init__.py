@@ -1,0 +1,1 @@
+"""Where requests go and with which token; one request out, one reply in; retries. Imports only `core`."""

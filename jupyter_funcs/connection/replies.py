@@ -1,0 +1,360 @@
+"""Replies: the body of a 200, read within limits, or the error for any other status; no error contains the token."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import html
+import io
+import re
+import zlib
+from functools import partial
+from http import HTTPStatus
+from traceback import clear_frames
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+
+from jupyter_funcs.connection.retries import Proof, proof_of_status
+from jupyter_funcs.connection.secrets import redacted
+from jupyter_funcs.core.errors import (
+    TRY_AGAIN,
+    ArgumentError,
+    AuthenticationError,
+    ConfigError,
+    DeadlineError,
+    FuncsError,
+    FunctionError,
+    NotFoundError,
+    PermissionDeniedError,
+    ProtocolError,
+    RateLimitError,
+    ReplyTooLargeError,
+    ServerError,
+)
+from jupyter_funcs.core.text import clip, inert, quote
+from jupyter_funcs.core.warn import redactor, warn
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+
+    import httpx
+
+    from jupyter_funcs.connection.secrets import Hidden
+    from jupyter_funcs.core.progress import Progress
+
+T = TypeVar("T")
+
+NEW_TOKEN = "Get a new token and connect again."  # noqa: S105  # advice, not a token
+CHECK_ADDRESS = "Check the address of the service."
+_MAX_TEXT = 300
+_MAX_MARKUP = 4000  # characters of an error that are read to find the first `_MAX_TEXT`
+_MAX_ERROR_BYTES = 64 * 1024
+# Media types with one JSON document per line.
+_NDJSON = {
+    "application/x-ndjson",
+    "application/jsonl",
+    "application/jsonlines",
+    "application/json-lines",
+    "application/x-jsonlines",
+}
+_FRAMING = {"content-length", "transfer-encoding"}
+# The most bytes that one step of zlib returns, and that it receives.
+_MAX_OUTPUT = 2**20
+_MAX_INPUT = 2**16
+# Each alternative ends or fails without looking back, so that the time is linear.
+_MARKUP = re.compile(r"(?is)<(script|style)\b.*?(?:</\1\s*+>|\Z)|<[^<>]*+>")
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+
+class Reply(NamedTuple):
+    """The body of a 200, and the token that was sent, which no error may repeat."""
+
+    data: bytes
+    secret: Hidden
+    lines: bool
+    why_cut: str = ""
+
+    def read(self, reader: Callable[[bytes], T]) -> T:
+        """Return what `reader` makes of the body; its errors and warnings are redacted."""
+        token = redactor.set(partial(redacted, secret=self.secret))
+        try:
+            value = reader(self.data)
+            if self.why_cut:
+                warn(f"The end of the reply may be missing: {self.why_cut}.")
+            return value  # noqa: TRY300  # an else would split what may raise
+        except FuncsError as error:
+            failed = type(error)(redacted(error.what, self.secret), redacted(error.hint, self.secret))
+        except BaseException as error:  # an interrupt, or no memory
+            clear_frames(error.__traceback__)  # debuggers show their variables
+            del self
+            raise
+        finally:
+            redactor.reset(token)
+        del self
+        raise failed  # out here, so that the reader's error, which holds what it read, isn't chained
+
+    def without_token(self) -> bytes:
+        """Return the body, with the token masked if the service repeats it."""
+        return self.data.replace(self.secret.reveal().encode(), b"****")
+
+
+async def read_reply(response: httpx.Response, max_bytes: int, secret: Hidden, progress: Progress) -> Reply:
+    """Read the whole reply of a 200."""
+    body = await _read(response, max_bytes, secret, progress)
+    _check(response, body, secret)
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    lines = media_type in _NDJSON
+    return Reply(body, secret, lines, _why_cut(response, body) if lines else "")
+
+
+def _why_cut(response: httpx.Response, body: bytes) -> str:
+    """Return why lines may be missing at the end of NDJSON, which, unlike JSON, may be cut and still valid."""
+    if not body.endswith(b"\n"):
+        return "its last line has no line end"
+    if getattr(response.stream, "has_more", False):
+        return "more followed than its Content-Length"
+    # Only a network has framing: an application in process returns all, or raises.
+    if "network_stream" in response.extensions and _FRAMING.isdisjoint(response.headers):
+        return "it ended when the connection closed"
+    return ""
+
+
+async def read_head(response: httpx.Response, secret: Hidden) -> bytes:
+    """Read the first 64 KiB of an error's body, or as much of them as can be decompressed."""
+    head = bytearray()
+    with contextlib.suppress(ProtocolError):  # the status says more than a broken body
+        async for piece in _pieces(response, secret):
+            head += piece[:_MAX_ERROR_BYTES]
+            if len(head) >= _MAX_ERROR_BYTES:
+                break
+    return bytes(head[:_MAX_ERROR_BYTES])
+
+
+async def _read(response: httpx.Response, max_bytes: int, secret: Hidden, progress: Progress) -> bytes:
+    """Return the whole body, decompressed; stop reading at the piece that exceeds `max_bytes`."""
+    announced = response.headers.get("content-length", "")
+    if not _is_gzip(response, secret) and re.fullmatch(r"[0-9]{1,20}", announced) and int(announced) > max_bytes:
+        raise _too_large(max_bytes)
+    body = io.BytesIO()  # returns its bytes without a copy, also if they came in one piece
+    async for piece in _pieces(response, secret):
+        if body.tell() + len(piece) > max_bytes:
+            raise _too_large(max_bytes)
+        if body.tell():
+            body.write(piece)
+        else:
+            body = io.BytesIO(piece)
+            body.seek(len(piece))
+        progress.received = body.tell()
+    return body.getvalue()
+
+
+def _too_large(max_bytes: int) -> ReplyTooLargeError:
+    return ReplyTooLargeError(
+        f"The reply is larger than max_bytes = {max_bytes:,}.",
+        "Ask for less, or allow more with with_options(max_bytes=…).",
+    )
+
+
+def _pieces(response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
+    raw = response.aiter_raw()
+    return decompressed(raw) if _is_gzip(response, secret) else raw
+
+
+def _is_gzip(response: httpx.Response, secret: Hidden) -> bool:
+    header = response.headers.get("content-encoding", "")
+    codings = [coding for each in header.lower().split(",") if (coding := each.strip()) not in {"", "identity"}]
+    if codings in ([], ["gzip"], ["x-gzip"]):
+        return bool(codings)
+    raise ProtocolError(
+        f"The reply's encoding is {quote(redacted(header[:200], secret))}; only gzip was asked for.",
+        "Tell the operator of the service.",
+    )
+
+
+def _check(response: httpx.Response, body: bytes, secret: Hidden) -> None:
+    """Raise if the body of a 200 is empty or a web page."""
+    head = body[:_MAX_ERROR_BYTES].lstrip()
+    if not head and len(body) <= _MAX_ERROR_BYTES:  # the reader finds out about more blanks, in a thread
+        raise ProtocolError("The service sent an empty reply.", TRY_AGAIN)
+    if head.startswith(b"<") and "html" in response.headers.get("content-type", "text/html"):
+        raise AuthenticationError(
+            f"The service sent a web page instead of data: {error_text(head, secret)}",
+            f"Is it a login page? {NEW_TOKEN}",
+        )
+
+
+class Failure(NamedTuple):
+    """Why there is no reply."""
+
+    error: FuncsError
+    proof: Proof = Proof.FINAL
+    retry_after: float | None = None
+    rejects_token: bool = False
+
+
+class ErrorReply(NamedTuple):
+    """A reply with a status other than 200."""
+
+    status: int
+    body: bytes
+    address: str
+    is_run: bool
+    is_login: bool
+    secret: Hidden
+
+    def failure(self, retry_after: float | None) -> Failure:
+        """Return the failure that the status stands for."""
+        rejects_token = self.status == HTTPStatus.UNAUTHORIZED
+        return Failure(self._error(retry_after), proof_of_status(self.status), retry_after, rejects_token)
+
+    def _error(self, retry_after: float | None) -> FuncsError:
+        text = error_text(self.body, self.secret)
+        if self.status == HTTPStatus.NOT_FOUND:
+            # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
+            if self.is_run and self.body.lstrip()[:1] == b"{":
+                return NotFoundError(
+                    text or "The service has no such function.", "List yours with %funcs find, after %funcs refresh."
+                )
+            what = "login" if self.is_login else "function service"
+            return ConfigError(f"There is no {what} at {self.address} (404).", CHECK_ADDRESS)
+        if self.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+            texts = _texts_by_argument(self.body, self.secret)
+            return ArgumentError(text or "The service rejects the arguments (422).", errors=texts)
+        if self.status == HTTPStatus.TOO_MANY_REQUESTS:
+            when = f"in {retry_after:.0f} s" if retry_after is not None else "in a minute"
+            return RateLimitError(text or "The service accepts no more requests for now (429).", f"Try again {when}.")
+        if 300 <= self.status < 400:
+            return ProtocolError(
+                f"The service redirects to another address ({self.status}); nothing was sent there.",
+                "Connect to the new address.",
+            )
+        make = _BY_STATUS.get(self.status) or (_server_error if self.status >= 500 else _unexpected_status)
+        error = make(text, self.status)
+        if retry_after is not None and isinstance(error, ServerError):
+            error = ServerError(error.what, f"Try again in {retry_after:.0f} s.")
+        return error
+
+
+def _server_error(text: str, status: int) -> FuncsError:
+    return ServerError(f"The service failed ({status}){_after_colon(text)}", "Try again later.")
+
+
+def _unexpected_status(text: str, status: int) -> FuncsError:
+    return ProtocolError(f"The service answered with status {status}{_after_colon(text)}", CHECK_ADDRESS)
+
+
+def _after_colon(text: str) -> str:
+    return f": {text}" if text else "."
+
+
+# One row per status whose error depends only on its text.
+_BY_STATUS: dict[int, Callable[[str, int], FuncsError]] = {
+    400: lambda text, _: FunctionError(text or "The service rejects the request (400)."),
+    401: lambda text, _: AuthenticationError(f"The service does not accept the token{_after_colon(text)}", NEW_TOKEN),
+    403: lambda text, _: PermissionDeniedError(
+        f"You are not allowed to do this{_after_colon(text)}", "Ask the service's operator for access."
+    ),
+    405: lambda _, status: ConfigError(f"This address does not accept runs ({status}).", CHECK_ADDRESS),
+    408: lambda *_: DeadlineError("The service waited too long for the request (408).", "Try again."),
+    409: lambda text, _: FunctionError(text or "The service is busy with the same request (409)."),
+    413: lambda text, _: ReplyTooLargeError(text or "The request is too large for the service.", "Send fewer values."),
+    415: lambda _, status: ConfigError(f"This address does not accept JSON ({status}).", CHECK_ADDRESS),
+    504: lambda *_: DeadlineError(
+        "The service's gateway stopped waiting (504); the run may still be running.", "Try again later."
+    ),
+}
+
+
+def error_text(body: bytes, secret: Hidden) -> str:
+    """Return the message in an error's body, without markup and token, short and on one line."""
+    text = body.decode("utf-8", "replace")
+    try:
+        value: Any = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # Clipped, because html fails on numbers of more than 4,300 digits.
+        text = html.unescape(_flat(_MARKUP.sub(" ", text)))
+    else:
+        if isinstance(value, dict):
+            value = next((value[key] for key in ("error", "detail", "message", "title") if value.get(key)), "")
+        text = value if isinstance(value, str) else "" if not value else msgspec.json.encode(value).decode()
+    return clip(inert(redacted(_flat(text), secret)), _MAX_TEXT)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())[:_MAX_MARKUP]
+
+
+def _texts_by_argument(body: bytes, secret: Hidden) -> dict[str, list[str]]:
+    """Return the texts of a 422 by argument, from ``{"arguments": {name: [text]}}`` or FastAPI's ``detail`` list."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    found: dict[str, list[str]] = {}
+    if isinstance(value, dict) and isinstance(value.get("arguments"), dict):
+        for name, texts in value["arguments"].items():
+            found[name] = [str(text) for text in (texts if isinstance(texts, list) else [texts])]
+    elif isinstance(value, dict) and isinstance(value.get("detail"), list):
+        for entry in value["detail"]:
+            if isinstance(entry, dict) and isinstance(entry.get("loc"), list) and entry["loc"]:
+                found.setdefault(str(entry["loc"][-1]), []).append(str(entry.get("msg", "")))
+    return {
+        redacted(name, secret): [clip(inert(redacted(text, secret)), _MAX_TEXT) for text in texts]
+        for name, texts in found.items()
+    }
+
+
+async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """
+    Decompress gzip data in pieces of at most 1 MiB, each only when it is asked for.
+
+    Consecutive gzip members are one stream (RFC 1952, 2.2). Empty data decompress to nothing.
+    """
+    stream = _GzipStream()
+    async for piece in pieces:
+        for part in stream.decompress(piece):
+            yield part
+            await asyncio.sleep(0)  # a piece may expand a lot: give the loop's other tasks, and a cancel, a chance
+    stream.end()
+
+
+class _GzipStream:
+    """Consecutive gzip members, and how many of their bytes were received."""
+
+    def __init__(self) -> None:
+        self.received = 0
+        self.member: zlib._Decompress | None = None
+
+    def decompress(self, piece: bytes) -> Iterator[bytes]:
+        # zlib copies its unused input at each step: a large piece would be copied over and over.
+        for start in range(0, len(piece), _MAX_INPUT):
+            yield from self._steps(piece[start : start + _MAX_INPUT])
+
+    def _steps(self, data: bytes) -> Iterator[bytes]:
+        before = self.received
+        self.received += len(data)
+        while data:
+            if self.member is None:
+                at = self.received - len(data)
+                if data[:1] != b"\x1f" and at > 0:
+                    raise ProtocolError(f"The reply continues after its gzip data, at byte {at:,}.", TRY_AGAIN)
+                self.member = zlib.decompressobj(_GZIP_WINDOW)
+            try:
+                part = self.member.decompress(data, _MAX_OUTPUT)
+            except zlib.error as error:
+                reason = str(error).rpartition(": ")[2]
+                raise ProtocolError(
+                    f"The reply's gzip data are broken between byte {before:,} and byte {self.received:,}: {reason}.",
+                    TRY_AGAIN,
+                ) from error
+            if part:
+                yield part
+            if self.member.eof:
+                data, self.member = self.member.unused_data, None
+            else:
+                data = self.member.unconsumed_tail
+
+    def end(self) -> None:
+        if self.member is not None:
+            raise ProtocolError(f"The reply is cut short: its gzip data end at byte {self.received:,}.", TRY_AGAIN)
