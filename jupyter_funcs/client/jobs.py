@@ -1,4 +1,4 @@
-"""Job: one run on the background loop, seen from any thread."""
+"""One run on the background loop, seen from any thread."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import html
 import time
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs import loop, notices
-from jupyter_funcs.errors import DeadlineError, FuncsError, RunCancelledError
-from jupyter_funcs.progress import Progress
+from jupyter_funcs.core import background, warn
+from jupyter_funcs.core.errors import DeadlineError, FuncsError, RunCancelledError
+from jupyter_funcs.core.progress import Progress
+from jupyter_funcs.core.text import inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping
@@ -20,20 +21,20 @@ if TYPE_CHECKING:
 
 class Job:
     """
-    A run that was started: look at it, wait for it, cancel it, or await it.
+    A run that was started: wait for its result, await it, or cancel it, from any thread.
 
     Attributes
     ----------
-    function
+    function : str
         The function's wire name.
-    args
+    args : dict
         The arguments that were sent.
-    future
-        The future below it, for `concurrent.futures.wait` and its kin.
+    future : concurrent.futures.Future
+        The future of the run, for `concurrent.futures.wait` and `concurrent.futures.as_completed`.
     progress
-        How far it has come.
-    notes
-        What a person should know of the run besides, as that its function has changed; whoever waits is warned of it.
+        Bytes received, attempts and so on.
+    notes : list of str
+        Remarks on the run, such as a change of its function. They also appear as warnings when the result is fetched.
     """
 
     def __init__(
@@ -53,10 +54,10 @@ class Job:
         self.notes: list[str] = []
         self.future: concurrent.futures.Future[pd.DataFrame] = future or concurrent.futures.Future()
         try:
-            with notices.kept_in(self._warnings):
-                loop.start(run, self.future)
+            with warn.collect_warnings(self._warnings):
+                background.start(run, self.future)
             self.future.add_done_callback(self._stop_clock)
-        except KeyboardInterrupt:  # nobody gets this job
+        except KeyboardInterrupt:  # the caller won't get this job
             self.future.cancel()
             raise
 
@@ -74,7 +75,7 @@ class Job:
 
     @property
     def elapsed(self) -> float:
-        """Seconds from the start to the end, or to now."""
+        """Seconds from the start to the end, or until now."""
         return (self._ended or time.monotonic()) - self._started
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
@@ -84,39 +85,36 @@ class Job:
         Parameters
         ----------
         timeout
-            Seconds to wait at most; the run goes on when they have passed.
+            The maximum number of seconds to wait; the run continues after that.
 
         Raises
         ------
         FuncsError
-            What the run failed with.
+            The run failed.
         DeadlineError
-            `timeout` has passed.
+            The run has not ended within `timeout`.
         RunCancelledError
             The run was cancelled.
-        KeyboardInterrupt
-            An interrupt came; the run is cancelled.
         """
         try:
-            return loop.wait(self.future, timeout)
+            return background.wait(self.future, timeout)
         except concurrent.futures.CancelledError:
             pass
         except KeyboardInterrupt:
-            said = f"Stopped waiting for {self.function}; the service may still finish it."
-            raise KeyboardInterrupt(said) from None
+            raise KeyboardInterrupt(f"Stopped waiting for {self.function}; the service may still finish it.") from None
         except TimeoutError as error:
-            if isinstance(error, DeadlineError):  # the run's own deadline, not this one
+            if isinstance(error, DeadlineError):  # the run's own deadline
                 raise
             raise DeadlineError(
-                f"{self.function} has not ended after {timeout:g} s; it goes on.", "Wait again with result()."
+                f"{self.function} is still running after {timeout:g} s.", "Call result() again to keep waiting."
             ) from None
         finally:
             if self.future.done():
-                notices.say(self._warnings)
+                warn.warn_all(self._warnings)
         raise RunCancelledError(f"{self.function} was cancelled; the service may still finish it.", "Run it again.")
 
     def error(self) -> FuncsError | None:
-        """Give what an ended run failed with, ``None`` when it is done or still runs."""
+        """Return the error that ended the run; ``None`` if it succeeded or is still running."""
         if self.status == "cancelled":
             return RunCancelledError(f"{self.function} was cancelled; the service may still finish it.")
         error = self.future.exception() if self.future.done() else None
@@ -125,30 +123,28 @@ class Job:
         return FuncsError(f"{self.function} failed inside jupyter_funcs: {type(error).__name__}: {error}")
 
     def note(self, text: str) -> None:
-        """Warn the one who waits for it."""
+        """Add a remark, and warn of it when the result is fetched."""
         self.notes.append(text)
         self._warnings.append(text)
 
     def cancel(self) -> bool:
-        """Stop waiting and close the connection; give whether there was something to cancel."""
+        """Cancel the run and close its connection; return whether it was still running."""
         return self.future.cancel()
 
     def add_done_callback(self, callback: Callable[[Job], object]) -> None:
-        """Call `callback` with this job when it ends; at once if it has."""
+        """Call `callback` with this job when it ends, or now if it has ended."""
         self.future.add_done_callback(lambda _: callback(self))
 
     def __await__(self) -> Generator[Any, None, pd.DataFrame]:
-        """Await the DataFrame in any event loop."""
         try:
             return (yield from asyncio.wrap_future(self.future).__await__())
         finally:
-            notices.say(self._warnings)
+            warn.warn_all(self._warnings)
 
     def __repr__(self) -> str:
-        """Say which run it is, and how it stands."""
-        return f"<Job {self.function}: {self.status}, {self.elapsed:.1f} s>"
+        return f"<Job {inert(self.function)}: {self.status}, {self.elapsed:.1f} s>"
 
     def _repr_html_(self) -> str:
         error = self.error()
-        said = f"<br>{html.escape(str(error))}" if error else ""
-        return f"<b>{html.escape(self.function)}</b> · {self.status} · {self.elapsed:.1f} s{said}"
+        message = f"<br>{html.escape(str(error))}" if error else ""
+        return f"<b>{html.escape(inert(self.function))}</b> · {self.status} · {self.elapsed:.1f} s{message}"

@@ -1,4 +1,4 @@
-"""Remote: a service as the background loop meets it, with a listing, runs, and what its listing functions give."""
+"""Requests to a source on the background loop: listings, runs read into frames, choices."""
 
 from __future__ import annotations
 
@@ -8,56 +8,50 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.callables import request
-from jupyter_funcs.choices import Choices
-from jupyter_funcs.deadline import clock, within
-from jupyter_funcs.exchange import LIST_PATH, RUN_PATH
-from jupyter_funcs.progress import MOST_KEPT, Progress
-from jupyter_funcs.retries import Purpose
-from jupyter_funcs.transport import Terms
+from jupyter_funcs.client.choices import Choices
+from jupyter_funcs.connection.retries import Purpose
+from jupyter_funcs.connection.transport import Terms
+from jupyter_funcs.core.background import loop_time, with_deadline
+from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
+from jupyter_funcs.sources.service import ServiceSource
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from jupyter_funcs.cache import Cache
-    from jupyter_funcs.forms import Args
-    from jupyter_funcs.options import Options
-    from jupyter_funcs.reply import Reply
-    from jupyter_funcs.transport import Transport
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.client.cache import Cache
+    from jupyter_funcs.client.options import CallOptions
+    from jupyter_funcs.connection.replies import Reply
+    from jupyter_funcs.connection.transport import Transport
+    from jupyter_funcs.sources.base import Source
 
 LIST_SECONDS = 20.0
-_SMALL = 64 * 1024  # bytes that are read in about a millisecond
+_SMALL = 64 * 1024  # bytes; read in about a millisecond
 
 
 class Remote:
-    """What is sent and what comes back, on the background loop; nothing of it is for a person to call."""
+    """Sends requests to a source and reads the replies into frames."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
+        self._source: Source = ServiceSource(transport)
         self.choices = Choices(self.run)
 
     async def listing(self) -> Reply:
-        """Ask for the functions."""
-        progress, terms = Progress(), Terms(Purpose.LISTING, until=clock() + LIST_SECONDS)
-        work = self.transport.post(LIST_PATH, {}, terms, progress)
-        return await within(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
+        """Ask the source for its functions."""
+        progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + LIST_SECONDS)
+        work = self._source.listing(terms, progress)
+        return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
 
     async def run(
-        self, function: str, args: Args, options: Options, progress: Progress, purpose: Purpose = Purpose.RUN
+        self, function: str, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN
     ) -> pd.DataFrame:
-        """
-        Run a function by its wire name, on the background loop; `progress` is told how far it has come.
-
-        Raises
-        ------
-        FuncsError
-            What the run failed with.
-        """
+        """Run a function by its wire name, on the background loop, and report to `progress`."""
         started, began = time.time(), time.monotonic()
-        until = clock() + options.timeout
+        until = loop_time() + options.timeout
         terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
         work = self._fetch(function, args, options, progress, terms)
-        frame = await within(options.timeout, work, function, progress, until)
+        frame = await with_deadline(options.timeout, work, function, progress, until)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
             "function": function,
@@ -72,27 +66,27 @@ class Remote:
         return frame
 
     async def identity(self, cache: Cache) -> str:
-        """Give who asks where, as the keys of the cache know it; the token's source is asked."""
-        secret = await within(LIST_SECONDS, self.transport.secret(), "The token's source")
+        """Return the user and service for the keys of the cache; this asks the token's source."""
+        secret = await with_deadline(LIST_SECONDS, self.transport.secret(), "The token's source")
         return await asyncio.to_thread(cache.identity, self.transport.connection, secret)
 
     async def _fetch(
-        self, function: str, args: Args, options: Options, progress: Progress, terms: Terms
+        self, function: str, args: Args, options: CallOptions, progress: Progress, terms: Terms
     ) -> pd.DataFrame:
-        from jupyter_funcs.frame import to_frame  # noqa: PLC0415  # pandas, only when there is a reply to read
+        from jupyter_funcs.frames.frame import to_frame
 
-        reply = await self.transport.post(RUN_PATH, request(function, args), terms, progress)
+        reply = await self._source.run(function, args, terms, progress)
         if progress.on_answer is not None:
             progress.on_answer()
         read = partial(to_frame, schema=options.schema, lines=reply.lines)
         if len(reply.data) <= _SMALL:
-            # Here: while a thread reads, this loop waits for its turn longer than the reading takes. And one at a time,
-            # what is to be sent before it, so that the service is at work while replies are read.
+            # On the loop, because handing a small reply to a thread takes longer than reading it. One at a time and
+            # after pending requests are sent, so that the service works while replies are read.
             async with self.transport.turn:
                 await asyncio.sleep(0)
                 frame = reply.read(read)
         else:
             frame = await asyncio.to_thread(reply.read, read)
-        if progress.keeps and progress.received <= MOST_KEPT:
+        if progress.keep_reply and progress.received <= MAX_RAW_REPLY:
             progress.reply = await asyncio.to_thread(reply.without_token)
         return frame

@@ -1,4 +1,4 @@
-"""One run as a text to paste: a magic's line, a Python program, a command for the shell. None of them knows a token."""
+"""One run as text to paste: a magic, a Python program, a shell command. None of them contains a token."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.callables import request
-from jupyter_funcs.text import json_text
+from jupyter_funcs.connection.http import RUN_PATH
+from jupyter_funcs.core.text import json_text
+from jupyter_funcs.sources.service import run_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jupyter_funcs.callables import RemoteFunction
+    from jupyter_funcs.client.function import RemoteCall
 
-RUN_PATH = "/api/function/runFunction"
-# What a magic reads as it stands: nothing that IPython, a quote, a list or a variable begins or ends with.
+# What a magic reads unquoted: nothing that could start or end IPython syntax, a quote, a list or a variable.
 _BARE = re.compile(r"[\w.+:/@-]*\w", re.ASCII)
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
-# The secret that each header takes, as the environment names it.
+# The header with its secret, from an environment variable.
 _SECRETS = {"Authorization": "Authorization: Bearer $FUNCS_TOKEN", "X-Api-Key": "X-Api-Key: $FUNCS_API_KEY"}
 _NO_ADDRESS = "http://127.0.0.1:8765"
 _SERVE = f"""\
-# The demo runs inside this kernel and has no address. To give it one, in a terminal of its own:
+# The demo runs inside this kernel and has no address. To serve it at one, in another terminal:
 #   jupyter funcs serve                       # {_NO_ADDRESS}
 #   export FUNCS_TOKEN="$(jupyter funcs token --user analyst --hours 8)"
 """
 
 
 class _Code:
-    """What stands in generated code as it is, without quotes."""
+    """Code whose repr is the code itself, without quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -39,28 +39,15 @@ class _Code:
 
 
 def magic(
-    function: RemoteFunction,
+    function: RemoteCall,
     args: Mapping[str, Any],
     variables: Mapping[str, str] | None = None,
     *,
     sweeps: bool = False,
 ) -> str:
-    """
-    Give the run as ``%funcs call``; as a cell with a JSON body where a value fits into no line.
-
-    Parameters
-    ----------
-    function
-        What to run.
-    args
-        What is sent, by wire name.
-    variables
-        By wire name, the notebook's variables that stand for values.
-    sweeps
-        Whether it is ``%funcs sweep``, of the arguments that are lists of values.
-    """
+    """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
     command = "sweep" if sweeps else "call"
-    named = _known(variables)
+    named = _usable(variables)
     words = [
         f"{_magic_name(function, name)}={f'${named[name]}' if name in named else _magic_value(value)}"
         for name, value in {**args, **named}.items()
@@ -68,81 +55,62 @@ def magic(
     line = " ".join([_address(function), *words])
     if line.isprintable():
         return f"df = %funcs {command} {line}"
-    # A body of JSON takes any text, and no variable.
+    # A JSON body takes any text, but no variables.
     return f"%%funcs {command} {_address(function)} -o df\n{json_text(dict(args))}"
 
 
 def python(
-    function: RemoteFunction,
+    function: RemoteCall,
     args: Mapping[str, Any],
     where: str,
     variables: Mapping[str, str] | None = None,
     *,
     sweeps: bool = False,
 ) -> str:
-    """
-    Give the run as a Python program, which reads back as exactly these values.
-
-    Parameters
-    ----------
-    function, args, variables, sweeps
-        As of `magic`.
-    where
-        What `connect` takes to come back.
-    """
-    named = {name: _Code(variable) for name, variable in _known(variables).items()}
+    """Return the run as a Python program with exactly these values."""
+    named = {name: _Code(variable) for name, variable in _usable(variables).items()}
     connect = f"jf.connect({where!r})" if where else "jf.connect()"
     return f"import jupyter_funcs as jf\n\nfuncs = {connect}\ndf = {function.code({**args, **named}, sweeps=sweeps)}"
 
 
-def curl(function: RemoteFunction, args: Mapping[str, Any]) -> str:
-    """
-    Give the run as a command for a POSIX shell; the token comes from the environment, as the shell runs it.
-
-    The demo has no address: for it the text says how it gets one.
-
-    Parameters
-    ----------
-    function, args
-        As of `magic`.
-    """
+def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:
+    """Return the run as a command for a POSIX shell, which reads the token from the environment."""
     address = function.session.address
     url = shlex.quote((address or _NO_ADDRESS).rstrip("/") + RUN_PATH)
     command = [
         f"curl -X POST {url}",
         f'-H "{_SECRETS[function.session.header]}"',
         "-H 'Content-Type: application/json'",
-        f"-d {shlex.quote(json_text(request(function.name, dict(args))))}",
+        f"-d {shlex.quote(json_text(run_body(function.name, dict(args))))}",
     ]
     return ("" if address else _SERVE) + " \\\n  ".join(command)
 
 
-def _known(variables: Mapping[str, str] | None) -> dict[str, str]:
-    # What a person typed behind a $ may be any text; one that names no variable must not become code.
+def _usable(variables: Mapping[str, str] | None) -> dict[str, str]:
+    # Text typed after a $ becomes code only if it is a variable name.
     return {name: variable for name, variable in (variables or {}).items() if variable.isidentifier()}
 
 
-def _address(function: RemoteFunction) -> str:
-    """Give the name by which the catalog finds this function, and no other one of such a name."""
+def _address(function: RemoteCall) -> str:
+    """Return the slug, or the id if the slug belongs to another function."""
     catalog = function.session.listed
     found = catalog.peek(function.slug) if catalog is not None else function.function
-    # A catalog that was listed anew holds the same function as another object.
-    is_it = found is not None and (found.id, found.name) == (function.function.id, function.function.name)
-    return function.slug if is_it else str(function.function.id)
+    # After a refresh, the catalog holds the same function as another object.
+    same = found is not None and (found.id, found.name) == (function.function.id, function.function.name)
+    return function.slug if same else str(function.function.id)
 
 
-def _magic_name(function: RemoteFunction, name: str) -> str:
+def _magic_name(function: RemoteCall, name: str) -> str:
     field = next((field for field in function.fields if field.name == name), None)
     if field is None or _PLAIN_NAME.fullmatch(name):
         return name
-    # Another parameter may be called as this one is in Python.
+    # Another parameter may have this one's Python name as its wire name.
     if all(other.name != field.identifier for other in function.fields):
         return field.identifier
     return _quoted(name)
 
 
 def _magic_value(value: Any) -> str:
-    """Give a value as a magic reads it."""
     if isinstance(value, list):
         return f"[{', '.join(map(json_text, value))}]"
     return str(value) if _BARE.fullmatch(value) else _quoted(value)

@@ -1,4 +1,4 @@
-"""What `%funcs status` says: which service, who asks, how many functions, and how long the token lasts."""
+"""What `%funcs status` and `%funcs cache` show."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import math
 import time
 from dataclasses import dataclass
 
-from jupyter_funcs.text import inert
+from jupyter_funcs.core.text import inert, size_text
 
 
-class Facts:
-    """What a person is told in lines, each with a name; a table where there is one to show."""
+class StatusTable:
+    """Named lines of text, shown as a table in a notebook."""
 
     __slots__ = ()
 
-    @property
-    def rows(self) -> list[tuple[str, str]]:
-        """What is said, each with its name."""
+    def _lines(self) -> list[tuple[str, str]]:
         raise NotImplementedError
 
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The lines, each with its name."""
+        return [(name, inert(text)) for name, text in self._lines() if text]
+
     def __repr__(self) -> str:
-        """Give a line for each."""
         return "\n".join(f"{name:<10}{text}" for name, text in self.rows)
 
     def _repr_html_(self) -> str:
@@ -33,27 +35,8 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Status(Facts):
-    """
-    A connection as a person looks at it; holds no token.
-
-    Attributes
-    ----------
-    service
-        What the service is called.
-    address
-        Where it is; empty for the demo, which is nowhere.
-    user
-        Whom the token names; empty where it does not say.
-    functions
-        How many there are; `None` where they cannot be listed.
-    ends
-        When the token ends, in seconds since 1970; infinity where it does not say.
-    trouble
-        What is wrong, in words; empty where all is well.
-    synthetic
-        Whether its data are invented.
-    """
+class Status(StatusTable):
+    """A connection, its user and the time left on its token; holds no token."""
 
     service: str
     address: str
@@ -65,35 +48,62 @@ class Status(Facts):
 
     @property
     def remaining(self) -> float:
-        """Seconds until the token ends, not less than 0; infinity where it does not say."""
+        """Seconds until the token ends, at least 0; infinity if the token doesn't say."""
         return max(0.0, self.ends - time.time())
 
-    @property
-    def rows(self) -> list[tuple[str, str]]:
-        """What is said, each with its name."""
+    def _lines(self) -> list[tuple[str, str]]:
         named = f"{self.service} ({self.address})" if not self.address.endswith(self.service) else self.address
-        said = [
+        return [
             ("service", (named if self.address else self.service) + ", synthetic data" * self.synthetic),
             ("user", self.user or "not named by the token"),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
             ("token", ends_in(self.ends)),
             ("trouble", self.trouble),
         ]
-        return [(name, inert(text)) for name, text in said if text]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CacheStatus(StatusTable):
+    """The result cache: its contents, limits and folder."""
+
+    folder: str
+    runs: int
+    files: int
+    size: int
+    most: int
+    longest: float
+    oldest: float | None = None
+    removed: tuple[int, int] | None = None
+    trouble: str = ""
+
+    def _lines(self) -> list[tuple[str, str]]:
+        files = f" in {self.files:,} file{'s' * (self.files != 1)}"
+        return [
+            ("removed", "" if self.removed is None else _results(*self.removed)),
+            ("holds", f"{_results(self.runs, self.size)}{files}" if self.runs else "nothing"),
+            ("oldest", "" if self.oldest is None else f"{span(time.time() - self.oldest)} old"),
+            ("at most", f"{size_text(self.most)} in total, {span(self.longest)} each"),
+            ("folder", self.folder),
+            ("trouble", self.trouble),
+        ]
+
+
+def _results(count: int, size: int) -> str:
+    return f"{count:,} result{'s' * (count != 1)}, {size_text(size)}"
 
 
 def ends_in(ends: float) -> str:
-    """Say in words when a token ends, given in seconds since 1970."""
+    """Say when a token ends, from a time in seconds since 1970."""
     seconds = ends - time.time()
     if math.isinf(ends):
-        return "does not say when it ends"
+        return "doesn't say when it ends"
     if seconds <= 0:
         return "has ended"
     return f"ends in {span(math.ceil(seconds) if seconds < 60 else seconds)}"
 
 
 def span(seconds: float) -> str:
-    """Say in words how long a time is: ``3 days``, ``5 s``."""
+    """Return a length of time in words: ``3 days``, ``5 s``."""
     for unit, name in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= unit:
             count = int(seconds // unit)
