@@ -1,4 +1,4 @@
-"""A sweep as a Job: starting one, asking about a large one, waiting for it, stopping it with what has come kept."""
+"""A sweep as a Job: start it, wait for it with a progress bar, stop it without losing results."""
 
 from __future__ import annotations
 
@@ -6,24 +6,74 @@ import html
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.bar import load, watched
-from jupyter_funcs.combos import TooManyRunsError, combos
-from jupyter_funcs.gathering import gathering
-from jupyter_funcs.jobs import Job
-from jupyter_funcs.options import DASK
-from jupyter_funcs.prompts import ask
-from jupyter_funcs.sweep import Sweep, Taker
+from jupyter_funcs.client.jobs import Job
+from jupyter_funcs.connection.login import ask
+from jupyter_funcs.core import background
+from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.sweeps.combinations import TooManyRunsError, combos
+from jupyter_funcs.sweeps.messages import cached_text
+from jupyter_funcs.sweeps.results import results_for
+from jupyter_funcs.sweeps.sweep import Sweep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.progress import SweepProgress
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.core.progress import SweepProgress
+    from jupyter_funcs.sweeps.sweep import RunFunction
 
-# Seconds that an interrupt waits for what has come to be kept.
-_LONGEST_KEEPING = 60.0
+# Seconds that an interrupt waits for results to be stored.
+_STORING_SECONDS = 60.0
+_REFRESH_SECONDS = 0.1
+_MAX_STATUS = 100  # characters next to the bar
+
+
+def sweep(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any]) -> pd.DataFrame:
+    """Start a sweep and wait for its table; ask the user first if it has more than ``most_runs`` runs."""
+    job = None
+    try:
+        if function.options.progress:
+            load_bar()
+        try:
+            job = start_sweep(function, table, values)
+        except TooManyRunsError as error:
+            job = start_sweep(_confirmed(function, error), table, values)
+        frame: pd.DataFrame = _wait(job, shows_bar=function.options.progress)
+    except KeyboardInterrupt:
+        if job is None:
+            raise
+        job.cancel()
+        wait([job.future], _STORING_SECONDS)
+        done = f"Stopped the sweep of {function.name} after {job.progress.done:,} of {job.progress.total:,} runs."
+        text = done + " Run the same again to continue." * job.resumes
+    else:
+        return frame
+    raise StoppedSweep(text)
+
+
+def start_sweep(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any]) -> SweepJob:
+    """Start a sweep, and tell the function's client about it."""
+    options = function.options
+    function.refuse_options(values, ".sweep")
+    runs = combos(function, table, values, pairs=options.pairs, most=options.most_runs, validate=options.validate)
+    results = results_for(function, runs)
+    run_function: RunFunction = function.fetch
+    if options.executor is not None:
+        from jupyter_funcs.sweeps.executors import ExecutorRunner
+
+        run_function = ExecutorRunner(function, options.executor)
+    job = SweepJob(Sweep(function, runs, run_function, results))
+    function.notify_started(job)
+    return job
+
+
+def _confirmed(function: RemoteCall, error: TooManyRunsError) -> RemoteCall:
+    prompt = f"This is {error.number:,} runs of {function.name}. Type the number to continue: "
+    if ask(prompt, "the number of runs", error).replace(",", "") != str(error.number):
+        raise error
+    return function.with_options(most_runs=error.number)
 
 
 class SweepJob(Job):
@@ -33,7 +83,7 @@ class SweepJob(Job):
     Attributes
     ----------
     pairs
-        Whether the lists in `args` are taken in pairs.
+        Whether the lists in `args` are combined in pairs.
     """
 
     progress: SweepProgress
@@ -41,29 +91,29 @@ class SweepJob(Job):
     def __init__(self, sweep: Sweep) -> None:
         self.pairs = sweep.combos.pairs
         self._sweep = sweep
-        super().__init__(sweep.function.name, sweep.combos.given, sweep.run(), sweep.progress, _Stoppable(sweep))
+        super().__init__(sweep.function.name, sweep.combos.given, sweep.run(), sweep.progress, _SweepFuture(sweep))
 
     @property
     def resumes(self) -> bool:
-        """Whether the same sweep goes on from all that has come."""
+        """Whether the same sweep would continue from all results so far."""
         return self._sweep.resumes
 
     def __repr__(self) -> str:
-        """Say which sweep it is, and how far it has come."""
-        return f"<Sweep {self.function}: {', '.join(self._facts())}>"
+        """Return the function, the status and the number of runs done."""
+        return f"<Sweep {inert(self.function)}: {', '.join(self._facts())}>"
 
     def _repr_html_(self) -> str:
-        return f"<b>{html.escape(self.function)}</b> · {' · '.join(self._facts())}"
+        return f"<b>{html.escape(inert(self.function))}</b> · {' · '.join(self._facts())}"
 
     def _facts(self) -> list[str]:
         progress = self.progress
         failed = [f"{progress.failed:,} failed"] * bool(progress.failed)
-        came = f"{progress.done:,} of {progress.total:,} runs"
-        return [self.status, came, *failed, f"{self.elapsed:.1f} s"]
+        done = f"{progress.done:,} of {progress.total:,} runs"
+        return [self.status, done, *failed, f"{self.elapsed:.1f} s"]
 
 
-class _Stoppable(Future[Any]):
-    """The future of a sweep: cancelled, it ends when what has come is kept."""
+class _SweepFuture(Future[Any]):
+    """The future of a sweep: cancelled, it ends once all results so far are stored."""
 
     def __init__(self, sweep: Sweep) -> None:
         super().__init__()
@@ -78,70 +128,55 @@ class _Stoppable(Future[Any]):
         return True
 
 
-def started(function: RemoteFunction, table: pd.DataFrame | None, values: Mapping[str, Any]) -> SweepJob:
-    """
-    Start a sweep.
-
-    Raises
-    ------
-    ArgumentError
-        As `combos`.
-    """
-    options = function.options
-    function.refuse_options(values, ".sweep")
-    runs = combos(function, table, values, pairs=options.pairs, most=options.most_runs, validate=options.validate)
-    if options.to == DASK:
-        from jupyter_funcs.on_dask import OnDask  # noqa: PLC0415  # only where it is asked for
-
-        on_dask = OnDask(function, runs)
-        return SweepJob(Sweep(function, runs, on_dask, on_dask))
-    if options.executor is None:
-        take: Taker = function.take
-    else:
-        from jupyter_funcs.executors import taker  # noqa: PLC0415  # only where one is given
-
-        take = taker(function, options.executor)
-    return SweepJob(Sweep(function, runs, take, gathering(function, runs)))
-
-
 class StoppedSweep(KeyboardInterrupt):
-    """An interrupt of a sweep; IPython shows it in one line, since nothing has gone wrong."""
+    """An interrupted sweep; IPython shows it in one line, because nothing went wrong."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"KeyboardInterrupt: {self}"]
 
 
-def waited(function: RemoteFunction, table: pd.DataFrame | None, values: Mapping[str, Any]) -> Any:
+def load_bar() -> None:
     """
-    Start a sweep and wait for its table; a person is asked first about more runs than ``most_runs``.
+    Import the progress bar before the first run.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        An interrupt came; by then what has come is kept.
+    A process that an executor forks during this import would wait for it forever.
     """
-    job = None
-    try:
-        if function.options.progress:
-            load()
-        try:
-            job = function.start_sweep(values, table)
-        except TooManyRunsError as error:
-            job = _allowed(function, error).start_sweep(values, table)
-        return watched(job, shown=function.options.progress)
-    except KeyboardInterrupt:
-        if job is None:
-            raise
-        job.cancel()
-        wait([job.future], _LONGEST_KEEPING)
-        came = f"{job.progress.done:,} of {job.progress.total:,} runs"
-        goes_on = "The same call goes on from there." * job.resumes
-        said = f"Stopped the sweep of {function.name}: {came} have come. {goes_on}"
-    raise StoppedSweep(said)
+    import tqdm.auto  # noqa: F401  # imports ipywidgets in a notebook
 
 
-def _allowed(function: RemoteFunction, error: TooManyRunsError) -> RemoteFunction:
-    prompt = f"This is {error.number:,} runs of {function.name}. Type the number to go on: "
-    if ask(prompt, "the number of runs", error).replace(",", "") != str(error.number):
-        raise error
-    return function.with_options(most_runs=error.number)
+def _wait(job: SweepJob, *, shows_bar: bool) -> Any:
+    """Wait for a sweep, with tqdm's bar in a notebook or terminal."""
+    progress = job.progress
+    if not shows_bar or progress.total < 2:
+        return job.result()
+    background.forbid_on_loop()
+    from tqdm.auto import tqdm
+
+    class Bar(tqdm):  # type: ignore[type-arg]  # generic in tqdm's stubs only
+        monitor_interval = 0  # no thread that writes from elsewhere
+
+    # disable=None: only notebooks and terminals show the bar, log files don't.
+    with Bar(total=progress.total, desc=job.function, unit="run", miniters=1, smoothing=0, disable=None) as bar:
+        while True:
+            is_done = bool(wait([job.future], _REFRESH_SECONDS).done)
+            done = progress.done + progress.failed
+            # Cached results say nothing about how fast the other runs are.
+            bar.initial = progress.cached
+            bar.set_postfix_str(status_text(progress), refresh=False)
+            bar.update(done - bar.n)
+            bar.refresh()
+            if is_done:
+                break
+    return job.result()  # after the bar, so that warnings appear below it
+
+
+def status_text(progress: SweepProgress) -> str:
+    """Return what the bar shows next to the numbers: failed and cached runs, or why the sweep waits."""
+    parts = []
+    if progress.failed:
+        parts.append(f"{progress.failed:,} failed")
+    if progress.waiting:  # instead of cached runs, because a terminal's line is short
+        parts.append(progress.waiting.rstrip("."))
+    elif progress.cached:
+        parts.append(cached_text(progress.cached, progress.oldest))
+    return clip(", ".join(parts), _MAX_STATUS)

@@ -1,8 +1,8 @@
 """
-The blocks of a sweep -> one DataFrame: what told the runs apart leads, what they gave follows.
+Stack the results of a sweep's runs into one DataFrame, with the swept arguments as leading columns.
 
-Blocks of the same columns and dtypes, which most are, are joined by pandas at once. Only then, on few long columns, is
-it decided what dtype keeps every value of all of them, and each row is put where its run stands.
+Blocks with the same columns and dtypes, as most have, are joined by pandas in one step. Then, for a few long columns,
+a dtype is chosen that holds every value, and the rows are put in the order of their runs.
 """
 
 from __future__ import annotations
@@ -12,156 +12,110 @@ import numbers
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.fields import Kind
+from jupyter_funcs.catalog.fields import Kind
+from jupyter_funcs.frames.dtypes import MAX_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
-    from jupyter_funcs.fields import Field
-    from jupyter_funcs.forms import Args
+    from jupyter_funcs.catalog.fields import Field
+    from jupyter_funcs.catalog.form import Args
 
     Array = np.ndarray[Any, Any]
     Series = pd.Series[Any]
 
-# Up to here every integer is a float.
-_EXACT = 2**53
+# The name of an argument's column if the results have a column of the argument's name with other values.
+ARGUMENT = "{} (argument)"
 
 
 def stacked(
     blocks: Iterable[tuple[Args, pd.DataFrame]], swept: Sequence[str], fields: Mapping[str, Field]
 ) -> pd.DataFrame:
     """
-    Stack what the runs of a sweep gave, one below the other, in their order.
+    Return one table of the runs' arguments and results, in order.
 
-    **Arguments** lead: a column for each swept one, typed by its field.
+    The swept arguments lead, typed by their fields: ``datetime64[us]``, ``int64`` or ``Int64``, ``float64``, else
+    ``string`` (lists are comma-separated). If every run returned a column with the argument's name and only its value,
+    that column leads instead. If a run returned another value there, the argument is called ``<name> (argument)``.
 
-    ============  ==================  ====================================
-    field         dtype               where a run was not sent it
-    ============  ==================  ====================================
-    a date        ``datetime64[us]``  ``NaT``
-    an integer    ``int64``           null, in ``Int64``
-    a number      ``float64``         ``NaN``
-    any other     ``string``          null; a list is its items, by commas
-    ============  ==================  ====================================
-
-    Where every run gave a column of that very name which holds nothing but the argument, that column leads in its
-    place. Where one of them gave another value there, both are kept and the argument's is called ``<name> (argument)``.
-
-    **Columns** are all that any run gave, in the order in which they come first. A dtype is widened and never loses a
-    value; a run without the column has nulls there:
-
-    ==================================================  ======================================
-    the runs gave                                       dtype
-    ==================================================  ======================================
-    integers, some missing                              ``Int64``
-    integers and floats                                 ``float64``, if exact, else ``object``
-    truth values, some missing                          ``boolean``
-    datetimes of several units                          the finest unit, if it holds them
-    text, some missing                                  ``string``
-    values of several kinds, as text and numbers        ``object`` of Python values
-    ==================================================  ======================================
-
-    A run without rows, and a column of nothing but nulls, have no say in it. Row labels other than 0, 1, 2 become a
-    column ``index``, or by their own name.
-
-    Parameters
-    ----------
-    blocks
-        What each run was sent, and its frame, in the order of the runs.
-    swept
-        The wire names of the arguments that lead.
-    fields
-        The function's fields by wire name.
+    All columns that any run returned follow, in order of first appearance. Dtypes are widened without losing a value:
+    ``Int64`` and ``boolean`` if some are missing, ``float64`` if exact, the finest unit of datetimes, else ``object``.
+    Runs without rows and columns with only nulls don't count. An index other than 0, 1, 2 becomes a column.
     """
     sent: list[Args] = []
     groups: dict[Hashable, _Group] = {}
     for at, (args, block) in enumerate(blocks):
         frame = block if is_numbered(block.index) else _labelled(block)
         group = groups.setdefault((tuple(frame.columns), tuple(frame.dtypes)), _Group([], []))
-        group.places.append(at)
+        group.positions.append(at)
         group.frames.append(frame)
         sent.append(args)
-    rows = _Rows(list(groups.values()), len(sent))
+    rows = _RowMap(list(groups.values()), len(sent))
     columns = {key: _widened(parts, rows) for key, parts in _parts(rows).items()}
     names = {name for name in columns if not isinstance(name, _Label)}
     leading: dict[Hashable, Series] = {}
     for name in swept:
         given = [args.get(name) for args in sent]
-        if name in columns and _holds(columns[name], rows, name, given):
+        if name in columns and _has_only(columns[name], rows, name, given):
             leading[name] = columns.pop(name)
         else:
-            title = _free(f"{name} (argument)", {*names, *leading}) if name in names else name
+            title = _unused(ARGUMENT.format(name), {*names, *leading}) if name in names else name
             field = fields.get(name)
             leading[title] = _argument(given, field.kind if field else Kind.TEXT).repeat(rows.lengths.tolist())
-    taken = {*names, *leading}
     for key in [key for key in columns if isinstance(key, _Label)]:
-        title = _free("index", taken)
-        taken.add(title)
-        leading[title] = columns.pop(key)
+        leading[_unused("index", {*names, *leading})] = columns.pop(key)
     result = {**leading, **columns}
-    # As a Series, because pandas 3 would take a plain object array of texts for its own text dtype.
+    # As Series, because pandas 3 infers its string dtype from an object array of strings.
     index = pd.RangeIndex(len(rows.order))
     return pd.DataFrame({name: column.set_axis(index) for name, column in result.items()}, index=index, copy=False)
 
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """The name of a column that was row labels without one, told apart from those of the run's own."""
+    """The key of a column made from an unnamed index level, which no column of a run has."""
 
     level: int
 
 
 @dataclass(slots=True)
 class _Group:
-    """Blocks of the same columns and dtypes, and their places among all."""
+    """Blocks with the same columns and dtypes, and their positions."""
 
-    places: list[int]
+    positions: list[int]
     frames: list[pd.DataFrame]
 
 
-class _Rows:
-    """
-    Where the rows stand: in the blocks, in the groups one after the other, and in the result.
-
-    Attributes
-    ----------
-    lengths
-        The number of rows of each block.
-    groups
-        Of each group its places and its blocks, joined.
-    starts
-        The first row of each group, where the groups stand one after the other, and the end.
-    order
-        Of each row of the result, its row among the groups.
-    """
+class _RowMap:
+    """Where rows are: in the blocks, in the concatenated groups, and in the result."""
 
     def __init__(self, groups: list[_Group], blocks: int) -> None:
         self.lengths: Array = np.zeros(blocks, dtype=np.int64)
         self.groups: list[tuple[Array, pd.DataFrame]] = []
         for group in groups:
-            places = np.array(group.places)
-            self.lengths[places] = [len(frame) for frame in group.frames]
-            self.groups.append((places, pd.concat(group.frames, ignore_index=True)))
+            positions = np.array(group.positions)
+            self.lengths[positions] = [len(frame) for frame in group.frames]
+            self.groups.append((positions, pd.concat(group.frames, ignore_index=True)))
             group.frames.clear()
-        counts = [int(self.lengths[places].sum()) for places, _ in self.groups]
+        counts = [int(self.lengths[positions].sum()) for positions, _ in self.groups]
         self.starts: Array = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        by_group = [np.repeat(places, self.lengths[places]) for places, _ in self.groups]
+        by_group = [np.repeat(positions, self.lengths[positions]) for positions, _ in self.groups]
         self.order: Array = np.argsort(np.concatenate(by_group), kind="stable") if by_group else np.zeros(0, np.int64)
 
     def positions(self, group: int) -> Array:
-        """Give the number of each row of a group within its block."""
+        """Return the position of each row of a group within its block."""
         lengths = self.lengths[self.groups[group][0]]
         positions: Array = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return positions
 
 
 def is_numbered(index: pd.Index[Any]) -> bool:
-    """Say whether row labels only number the rows: 0, 1, 2."""
+    """Return whether an index is just 0, 1, 2."""
     return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1 and index.name is None
 
 
@@ -173,66 +127,66 @@ def _labelled(frame: pd.DataFrame) -> pd.DataFrame:
 # Columns
 
 
-def _parts(rows: _Rows) -> dict[Hashable, dict[int, Series]]:
-    """Give, by column, what each group has of it."""
+def _parts(rows: _RowMap) -> dict[Hashable, dict[int, Series]]:
+    """Return the parts of each column, by group."""
     parts: dict[Hashable, dict[int, Series]] = {}
     for number, (_, frame) in enumerate(rows.groups):
         for at, name in enumerate(frame.columns):
             parts.setdefault(name, {})[number] = frame.iloc[:, at]
     for key, labels in parts.items():
-        if isinstance(key, _Label) and all(map(_is_whole, _having(labels).values())):
-            # Labels that happen to be 0, 1, 2 are labels beside others that are not.
+        if isinstance(key, _Label) and all(map(_is_integer, _with_values(labels).values())):
+            # If other blocks have an index of integers, 0, 1, 2 are labels too.
             missing = [number for number in range(len(rows.groups)) if number not in labels]
             labels.update({number: pd.Series(rows.positions(number)) for number in missing})
     return parts
 
 
-def _having(parts: Mapping[int, Series]) -> dict[int, Series]:
-    """Give the parts that have a say in the dtype: those with a value; where there are none, those with a dtype."""
-    having = {number: part for number, part in parts.items() if not _is_void(part)}
-    having = having or {number: part for number, part in parts.items() if part.dtype != object}
-    return having or dict(parts)
+def _with_values(parts: Mapping[int, Series]) -> dict[int, Series]:
+    """Return the parts that decide the dtype: those with values, else those with a dtype."""
+    found = {number: part for number, part in parts.items() if not _is_empty(part)}
+    found = found or {number: part for number, part in parts.items() if part.dtype != object}
+    return found or dict(parts)
 
 
-def _is_void(part: Series) -> bool:
+def _is_empty(part: Series) -> bool:
     return part.empty or (part.dtype == object and bool(part.isna().all()))
 
 
-def _widened(parts: Mapping[int, Series], rows: _Rows) -> Series:
-    """Give the column of the result."""
+def _widened(parts: Mapping[int, Series], rows: _RowMap) -> Series:
+    """Return a column of the result."""
     by_dtype: dict[Hashable, dict[int, Series]] = {}
-    for number, part in _having(parts).items():
+    for number, part in _with_values(parts).items():
         by_dtype.setdefault(part.dtype, {})[number] = part
-    # Of each row among the groups, its row among the values; -1 where it has none.
+    # For each row of the groups, the position of its value; -1 if it has none.
     where = np.full(len(rows.order), -1, dtype=np.int64)
     at = 0
     for pieces in by_dtype.values():
         for number, part in pieces.items():
             where[rows.starts[number] : rows.starts[number + 1]] = np.arange(at, at + len(part))
             at += len(part)
-    whole = _common([_joined(list(pieces.values())) for pieces in by_dtype.values()], gaps=bool((where < 0).any()))
+    whole = _common([_concat(list(pieces.values())) for pieces in by_dtype.values()], gaps=bool((where < 0).any()))
     indexer = where[rows.order]
-    return whole if np.array_equal(indexer, np.arange(len(whole))) else _taken(whole, indexer)
+    return whole if np.array_equal(indexer, np.arange(len(whole))) else _take(whole, indexer)
 
 
-def _joined(parts: Sequence[Series]) -> Series:
-    """Join columns of one dtype."""
+def _concat(parts: Sequence[Series]) -> Series:
+    """Concatenate columns of one dtype."""
     joined: Series = parts[0] if len(parts) == 1 else pd.concat(parts, ignore_index=True)
     if isinstance(joined.dtype, pd.StringDtype) and joined.dtype.storage == "pyarrow":
-        # As many pieces as there were blocks would make slow all that is done with it later.
+        # One chunk, because a chunk per block would slow down all later work.
         dtype: Any = joined.dtype
         texts: Any = joined.array
         joined = pd.Series(dtype.__from_arrow__(texts.__arrow_array__().combine_chunks()))
     return joined
 
 
-def _taken(column: Series, indexer: Array) -> Series:
+def _take(column: Series, indexer: Array) -> Series:
     if column.dtype == object:
         values = np.full(len(indexer), None, dtype=object)
         values[indexer >= 0] = column.to_numpy()[indexer[indexer >= 0]]
         return pd.Series(values, dtype=object)
     array: Any = column.array
-    if isinstance(array, pd.arrays.NumpyExtensionArray):  # pandas 2.2 warns of it
+    if isinstance(array, pd.arrays.NumpyExtensionArray):  # pandas 2.2 warns about it
         array = column.to_numpy()
     taken: Any = pd.api.extensions.take(array, indexer, allow_fill=True, fill_value=np.nan)
     return pd.Series(taken)
@@ -242,39 +196,39 @@ def _taken(column: Series, indexer: Array) -> Series:
 
 
 def _common(columns: Sequence[Series], *, gaps: bool) -> Series:
-    """Join columns, each of another dtype, into one that holds every value, and nulls where there are gaps."""
+    """Concatenate columns of different dtypes into one that holds every value, and nulls if there are gaps."""
     joined = columns[0] if len(columns) == 1 else None
     for is_kind, widened in _WIDENED:
         if joined is None and all(map(is_kind, columns)):
             with suppress(ValueError, OverflowError):
-                joined = _joined(widened(columns))
+                joined = _concat(widened(columns))
     if joined is None:
         return pd.Series(np.concatenate([_objects(column) for column in columns]), dtype=object)
     if gaps and isinstance(joined.dtype, np.dtype) and joined.dtype.kind in "iub":
-        return pd.Series(pd.array(joined.to_numpy()))  # as pandas' dtypes with nulls; all others have room for them
+        return pd.Series(pd.array(joined.to_numpy()))  # nullable; all other dtypes can hold nulls
     return joined
 
 
-def _is_whole(column: Series) -> bool:
+def _is_integer(column: Series) -> bool:
     return pd.api.types.is_integer_dtype(column.dtype)
 
 
-def _is_truth(column: Series) -> bool:
+def _is_boolean(column: Series) -> bool:
     return pd.api.types.is_bool_dtype(column.dtype) and column.dtype != object
 
 
-def _is_real(column: Series) -> bool:
-    return _is_whole(column) or pd.api.types.is_float_dtype(column.dtype)
+def _is_number(column: Series) -> bool:
+    return _is_integer(column) or pd.api.types.is_float_dtype(column.dtype)
 
 
-def _as_they_are(columns: Sequence[Series]) -> Sequence[Series]:
+def _unchanged(columns: Sequence[Series]) -> Sequence[Series]:
     return columns
 
 
 def _floats(columns: Sequence[Series]) -> Sequence[Series]:
-    for column in filter(_is_whole, columns):
+    for column in filter(_is_integer, columns):
         known = column.dropna()
-        large = known[(known > _EXACT) | (known < -_EXACT)]
+        large = known[(known > MAX_EXACT) | (known < -MAX_EXACT)]
         if any(int(float(value)) != value for value in large):
             raise ValueError
     return [pd.Series(column.to_numpy(dtype="float64", na_value=np.nan)) for column in columns]
@@ -288,22 +242,22 @@ def _times(columns: Sequence[Series]) -> Sequence[Series]:
     if len({str(column.dt.tz) for column in columns}) > 1:
         raise ValueError
     finest = max((column.dt.unit for column in columns), key=("s", "ms", "us", "ns").index)
-    return [column.dt.as_unit(finest) for column in columns]  # beyond its years is a ValueError
+    return [column.dt.as_unit(finest) for column in columns]  # ValueError if a date is out of range
 
 
 def _objects(column: Series) -> Array:
-    """Give the values as Python has them, None where there is none."""
+    """Return Python values, with None for nulls."""
     values: Array = np.array(column.astype(object), dtype=object)
     if column.dtype != object:
         values[column.isna().to_numpy()] = None
     return values
 
 
-# What the columns all are, and how they are brought to one dtype; the first row that fits.
+# How columns are converted to one dtype, by what they all are; the first match counts.
 _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequence[Series]]]] = [
-    (_is_whole, _as_they_are),
-    (_is_real, _floats),
-    (_is_truth, _as_they_are),
+    (_is_integer, _unchanged),
+    (_is_number, _floats),
+    (_is_boolean, _unchanged),
     (lambda column: isinstance(column.dtype, pd.StringDtype), _texts),
     (lambda column: pd.api.types.is_datetime64_any_dtype(column.dtype), _times),
 ]
@@ -313,7 +267,7 @@ _WIDENED: list[tuple[Callable[[Series], bool], Callable[[Sequence[Series]], Sequ
 
 
 def _argument(given: Sequence[str | list[str] | None], kind: Kind) -> Series:
-    """Give the column of an argument, a row a run."""
+    """Return the column of an argument, one row per run."""
     texts = [", ".join(value) if isinstance(value, list) else value for value in given]
     with suppress(ValueError, OverflowError):
         if kind is Kind.DATE:
@@ -326,8 +280,8 @@ def _argument(given: Sequence[str | list[str] | None], kind: Kind) -> Series:
     return pd.Series(texts, dtype="string")
 
 
-def _holds(column: Series, rows: _Rows, name: Hashable, given: Sequence[Any]) -> bool:
-    """Say whether a column is in every block that has rows, and has nothing but the argument there."""
+def _has_only(column: Series, rows: _RowMap, name: Hashable, given: Sequence[Any]) -> bool:
+    """Return whether every block with rows has the column, with only the argument's value in it."""
     if any(name not in frame.columns and len(frame) for _, frame in rows.groups):
         return False
     some = rows.lengths > 0
@@ -340,7 +294,7 @@ def _holds(column: Series, rows: _Rows, name: Hashable, given: Sequence[Any]) ->
 
 
 def _is_same(value: Any, sent: str | list[str] | None) -> bool:
-    """Say whether a value is what was sent: as text, numbers as numbers, dates as dates."""
+    """Return whether a value equals what was sent: as text, number or date."""
     if isinstance(value, list):
         return bool(value == sent)
     if sent is None or pd.isna(value):
@@ -356,10 +310,6 @@ def _is_same(value: Any, sent: str | list[str] | None) -> bool:
     return str(value) == text
 
 
-def _free(name: str, taken: Collection[Hashable]) -> str:
-    """Give the name, or the next of ``name.1``, ``name.2`` that is not taken."""
-    count, free = 0, name
-    while free in taken:
-        count += 1
-        free = f"{name}.{count}"
-    return free
+def _unused(name: str, used: Collection[Hashable]) -> str:
+    """Return the name, or the first of ``name.1``, ``name.2`` that isn't used."""
+    return next(title for title in chain([name], (f"{name}.{at}" for at in count(1))) if title not in used)

@@ -1,9 +1,9 @@
 """
 Sweep: many runs of one function become one table.
 
-A coroutine on the background loop sends the runs, as many at a time as the pace allows; what comes is handed in small
-lots to one thread at a time, which keeps it. A run that the service refuses is sent again later, any other failure is
-noted, and the rest goes on.
+A coroutine on the background loop starts the runs, as many at a time as `pacing` allows. Results are stored in small
+batches by one thread at a time. A run that the service refuses is sent again later; any other failure is listed, and
+the other runs continue.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from collections import Counter, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from jupyter_funcs import loop
-from jupyter_funcs.errors import (
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import (
     ArgumentError,
     AuthenticationError,
     ConfigError,
@@ -27,155 +27,101 @@ from jupyter_funcs.errors import (
     NotFoundError,
     ServiceConnectionError,
 )
-from jupyter_funcs.failures import Failures, plain
-from jupyter_funcs.kept import Kept
-from jupyter_funcs.notices import kept_in, warn
-from jupyter_funcs.pacing import Pace
-from jupyter_funcs.progress import Progress, SweepProgress
+from jupyter_funcs.core.progress import Progress, SweepProgress
+from jupyter_funcs.core.warn import collect_warnings, warn
+from jupyter_funcs.sweeps.pacing import Pace
+from jupyter_funcs.sweeps.resuming import EarlierResults
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     import pandas as pd
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.combos import Combos
-    from jupyter_funcs.forms import Args
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.sweeps.combinations import Combos
+    from jupyter_funcs.sweeps.results import SweepResults
 
-_LOT = 256  # results read from the cache at a time
-_LOT_SECONDS = 0.01  # what comes within is kept by one thread
-_MOST_WARNINGS = 5
+_CACHE_BATCH = 256  # results read from the cache at a time
+_BATCH_SECONDS = 0.01  # results that arrive within this time are stored together
+_MAX_WARNINGS = 5
 
 
-class Taker(Protocol):
-    """What runs one of many: in this process, or on an executor's workers."""
+class RunFunction(Protocol):
+    """Runs the function once: in this process, or on an executor's workers."""
 
     async def __call__(self, args: Args, progress: Progress) -> pd.DataFrame: ...
 
 
-class Gathering(Protocol):
-    """
-    Where the results of a sweep are kept until all have come; called in worker threads, one at a time.
-
-    Attributes
-    ----------
-    errors_in
-        Where the result lists the runs that failed, in words.
-    """
-
-    errors_in: str
-
-    async def there(self, runs: Sequence[Args]) -> Mapping[int, float]:
-        """Give which runs it has results of already, and when those were run, in seconds since 1970; on the loop."""
-
-    def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
-        """Keep the result of the run at this place."""
-
-    def finish(self) -> Any:
-        """Give all results as one, in the order of their places."""
-
-    def sign(self, result: Any, told: dict[str, Any], errors: list[dict[str, Any]]) -> Any:
-        """Write on the result what the sweep was, and which of its runs failed."""
-
-    def close(self) -> None:
-        """Remove what was only temporary."""
+class _Failure(NamedTuple):
+    args: Args
+    error: FuncsError
+    attempts: int
 
 
-class _Came(NamedTuple):
+class _Arrival(NamedTuple):
     at: int
     frame: pd.DataFrame
-    size: int
+    size: int  # bytes of the reply
 
 
 class Sweep:
-    """
-    Many runs of one function.
+    """The runs of one sweep. Each is known by its position in ``combos.runs``."""
 
-    Parameters
-    ----------
-    function
-        What is run, with its options.
-    combos
-        With which arguments.
-    take
-        What runs one of them.
-    gathering
-        What keeps the results.
-
-    Attributes
-    ----------
-    progress
-        How far it has come.
-    ended
-        Whether nothing is to be kept any more.
-    """
-
-    def __init__(self, function: RemoteFunction, combos: Combos, take: Taker, gathering: Gathering) -> None:
+    def __init__(self, function: RemoteCall, combos: Combos, run_function: RunFunction, results: SweepResults) -> None:
         self.function = function
         self.combos = combos
         self.progress = SweepProgress(total=len(combos.runs))
         self.ended = False
-        self._take = take
-        self._gathering = gathering
-        self._kept = Kept(function, combos.runs)
+        self._run_function = run_function
+        self._results = results
+        self._earlier = EarlierResults(function, combos.runs)
         self._pace = Pace(function.options.concurrency)
-        self._waiting: deque[int] = deque()
-        self._under_way: set[asyncio.Task[None]] = set()
-        self._sent: set[int] = set()  # the places of the runs that the service is at
+        self._pending: deque[int] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._in_flight: set[int] = set()  # sent, and not answered yet
         self._attempts: Counter[int] = Counter()
-        self._failures = Failures(function.name, len(combos.runs))
-        self._came: list[_Came] = []
-        self._keeping: asyncio.Task[None] | None = None
+        self._failures: dict[int, _Failure] = {}
+        self._arrived: list[_Arrival] = []  # not stored yet
+        self._storing: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._fatal: FuncsError | None = None
-        self._explaining: tuple[FuncsError, asyncio.Task[FuncsError]] | None = None
-        self._texts: list[str] = []
+        self._explanation: tuple[FuncsError, asyncio.Task[FuncsError]] | None = None
+        self._warnings: list[str] = []
         self._task: asyncio.Task[Any] | None = None
         self._is_stopped = False
         self._gave_up = False
         self._is_closed = False
-        # A thread goes on where the wait for it is cancelled.
+        # A thread continues even if the task that awaits it is cancelled.
         self._lock = threading.Lock()
 
     @property
     def resumes(self) -> bool:
-        """Whether the same sweep goes on from all that has come."""
-        return self._kept.resumes
+        """Whether the same sweep would continue from all results so far."""
+        return self._earlier.resumes
 
     def stop(self) -> None:
-        """Ask it to end, from any thread: what has come is kept, the rest is not sent."""
-        if not self._is_stopped:  # a second one must not disturb the keeping
+        """Stop sending runs and end once all results so far are stored; from any thread."""
+        if not self._is_stopped:  # a second cancel would interrupt the storing
             self._is_stopped = True
-            loop.background_loop().call_soon_threadsafe(self._cancel)
+            background.background_loop().call_soon_threadsafe(self._cancel)
 
     def _cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
     async def run(self) -> Any:
-        """
-        Run all, on the background loop.
-
-        Returns
-        -------
-        DataFrame
-            A block a run, in the order of the runs, or what the gathering gives in its place.
-
-        Raises
-        ------
-        FuncsError
-            None could be run, for a reason that all share; or what came cannot be kept.
-        """
+        """Run the sweep and return its result; on the background loop."""
         self._task = asyncio.current_task()
         started, clock, ended = time.time(), time.monotonic(), False
         try:
             if self._is_stopped:
                 raise asyncio.CancelledError
-            with kept_in(self._texts):
-                await self._take_what_is_there()
+            with collect_warnings(self._warnings):
+                await self._load_earlier()
                 await self._run_all()
-                told = self._said(started, time.monotonic() - clock)
-                result = await asyncio.to_thread(self._finish, told)
+                about = self._about(started, time.monotonic() - clock)
+                result = await asyncio.to_thread(self._finish, about)
             ended = not self._gave_up
         finally:
             self.progress.waiting = ""
@@ -183,37 +129,36 @@ class Sweep:
         self._warn()
         return result
 
-    def _finish(self, told: dict[str, Any]) -> Any:
+    def _finish(self, about: dict[str, Any]) -> Any:
         with self._lock:
-            self._kept.settle()
-            return self._gathering.sign(self._gathering.finish(), told, self._failures.rows())
+            self._earlier.flush()
+            return self._results.finish(about, self._errors())
 
     def _close(self, *, ended: bool) -> None:
         with self._lock:
             self._is_closed = True
-            self._kept.close(ended=ended)
-            self._gathering.close()
+            self._earlier.close(ended=ended)
+            self._results.close()
         self.ended = True
 
-    async def _take_what_is_there(self) -> None:
-        """Take what a folder, the cache or an interrupted sweep has already; the rest is to be sent."""
-        runs = range(len(self.combos.runs))
-        gathered = await self._gathering.there(self.combos.runs)
-        self._count_cached(gathered.values())
-        found = {at: time for at, time in (await self._kept.find()).items() if at not in gathered}
-        places = sorted(found)
-        taken: set[int] = set(gathered)
-        for first in range(0, len(places), _LOT):
-            lot = await asyncio.to_thread(self._take_lot, places[first : first + _LOT])
-            self._count_cached([found[at] for at in lot])
-            taken |= lot
-        self._waiting.extend(at for at in runs if at not in taken)
+    async def _load_earlier(self) -> None:
+        """Load results from a folder, the cache or an interrupted sweep; the other runs become pending."""
+        in_folder = await self._results.find(self.combos.runs)
+        self._count_cached(in_folder.values())
+        found = {at: time for at, time in (await self._earlier.find()).items() if at not in in_folder}
+        positions = sorted(found)
+        loaded: set[int] = set(in_folder)
+        for first in range(0, len(positions), _CACHE_BATCH):
+            batch = await asyncio.to_thread(self._load_batch, positions[first : first + _CACHE_BATCH])
+            self._count_cached([found[at] for at in batch])
+            loaded |= batch
+        self._pending.extend(at for at in range(len(self.combos.runs)) if at not in loaded)
 
-    def _take_lot(self, places: list[int]) -> set[int]:
+    def _load_batch(self, positions: list[int]) -> set[int]:
         with self._lock:
-            frames = {} if self._is_closed else self._kept.read(places)
+            frames = {} if self._is_closed else self._earlier.read(positions)
             for at in sorted(frames):
-                self._gathering.add(at, self.combos.runs[at], frames[at])
+                self._results.add(at, self.combos.runs[at], frames[at])
         return set(frames)
 
     def _count_cached(self, times: Collection[float]) -> None:
@@ -225,20 +170,20 @@ class Sweep:
 
     async def _run_all(self) -> None:
         try:
-            while self._waiting or self._under_way:
+            while self._pending or self._tasks:
                 self._send()
                 self._changed.clear()
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._pace.changes_in(_clock())):
                         await self._changed.wait()
-                if self._keeping is not None and self._keeping.done():
+                if self._storing is not None and self._storing.done():
                     break  # it failed
         finally:
-            for task in self._under_way:
+            for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*self._under_way, return_exceptions=True)
-            if self._keeping is not None:
-                await self._keeping
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._storing is not None:
+                await self._storing
         if self._fatal is not None and not self.progress.done:
             raise self._fatal
 
@@ -246,131 +191,161 @@ class Sweep:
         most = self._pace.at_a_time(_clock())
         if most:
             self.progress.waiting = ""
-        # What has come and is not kept yet takes memory too.
+        # Results that aren't stored yet take memory too.
         concurrency = self.function.options.concurrency
-        while self._waiting and len(self._sent) < most and self._unkept < 2 * concurrency:
-            at = self._waiting.popleft()
-            self._sent.add(at)
-            task = asyncio.ensure_future(self._one(at))
-            self._under_way.add(task)
+        while self._pending and len(self._in_flight) < most and self._not_stored < 2 * concurrency:
+            at = self._pending.popleft()
+            self._in_flight.add(at)
+            task = asyncio.ensure_future(self._run(at))
+            self._tasks.add(task)
             task.add_done_callback(self._end)
 
     @property
-    def _unkept(self) -> int:
-        return len(self._under_way) - len(self._sent) + len(self._came)
+    def _not_stored(self) -> int:
+        return len(self._tasks) - len(self._in_flight) + len(self._arrived)
 
     def _answered(self, at: int) -> None:
-        self._sent.discard(at)
+        self._in_flight.discard(at)
         self._changed.set()
 
     def _end(self, task: asyncio.Task[None]) -> None:
-        self._under_way.discard(task)
+        self._tasks.discard(task)
         self._changed.set()
 
-    async def _one(self, at: int) -> None:
-        told, sent = Progress(on_answer=lambda: self._answered(at)), _clock()
+    async def _run(self, at: int) -> None:
+        progress, sent = Progress(on_answer=lambda: self._answered(at)), _clock()
         try:
-            frame = await self._take(self.combos.runs[at], told)
+            frame = await self._run_function(self.combos.runs[at], progress)
         except (ArgumentError, NotFoundError) as error:
-            self._attempts[at] += told.attempts
-            self._take_failure(at, await self._explained(error), sent)
+            self._attempts[at] += progress.attempts
+            self._handle_failure(at, await self._explained(error), sent)
         except FuncsError as error:
-            self._attempts[at] += told.attempts
-            self._take_failure(at, error, sent)
-        except Exception as error:  # noqa: BLE001  # of an executor or of our own making: the others go on
-            self._attempts[at] += told.attempts
-            self._note(
+            self._attempts[at] += progress.attempts
+            self._handle_failure(at, error, sent)
+        except Exception as error:  # noqa: BLE001  # a bug in an executor or in this package: the others continue
+            self._attempts[at] += progress.attempts
+            self._add_failure(
                 at, FuncsError(f"{self.function.name} failed inside jupyter_funcs: {type(error).__name__}: {error}")
             )
         else:
-            self._pace.taken(sent)
+            self._pace.accepted(sent)
             self.progress.done += 1
-            self._came.append(_Came(at, frame, told.received))
-            if self._keeping is None:
-                self._keeping = asyncio.ensure_future(self._keep())
-                self._keeping.add_done_callback(lambda _: self._changed.set())  # also where it fails
+            self._arrived.append(_Arrival(at, frame, progress.received))
+            if self._storing is None:
+                self._storing = asyncio.ensure_future(self._store())
+                self._storing.add_done_callback(lambda _: self._changed.set())  # even if it fails
         finally:
-            self._sent.discard(at)
-            self.progress.attempts += told.attempts
-            self.progress.received += told.received
+            self._in_flight.discard(at)
+            self.progress.attempts += progress.attempts
+            self.progress.received += progress.received
 
     async def _explained(self, refusal: ArgumentError | NotFoundError) -> FuncsError:
-        """Ask once whether the function has changed since it was listed: that would explain each refusal."""
-        if self._explaining is None:
-            self._explaining = refusal, asyncio.ensure_future(self.function.explained(refusal))
-        first, explaining = self._explaining
+        """Check once whether the function has changed since it was listed, which would explain every refusal."""
+        if self._explanation is None:
+            self._explanation = refusal, asyncio.ensure_future(self.function.explain(refusal))
+        first, explaining = self._explanation
         found = await asyncio.shield(explaining)
         return refusal if found is first else found
 
-    def _take_failure(self, at: int, error: FuncsError, sent: float) -> None:
+    def _handle_failure(self, at: int, error: FuncsError, sent: float) -> None:
         if error.refused:
             now = _clock()
-            if self._pace.refused(now, sent=sent, wished=error.retry_after):
+            if self._pace.refused(now, sent=sent, retry_after=error.retry_after):
                 until = dt.datetime.fromtimestamp(time.time() + self._pace.until - now).astimezone()
                 self.progress.waiting = f"waiting until {until:%H:%M:%S}: {error.what}"
-                self._waiting.appendleft(at)
+                self._pending.appendleft(at)
                 return
             seconds = math.ceil(round(self._pace.until - now, 3))
-            error = _with_hint(error, f"It was not run: run the same again in {seconds:,} s.")
+            error = _with_hint(error, f"This run was not sent. Run the same sweep again in {seconds:,} s.")
             self._give_up(error)
         elif isinstance(error, (AuthenticationError, ConfigError)):
             self._fatal = self._fatal or error
             self._give_up(error)
         elif not isinstance(error, (ServiceConnectionError, DeadlineError)):
-            self._pace.taken(sent)
-        self._note(at, error)
+            self._pace.accepted(sent)
+        self._add_failure(at, error)
 
     def _give_up(self, error: FuncsError) -> None:
-        """Note what was not sent yet as failed: it would meet the same."""
+        """Fail all pending runs, which would fail with the same error."""
         self._gave_up = True
-        while self._waiting:
-            self._note(self._waiting.popleft(), error)
+        while self._pending:
+            self._add_failure(self._pending.popleft(), error)
 
-    def _note(self, at: int, error: FuncsError) -> None:
-        self._failures.note(at, self.combos.runs[at], error, self._attempts[at])
+    def _add_failure(self, at: int, error: FuncsError) -> None:
+        self._failures[at] = _Failure(self.combos.runs[at], error, self._attempts[at])
         self.progress.failed += 1
 
-    async def _keep(self) -> None:
-        while self._came:
-            await asyncio.sleep(_LOT_SECONDS)
-            lot = tuple(self._came)
-            await asyncio.to_thread(self._add, lot)
-            del self._came[: len(lot)]
+    async def _store(self) -> None:
+        while self._arrived:
+            await asyncio.sleep(_BATCH_SECONDS)
+            batch = tuple(self._arrived)
+            await asyncio.to_thread(self._store_batch, batch)
+            del self._arrived[: len(batch)]
             self._changed.set()
-        self._keeping = None
+        self._storing = None
 
-    def _add(self, lot: Sequence[_Came]) -> None:
+    def _store_batch(self, batch: Sequence[_Arrival]) -> None:
         with self._lock:
-            for came in lot:  # kept first, so that it is there also where gathering fails
-                self._kept.add(*came)
-            for at, frame, _ in lot:
-                self._gathering.add(at, self.combos.runs[at], frame)
+            for arrival in batch:  # first, so that they can be resumed from even if the next step fails
+                self._earlier.add(*arrival)
+            for at, frame, _ in batch:
+                self._results.add(at, self.combos.runs[at], frame)
 
-    def _said(self, started: float, elapsed: float) -> dict[str, Any]:
-        progress, session = self.progress, self.function.session
+    def _about(self, started: float, elapsed: float) -> dict[str, Any]:
+        progress, function = self.progress, self.function
         return {
-            "function": self.function.name,
-            "args": plain(self.combos.constant),
+            "function": function.name,
+            "args": _copied(self.combos.constant),
             "swept": list(self.combos.swept),
             "runs": progress.total,
             "failed": progress.failed,
             "time": _iso(started),
-            "service": session.service,
-            "synthetic": self.function.synthetic,
+            "service": function.session.service,
+            "synthetic": function.synthetic,
             "elapsed": round(elapsed, 3),
             "bytes": progress.received,
             "attempts": progress.attempts,
             "cached": {"runs": progress.cached, "oldest": progress.oldest and _iso(progress.oldest)},
         }
 
+    def _errors(self) -> ErrorList:
+        """Return the failed runs in order, as plain JSON values."""
+        return ErrorList(
+            {
+                "args": _copied(failure.args),
+                "error": str(failure.error),
+                "type": type(failure.error).__name__,
+                "attempts": failure.attempts,
+            }
+            for _, failure in sorted(self._failures.items())
+        )
+
     def _warn(self) -> None:
-        texts = list(dict.fromkeys(self._texts))
-        for text in texts[:_MOST_WARNINGS]:
+        texts = list(dict.fromkeys(self._warnings))
+        for text in texts[:_MAX_WARNINGS]:
             warn(text)
-        if len(texts) > _MOST_WARNINGS:
-            warn(f"The runs of {self.function.name} gave {len(texts) - _MOST_WARNINGS:,} more warnings of other words.")
-        if said := self._failures.text(self._gathering.errors_in):
-            warn(said)
+        if len(texts) > _MAX_WARNINGS:
+            warn(f"The runs of {self.function.name} raised {len(texts) - _MAX_WARNINGS:,} other warnings.")
+        if self._failures:
+            failed = f"{len(self._failures):,} of {self.progress.total:,} runs of {self.function.name} failed"
+            first = self._failures[min(self._failures)].error.what
+            warn(f"{failed}, all listed in {self._results.errors_in}. First error: {first}")
+
+
+class ErrorList(list[dict[str, Any]]):
+    """A list whose deep copy shares its items, because pandas copies attrs for each column that is selected."""
+
+    def __deepcopy__(self, _memo: object) -> ErrorList:
+        """Return a shallow copy."""
+        return ErrorList(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as a plain list."""
+        return list, (list(self),)
+
+
+def _copied(args: Args) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, list) else value for name, value in args.items()}
 
 
 def _with_hint(error: FuncsError, hint: str) -> FuncsError:

@@ -1,0 +1,272 @@
+"""Results in a folder: Parquet files that any tool reads, returned as one Arrow dataset and reused by the same call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow.fs import LocalFileSystem
+
+from jupyter_funcs.catalog.fields import by_name
+from jupyter_funcs.client.cache import run_keys
+from jupyter_funcs.connection.secrets import long_secrets
+from jupyter_funcs.core.errors import ArgumentError, FuncsError
+from jupyter_funcs.core.files import atomic_write_text
+from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.warn import warn
+from jupyter_funcs.frames.dtypes import MAX_EXACT
+from jupyter_funcs.frames.parquet import PREFIX
+from jupyter_funcs.frames.store import Segments
+from jupyter_funcs.sweeps.stacking import ARGUMENT, stacked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.frames.store import SegmentWriter
+    from jupyter_funcs.sweeps.combinations import Combos
+
+NOTE = "_sweep.json"
+_OTHER_FOLDER = "Use a different folder for each sweep (to= or --to)."
+_UNITS = ("s", "ms", "us", "ns")
+
+
+class FolderResults:
+    """
+    Stores results in the folder that `to=` names, and returns a dataset of them.
+
+    Each file has the arguments as columns too. ``_sweep.json`` describes the sweep and lists its failed runs.
+    """
+
+    def __init__(self, function: RemoteCall, combos: Combos) -> None:
+        self._function = function
+        self._combos = combos
+        self._fields = by_name(function.fields)
+        self._about = {
+            "function": function.name,
+            "service": function.session.service,
+            "args": combos.constant,
+            "swept": list(combos.swept),
+        }
+        self._folder = self._open()
+        self._segments = Segments(self._folder, plain=True)
+        self._writer: SegmentWriter | None = None
+        self._keys: list[str] = []
+        self._omitted: list[dict[str, Any]] = []
+
+    @property
+    def errors_in(self) -> str:
+        return str(self._folder / NOTE)
+
+    def _open(self) -> Path:
+        folder = Path(self._function.options.to or "")
+        with suppress(RuntimeError):  # the home directory is unknown
+            folder = folder.expanduser()
+        _prepare(folder.absolute(), self._about)
+        return folder.absolute()
+
+    async def find(self, runs: Sequence[Args]) -> Mapping[int, float]:
+        session = self._function.session
+        identity = await session.remote.identity(session.cache)
+        return await asyncio.to_thread(self._find, identity, runs)
+
+    def _find(self, identity: str, runs: Sequence[Args]) -> Mapping[int, float]:
+        function = self._function
+        self._keys = run_keys(identity, function.function, function.options, runs)
+        found = self._segments.find(self._keys)
+        return {at: found[key].written for at, key in enumerate(self._keys) if key in found}
+
+    def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
+        block = stacked([(args, frame)], self._combos.swept, self._fields)
+        block.attrs["funcs"] = frame.attrs.get("funcs", {})
+        if not self._write({self._keys[at]: block}):
+            self._omitted.append(_omitted(args))
+            warn(f"A result of {self._function.name} isn't stored: it holds a token, or values that aren't JSON.")
+
+    def _write(self, blocks: Mapping[str, pd.DataFrame]) -> bool:
+        self._writer = self._writer or self._segments.writer(forbidden=self._forbidden)
+        try:
+            written = [self._writer.add(key, block) for key, block in blocks.items()]
+        except OSError as error:
+            self._writer = None
+            raise self._write_error(error) from error
+        return all(written)
+
+    def _forbidden(self) -> list[str]:
+        return long_secrets()
+
+    def _flush(self) -> None:
+        writer, self._writer = self._writer, None
+        try:
+            if writer is not None:
+                writer.close()
+        except OSError as error:
+            raise self._write_error(error) from error
+
+    def _write_error(self, error: OSError) -> FuncsError:
+        text = f"Cannot write to the folder {self._folder}: {error.strerror or error}."
+        return FuncsError(text, "Free some space, then run the same sweep again.")
+
+    def finish(self, about: dict[str, Any], errors: list[dict[str, Any]]) -> ds.Dataset:
+        """Return a dataset of all results in order; its schema and ``_sweep.json`` describe the sweep."""
+        dataset = self._dataset()
+        rows = sum(result.rows.count for result in self._segments.find(self._keys).values())
+        errors = [*errors, *self._omitted]
+        about = {**about, "failed": len(errors), "rows": rows}
+        with suppress(OSError):  # the results are there
+            _write_note(self._folder, {**self._about, **about, "errors": errors})
+        about["folder"] = str(self._folder)  # not in the note, which may be moved with the folder
+        metadata = {b"funcs": json.dumps(about).encode(), b"errors": json.dumps(errors).encode()}
+        dataset = dataset.replace_schema(dataset.schema.with_metadata(metadata))
+        # Without a filter, Arrow counts all rows of a file for each of its row groups.
+        first = ds.field(dataset.schema.names[0])
+        return dataset.filter(first.is_valid() | first.is_null())
+
+    def _dataset(self) -> ds.Dataset:
+        """Return a dataset of all results, one fragment each, in order."""
+        self._flush()
+        self._unify_arguments()
+        located = self._segments.locate(self._keys)
+        groups = [(located[key][0].path, located[key][1]) for key in self._keys if key in located]
+        names = {name for segment, _ in located.values() if segment.layout for name in segment.layout.names}
+        arguments = stacked([], self._combos.swept, self._fields)
+        titles = {name: ARGUMENT.format(name) for name in arguments if ARGUMENT.format(name) in names}
+        return _dataset(groups, pa.Schema.from_pandas(arguments.rename(columns=titles), preserve_index=False))
+
+    def _unify_arguments(self) -> None:
+        """If some results have a column ``S (argument)``, add it to the others too."""
+        located = self._segments.locate(self._keys)
+        columns = {segment.path: segment.layout.names for segment, _ in located.values() if segment.layout}
+        for name in self._combos.swept:
+            title = ARGUMENT.format(name)
+            lacking = [key for key, (segment, _) in located.items() if title not in columns[segment.path]]
+            if 0 < len(lacking) < len(located):
+                blocks = self._segments.read(lacking)
+                for block in blocks.values():
+                    block.insert(0, title, block[name])
+                self._write(blocks)
+                self._flush()
+                return self._unify_arguments()
+        return None
+
+    def close(self) -> None:
+        """Finish the files, so that the same call finds what was added."""
+        with suppress(FuncsError):  # raised before, or the sweep ends with another error
+            self._flush()
+
+
+def _prepare(folder: Path, about: dict[str, Any]) -> None:
+    """Create the folder if needed, and check that it is writable and has no other content."""
+    if folder.is_file():
+        raise ArgumentError(f"{folder} is a file, not a folder.", _OTHER_FOLDER)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(path.name for path in folder.iterdir())
+        others = [name for name in names if not name.startswith((PREFIX, NOTE, "."))]
+        if others:
+            more = f" and {len(others) - 1:,} more" * (len(others) > 1)
+            raise ArgumentError(f"The folder {folder} has other content: {quote(others[0])}{more}.", _OTHER_FOLDER)
+        note = _read_note(folder) if NOTE in names else {}
+        for key, value in about.items():
+            if note.get(key, value) != value:
+                before, now = quote(_shown(note[key])), quote(_shown(value))
+                raise ArgumentError(
+                    f"The folder {folder} belongs to another sweep: {key} {before}, not {now}.", _OTHER_FOLDER
+                )
+        _write_note(folder, {**note, **about})
+    except OSError as error:
+        raise ArgumentError(
+            f"Cannot write to the folder {folder}: {error.strerror or error}.", "Choose another one (to= or --to)."
+        ) from error
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={item}" for name, item in value.items()) or "none"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _read_note(folder: Path) -> dict[str, Any]:
+    try:
+        note = json.loads((folder / NOTE).read_text("utf-8"))
+    except ValueError:
+        note = None
+    if not isinstance(note, dict):
+        raise ArgumentError(f"{folder / NOTE} is broken: it doesn't describe a sweep.", _OTHER_FOLDER)
+    return note
+
+
+def _write_note(folder: Path, note: dict[str, Any]) -> None:
+    atomic_write_text(folder / NOTE, json.dumps(note, indent=2, ensure_ascii=False) + "\n")
+
+
+def _omitted(args: Args) -> dict[str, Any]:
+    return {
+        "args": dict(args),
+        "error": "The result can't be stored: it holds a token, or values that aren't JSON.",
+        "type": "FuncsError",
+        "attempts": 1,
+    }
+
+
+def _dataset(groups: Sequence[tuple[Path, int]], leading: pa.Schema) -> ds.Dataset:
+    """Return a dataset of row groups, in order, whose schema can hold every value."""
+    parquet, disk = ds.ParquetFileFormat(), LocalFileSystem()
+    whole: dict[Path, ds.ParquetFileFragment] = {}
+    used: dict[Path, list[int]] = {}
+    for path, group in groups:
+        if path not in whole:
+            whole[path] = parquet.make_fragment(str(path), disk)
+            whole[path].ensure_complete_metadata()
+        used.setdefault(path, []).append(group)
+    files = [whole[path].subset(row_group_ids=numbers) for path, numbers in used.items()]
+    defaults = {field.name: field.type for field in leading}
+    names = dict.fromkeys([*defaults, *(name for file in files for name in file.physical_schema.names)])
+    schema = pa.schema([(name, _common_type(name, files, defaults.get(name))) for name in names])
+    fragments = [whole[path].subset(row_group_ids=[group]) for path, group in groups]
+    return ds.FileSystemDataset(fragments, schema, parquet, disk)
+
+
+def _common_type(name: str, files: Sequence[ds.ParquetFileFragment], default: pa.DataType | None) -> pa.DataType:
+    """Return an Arrow type that holds a column's values in all files."""
+    files = [file for file in files if name in file.physical_schema.names]
+    types = {file.physical_schema.field(name).type for file in files}
+    if len(types) > 1:  # columns with nulls only don't count
+        files = [file for file in files if _has_values(file, name)] or files
+        types = {file.physical_schema.field(name).type for file in files}
+    if not types:
+        return default or pa.large_string()
+    if len(types) == 1:
+        return types.pop()
+    if all(map(pa.types.is_integer, types)):
+        return pa.int64()
+    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in types):
+        integers = [file for file in files if pa.types.is_integer(file.physical_schema.field(name).type)]
+        return pa.float64() if all(_has_exact_floats(file, name) for file in integers) else pa.large_string()
+    if all(map(pa.types.is_timestamp, types)) and len({kind.tz for kind in types}) == 1:
+        return max(types, key=lambda kind: _UNITS.index(kind.unit))
+    return pa.large_string()
+
+
+def _has_values(fragment: ds.ParquetFileFragment, name: str) -> bool:
+    return any(one is None or one.num_values for one in statistics(fragment, name))
+
+
+def _has_exact_floats(fragment: ds.ParquetFileFragment, name: str) -> bool:
+    """Return whether all integers of a column have an exact float."""
+    known = [one for one in statistics(fragment, name) if one is not None and one.num_values]
+    return all(one.has_min_max and one.min >= -MAX_EXACT and one.max <= MAX_EXACT for one in known)
+
+
+def statistics(fragment: ds.ParquetFileFragment, name: str) -> list[Any]:
+    """Return a column's statistics by row group; ``None`` if unknown."""
+    at = fragment.physical_schema.get_field_index(name)
+    return [fragment.metadata.row_group(group.id).column(at).statistics for group in fragment.row_groups]

@@ -1,0 +1,185 @@
+"""Where the results of a sweep go: memory, with a temporary folder for what does not fit, or a folder of the user's."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jupyter_funcs.catalog.fields import by_name
+from jupyter_funcs.client.options import DASK
+from jupyter_funcs.core.errors import ArgumentError, FuncsError
+from jupyter_funcs.core.warn import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pandas as pd
+
+    from jupyter_funcs.catalog.fields import Field
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.frames.store import Segments
+    from jupyter_funcs.sweeps.combinations import Combos
+
+_SMALL = 64 * 1024  # bytes of a reply
+# A value takes up to four times the memory of its text: a digit and a comma become 8 bytes.
+_REPLY_FACTOR = 4
+# How many copies of a column are in memory while it is read back and stacked.
+_COPIES = 4
+
+
+class SweepResults(Protocol):
+    """Collects the results of a sweep; called from worker threads, one at a time."""
+
+    @property
+    def errors_in(self) -> str:
+        """Where failed runs are listed, in words."""
+
+    async def find(self, runs: Sequence[Args]) -> Mapping[int, float]:
+        """Return which runs already have results, and when they ran, in seconds since 1970; on the background loop."""
+
+    def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
+        """Add the result of the run at this position."""
+
+    def finish(self, about: dict[str, Any], errors: list[dict[str, Any]]) -> Any:
+        """Return all results as one, in order, with a description of the sweep and its failed runs."""
+
+    def close(self) -> None:
+        """Remove temporary files."""
+
+
+def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
+    """Return where the results of a sweep go, by the function's options."""
+    options = function.options
+    if options.to is None:
+        return MemoryResults(combos.swept, by_name(function.fields), options.max_memory)
+    try:
+        from jupyter_funcs.sweeps.dask import DaskResults
+        from jupyter_funcs.sweeps.folder import FolderResults
+    except ImportError:
+        raise ArgumentError(
+            "Storing results in a folder needs pyarrow, which isn't installed.", "Install it: pip install pyarrow."
+        ) from None
+    return (DaskResults if options.to == DASK else FolderResults)(function, combos)
+
+
+class MemoryResults:
+    """Returns one DataFrame. Results beyond `max_memory` bytes wait in a temporary folder of Parquet files."""
+
+    errors_in = '.attrs["errors"]'
+
+    def __init__(self, swept: Sequence[str], fields: Mapping[str, Field], max_memory: float) -> None:
+        self._swept = swept
+        self._fields = fields
+        self._max_memory = max_memory
+        self._args: dict[int, Args] = {}
+        self._frames: dict[int, pd.DataFrame] = {}
+        self._size = 0  # bytes of `_frames`
+        self._total = 0  # bytes of all results
+        self._columns: dict[tuple[Any, ...], int] = {}  # the columns that results have, with the first such run
+        self._is_numbered = True
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._segments: Segments | None = None
+        self._stored: list[int] = []
+        self._disk_failed = False
+
+    async def find(self, _runs: Sequence[Args]) -> dict[int, float]:
+        return {}
+
+    def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
+        from jupyter_funcs.sweeps.stacking import is_numbered
+
+        self._args[at], self._frames[at] = args, frame
+        names = tuple(frame.columns)
+        self._columns[names] = min(at, self._columns.get(names, at))
+        self._is_numbered &= is_numbered(frame.index)
+        size = _memory_size(frame)
+        self._size, self._total = self._size + size, self._total + size
+        if self._size > self._max_memory and not self._disk_failed:
+            self._move_to_disk()
+
+    def _move_to_disk(self) -> None:
+        """Store the frames in a temporary folder; if that fails, warn and keep them in memory."""
+        try:
+            from jupyter_funcs.frames.store import Segments
+
+            if self._segments is None:
+                self._folder = tempfile.TemporaryDirectory(prefix="jupyter_funcs-", ignore_cleanup_errors=True)
+                self._segments = Segments(Path(self._folder.name))
+            writer = self._segments.writer()
+            written = {at for at, frame in self._frames.items() if writer.add(str(at), frame)}
+            writer.close()
+        except ImportError:
+            reason = "pyarrow isn't installed (pip install pyarrow)"
+        except OSError as error:
+            reason = error.strerror or str(error)
+        else:
+            self._stored += written
+            self._frames = {at: frame for at, frame in self._frames.items() if at not in written}
+            self._size = 0
+            return
+        self._disk_failed = True
+        warn(f"Results beyond max_memory stay in memory: {reason}.")
+
+    def finish(self, about: dict[str, Any], errors: list[dict[str, Any]]) -> pd.DataFrame:
+        table = self._table()
+        table.attrs["funcs"], table.attrs["errors"] = about, errors
+        return table
+
+    def _table(self) -> pd.DataFrame:
+        from jupyter_funcs.sweeps.stacking import stacked
+
+        names = self._selectable_columns() if self._stored else None
+        if names is None:
+            return stacked(self._blocks(), self._swept, self._fields)
+        import pandas as pd
+
+        # Some columns at a time, so that only those are in memory twice.
+        like_swept = [name for name in names if name in self._swept]
+        others = [name for name in names if name not in self._swept]
+        table = stacked(self._blocks(like_swept), self._swept, self._fields)
+        leading = list(table)[: len(self._swept)]
+        columns = dict(table.items())
+        count = max(1, int(len(names) * self._max_memory / self._total / _COPIES))
+        for start in range(0, len(others), count):
+            columns |= stacked(self._blocks(others[start : start + count]), (), self._fields).items()
+        order = [*leading, *(name for name in names if name in columns and name not in leading)]
+        return pd.DataFrame({name: columns[name] for name in order}, index=table.index, copy=False)
+
+    def _selectable_columns(self) -> list[str] | None:
+        """Return all columns in order; ``None`` if they can't be stacked one by one."""
+        from jupyter_funcs.sweeps.stacking import ARGUMENT
+
+        by_run = sorted(self._columns, key=self._columns.__getitem__)
+        union = list(dict.fromkeys(name for names in by_run for name in names))
+        are_unique = all(len(set(names)) == len(names) for names in by_run)
+        are_plain = all(type(name) is str and not name.endswith(ARGUMENT.format("")) for name in union)
+        return union if self._is_numbered and are_unique and are_plain else None
+
+    def _blocks(self, names: list[str] | None = None) -> Iterator[tuple[Args, pd.DataFrame]]:
+        """Yield each run's arguments and result in order, with all columns or those named here."""
+        if names is None:
+            blocks, self._frames = self._frames, {}  # so that each is freed once it is stacked
+        else:
+            blocks = {at: frame[[name for name in names if name in frame]] for at, frame in self._frames.items()}
+        if self._segments is not None:
+            stored = self._segments.read(list(map(str, self._stored)), names)
+            blocks |= {int(key): stored.pop(key) for key in list(stored)}
+            if len(blocks) < len(self._args):
+                raise FuncsError("Temporary files with results of the sweep are gone.", "Run it again.")
+        for at in sorted(blocks):
+            yield self._args[at], blocks.pop(at)
+
+    def close(self) -> None:
+        self._frames = {}
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _memory_size(frame: pd.DataFrame) -> int:
+    """Return a frame's bytes in memory; an estimate for small frames, of which there may be many."""
+    received = frame.attrs.get("funcs", {}).get("bytes")
+    if received is not None and received <= _SMALL:
+        return _REPLY_FACTOR * int(received)
+    return int(frame.memory_usage(index=False, deep=True).sum())
