@@ -1,4 +1,4 @@
-"""A team's card spend: its mapping held against its columns and rows, and what there is in it."""
+"""Inspect a team's card spend: check its columns and rows, and find its panels, companies and brands."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import ibis
 
-from . import own_source, own_tables
-from .dataset import Cards
-from .errors import SetupError
-from .mapping import BRAND, dimension_columns
-from .own_source import SourceError
-from .words import listed, quoted
+from jupyter_funcs.service.config import source, tables
+from jupyter_funcs.service.config.mapping import BRAND, dimension_columns
+from jupyter_funcs.service.config.source import TeamDataError
+from jupyter_funcs.service.engine.tables import Cards
+from jupyter_funcs.service.messages import SetupError, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow.parquet as pq
 
-    from .mapping import Data
-    from .own_source import Source
-    from .settings import Settings
+    from jupyter_funcs.service.config.mapping import Data
+    from jupyter_funcs.service.config.settings import Settings
+    from jupyter_funcs.service.config.source import TeamTables
 
 log = logging.getLogger(__name__)
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 _TYPES = {"date": "date", "spend_cents": "int64", "transactions": "int64", "cards": "int64"}
 _MEASURES = ("spend_cents", "transactions", "cards")
-# What every row must say.
+# Columns that must have a value in every row.
 _KEYS = ("date", "symbol", "panel")
 
 
@@ -42,8 +41,8 @@ class _Column(NamedTuple):
     name: str
 
 
-class Series(NamedTuple):
-    """The rows of a brand in a panel: their first and last day."""
+class BrandDays(NamedTuple):
+    """The first and last day of a brand in a panel."""
 
     panel: str
     symbol: str
@@ -53,41 +52,24 @@ class Series(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """
-    Card spend as it was found.
-
-    Attributes
-    ----------
-    series
-        Every brand in every panel.
-    generations
-        The values of Age Group, where it is a dimension.
-    """
+class CardSpend:
+    """Where card spend is, and what is in it."""
 
     cards: Cards
-    series: Sequence[Series]
+    brands: Sequence[BrandDays]
     generations: Sequence[str]
 
 
-def find(settings: Settings, data: Data, source: Source) -> Found:
-    """
-    Hold a mapping against the columns and rows of card spend.
-
-    Raises
-    ------
-    SetupError
-        Card spend cannot be read; a column is absent or of a kind that does not fit; rows have no date, symbol or
-        panel, or numbers that are none; or a brand is that of two companies.
-    """
-    place = ("data", "table" if data.parquet is None else "parquet")
+def inspect(settings: Settings, data: Data, team_tables: TeamTables) -> CardSpend:
+    """Check the mapping of card spend against its columns and rows, and return what is in it."""
+    key = ("data", "table" if data.parquet is None else "parquet")
     label = quoted(data.table) if data.parquet is None else data.parquet.name
     mapped = _mapped(data)
     try:
-        files = own_source.files(data.parquet) if data.parquet is not None else {}
-        opened = source.table(data.table or "") if data.parquet is None else source.parquet(list(files))
-    except SourceError as error:
-        settings.fail(place, f"{quoted(place[-1])} {error}")
+        files = source.files(data.parquet) if data.parquet is not None else {}
+        opened = team_tables.table(data.table or "") if data.parquet is None else team_tables.parquet(list(files))
+    except TeamDataError as error:
+        settings.fail(key, str(error))
     raw = opened.table
     _check_columns(settings, label, mapped, raw, files)
     try:
@@ -95,22 +77,22 @@ def find(settings: Settings, data: Data, source: Source) -> Found:
         _check_rows(settings, label, mapped, counts)
         cards = _cards(data, mapped, raw, counts)
         rows = cards.mapped(raw)
-        found = rows.group_by("panel", "symbol", "merchant").agg(first=rows.date.min(), last=rows.date.max())
-        series = [Series(*row.values()) for row in opened.rows(found)]
+        days = rows.group_by("panel", "symbol", "merchant").agg(first=rows.date.min(), last=rows.date.max())
+        brands = [BrandDays(*row.values()) for row in opened.rows(days)]
         generations = []
         if "generation" in cards.schema:
             generations = [row["generation"] for row in opened.rows(rows.select("generation").distinct())]
     except SetupError:
         raise
     except Exception as error:  # noqa: BLE001 - each driver has errors of its own
-        settings.fail(place, f"{label} cannot be read: {source.reason(error)}.")
-    _check_owners(settings, series)
-    _advise(label, files, mapped["symbol"].name)
-    return Found(cards, series, sorted(generations))
+        settings.fail(key, f"{label} cannot be read: {team_tables.reason(error)}.")
+    _check_owners(settings, brands)
+    _warn_if_unsorted(label, files, mapped["symbol"].name)
+    return CardSpend(cards, brands, sorted(generations))
 
 
 def _mapped(data: Data) -> dict[str, _Column]:
-    """Give where the configuration says it, and the team's column, of each column of `Cards` that is mapped."""
+    """Return the key in the configuration and the team's column, for each mapped column of `Cards`."""
     columns = {
         {"spend": "spend_cents"}.get(use, use): _Column(("data", "columns", use), name)
         for use, name in data.columns.model_dump(exclude_none=True).items()
@@ -127,38 +109,40 @@ def _check_columns(
 ) -> None:
     for use, column in mapped.items():
         if column.name not in raw.columns:
-            settings.fail(column.key, f"{label} {own_tables.lacks(column.name, raw.columns)}")
-        # A column that no file has is one of the folders' names.
+            settings.fail(column.key, f"{label} {tables.no_column(column.name, raw.columns)}")
+        # A column that is in no file comes from the names of the folders.
         without = [file for file, found in files.items() if column.name not in found.schema.to_arrow_schema().names]
         if without and len(without) < len(files):
-            settings.fail(column.key, f"{without[0]} has no column {quoted(column.name)}, which other files have.")
-        if wrong := _misfit(use, raw[column.name].type()):
+            settings.fail(column.key, f"{without[0]} has no column {quoted(column.name)}, but other files do.")
+        if wrong := _type_error(use, raw[column.name].type()):
             settings.fail(column.key, f"{quoted(column.name)} of {label} {wrong}")
 
 
-def _misfit(use: str, kind: dt.DataType) -> str:
-    """Say what is wrong with the kind of a column; nothing where it fits."""
+def _type_error(use: str, kind: dt.DataType) -> str:
+    """Return what is wrong with the type of a column; empty if nothing is."""
     if use == "date":
+        wanted, is_valid = "dates", kind.is_date() or kind.is_timestamp()
         if kind.is_timestamp() and kind.timezone:
-            return "is a time with a time zone, so that its day depends on who looks. Store dates."
-        return "" if kind.is_date() or kind.is_timestamp() else f"holds {_kind(kind)}. Store dates."
-    if use in _MEASURES:
-        return "" if kind.is_numeric() and not kind.is_boolean() else f"holds {_kind(kind)}. Store numbers."
-    return "" if kind.is_string() or kind.is_integer() else f"holds {_kind(kind)}. Store text."
+            return "must have dates, not times with a time zone: their day is ambiguous."
+    elif use in _MEASURES:
+        wanted, is_valid = "numbers", kind.is_numeric() and not kind.is_boolean()
+    else:
+        wanted, is_valid = "text or whole numbers", kind.is_string() or kind.is_integer()
+    return "" if is_valid else f"must have {wanted}, not {_type_name(kind)}."
 
 
-def _kind(kind: dt.DataType) -> str:
+def _type_name(kind: dt.DataType) -> str:
     words = {
         "is_string": "text",
-        "is_boolean": "true and false",
+        "is_boolean": "booleans",
         "is_integer": "whole numbers",
         "is_numeric": "numbers",
     }
-    return next((word for test, word in words.items() if getattr(kind, test)()), f"values of the type {kind}")
+    return next((word for test, word in words.items() if getattr(kind, test)()), f"values of type {kind}")
 
 
 def _counts(raw: ir.Table, mapped: Mapping[str, _Column]) -> ir.Table:
-    """Count the rows, and those of which a column says nothing."""
+    """Count the rows, and for each column the rows without a value."""
     counts = {"rows": raw.count()}
     for use, (_, name) in mapped.items():
         column = raw[name]
@@ -166,7 +150,7 @@ def _counts(raw: ir.Table, mapped: Mapping[str, _Column]) -> ir.Table:
         if use in ("symbol", "panel") and column.type().is_string():
             absent |= column.strip() == ""
         elif use in _MEASURES and column.type().is_floating():
-            # Of NaN and the infinities only: each engine has its own test for these.
+            # True for NaN and infinities; each engine has its own functions for these.
             absent = (column - column) != 0
         counts[use] = ibis.ifelse(absent, 1, 0).sum()
     return raw.agg(**counts)
@@ -179,16 +163,16 @@ def _check_rows(settings: Settings, label: str, mapped: Mapping[str, _Column], c
     for use, column in mapped.items():
         absent = counts[use] or 0
         if absent and use in _KEYS:
-            settings.fail(column.key, f"{quoted(column.name)} says nothing in {absent:,} of {rows:,} rows. Fill it in.")
+            settings.fail(column.key, f"{quoted(column.name)} is empty in {absent:,} of {rows:,} rows. Fill it in.")
         if absent and use in _MEASURES:
-            settings.fail(column.key, f"{quoted(column.name)} is no number (NaN) in {absent:,} of {rows:,} rows.")
+            settings.fail(column.key, f"{quoted(column.name)} is not a number (NaN) in {absent:,} of {rows:,} rows.")
 
 
 def _cards(data: Data, mapped: Mapping[str, _Column], raw: ir.Table, counts: Mapping[str, int]) -> Cards:
     dimensions = dimension_columns(data.dimensions).values()
     schema = {"panel": "string", "symbol": "string"} | dict.fromkeys(dimensions, "string") | _TYPES
     for use in ("transactions", "cards"):
-        if not raw[mapped[use].name].type().is_integer():  # of a weighted panel
+        if not raw[mapped[use].name].type().is_integer():  # in a weighted panel
             schema[use] = "float64"
     columns = {use: column.name for use, column in mapped.items()}
     return Cards(
@@ -202,26 +186,26 @@ def _cards(data: Data, mapped: Mapping[str, _Column], raw: ir.Table, counts: Map
     )
 
 
-def _check_owners(settings: Settings, series: Sequence[Series]) -> None:
+def _check_owners(settings: Settings, brands: Sequence[BrandDays]) -> None:
     owners: dict[str, set[str]] = {}
-    for each in series:
+    for each in brands:
         owners.setdefault(each.brand, set()).add(each.symbol)
     shared = [brand for brand, symbols in owners.items() if len(symbols) > 1]
     if shared:
-        named = "; ".join(f"{quoted(brand)} of {listed(sorted(owners[brand]))}" for brand in shared[:_MOST_NAMED])
-        more = f"; and {len(shared) - _MOST_NAMED} more" if len(shared) > _MOST_NAMED else ""
+        named = "; ".join(f"{quoted(brand)} has {listed(sorted(owners[brand]))}" for brand in shared[:_MAX_NAMED])
+        more = f"; and {len(shared) - _MAX_NAMED} more" if len(shared) > _MAX_NAMED else ""
         settings.fail(
             ("data", "dimensions", BRAND),
-            f"a brand is one company's, but there is {named}{more}.\n"
-            "Give such brands names of their own, or all their rows one symbol.",
+            f"a brand can only belong to one company, but {named}{more}.\n"
+            "Rename these brands, or use one symbol in all their rows.",
         )
 
 
-def _advise(label: str, files: Mapping[str, pq.FileMetaData], symbol: str) -> None:
-    """Say so where a query reads nearly all rows although it asks for one symbol."""
-    bounds = [each for found in files.values() for each in own_source.bounds(found, symbol)]
+def _warn_if_unsorted(label: str, files: Mapping[str, pq.FileMetaData], symbol: str) -> None:
+    """Log a warning if a query for one symbol would read nearly all rows."""
+    bounds = [each for found in files.values() for each in source.bounds(found, symbol)]
     falls = sum(after[0] < before[1] for before, after in itertools.pairwise(bounds))
     if falls > len(bounds) / 2:
         log.warning(
-            "%s is not sorted by %s: every query reads all of it. Sorted, most of it is skipped.", label, symbol
+            "%s is not sorted by %s, so every query reads all of it. Sort it to make queries faster.", label, symbol
         )

@@ -1,44 +1,46 @@
-"""A TOML file that knows on which line each of its keys stands, so that whoever wrote it is told where to look."""
+"""A TOML file that knows the line of each key, and pydantic's errors in plain English."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from .errors import SetupError
+from pydantic import BaseModel
+
+from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
     Key = Sequence[str | int]
 
+_MAX_PROBLEMS = 3
 # What tomllib appends to its messages.
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
-
-# For the mistakes that are made most.
-_ADVICE = {
-    "Invalid value": " Text stands in quotes; true and false are written small.",
-    "Cannot overwrite a value": " A key stands there twice.",
+# Hints for the most frequent syntax errors.
+_HINTS = {
+    "Invalid value": " Put text in quotes, and write true and false in lower case.",
+    "Cannot overwrite a value": " The key appears twice.",
+}
+# TOML's own names for types that pydantic calls by Python's.
+_TOML_TYPES = {
+    "dict_type": "a table",
+    "model_attributes_type": "a table",
+    "model_type": "a table",
+    "path_type": "a string",
+    "tuple_type": "an array",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """
-    A TOML file.
-
-    Attributes
-    ----------
-    name
-        The path as its reader gave it; stands first in every message.
-    text
-        What the file holds.
-    values
-        The same as Python values.
-    """
+    """A TOML file."""
 
     name: str
     text: str
@@ -47,10 +49,12 @@ class TomlFile:
     @classmethod
     def read(cls, path: Path) -> TomlFile:
         """Read a file; raises `SetupError` with the line of a syntax error."""
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise SetupError(f"{path} is not a regular file.\nEnter the path of a configuration file in TOML.")
         try:
             text = path.read_bytes().decode("utf-8-sig")
         except FileNotFoundError:
-            raise SetupError(f"{path}: there is no such file.\nGive the path of a configuration in TOML.") from None
+            raise SetupError(f"{path} does not exist.\nEnter the path of a configuration file in TOML.") from None
         except OSError as error:
             raise SetupError(f"{path} cannot be read: {error.strerror}.") from None
         except UnicodeDecodeError as error:
@@ -61,27 +65,20 @@ class TomlFile:
             return cls(str(path), text, tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
             found = _POSITION.search(str(error))
-            # What has no end is told by where it begins.
-            line = int(found[1]) if found and found[1] else _beginning_of_last(text)
+            # The error at the end of the file is in its last statement.
+            line = int(found[1]) if found and found[1] else _start_of_last(text)
             what = _POSITION.sub("", str(error))
-            raise SetupError(f"{path}, line {line}: {what}.{_ADVICE.get(what, '')}") from None
+            raise SetupError(f"{path}, line {line}: {what}.{_HINTS.get(what, '')}") from None
         except RecursionError:
-            raise SetupError(f"{path}: lists or tables are nested too deeply.") from None
+            raise SetupError(f"{path}: arrays or tables are nested too deeply.") from None
 
     def place(self, key: Key) -> str:
-        """
-        Say where a key stands: the file, and the line on which it, or what should hold it, begins.
-
-        Parameters
-        ----------
-        key
-            The names on the way to it, with the position in a list as a number.
-        """
+        """Return the file, the line and the path of a key, as in ``service.toml, line 3, server.port``."""
         line = self.line(key)
-        return f"{self.name}, line {line}" if line else self.name
+        return ", ".join([self.name, *([f"line {line}"] if line else []), *([_dotted(key)] if key else [])])
 
     def line(self, key: Key) -> int:
-        """Give the line on which the statement begins that first gives a key a value; 0 for the file as a whole."""
+        """Return the line of a key, or of the table it would be in; 0 for the file as a whole."""
         while key and not _has(self.values, key):
             key = key[:-1]
         if not key:
@@ -91,7 +88,7 @@ class TomlFile:
         without, with_ = 0, len(lines)
         while True:
             middle = (without + with_ + 1) // 2
-            found = _whole(lines, range(middle, with_)) or _whole(lines, range(middle - 1, without, -1))
+            found = _parsed(lines, range(middle, with_)) or _parsed(lines, range(middle - 1, without, -1))
             if found is None:
                 return without + 1
             if _has(found[1], key):
@@ -99,21 +96,28 @@ class TomlFile:
             else:
                 without = found[0]
 
+    def describe(self, error: ValidationError, model: type[BaseModel]) -> str:
+        """Return the first problems in the file, one per line, in the order of the file."""
+        found = sorted(error.errors(include_url=False), key=lambda each: self.line(each["loc"]))
+        lines = [f"{self.place(each['loc'])}: {_problem(each, model)}" for each in found[:_MAX_PROBLEMS]]
+        more = len(found) - _MAX_PROBLEMS
+        return "\n".join(lines) + (f" (And {more} more.)" if more > 0 else "")
 
-def _whole(lines: Sequence[str], counts: Iterable[int]) -> tuple[int, Mapping[str, Any]] | None:
-    """Give the first of some counts of lines after which a statement ends, and what stands in them."""
+
+def _parsed(lines: Sequence[str], counts: Iterable[int]) -> tuple[int, Mapping[str, Any]] | None:
+    """Return the first count of lines that is complete TOML, and the values in those lines."""
     for count in counts:
         try:
-            # Up to the middle of a statement a file is no TOML, which is how tomllib tells where statements end.
+            # A file that is cut within a statement is not valid: this is how tomllib shows where statements end.
             return count, tomllib.loads("\n".join([*lines[:count], ""]))
         except tomllib.TOMLDecodeError:
             continue
     return None
 
 
-def _beginning_of_last(text: str) -> int:
+def _start_of_last(text: str) -> int:
     lines = text.split("\n")
-    found = _whole(lines, range(len(lines) - 1, 0, -1))
+    found = _parsed(lines, range(len(lines) - 1, 0, -1))
     return found[0] + 1 if found else 1
 
 
@@ -124,3 +128,46 @@ def _has(values: Any, key: Key) -> bool:
         except (KeyError, IndexError, TypeError):
             return False
     return True
+
+
+def _dotted(key: Key) -> str:
+    steps = (
+        f"[{step}]" if isinstance(step, int) else f".{step if step.isidentifier() else quoted(step)}" for step in key
+    )
+    return "".join(steps).removeprefix(".")
+
+
+def _problem(error: ErrorDetails, model: type[BaseModel]) -> str:
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        return _unknown(error["loc"], model)
+    if kind == "missing":
+        return "this key is required."
+    if kind == "value_error":
+        return str(context["error"])
+    if kind == "too_short":
+        return "must not be empty."
+    # Never a whole table or array: it may hold a password.
+    shown = {dict: "a table", list: "an array", str: quoted(value), bool: str(value).lower()}.get(type(value), value)
+    must = f"must be {_TOML_TYPES[kind]}" if kind in _TOML_TYPES else error["msg"].replace("Input should", "must")
+    near = did_you_mean(str(value), re.findall("'(.*?)'", context["expected"])) if kind == "literal_error" else ""
+    return f"{must}, not {shown}.{near}"
+
+
+def _unknown(key: Key, model: type[BaseModel]) -> str:
+    *parent, name = (step for step in key if isinstance(step, str))
+    keys = list(_keys(model))
+    if found := next((each for each in keys if each[-1] == name), None):
+        return f"unknown key. Did you mean {_dotted(found)}{'' if found[:-1] else ', before the first [section]'}?"
+    siblings = [each[-1] for each in keys if [*each[:-1]] == parent]
+    return f"unknown key.{did_you_mean(name, siblings) or f' Valid keys are {listed(siblings)}.'}"
+
+
+def _keys(annotation: Any, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of all keys of a model, or of the models in an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items():
+            yield (*parent, name)
+            yield from _keys(field.annotation, (*parent, name))
+    for each in get_args(annotation):
+        yield from _keys(each, parent)

@@ -1,42 +1,50 @@
-"""
-The section ``[data]`` of a configuration: where a team's tables lie and what their columns mean.
-
-The least that serves a team's own data, here in Parquet files with a row a company, brand, state and day::
-
-    organisation = "Acme"
-
-    [data]
-    parquet = "cards/*.parquet"
-
-    [data.columns]
-    date = "day"
-    symbol = "ticker"
-    spend = "spend_usd"
-    transactions = "transactions"
-    cards = "active_cards"
-
-    [data.dimensions]
-    Brand = "brand_name"
-    Region = "state"
-
-    [data.calendar]
-    rule = "December"
-"""
+"""The section ``[data]`` of a configuration: where a team's tables are, and what their columns mean."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, Strict, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    ValidationInfo,
+    model_validator,
+)
 
-from .calendar import FISCAL_YEAR_ENDS
-from .reference import DIMENSIONS
-from .sections import FilePath, Name, Section, SomeNames
-from .words import did_you_mean, listed, quoted
+from jupyter_funcs.service.engine.calendar import FISCAL_YEAR_ENDS
+from jupyter_funcs.service.engine.reference import DIMENSIONS
+from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+
+class Section(BaseModel):
+    """A table of the configuration; unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _not_empty(value: Any) -> Any:
+    if value == "":
+        raise ValueError("must not be empty.")
+    return value
+
+
+def _resolved(path: Path, info: ValidationInfo) -> Path:
+    """Resolve a path relative to the folder of the configuration file."""
+    return (info.context or Path()) / path.expanduser()
+
+
+Name = Annotated[str, BeforeValidator(_not_empty)]
+FilePath = Annotated[Path, Strict(strict=False), BeforeValidator(_not_empty), AfterValidator(_resolved)]
+Names = Annotated[tuple[Name, ...], Strict(strict=False)]
+FilePaths = Annotated[tuple[FilePath, ...], Strict(strict=False)]
 BRAND = "Brand"
 
 _COLUMNS_OF_CARDS = ("panel", "symbol", "date", "spend_cents", "transactions", "cards")
@@ -48,7 +56,7 @@ _COLUMNS_OF_RESULTS = (
 
 
 def dimension_columns(dimensions: Iterable[str]) -> dict[str, str]:
-    """Give the column of card spend for each dimension that is mapped, and for Brand, which is always one."""
+    """Return the column of card spend for each mapped dimension, and for Brand, which always exists."""
     names = dict.fromkeys([*dimensions, BRAND])
     return {name: DIMENSIONS.get(name, name.casefold()) for name in names}
 
@@ -61,50 +69,50 @@ def _dimensions(mapped: Mapping[str, str]) -> Mapping[str, str]:
     ]
     if taken:
         raise ValueError(
-            f"takes no dimension {listed(taken)}: results have a column of this name. Choose another name."
+            f"{listed(taken)} can't be a dimension: results have a column with that name. Choose another name."
         )
     by_column: dict[str, list[str]] = {}
     for name, column in dimension_columns(mapped).items():
         by_column.setdefault(column, []).append(name)
         if name != " ".join(name.split()) or not name:
-            raise ValueError(f"has the dimension {quoted(name)}. Write its name without spaces around it.")
+            raise ValueError(f"the name {quoted(name)} has extra spaces or is empty. Correct it.")
     if same := next((names for names in by_column.values() if len(names) > 1), None):
-        raise ValueError(f"cannot tell {listed(same)} apart. Choose names that differ in more than case.")
+        raise ValueError(f"{listed(same)} would be the same column. Choose names that differ by more than case.")
     return mapped
 
 
 def _year_end(name: str) -> str:
     if name not in FISCAL_YEAR_ENDS:
         near = did_you_mean(name, list(FISCAL_YEAR_ENDS))
-        raise ValueError(f"has no option {quoted(name)}.{near} Options are {listed(FISCAL_YEAR_ENDS)}.")
+        raise ValueError(f"unknown rule {quoted(name)}.{near} Rules are {listed(FISCAL_YEAR_ENDS)}.")
     return name
 
 
-class Place(Section):
-    """Where a small table of reference data lies: in a file, or in the engine."""
+class TableLocation(Section):
+    """Where a small table of reference data is: in a file, or in the engine."""
 
     parquet: FilePath | None = None
     csv: FilePath | None = None
     table: Name | None = None
 
     @property
-    def places(self) -> int:
-        """How many places it names."""
+    def count(self) -> int:
+        """How many locations are set."""
         return sum(each is not None for each in (self.parquet, self.csv, self.table))
 
 
-class OnePlace(Place):
-    """Where a small table lies that nothing else can stand for."""
+class RequiredTable(TableLocation):
+    """A small table that must have one location."""
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
-        if self.places != 1:
-            raise ValueError("takes one of parquet, csv and table.")
+    def _one_location(self) -> Self:
+        if self.count != 1:
+            raise ValueError("needs exactly one of parquet, csv and table.")
         return self
 
 
 class CompanyColumns(Section):
-    """The columns of the companies; those that are not named here are taken where the table has them."""
+    """The columns of the companies; `symbol` is required, and so is every column that is set here."""
 
     symbol: Name = "symbol"
     name: Name = "name"
@@ -114,7 +122,7 @@ class CompanyColumns(Section):
 
 
 class KpiColumns(Section):
-    """The columns of the KPIs; those that are not named here are taken where the table has them."""
+    """The columns of the KPIs; `symbol` and `name` are required, and so is every column that is set here."""
 
     symbol: Name = "symbol"
     name: Name = "name"
@@ -129,7 +137,7 @@ class KpiColumns(Section):
 
 
 class CalendarColumns(Section):
-    """The columns of the fiscal calendar; `symbol` and `is_historical` are taken where the table has them."""
+    """The columns of the fiscal calendar; `symbol` and `is_historical` are optional."""
 
     symbol: Name = "symbol"
     period_name: Name = "period_name"
@@ -138,27 +146,20 @@ class CalendarColumns(Section):
     is_historical: Name = "is_historical"
 
 
-class Companies(OnePlace):
-    """The companies: ``[data.companies]``."""
+class Companies(RequiredTable):
+    """The section ``[data.companies]``: the companies."""
 
     columns: CompanyColumns = CompanyColumns()
 
 
-class Kpis(OnePlace):
-    """What companies report: ``[data.kpis]``."""
+class Kpis(RequiredTable):
+    """The section ``[data.kpis]``: what companies report."""
 
     columns: KpiColumns = KpiColumns()
 
 
-class Calendar(Place):
-    """
-    The fiscal calendar: ``[data.calendar]``, a row a quarter, or a rule for the companies that name none.
-
-    Attributes
-    ----------
-    reported_after_days
-        How many days after its end a quarter counts as reported, where no row says.
-    """
+class Calendar(TableLocation):
+    """The section ``[data.calendar]``: a table with a row per quarter, or a rule."""
 
     columns: CalendarColumns = CalendarColumns()
     rule: Annotated[str, AfterValidator(_year_end)] | None = None
@@ -166,13 +167,13 @@ class Calendar(Place):
 
     @model_validator(mode="after")
     def _rows_or_rule(self) -> Self:
-        if self.places + (self.rule is not None) != 1:
-            raise ValueError("takes one of rule (such as 'December'), parquet, csv and table.")
+        if self.count + (self.rule is not None) != 1:
+            raise ValueError("needs exactly one of rule (such as 'December'), parquet, csv and table.")
         return self
 
 
 class Columns(Section):
-    """The columns of card spend: ``[data.columns]``; `panel` only where a column says it."""
+    """The section ``[data.columns]``: the columns of card spend; `panel` is optional."""
 
     date: Name = "date"
     symbol: Name = "symbol"
@@ -183,27 +184,16 @@ class Columns(Section):
 
 
 class SavedReport(Section):
-    """A saved report: one of ``[[data.reports]]``; its panel may be left out where there is but one."""
+    """One of ``[[data.reports]]``: a saved report; `panel` is optional if there is only one panel."""
 
     id: Name
     title: Name
-    symbols: SomeNames
+    symbols: Annotated[Names, Field(min_length=1)]
     panel: Name | None = None
 
 
 class Data(Section):
-    """
-    The team's own data.
-
-    Attributes
-    ----------
-    panel
-        The panel of every row, where no column says it.
-    dimensions
-        The column of the source behind each dimension.
-    panels
-        The provider of each panel.
-    """
+    """The section ``[data]``: a team's own data."""
 
     parquet: FilePath | None = None
     table: Name | None = None
@@ -218,9 +208,9 @@ class Data(Section):
     reports: Annotated[tuple[SavedReport, ...], Strict(strict=False)] = ()
 
     @model_validator(mode="after")
-    def _one_place(self) -> Self:
+    def _one_location(self) -> Self:
         if (self.parquet is None) == (self.table is None):
-            raise ValueError("takes one of parquet and table, which says where card spend lies.")
+            raise ValueError("needs either parquet or table: where the card spend is.")
         if self.columns.panel is not None and "panel" in self.model_fields_set:
-            raise ValueError("has a panel and a column of panels. Leave one of them.")
+            raise ValueError("has both panel and columns.panel. Remove one of them.")
         return self

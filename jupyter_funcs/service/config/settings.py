@@ -1,4 +1,4 @@
-"""The configuration of a service: what may stand in its TOML file, and what each key is worth where it is absent."""
+"""The configuration of a service: the keys of its TOML file, and their defaults."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, Self
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    ByteSize,
     Field,
+    IPvAnyNetwork,
     PrivateAttr,
+    Strict,
     ValidationError,
     ValidationInfo,
     model_validator,
 )
 
-from . import mistakes
-from .engines import IN_MEMORY
-from .errors import SetupError
-from .limits import Limits
-from .mapping import Data  # noqa: TC001 - pydantic reads the annotation
-from .sections import FilePath, FilePaths, Name, Names, Section
-from .toml_file import TomlFile
-from .words import listed, quoted
+from jupyter_funcs.service.config.config_file import TomlFile
+from jupyter_funcs.service.config.mapping import Data, FilePath, FilePaths, Name, Names, Section
+from jupyter_funcs.service.engine.open import IN_MEMORY
+from jupyter_funcs.service.messages import SetupError, listed, quoted
+from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
-    from .toml_file import Key
+    from jupyter_funcs.service.config.config_file import Key
 
 _VARIABLE = re.compile(r"\$\{(\w*)\}")
 _MEMORY = re.compile(r"[0-9]+(\.[0-9]+)? ?[KMGT]i?B", re.IGNORECASE)
@@ -35,44 +35,38 @@ _LIMITS = Limits()
 
 
 def _with_variables(url: Any) -> Any:
-    """Fill in variables of the environment, so that passwords stay out of the file."""
+    """Replace ``${NAME}`` by environment variables, so that passwords stay out of the file."""
     if not isinstance(url, str):
         return url
     if absent := [name for name in _VARIABLE.findall(url) if name not in os.environ]:
-        raise ValueError(f"names {listed(absent)}, which the environment does not have. Set it, or write another name.")
+        raise ValueError(f"{listed(absent)} is not set in the environment. Set it, or change the name.")
     return _VARIABLE.sub(lambda found: os.environ[found[1]], url)
 
 
 def _engine(url: str, info: ValidationInfo) -> str:
     scheme, separator, rest = url.partition("://")
-    # Without the URL: it may hold a password.
+    # The message doesn't show the URL: it may contain a password.
     if not scheme or not separator:
-        raise ValueError("is not a connection URL, such as 'duckdb://' or 'sc://host:15002'.")
+        raise ValueError("must be a connection URL such as 'duckdb://' or 'sc://host:15002'.")
     is_relative_file = scheme == "duckdb" and rest and not rest.startswith(("/", ":"))
     return f"duckdb://{(info.context or Path()) / rest}" if is_relative_file else url
 
 
-def _memory(text: str) -> str:
-    if not _MEMORY.fullmatch(text):
-        raise ValueError(f"is {quoted(text)}, not an amount of memory such as '4GB'.")
+def _memory(text: Any) -> str:
+    if not isinstance(text, str) or not _MEMORY.fullmatch(text):
+        raise ValueError(f"must be an amount of memory such as '4GB', not {quoted(text)}.")
     return text
 
 
 class Server(Section):
-    """
-    How the service answers: ``[server]``.
-
-    Attributes
-    ----------
-    run_seconds, concurrent_runs, runs_a_user
-        See `limits.Limits`.
-    """
+    """The section ``[server]``: addresses, limits and logs."""
 
     host: Name = "127.0.0.1"
     port: int = Field(default=8765, ge=0, le=65535)
     tls_certificate: FilePath | None = None
     tls_key: FilePath | None = None
     behind_proxy: bool = False
+    trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], Strict(strict=False)] = ()
     allowed_hosts: Names = ()
     allowed_origins: Names = ()
     run_seconds: float = Field(default=_LIMITS.run_seconds, gt=0, le=86400)
@@ -83,37 +77,31 @@ class Server(Section):
     @model_validator(mode="after")
     def _both_of_tls(self) -> Self:
         if (self.tls_certificate is None) != (self.tls_key is None):
-            raise ValueError("has one of tls_certificate and tls_key. Give both, or none.")
+            raise ValueError("needs both tls_certificate and tls_key, or neither.")
         return self
 
 
 class Functions(Section):
-    """
-    Which functions are published: ``[functions]``.
-
-    Attributes
-    ----------
-    asset
-        The asset of the functions that name none, and of the built-in ones.
-    """
+    """The section ``[functions]``: which functions are published."""
 
     builtin: bool = True
     folders: FilePaths = ()
     entry_points: bool = False
+    readable: FilePaths = ()
+    variables: Names = ()
+    memory_limit: Annotated[ByteSize, BeforeValidator(_memory)] = ByteSize(4 * 10**9)
     asset: Name = "Panel data"
 
 
-class Settings(Section):
-    """
-    All settings of a service. Those that nobody gave serve the demo.
+class Retention(Section):
+    """The section ``[audit]``: how long records are kept, and how many of each kind."""
 
-    Attributes
-    ----------
-    engine
-        The connection URL, with the variables of the environment filled in.
-    data
-        The team's own data; without them the service has the demo's.
-    """
+    days: float = Field(default=90, gt=0, le=36525)
+    rows: int = Field(default=1_000_000, ge=1)
+
+
+class Settings(Section):
+    """All settings of a service; the defaults serve the demo."""
 
     organisation: Name = "Team"
     state: FilePath | None = None
@@ -123,35 +111,24 @@ class Settings(Section):
     memory_limit: Annotated[str, AfterValidator(_memory)] | None = None
     server: Server = Server()
     functions: Functions = Functions()
+    audit: Retention = Retention()
     data: Data | None = None
     _file: TomlFile = PrivateAttr(TomlFile("the configuration", "", {}))
 
     def fail(self, key: Key, text: str) -> NoReturn:
-        """Raise a `SetupError` about a key, such as ``("data", "columns", "spend")``, that names its line."""
+        """Raise a `SetupError` about a key, such as ``("data", "columns", "spend")``, with its line."""
         raise SetupError(f"{self._file.place(key)}: {text}")
 
 
 def load(path: Path | None) -> Settings:
-    """
-    Read a configuration.
-
-    Parameters
-    ----------
-    path
-        The file, in whose folder relative paths begin; `None` gives the settings of a service without one.
-
-    Raises
-    ------
-    SetupError
-        It cannot be read, or keys or values are not those of a configuration; names the first three, with their lines.
-    """
+    """Read a configuration file; `None` means the defaults."""
     if path is None:
         return Settings()
     file = TomlFile.read(path)
     try:
         settings = Settings.model_validate(file.values, context=path.absolute().parent)
     except ValidationError as error:
-        # From None: pydantic's own text shows the values, of which the engine's URL may hold a password.
-        raise SetupError(mistakes.in_words(error, Settings, file)) from None
+        # From None: pydantic's own message shows the engine's URL, which may contain a password.
+        raise SetupError(file.describe(error, Settings)) from None
     settings._file = file  # noqa: SLF001 - set here and nowhere else
     return settings

@@ -1,4 +1,4 @@
-"""Where a team's tables are read when the service starts: Parquet and CSV files, and tables of an engine."""
+"""Read a team's tables when the service starts: Parquet and CSV files, and tables of an engine."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import ibis
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import sandbox
-from .backends import Address
-from .words import did_you_mean, quoted
+from jupyter_funcs.service.engine import sandbox
+from jupyter_funcs.service.engine.backends import EngineURL
+from jupyter_funcs.service.messages import did_you_mean, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,34 +25,27 @@ if TYPE_CHECKING:
     Record = tuple[int, dict[str, Any]]
 
 
-class SourceError(Exception):
-    """A table that cannot be read as it is; says why."""
+class TeamDataError(Exception):
+    """A table that can't be used, and why."""
 
 
-class Opened(NamedTuple):
-    """A table, and what executes an expression over it."""
+class OpenTable(NamedTuple):
+    """A table, and the function that executes an expression over it."""
 
     table: ir.Table
     arrow: Callable[[ir.Table], pa.Table]
 
     def rows(self, expression: ir.Table) -> list[dict[str, Any]]:
-        """Give the rows of an expression."""
+        """Return the rows of an expression."""
         rows: list[dict[str, Any]] = self.arrow(expression).to_pylist()
         return rows
 
 
-class Source:
-    """
-    A team's files and tables.
-
-    Parameters
-    ----------
-    url
-        The engine's, as of `engines.connect_engine`; connected to when a table of it is first asked for.
-    """
+class TeamTables:
+    """Opens a team's files, and the tables of its engine; closes what it opened."""
 
     def __init__(self, url: str) -> None:
-        self._address = Address(url)
+        self._address = EngineURL(url)
         self._open = contextlib.ExitStack()
         self._engine: tuple[Any, Callable[[ir.Table], pa.Table]] | None = None
 
@@ -62,17 +55,17 @@ class Source:
     def __exit__(self, *_error: object) -> None:
         self._open.close()
 
-    def parquet(self, files: list[str]) -> Opened:
+    def parquet(self, files: list[str]) -> OpenTable:
         """Open Parquet files."""
         backend = ibis.duckdb.connect(autoinstall_known_extensions=False)
         self._open.callback(backend.disconnect)
         try:
-            return Opened(backend.read_parquet(files), backend.to_pyarrow)
+            return OpenTable(backend.read_parquet(files), backend.to_pyarrow)
         except duckdb.Error as error:
-            raise SourceError(f"cannot be read: {self.reason(error)}.") from error
+            raise TeamDataError(f"the files cannot be read: {self.reason(error)}.") from error
 
-    def table(self, name: str) -> Opened:
-        """Open a table of the engine by its name, which may stand behind its schema's: ``schema.name``."""
+    def table(self, name: str) -> OpenTable:
+        """Open a table of the engine by its name, ``name`` or ``schema.name``."""
         *schema, table = name.split(".")
         if self._engine is None:
             self._engine = self._connected()
@@ -81,19 +74,19 @@ class Source:
         if self._address.scheme == "duckdb":
             place = (sandbox.OWN, *(schema or ["main"]))
         try:
-            return Opened(backend.table(table, database=place), arrow)
+            return OpenTable(backend.table(table, database=place), arrow)
         except Exception as error:  # noqa: BLE001 - each driver has errors of its own
             known: list[str] | None = None
-            with contextlib.suppress(Exception):  # to say what is there, where the engine can say it
+            with contextlib.suppress(Exception):  # not every engine can list its tables
                 known = backend.list_tables(database=place)
-            # From None: a driver's error may hold the URL, and so a password.
+            # From None: a driver's error may show the URL, which may contain a password.
             if known is not None and table not in known:
                 near = did_you_mean(table, known)
-                raise SourceError(f"names no table of the engine: there is no {quoted(name)}.{near}") from None
-            raise SourceError(f"cannot be read: {self.reason(error)}.") from None
+                raise TeamDataError(f"the engine has no table {quoted(name)}.{near}") from None
+            raise TeamDataError(f"the table {quoted(name)} cannot be read: {self.reason(error)}.") from None
 
     def reason(self, error: Exception) -> str:
-        """Give in a line what an error of the files' or the engine's reading says."""
+        """Return the message of an error in one line."""
         text = sandbox.first_line(error) if isinstance(error, duckdb.Error) else self._address.reason(error)
         return text.rstrip(".")
 
@@ -104,7 +97,7 @@ class Source:
             return connection.backend, connection.arrow
         path = self._address.url.partition("://")[2]
         if not path:
-            raise SourceError("is in no engine: 'duckdb://' is empty. Name the file of a database in 'engine'.")
+            raise TeamDataError("the engine 'duckdb://' has no tables. Set engine to a database file.")
         con = duckdb.connect()
         self._open.callback(con.close)
         sandbox.attach(con, Path(path))
@@ -113,18 +106,18 @@ class Source:
 
 
 def files(pattern: Path) -> dict[str, pq.FileMetaData]:
-    """Give the Parquet files that a path with wildcards names, with what they say of themselves."""
+    """Return the Parquet files that a pattern matches, with their metadata."""
     with duckdb.connect() as con:
         found = sandbox.matching(con, str(pattern))
     if not found:
         if pattern.is_dir():
-            raise SourceError(f"names a folder. Name the files in it: {pattern / '*.parquet'}.")
-        raise SourceError(f"names no file: there is no {pattern}.")
+            raise TeamDataError(f"{pattern} is a folder. Name the files in it: {pattern / '*.parquet'}.")
+        raise TeamDataError(f"no file matches {pattern}.")
     return {file: metadata(file) for file in found}
 
 
 def bounds(found: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
-    """Give the least and the greatest value of a column in each group of rows that says so."""
+    """Return the minimum and maximum of a column in each row group that has statistics."""
     groups = [found.row_group(number) for number in range(found.num_row_groups)]
     columns = [group.column(number) for group in groups for number in range(group.num_columns)]
     known = [each.statistics for each in columns if each.path_in_schema == column and each.is_stats_set]
@@ -132,27 +125,27 @@ def bounds(found: pq.FileMetaData, column: str) -> list[tuple[Any, Any]]:
 
 
 def metadata(file: str) -> pq.FileMetaData:
-    """Give what a Parquet file says of itself; raises `SourceError` where it is none."""
+    """Return the metadata of a Parquet file."""
     try:
         return pq.read_metadata(file)
     except (pa.ArrowException, OSError) as error:
-        raise SourceError(f"names a file that is not Parquet: {file}.") from error
+        raise TeamDataError(f"{file} is not a Parquet file.") from error
 
 
 def parquet_rows(path: Path) -> tuple[list[str], list[Record]]:
-    """Give the columns of a small Parquet file, and its rows with their numbers."""
+    """Return the columns of a Parquet file, and its rows with their numbers."""
     metadata(str(path))
     table = pq.read_table(path)
     return table.column_names, list(enumerate(table.to_pylist(), 1))
 
 
 def csv_rows(path: Path) -> tuple[list[str], list[Record]]:
-    """Give the columns of a small CSV file, and its rows with the lines on which they end; all values are text."""
+    """Return the columns of a CSV file, and its rows (all text) with the number of their last line."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines, strict=True)
             return list(reader.fieldnames or []), [(reader.line_num, row) for row in reader]
     except OSError as error:
-        raise SourceError(f"cannot be read: {path}: {error.strerror}.") from error
+        raise TeamDataError(f"{path} cannot be read: {error.strerror}.") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise SourceError(f"names a file that is not CSV in UTF-8: {path}: {error}.") from error
+        raise TeamDataError(f"{path} is not a CSV file in UTF-8: {error}.") from error

@@ -1,0 +1,1 @@
+"""The configuration file and a team's own data. May import `web` and below."""
