@@ -1,21 +1,25 @@
 """
-The engine: owns the connection to the tables, and executes one query at a time for each call.
+DuckDB in this process: loads the data, locks the database, and runs one query at a time for each call.
 
-Functions are written against unbound ibis tables, so that only an engine knows what answers them: DuckDB here, any
-other that ibis speaks to in `remote`.
+Functions build unbound ibis expressions, so the same ones run on any other engine too (see `remote`).
 """
-# ruff: noqa: PLC0415 - ibis and DuckDB load on the first run: a listing does without
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import shutil
+import sys
 import tempfile
 import threading
+import time
+import weakref
 from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from .spill import SpillFolder
+from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, check_bytes, check_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,102 +28,24 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from .dataset import Cards
-    from .prepared import Query
-    from .reference import Reference
-    from .statements import Statement, Statements
+    from jupyter_funcs.service.engine.prepared import Compiled, Query
+    from jupyter_funcs.service.engine.reference import Reference
+    from jupyter_funcs.service.engine.statements import Statement, Statements
+    from jupyter_funcs.service.engine.tables import Cards
 
-# How often a cancelled call interrupts its query: an interrupt that falls between two of its steps is lost. Also how
-# often a call that waits for the data looks whether it is cancelled.
-_LOOK_EVERY_SECONDS = 0.05
-# Rows that are read at once: few enough that a call stops soon after it is cancelled.
-_BATCH = 10_000
-
-
-# Of a result: as Python objects they take a gigabyte or two, for which DuckDB's own limit does not stand.
-_MOST_VALUES = 20_000_000
-# What a row costs beside its values, in values.
-_ROW = 4
-
-
-class CallCancelledError(Exception):
-    """Nobody waits for the call any more."""
-
-
-class MemoryLimitError(Exception):
-    """A query or its result needs more memory than it may take; the engine goes on serving."""
-
-
-def bound(rows: int, columns: int) -> None:
-    """Raise `MemoryLimitError` where a result is more than the service can hold."""
-    if rows * (columns + _ROW) > _MOST_VALUES:
-        raise MemoryLimitError(f"The result has more than {rows:,} rows of {columns} columns. Ask for less.")
-
-
-class Call(Protocol):
-    """One call of a function: what it may read, and whether somebody still waits for it."""
-
-    @property
-    def reference(self) -> Reference:
-        """The reference data."""
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether nobody waits for it any more."""
-
-    def table(self, name: str) -> ir.Table:
-        """Give a table to build an expression on; what it stands for is ready when this returns."""
-
-    def fetch(self, result: ir.Expr | Query) -> list[dict[str, Any]]:
-        """
-        Execute an expression or a query and give its rows.
-
-        Raises
-        ------
-        CallCancelledError
-            Nobody waits any more.
-        MemoryLimitError
-            It needs more memory than the engine may take.
-        """
-
-    def arrow(self, result: ir.Expr | Query) -> pa.Table:
-        """Execute an expression or a query and give its rows as an Arrow table; raises as `fetch` does."""
-
-    def cancel(self) -> None:
-        """Stop what runs as soon as it can be, and let nothing start; returns at once."""
-
-
-class Engine(Protocol):
-    """Executes expressions and queries over the reference data and card spend, for many threads at once."""
-
-    @property
-    def reference(self) -> Reference:
-        """The reference data, known from the start."""
-
-    def open(self) -> None:
-        """Make ready now what the first call would; raises `SetupError` where the data cannot be read."""
-
-    def call(self) -> Call:
-        """Begin a call."""
-
-    def close(self) -> None:
-        """Let go of the connection; no call is to begin after."""
+# How often a waiting call checks for cancellation, and how often a cancelled one interrupts its query: DuckDB ignores
+# an interrupt between two steps.
+_POLL_SECONDS = 0.05
+# Rows per batch: few enough that a cancelled call stops soon.
+_BATCH_ROWS, _FIRST_ROWS, _BATCH_BYTES = 10_000, 100, 2**24
+_ANY_LENGTH = re.compile(r"VARCHAR|BLOB|BIT|JSON|STRUCT|MAP|UNION|\]")
+_SPILL_PREFIX = "jupyter_funcs.queries."
+# A younger folder may belong to a process that hasn't locked it yet.
+_MIN_AGE_SECONDS = 60.0
 
 
 class DuckDBEngine:
-    """
-    Executes expressions and queries on a DuckDB of the process's own, locked before the first of them.
-
-    Parameters
-    ----------
-    reference
-        Known from the start: listings and the checking of arguments need nothing else.
-    cards
-        Says where card spend lies. Called when the first call needs it and until it succeeds, in a thread of its own:
-        it may have to generate the data, and the calls that wait can be cancelled meanwhile.
-    database, memory_limit
-        As of `sandbox.opened`.
-    """
+    """An in-process DuckDB, locked before the first query."""
 
     def __init__(
         self,
@@ -136,10 +62,11 @@ class DuckDBEngine:
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
         self._statements: Statements | None = None
+        self._names: frozenset[tuple[str, ...]] | None = None
         self._spill: SpillFolder | None = None
 
     def open(self) -> None:
-        """Make ready now what the first call would; raises `SetupError` where the data cannot be read."""
+        """Load the data now instead of on the first call; raises `SetupError` if they can't be read."""
         self.table("cards")
 
     def call(self) -> DuckDBCall:
@@ -147,7 +74,7 @@ class DuckDBEngine:
         return DuckDBCall(self)
 
     def close(self) -> None:
-        """Let go of the database; it ends with the last call that still runs."""
+        """Close the database; it ends with the last running call."""
         with self._lock:
             if self._con is not None:
                 self._con.close()
@@ -155,74 +82,87 @@ class DuckDBEngine:
             if self._spill is not None:
                 self._spill.close()
 
-    def table(self, name: str, go_on: Callable[[], None] = lambda: None) -> ir.Table:
-        """Give an unbound table; what it stands for is ready when this returns, or `go_on` raises meanwhile."""
+    def table(self, name: str, check: Callable[[], None] = lambda: None) -> ir.Table:
+        """Return an unbound table; blocks until its data are loaded, or until `check` raises."""
         import ibis
 
-        from . import tables
+        from jupyter_funcs.service.engine import tables
 
-        schema = self._ready(go_on).schema if name == "cards" else tables.SCHEMAS[name]
+        schema = self._loaded_cards(check).schema if name == "cards" else tables.SCHEMAS[name]
         return ibis.table(schema, name=name)
 
-    def statement(self, result: ir.Expr | Query, table: Callable[[str], ir.Table]) -> Statement:
-        """Give the SQL of an expression or a query, whose tables are those that `table` gives by name."""
+    def statement(self, result: ir.Expr | Query | Compiled, table: Callable[[str], ir.Table]) -> Statement:
+        """Compile an expression or a query; `table` looks up the tables by name."""
         with self._lock:
             if self._statements is None:
-                from .statements import Statements
+                from jupyter_funcs.service.engine.statements import Statements
 
-                self._statements = Statements()
-        return self._statements.of(result, table)
+                self._statements = Statements(self.names)
+        return self._statements.compile(result, table)
+
+    def names(self) -> frozenset[tuple[str, ...]]:
+        """Return the names of all tables that a query may read, in lower case."""
+        from jupyter_funcs.service.engine import sandbox, tables
+
+        if self._names is None:
+            places = (), ("main",), ("memory", "main")
+            names = {(*place, table) for table in (*tables.SCHEMAS, "cards") for place in places}
+            if self._options["database"] is not None:
+                with contextlib.closing(self.cursor()) as cursor:
+                    names.update(sandbox.attached(cursor))
+            self._names = frozenset(names)
+        return self._names
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """Give a cursor for one thread: those that share one get each other's results, and no error."""
+        """Return a cursor for one thread; threads that shared one would get each other's results."""
         with self._lock:
             if self._con is None:
-                self._con = self._opened(None, self._folder())
+                self._con = self._open_database(None, self._spill_folder())
             return self._con.cursor()
 
     def memory_limit(self) -> str:
-        """Give the memory that all queries share, such as ``11.7 GiB``."""
+        """Return the memory limit of all queries together, such as ``11.7 GiB``."""
         with contextlib.closing(self.cursor()) as cursor:
             [(limit,)] = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
         return str(limit)
 
-    def _ready(self, go_on: Callable[[], None]) -> Cards:
+    def _loaded_cards(self, check: Callable[[], None]) -> Cards:
         with self._lock:
             if self._loading is None:
                 self._loading = Future()
                 threading.Thread(target=self._load, args=(self._loading,), name="load card spend", daemon=True).start()
             loading = self._loading
-        while not wait([loading], _LOOK_EVERY_SECONDS).done:
-            go_on()
+        while not wait([loading], _POLL_SECONDS).done:
+            check()
         return loading.result()
 
     def _load(self, loading: Future[Cards]) -> None:
         try:
             cards = self._find_cards()
             with self._lock:
-                spill = self._folder()
-            # What is locked can take in no more data, so one that has them takes its place.
-            con = self._opened(cards, spill)
+                spill = self._spill_folder()
+            # A locked database can't load data, so a new one with the data replaces it.
+            con = self._open_database(cards, spill)
             with self._lock:
                 before, self._con = self._con, con
             if before is not None:
                 before.close()
             loading.set_result(cards)
-        except BaseException as error:  # noqa: BLE001 - whoever waits gets it
+        except BaseException as error:  # noqa: BLE001 - passed on to whoever waits
             with self._lock:
                 self._loading = None
             loading.set_exception(error)
 
-    def _folder(self) -> Path:
-        """Give an empty folder that nobody else may read; it ends with the engine."""
+    def _spill_folder(self) -> Path:
+        """Create an empty private folder, deleted with the engine."""
         if self._spill is None:
             self._spill = SpillFolder()
         return Path(tempfile.mkdtemp(dir=self._spill.path))
 
-    def _opened(self, cards: Cards | None, spill: Path) -> duckdb.DuckDBPyConnection:
-        from . import sandbox, tables
+    def _open_database(self, cards: Cards | None, spill: Path) -> duckdb.DuckDBPyConnection:
+        from jupyter_funcs.service.engine import sandbox, tables
 
-        return sandbox.opened(tables.arrow_tables(self.reference), cards, spill, **self._options)
+        return sandbox.open_database(tables.arrow_tables(self.reference), cards, spill, **self._options)
 
 
 class DuckDBCall:
@@ -240,47 +180,56 @@ class DuckDBCall:
         return self._engine.reference
 
     def table(self, name: str) -> ir.Table:
-        """Give a table to build an expression on."""
-        return self._engine.table(name, self._go_on)
+        """Return a table to build an expression on."""
+        return self._engine.table(name, self._check_cancelled)
 
-    def fetch(self, result: ir.Expr | Query) -> list[dict[str, Any]]:
-        """Execute an expression or a query and give its rows."""
+    def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
+        """Execute an expression or a query and return its rows."""
         rows: list[dict[str, Any]] = []
         with self._executed(result) as (cursor, schema):
             names = schema.names
-            while batch := cursor.fetchmany(_BATCH):
+            # Not by the schema, which a worker may have written. The first rows tell how many make a small batch.
+            texts = [at for at, column in enumerate(cursor.description or ()) if _ANY_LENGTH.search(str(column[1]))]
+            size, wanted = 1, _FIRST_ROWS
+            while batch := cursor.fetchmany(wanted):
                 rows += [dict(zip(names, row, strict=True)) for row in batch]
-                bound(len(rows), len(names))
-                self._go_on()
+                values = (row[at] for at in texts for row in batch)
+                size += sum(len(each if isinstance(each, str | bytes) else str(each)) for each in values)
+                check_size(len(rows), len(names))
+                check_bytes(size)
+                wanted = min(max(_BATCH_BYTES * len(rows) // size, 1), _BATCH_ROWS)
+                self._check_cancelled()
         return rows
 
-    def arrow(self, result: ir.Expr | Query) -> pa.Table:
-        """Execute an expression or a query and give its rows as an Arrow table."""
+    def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
+        """Execute an expression or a query and return an Arrow table."""
         import pyarrow as pa
 
-        batches, rows = [], 0
+        batches, rows, size = [], 0, 0
         with self._executed(result) as (cursor, schema):
-            reader = cursor.to_arrow_reader(_BATCH)
+            reader: Any = cursor.to_arrow_reader(_BATCH_ROWS)
             for batch in reader:
                 batches.append(batch)
                 rows += len(batch)
-                bound(rows, len(schema))
-                self._go_on()
+                size += batch.nbytes
+                check_size(rows, len(schema))
+                check_bytes(size)
+                self._check_cancelled()
             return pa.Table.from_batches(batches, reader.schema).cast(schema)
 
     @contextlib.contextmanager
-    def _executed(self, result: ir.Expr | Query) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
+    def _executed(self, result: ir.Expr | Query | Compiled) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
         import duckdb
 
-        self._go_on()
+        self._check_cancelled()
         statement = self._engine.statement(result, self.table)
         cursor = self._engine.cursor()
         try:
             with self._lock:
-                self._go_on()
+                self._check_cancelled()
                 self._cursor = cursor
             for name, table in statement.tables.items():
-                # Registered on the cursor, so that it ends with the call.
+                # Registered on the cursor, so that it is dropped with the call.
                 cursor.register(name, table)
             cursor.execute(statement.sql, statement.values)
             yield cursor, statement.schema
@@ -290,7 +239,7 @@ class DuckDBCall:
             if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
                 raise MemoryLimitError(
                     f"The query needs more memory than the {self._engine.memory_limit()} that all queries share. "
-                    "Ask for less: fewer dimensions, or brands at a time."
+                    "Ask for less: fewer dimensions or brands."
                 ) from error
             raise
         finally:
@@ -298,12 +247,12 @@ class DuckDBCall:
                 self._cursor = None
             cursor.close()
 
-    def _go_on(self) -> None:
+    def _check_cancelled(self) -> None:
         if self.cancelled:
             raise CallCancelledError
 
     def cancel(self) -> None:
-        """Stop the query as soon as it can be; returns at once."""
+        """Stop the running query as soon as possible and start no other; returns at once."""
         with self._lock:
             self.cancelled = True
             running = self._cursor is not None
@@ -312,9 +261,52 @@ class DuckDBCall:
 
     def _interrupt(self) -> None:
         done = threading.Event()
-        while not done.wait(_LOOK_EVERY_SECONDS):
+        while not done.wait(_POLL_SECONDS):
             with self._lock:
                 if self._cursor is None:
                     done.set()
                 else:
                     self._cursor.interrupt()
+
+
+class SpillFolder:
+    """A private folder for queries that outgrow memory; also removes those left by killed processes."""
+
+    def __init__(self) -> None:
+        home = Path(tempfile.gettempdir())
+        for left in home.glob(f"{_SPILL_PREFIX}*"):
+            with contextlib.suppress(OSError):  # already gone, in use, or somebody else's
+                _remove_abandoned(left)
+        self.path = Path(tempfile.mkdtemp(prefix=_SPILL_PREFIX))
+        lock: int | None = None
+        with contextlib.suppress(OSError):  # a file system without locks: no other process can lock the folder either
+            lock = _locked(self.path)
+        self.close = weakref.finalize(self, _remove, self.path, lock)
+
+
+def _locked(path: Path) -> int | None:
+    """Lock a folder and return the descriptor that holds the lock; raises `OSError` if another process has it."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder
+
+
+def _remove_abandoned(path: Path) -> None:
+    known = path.lstat()
+    if sys.platform == "win32" or known.st_uid != os.getuid() or time.time() - known.st_mtime < _MIN_AGE_SECONDS:
+        return
+    _remove(path, _locked(path))
+
+
+def _remove(path: Path, lock: int | None) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)

@@ -1,4 +1,4 @@
-"""What an expression needs to give the same on any engine, for an account that may do nothing but read."""
+"""Rewrite expressions so that every engine returns the same, even for a read-only account."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import ibis.expr.operations as ops
 
-from . import tables
+from jupyter_funcs.service.engine import tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,26 +16,19 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from .reference import Reference
+    from jupyter_funcs.service.engine.reference import Reference
 
-# A table in memory that is larger goes the engine's own way, by a temporary table.
+# The backend loads a larger table in memory into a temporary table.
 _MOST_LITERAL_ROWS = 500
 
 
 def reference_table(name: str) -> ir.Table:
-    """Give a table of reference data, unbound."""
+    """Return an unbound table of reference data."""
     return ibis.table(tables.SCHEMAS[name], name=name)
 
 
 def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
-    """
-    Give an expression in a form that any engine executes alike.
-
-    Parameters
-    ----------
-    reference
-        The reference data, which go along with an expression that reads them.
-    """
+    """Return an expression that every engine executes alike."""
     named = {reference_table(name).op(): name for name in tables.SCHEMAS}
     node = expression.as_table().op()
     used = [table for table in node.find(ops.UnboundTable) if table in named]
@@ -43,7 +36,7 @@ def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
     node = node.replace({table: ibis.memtable(data[named[table]]).op() for table in used})
     small = [table for table in node.find(ops.InMemoryTable) if len(_arrow(table)) <= _MOST_LITERAL_ROWS]
     node = node.replace({table: _literal_rows(table).op() for table in small})
-    return node.replace(as_written).to_expr()
+    return node.replace(use_doubles).to_expr()
 
 
 def _arrow(table: ops.InMemoryTable) -> pa.Table:
@@ -51,7 +44,7 @@ def _arrow(table: ops.InMemoryTable) -> pa.Table:
 
 
 def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
-    """Give a table in memory as a union of literal rows: ibis makes a temporary table of it, and leaves it behind."""
+    """Return a table in memory as a union of literal rows; ibis would create a temporary table and leave it behind."""
 
     def row(values: Mapping[str, Any]) -> ir.Table:
         cells = {
@@ -64,11 +57,11 @@ def _literal_rows(table: ops.InMemoryTable) -> ir.Table:
     return ibis.union(*map(row, rows)) if rows else row(dict.fromkeys(table.schema)).filter(ibis.literal(value=False))
 
 
-def as_written(node: ops.Node, changed: Mapping[str, Any] | None) -> ops.Node:
+def use_doubles(node: ops.Node, changed: Mapping[str, Any] | None) -> ops.Node:
     """
-    Compute in doubles what ibis says is one; for `Node.replace`.
+    Make engines compute in doubles wherever ibis infers a double; for `Node.replace`.
 
-    It leaves it to SQL that engines read differently: 3 / 2 is 1.5 or 1, 0.1 a double or a decimal.
+    ibis's SQL leaves that to the engines, which disagree: 3 / 2 is 1.5 or 1, and 0.1 a double or a decimal.
     """
     node = node.__recreate__(changed) if changed else node
     if isinstance(node, ops.NumericBinary):

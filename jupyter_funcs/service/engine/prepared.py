@@ -1,9 +1,8 @@
 """
-Prepared queries: a function's query as its shape, which its SQL follows from, and its values, which are bound to that.
+Prepared queries: the shape of a query, which determines its SQL, and the values that are bound to it.
 
-An engine that keeps the SQL of a shape builds and compiles it once, whatever the values are that come later.
+An engine that caches the SQL of a shape compiles it once for all values.
 """
-# ruff: noqa: PLC0415 - ibis loads on the first run: a listing does without
 
 from __future__ import annotations
 
@@ -21,30 +20,30 @@ _TYPES: dict[type, str] = {str: "string", bool: "boolean", int: "int64", float: 
 
 
 def type_of(value: Any) -> str:
-    """Give the ibis type of a value; raises `TypeError` where it can be none."""
+    """Return the ibis type of a value; raises `TypeError` for an unsupported one."""
     try:
         return _TYPES[type(value)]
     except KeyError:
-        raise TypeError(f"A value is text, a number, a flag or a date, not {type(value).__name__}.") from None
+        raise TypeError(f"A value is text, a number, a boolean or a date, not {type(value).__name__}.") from None
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """
+    SQL that a worker compiled, which is checked before it runs, and the tables that it has in memory.
+
+    It is in DuckDB's dialect, or if `is_remote`, in that of the engine that has the card spend.
+    """
+
+    sql: str
+    schema: pa.Schema
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    is_remote: bool = False
 
 
 @dataclass(frozen=True)
 class Query:
-    """
-    A query in two parts: what its SQL follows from, and what is bound.
-
-    Attributes
-    ----------
-    build
-        A function of a module, called as ``build(table, values, *shape)`` to give the expression. `table` gives a table
-        by its name, the engine's or one of `tables`; `values` has an ibis scalar for each value, for a tuple a list.
-    shape
-        Whatever else the expression depends on.
-    values
-        The values by name: text, numbers, flags and dates, or tuples of these that stand for sets.
-    tables
-        Tables of the query's own, by names that are fixed.
-    """
+    """A query: `build` and `shape` determine its SQL, `values` are bound to it, `tables` are its own."""
 
     build: Callable[..., ir.Table]
     shape: tuple[Hashable, ...] = ()
@@ -52,7 +51,7 @@ class Query:
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
     def expression(self, table: Callable[[str], ir.Table]) -> ir.Table:
-        """Give the expression with its values as literals and its own tables in it, for any engine to execute."""
+        """Return an expression for any engine, with the values as literals and its own tables in memory."""
         import ibis
 
         def any_table(name: str) -> ir.Table:

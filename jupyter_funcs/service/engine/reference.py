@@ -1,4 +1,4 @@
-"""Reference data: the panels, companies, brands, KPIs and reports that a service knows, and how callers name them."""
+"""Reference data: data sets, companies, brands, KPIs and reports, and how callers may spell their names."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from .words import did_you_mean, listed
+from jupyter_funcs.service.messages import did_you_mean, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .calendar import Period
+    from jupyter_funcs.service.engine.calendar import Period
 
 DIMENSIONS = {"Age Group": "generation", "Region": "region", "Brand": "merchant"}
-"""The dimensions that the service's functions name, with their columns of card spend (SERVICE.md 2)."""
+"""The dimensions, with their columns of card spend."""
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """A panel data set."""
+class DataSet:
+    """A data set, called a panel on the wire."""
 
     name: str
     provider: str
@@ -27,7 +27,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """A company; `symbol` is ``<ticker> <region> EQUITY``, `fiscal_year_end` a key of `calendar.FISCAL_YEAR_ENDS`."""
+    """A company; `symbol` is ``<ticker> <region> EQUITY``, `fiscal_year_end` names its fiscal calendar or last day."""
 
     symbol: str
     name: str
@@ -38,7 +38,7 @@ class Company:
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """A brand, called merchant in a panel, and the symbol of the company that owns it."""
+    """A brand, called a merchant in card spend, and the symbol of its owner."""
 
     name: str
     symbol: str
@@ -46,7 +46,7 @@ class Brand:
 
 @dataclass(frozen=True, slots=True)
 class Kpi:
-    """A figure that a company reports and a panel follows; `brands` are those of the company that it covers."""
+    """A figure that a company reports and a data set tracks, for some of the company's brands."""
 
     id: int
     name: str
@@ -62,7 +62,7 @@ class Kpi:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A saved report: the spend of some companies' customers in one panel."""
+    """A saved report: spend on some companies in one data set."""
 
     id: str
     title: str
@@ -72,21 +72,9 @@ class Report:
 
 @dataclass(frozen=True)
 class Reference:
-    """
-    All reference data of a service.
+    """All reference data of a service."""
 
-    Attributes
-    ----------
-    calendars
-        The fiscal quarters of each company, by symbol, in order of time.
-    dimensions
-        What results are broken down by, in the order of the listing, each with its column of card spend; Brand, whose
-        column is merchant, is always one of them.
-    generations
-        The values of Age Group, by name; empty where it is no dimension.
-    """
-
-    panels: Sequence[Panel]
+    panels: Sequence[DataSet]
     companies: Sequence[Company]
     brands: Sequence[Brand]
     kpis: Sequence[Kpi]
@@ -96,7 +84,7 @@ class Reference:
     generations: Sequence[str] = ()
 
     def heading(self, dimension: str) -> str:
-        """Give the name under which a dimension's values are listed, such as Merchant for Brand."""
+        """Return the column name for a listing of a dimension's values, such as Merchant for Brand."""
         return self.dimensions[dimension].capitalize()
 
     @cached_property
@@ -108,6 +96,13 @@ class Reference:
         return _by_spelling(company.symbol for company in self.companies)
 
     @cached_property
+    def _tickers(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for company in self.companies:
+            found.setdefault(_folded(company.symbol.split()[0]), []).append(company.symbol)
+        return found
+
+    @cached_property
     def _brands(self) -> dict[str, str]:
         return _by_spelling(brand.name for brand in self.brands)
 
@@ -116,44 +111,36 @@ class Reference:
         return {brand.name: brand.symbol for brand in self.brands}
 
     def panel(self, text: str) -> str:
-        """Give the name of the panel that a caller means; raises `ValueError`."""
+        """Return the name of a data set in its own spelling; raises `ValueError`."""
         return _match(text, self._panels)
 
     def brand(self, text: str) -> str:
-        """Give the name of the brand that a caller means; raises `ValueError`."""
+        """Return the name of a brand in its own spelling; raises `ValueError`."""
         return _match(text, self._brands)
 
     def symbol(self, text: str) -> str:
-        """Give the symbol that a caller means: matched whole, else by an unambiguous ticker; raises `ValueError`."""
+        """Return a symbol, matched whole or by an unambiguous ticker; raises `ValueError`."""
         if whole := self._symbols.get(text) or self._symbols.get(_folded(text)):
             return whole
-        symbols = [company.symbol for company in self.companies]
-        by_ticker = [symbol for symbol in symbols if _folded(symbol.split()[0]) == _folded(text)]
+        by_ticker = self._tickers.get(_folded(text), [])
         if len(by_ticker) > 1:
-            raise ValueError(f"is the ticker of {listed(by_ticker)}; give one of these.")
+            raise ValueError(f"is the ticker of {listed(by_ticker)}; use one of these.")
         return by_ticker[0] if by_ticker else _match(text, self._symbols)
 
     def owner(self, brand: str) -> str:
-        """Give the symbol of the company that owns a brand."""
+        """Return the symbol of the company that owns a brand."""
         return self._owners[brand]
 
     def owned(self, symbols: Sequence[str]) -> list[str]:
-        """Give the brands that some companies own."""
+        """Return the brands of some companies."""
         return [each.name for each in self.brands if each.symbol in symbols]
 
     def fiscal_year_end(self, symbol: str) -> str:
-        """Give the name of a company's fiscal calendar."""
+        """Return the name of a company's fiscal calendar."""
         return next(each.fiscal_year_end for each in self.companies if each.symbol == symbol)
 
     def calendar(self, symbols: Sequence[str]) -> list[Period]:
-        """
-        Give the fiscal quarters that some companies share; one is reported when all of them have reported it.
-
-        Raises
-        ------
-        ValueError
-            Quarters of one name are not of the same days: the companies have different fiscal calendars.
-        """
+        """Return the common fiscal quarters of some companies; one is reported once all of them have reported it."""
         by_name: dict[str, list[Period]] = {}
         for symbol in symbols:
             for period in self.calendars[symbol]:
@@ -167,12 +154,12 @@ class Reference:
         ]
 
     def report(self, identifier: str) -> Report:
-        """Give a saved report by its id."""
+        """Return a saved report by its id."""
         return next(each for each in self.reports if each.id == identifier)
 
 
 def _by_spelling(names: Iterable[str]) -> dict[str, str]:
-    """Give names by how they may be spelled; one that is spelled exactly so comes first."""
+    """Map every accepted spelling to its name; exact spellings win."""
     names = list(names)
     return {_folded(name): name for name in names} | {name: name for name in names}
 

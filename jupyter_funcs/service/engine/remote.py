@@ -1,10 +1,9 @@
 """
-An engine other than DuckDB: what reads card spend runs there, on connections that are kept from call to call.
+An engine other than DuckDB: queries over card spend run there, on pooled connections.
 
-Reference data stay with the service: what reads them alone is answered by a DuckDB of its own, and where a function
-joins them with card spend they go along as literal rows. So an account that may only read is enough.
+Reference data stay in the service. A local DuckDB answers queries that read nothing else; joins with card spend get
+them as literal rows, so a read-only account is enough.
 """
-# ruff: noqa: PLC0415 - ibis loads when an engine is connected to
 
 from __future__ import annotations
 
@@ -13,10 +12,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from .backends import Address
-from .engine import CallCancelledError, DuckDBEngine, bound
-from .errors import SetupError
-from .prepared import Query
+from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineURL
+from jupyter_funcs.service.engine.calls import CallCancelledError, check_bytes, check_size
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.prepared import Compiled, Query
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from .backends import Connection
-    from .dataset import Cards
-    from .reference import Reference
+    from jupyter_funcs.service.engine.backends import EngineConnection
+    from jupyter_funcs.service.engine.reference import Reference
+    from jupyter_funcs.service.engine.tables import Cards
 
-# Servers, and what stands between, drop a connection that nobody uses, and it is found out by a failing query only.
+# Servers and proxies drop idle connections, which shows only when a query fails.
 _MOST_IDLE_SECONDS = 60
-# How often a cancelled call interrupts its query: an interrupt that comes before the query is lost.
+# How often a cancelled call interrupts its query: an interrupt before the query starts is lost.
 _INTERRUPT_EVERY_SECONDS = 0.2
 
 
-class Connections:
-    """Connections to an engine, each for one call at a time."""
+class ConnectionPool:
+    """The connections to an engine, each for one call at a time."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
+    def __init__(self, connect: Callable[[], EngineConnection]) -> None:
         self._connect = connect
         self._lock = threading.Lock()
-        self._idle: list[tuple[Connection, float]] = []
+        self._idle: list[tuple[EngineConnection, float]] = []
         self._is_closed = False
 
     @contextlib.contextmanager
-    def one(self) -> Iterator[Connection]:
-        """Take a connection; one on which something failed is not used again."""
+    def borrow(self) -> Iterator[EngineConnection]:
+        """Borrow a connection; it is closed if anything fails."""
         connection = self._take()
         try:
             yield connection
@@ -55,7 +55,7 @@ class Connections:
             raise
         self.give_back(connection)
 
-    def _take(self) -> Connection:
+    def _take(self) -> EngineConnection:
         found, stale = None, []
         with self._lock:
             while self._idle and found is None:
@@ -68,8 +68,8 @@ class Connections:
             each.close()
         return found or self._connect()
 
-    def give_back(self, connection: Connection) -> None:
-        """Keep a connection for the next call."""
+    def give_back(self, connection: EngineConnection) -> None:
+        """Return a connection for the next call."""
         with self._lock:
             if not self._is_closed:
                 self._idle.append((connection, time.monotonic()))
@@ -77,7 +77,7 @@ class Connections:
         connection.close()
 
     def close(self) -> None:
-        """Let go of all of them; of those in use when they come back."""
+        """Close all connections; those in use as soon as they are returned."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
@@ -86,65 +86,47 @@ class Connections:
 
 
 class RemoteEngine:
-    """
-    Executes expressions over card spend on another engine.
-
-    Parameters
-    ----------
-    url
-        ``sc://host:port`` for Spark Connect, else a URL of `ibis.connect`.
-    reference
-        The reference data.
-    cards
-        Says where card spend lies: a table of the engine, or Parquet files that each machine of a Spark cluster reads.
-    """
+    """Runs queries over card spend on another engine."""
 
     def __init__(self, url: str, reference: Reference, cards: Callable[[], Cards]) -> None:
         self.reference = reference
-        self.connections = Connections(self._connect)
-        self.own = DuckDBEngine(reference, _elsewhere)
-        self._address = Address(url)
+        self.connections = ConnectionPool(self._connect)
+        self.own = DuckDBEngine(reference, _no_local_cards)
+        self._address = EngineURL(url)
+        self.dialect = "pyspark" if self._address.scheme == SPARK_CONNECT else self._address.scheme
         self._find_cards = cards
         self._lock = threading.Lock()
         self._source: ops.UnboundTable | None = None
         self._cards: ir.Table | None = None
 
     def open(self) -> None:
-        """
-        Connect, and find card spend.
-
-        Raises
-        ------
-        SetupError
-            The URL is of no known kind, its library is not installed, the engine cannot be reached, or has no such
-            table.
-        """
+        """Connect and find card spend."""
         self._load_cards()
 
-    def call(self) -> RemoteCall:
+    def call(self) -> RemoteEngineCall:
         """Begin a call."""
-        return RemoteCall(self)
+        return RemoteEngineCall(self)
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         self.connections.close()
         self.own.close()
 
     def table(self, name: str) -> ir.Table:
-        """Give an unbound table; what it stands for is ready when this returns."""
-        from .portable import reference_table
+        """Return an unbound table; connects first if it is card spend."""
+        from jupyter_funcs.service.engine.portable import reference_table
 
         return self._load_cards() if name == "cards" else reference_table(name)
 
     def _load_cards(self) -> ir.Table:
         with self._lock:
             if self._cards is None:
-                with self.connections.one() as connection:
+                with self.connections.borrow() as connection:
                     source, self._cards = self._address.card_spend(connection, self._find_cards())
                     self._source = source.op()
             return self._cards
 
-    def _connect(self) -> Connection:
+    def _connect(self) -> EngineConnection:
         connection = self._address.connect()
         try:
             self._address.card_spend(connection, self._find_cards())
@@ -154,20 +136,20 @@ class RemoteEngine:
         return connection
 
     def reads_cards(self, expression: ir.Expr) -> bool:
-        """Tell whether an expression reads card spend, and so has to run where that lies."""
+        """Return whether an expression reads card spend, and so must run on the other engine."""
         import ibis.expr.operations as ops
 
         return self._source in expression.op().find(ops.UnboundTable)
 
 
-class RemoteCall:
+class RemoteEngineCall:
     """One call of a function on another engine."""
 
     def __init__(self, engine: RemoteEngine) -> None:
         self._engine = engine
         self._own = engine.own.call()
         self._lock = threading.Lock()
-        self._running: Connection | None = None
+        self._running: EngineConnection | None = None
 
     @property
     def reference(self) -> Reference:
@@ -176,62 +158,75 @@ class RemoteCall:
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for it any more."""
+        """Whether the caller no longer waits for the result."""
         return self._own.cancelled
 
+    @property
+    def dialect(self) -> str:
+        """The other engine's dialect, as ibis names it."""
+        return self._engine.dialect
+
     def table(self, name: str) -> ir.Table:
-        """Give a table to build an expression on."""
+        """Return a table to build an expression on."""
         return self._engine.table(name)
 
-    def fetch(self, result: ir.Expr | Query) -> list[dict[str, Any]]:
-        """Execute an expression or a query and give its rows."""
-        expression = self._expression(result)
-        if self._engine.reads_cards(expression):
-            rows: list[dict[str, Any]] = self._execute(expression).to_pylist()
-            return rows
-        return self._own.fetch(result)
+    def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
+        """Execute an expression or a query and return its rows."""
+        if (build := self._remote(result)) is None:
+            return self._own.fetch(result)
+        rows: list[dict[str, Any]] = self._execute(build).to_pylist()
+        return rows
 
-    def arrow(self, result: ir.Expr | Query) -> pa.Table:
-        """Execute an expression or a query and give its rows as an Arrow table."""
-        expression = self._expression(result)
-        return self._execute(expression) if self._engine.reads_cards(expression) else self._own.arrow(result)
+    def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
+        """Execute an expression or a query and return an Arrow table."""
+        build = self._remote(result)
+        return self._own.arrow(result) if build is None else self._execute(build)
 
-    def _expression(self, result: ir.Expr | Query) -> ir.Expr:
-        return result.expression(self.table) if isinstance(result, Query) else result
+    def _remote(self, result: ir.Expr | Query | Compiled) -> Callable[[EngineConnection], ir.Table] | None:
+        """Return what makes an expression for a connection; `None` if the other engine isn't needed."""
+        import ibis
 
-    def _execute(self, expression: ir.Expr) -> pa.Table:
-        from .portable import portable
+        from jupyter_funcs.service.engine.portable import portable
 
+        if isinstance(result, Compiled):
+            schema = ibis.Schema.from_pyarrow(result.schema)
+            return (lambda to: to.backend.sql(result.sql, schema=schema)) if result.is_remote else None
+        expression = result.expression(self.table) if isinstance(result, Query) else result
+        is_remote = self._engine.reads_cards(expression)
+        return (lambda _: portable(expression, self.reference)) if is_remote else None
+
+    def _execute(self, build: Callable[[EngineConnection], ir.Table]) -> pa.Table:
         try:
-            with self._engine.connections.one() as connection:
+            with self._engine.connections.borrow() as connection:
                 self._begin(connection)
                 try:
-                    found = connection.arrow(portable(expression, self.reference))
+                    found = connection.arrow(build(connection))
                 finally:
                     with self._lock:
                         self._running = None
-                # An interrupt may still be on its way, and would stop the next call's query.
-                self._go_on()
-                bound(found.num_rows, found.num_columns)
+                # A late interrupt would stop the query of the next call.
+                self._check_cancelled()
+                check_size(found.num_rows, found.num_columns)
+                check_bytes(found.nbytes)
                 return found
         except Exception as error:
             if self.cancelled:
                 raise CallCancelledError from error
-            if isinstance(error, SetupError):  # of a connection that had to be opened; callers cannot mend it
-                raise ConnectionError("The engine does not answer. Try again in a moment.") from error
+            if isinstance(error, SetupError):  # from opening a connection; callers can't fix it
+                raise ConnectionError("The engine doesn't answer. Try again in a moment.") from error
             raise
 
-    def _begin(self, connection: Connection) -> None:
+    def _begin(self, connection: EngineConnection) -> None:
         with self._lock:
-            self._go_on()
+            self._check_cancelled()
             self._running = connection
 
-    def _go_on(self) -> None:
+    def _check_cancelled(self) -> None:
         if self.cancelled:
             raise CallCancelledError
 
     def cancel(self) -> None:
-        """Stop the query as soon as it can be, where the engine can be asked to; returns at once."""
+        """Stop the running query as soon as possible, if the engine supports it; returns at once."""
         self._own.cancel()
         with self._lock:
             running = self._running is not None
@@ -245,5 +240,5 @@ class RemoteCall:
             time.sleep(_INTERRUPT_EVERY_SECONDS)
 
 
-def _elsewhere() -> Cards:
-    raise AssertionError("card spend lies in the other engine")
+def _no_local_cards() -> Cards:
+    raise AssertionError("card spend is in the other engine")

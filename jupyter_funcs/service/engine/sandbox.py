@@ -1,7 +1,7 @@
 """
-DuckDB, opened and loaded first and locked then: what SQL can reach afterwards is the data and nothing else.
+Open a DuckDB, load the data, then lock it: SQL can reach the data and nothing else.
 
-It reads no file but those of the data, fetches nothing from a network, loads no extension and changes no setting.
+Afterwards it can read no other files, use no network, load no extensions and change no settings.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import duckdb
 import ibis
 import sqlglot.expressions as sge
 
-from .errors import SetupError
-from .statements import Compiler
+from jupyter_funcs.service.engine.statements import Compiler
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from .dataset import Cards
+    from jupyter_funcs.service.engine.tables import Cards
 
 OWN = "own"
-"""The catalogue that an attached database is under."""
+"""The catalog name of an attached database."""
 
 _FILES = "card_files"
 
@@ -37,7 +37,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-def opened(
+def open_database(
     tables: Mapping[str, pa.Table],
     cards: Cards | None,
     spill: Path,
@@ -45,32 +45,11 @@ def opened(
     database: Path | None = None,
     memory_limit: str | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """
-    Open a database in memory, load it, and lock it.
-
-    Parameters
-    ----------
-    tables
-        Tables to copy into it.
-    cards
-        Where card spend lies: becomes its view ``cards``.
-    spill
-        An empty folder for what does not fit into memory, at most as much as does.
-    database
-        A DuckDB file that `cards` may be a table of; only read.
-    memory_limit
-        Such as ``4GB``; by default half of the machine's memory, or of its control group's. DuckDB counts what tables,
-        sorts and groups take, not a single giant value.
-
-    Raises
-    ------
-    SetupError
-        The file is not there, not a database or in use; card spend cannot be read; the limit is none.
-    """
+    """Open a database in memory, load the data and lock it."""
     con = duckdb.connect(config=_SETTINGS | {"temp_directory": str(spill)})
     try:
-        _limit(con, memory_limit)
-        # Else what a file says of its groups of rows is read again by each query; for all cursors, and not this one.
+        _limit_memory(con, memory_limit)
+        # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, table in tables.items():
             con.register("loaded", table)
@@ -90,9 +69,9 @@ def opened(
     return con
 
 
-def _limit(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> None:
+def _limit_memory(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> None:
     [(own,)] = con.execute("SELECT current_setting('memory_limit')").fetchall()
-    # DuckDB's own limit is 80 % of what there is.
+    # DuckDB's default is 80 % of the memory; ours is 50 %.
     number, unit = own.split()
     limit = memory_limit or f"{float(number) * 5 / 8:.1f}{unit}"
     try:
@@ -100,12 +79,12 @@ def _limit(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> None:
             con.execute(f"SET {name} = {_text(limit)}")
     except duckdb.Error as error:
         raise SetupError(
-            f"The engine cannot be limited to memory_limit {limit!r}: {first_line(error)}.\nGive a size such as '4GB'."
+            f"The memory_limit {limit!r} is not valid: {first_line(error)}.\nUse a size such as '4GB'."
         ) from error
 
 
 def attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
-    """Attach a DuckDB file for reading, as the catalogue `OWN`; raises `SetupError` where it cannot be opened."""
+    """Attach a DuckDB file read-only as the catalog `OWN`; raises `SetupError` if it can't be opened."""
     try:
         con.execute(f"ATTACH {_text(str(database.resolve()))} AS {OWN} (READ_ONLY)")
     except duckdb.Error as error:
@@ -115,15 +94,25 @@ def attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
             who = f"PID {holder[1]}" if holder else "another process"
             raise SetupError(
                 f"The database {database} is in use by {who}, which may write to it.\n"
-                "End that process, or have it open the file for reading only."
+                "Stop that process, or let it open the file read-only."
             ) from error
         raise SetupError(
-            f"The database {database} cannot be opened: {first_line(error)}.\nGive the path of a DuckDB file."
+            f"The database {database} cannot be opened: {first_line(error)}.\nUse the path of a DuckDB file."
         ) from error
 
 
+def attached(con: duckdb.DuckDBPyConnection) -> list[tuple[str, ...]]:
+    """Return the names of the tables and views of `OWN`, in lower case."""
+    rows = con.execute(
+        "SELECT lower(schema_name), lower(table_name) FROM duckdb_tables() WHERE database_name = $1 UNION ALL"
+        " SELECT lower(schema_name), lower(view_name) FROM duckdb_views() WHERE database_name = $1 AND NOT internal",
+        [OWN],
+    ).fetchall()
+    return [(OWN, *row) for row in rows] + [(OWN, table) for schema, table in rows if schema == "main"]
+
+
 def matching(con: duckdb.DuckDBPyConnection, pattern: str) -> list[str]:
-    """Give the files that a path with wildcards names, in order, as a query over it would find them."""
+    """Return the files that match a path with wildcards, sorted, exactly as a query finds them."""
     return [file for (file,) in con.execute("SELECT file FROM glob(?) ORDER BY file", [pattern]).fetchall()]
 
 
@@ -132,7 +121,7 @@ def _files(con: duckdb.DuckDBPyConnection, patterns: Sequence[str]) -> list[str]
     for pattern in patterns:
         found = matching(con, pattern)
         if not found:
-            raise SetupError(f"There is no file {pattern}.\nGive the paths of the Parquet files with card spend.")
+            raise SetupError(f"There is no file {pattern}.\nUse the paths of the Parquet files with card spend.")
         files += found
     return files
 
@@ -147,7 +136,7 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) ->
         columns = con.execute(f"DESCRIBE FROM {_name(catalog, *place)}").fetchall()
         types = {column: compiler.type_mapper.from_string(kind) for column, kind, *_ in columns}
         mapped = cards.mapped(ibis.table(types, name=place[1], database=place[0], catalog=catalog))
-        # A view of the database's own: ibis would make a temporary one, which other cursors do not see.
+        # Not created by ibis, whose temporary view other cursors don't see.
         con.execute(f"CREATE VIEW cards AS {compiler.sql(mapped)}")
     except duckdb.Error as error:
         where = ", ".join(cards.files) or ".".join(cards.table)
@@ -167,5 +156,5 @@ def _text(text: str) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Give what an error of DuckDB's says, without its kind and its advice."""
+    """Return the first line of a DuckDB error, without its type."""
     return str(error).partition("\n")[0].partition(": ")[2].rstrip(".")

@@ -1,14 +1,18 @@
-"""The tables that expressions read: their columns, and the reference data as tables."""
-# ruff: noqa: PLC0415 - ibis and pyarrow load on the first run: a listing does without
+"""The tables that queries read: reference data, and card spend in files or in a table of the engine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import ibis.expr.types as ir
     import pyarrow as pa
 
-    from .reference import Reference
+    from jupyter_funcs.service.engine.reference import Reference
 
 CARDS = {
     "panel": "string",
@@ -21,7 +25,7 @@ CARDS = {
     "transactions": "int32",
     "cards": "int32",
 }
-"""The columns of card spend: a row a panel, brand, region, age group and day that has data; money in whole cents."""
+"""Columns of card spend, one row per data set, brand, region, age group and day with data; money in whole cents."""
 
 SCHEMAS = {
     "panels": {"PanelName": "string", "ProviderName": "string"},
@@ -45,11 +49,11 @@ SCHEMAS = {
         "IsPrimary": "boolean",
     },
 }
-"""The columns of each table, named as the listing functions return them (SERVICE.md 2 and 3)."""
+"""The columns of each table, named as the listing functions return them."""
 
 
 def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
-    """Give every table of reference data."""
+    """Return the tables of reference data."""
     import ibis
     import pyarrow as pa
 
@@ -79,3 +83,54 @@ def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
         records = [dict(zip(columns, row, strict=True)) for row in rows[name]]
         tables[name] = pa.Table.from_pylist(records, schema=ibis.schema(columns).to_pyarrow())
     return tables
+
+
+UNKNOWN = "Unknown"
+"""The value of a dimension where a row has none."""
+
+# The product of longer decimals overflows.
+_MOST_DIGITS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Where card spend is stored, in Parquet files or a table of the engine, and how its columns map to `CARDS`."""
+
+    schema: Mapping[str, str]
+    columns: Mapping[str, str]
+    files: tuple[str, ...] = ()
+    table: tuple[str, ...] = ()
+    panel: str | None = None
+    spend_unit: Literal["cents", "units"] = "cents"
+    has_unknown: frozenset[str] = frozenset()
+
+    @classmethod
+    def parquet(cls, path: Path) -> Cards:
+        """Return card spend in a Parquet file with the columns of `CARDS`."""
+        return cls(schema=CARDS, columns={name: name for name in CARDS}, files=(str(path),))
+
+    def mapped(self, source: ir.Table) -> ir.Table:
+        """Map the columns of the source table to those of `schema`."""
+        return source.select(**{name: self._column(source, name) for name in self.schema})
+
+    def _column(self, source: ir.Table, name: str) -> ir.Value:
+        import ibis
+
+        if name == "panel" and self.panel is not None:
+            return ibis.literal(self.panel)
+        column = source[self.columns[name]]
+        if name == "spend_cents":
+            column = _cents(column, self.spend_unit)
+        if name in self.has_unknown:
+            column = column.fill_null(source[self.columns["symbol"]] if name == "merchant" else UNKNOWN)
+        return column.cast(self.schema[name])
+
+
+def _cents(spend: ir.NumericColumn, unit: str) -> ir.NumericColumn:
+    kind = spend.type()
+    factor, places = (100, 2) if unit == "units" else (1, 0)
+    is_money = kind.is_decimal() and (kind.precision or 0) <= _MOST_DIGITS and (kind.scale or 0) <= places
+    if kind.is_integer() or is_money:
+        return spend * factor if factor > 1 else spend
+    # Not `round`, because engines round halves differently.
+    return (spend.cast("float64") * factor + 0.5).floor()

@@ -1,0 +1,1 @@
+"""Where queries run: DuckDB, and other engines by URL. May import `service.messages`."""

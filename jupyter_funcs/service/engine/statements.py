@@ -1,0 +1,399 @@
+"""
+Compile queries to DuckDB SQL: once per shape, with a placeholder for each value.
+
+SQL is checked before it runs: it may only read known tables, and call functions whose result depends on nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import string
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import ibis
+import ibis.expr.datashape as ds
+import ibis.expr.datatypes as dt
+import ibis.expr.operations as ops
+import sqlglot
+import sqlglot.expressions as sge
+from ibis.backends.sql.compilers.duckdb import DuckDBCompiler
+from sqlglot import TokenType
+from sqlglot.dialects import duckdb
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from jupyter_funcs.service.engine.prepared import Compiled, Query, type_of
+from jupyter_funcs.service.messages import did_you_mean, listed, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+
+    import ibis.expr.types as ir
+    import pyarrow as pa
+
+# The built-in functions have a few dozen shapes, most of them rare.
+_MOST_CACHED = 256
+# What a query may consist of besides operators, as classes of sqlglot.
+_NODES = """
+Abs Alias Aliases All And Anonymous Any Array ArrayContainsAll ArrayOverlaps AtTimeZone Between Boolean Bracket CTE Case
+Cast Collate Column ColumnDef Comprehension Concat Cube CurrentDate CurrentTime CurrentTimestamp DataType DataTypeParam
+Distinct Except Exists Extract Fetch Filter From Group GroupingSets Having Identifier If IgnoreNulls In Intersect
+Interval IntervalSpan JSONExtract JSONExtractScalar Join Lambda Lateral Limit LimitOptions Literal Localtime
+Localtimestamp Map Null Offset Or Order Ordered Placeholder Pow PositionalColumn Qualify RawString Rollup
+Select Slice Star StartsWith StrPosition Struct Subquery Substring Table TableAlias TableSample ToMap Trim TryCast Tuple
+Union Unnest Values Var Where Window WindowSpec WithinGroup
+"""
+# The functions of DuckDB that depend on nothing but their arguments, the time or chance. All others are refused, so
+# also those that a new release adds.
+_FUNCTIONS = """
+abs acos age aggregate ago any_value apply approx_count_distinct approx_quantile approx_top_k arg_max arg_max_null
+arg_min arg_min_null argmax argmin array array_agg array_append array_concat array_contains array_distinct array_extract
+array_filter array_has array_has_all array_has_any array_intersect array_length array_position array_prepend
+array_reverse array_reverse_sort array_slice array_sort array_to_string array_transform array_unique array_value
+array_zip ascii asin atan atan2 avg base64 bin bit_and bit_count bit_length bit_or bit_xor bitstring bitstring_agg
+bool_and bool_or cardinality cbrt ceil ceiling char_length character_length chr coalesce columns concat concat_ws
+contains corr cos cot count count_if countif covar_pop covar_samp cume_dist current_date current_timestamp
+damerau_levenshtein date_add date_diff date_part date_sub date_trunc datediff datepart datetrunc day dayname dayofmonth
+dayofweek dayofyear days_in_month decode degrees dense_rank element_at encode ends_with entropy epoch epoch_ms epoch_ns
+epoch_us even exp extract factorial fdiv filter first first_value flatten floor fmod format format_bytes from_base64
+from_hex from_json gcd generate_series geomean get_current_timestamp grade_up greatest group_concat grouping grouping_id
+hamming hash hex histogram hour if ifnull instr isfinite isinf isnan isodow isoyear jaro_similarity
+jaro_winkler_similarity json json_array json_array_length json_contains json_exists json_extract json_extract_path
+json_extract_path_text json_extract_string json_keys json_merge_patch json_object json_transform json_type json_valid
+json_value kurtosis kurtosis_pop lag last last_day last_value lcase lcm lead least left len length levenshtein list
+list_aggregate list_any_value list_append list_apply list_avg list_bool_and list_bool_or list_cat list_concat
+list_contains list_count list_distinct list_extract list_filter list_first list_has list_has_all list_has_any
+list_indexof list_intersect list_last list_max list_median list_min list_mode list_position list_prepend list_reduce
+list_resize list_reverse list_reverse_sort list_select list_slice list_sort list_string_agg list_sum list_transform
+list_unique list_value list_where list_zip listagg ln log log10 log2 lower lpad ltrim mad make_date make_time
+make_timestamp make_timestamp_ns make_timestamptz map map_concat map_contains map_entries map_extract map_from_entries
+map_keys map_values max max_by md5 mean median microsecond millisecond min min_by minute mod mode month monthname
+nanosecond now nth_value ntile nullif percent_rank percentile_cont percentile_disc pi position pow power prefix printf
+product quantile quantile_cont quantile_disc quarter radians random range rank reduce regexp_escape regexp_extract
+regexp_extract_all regexp_full_match regexp_matches regexp_replace regexp_split_to_array regr_intercept regr_r2
+regr_slope repeat replace reverse right round row row_number rpad rtrim second sem sha1 sha256 sign sin skewness split
+split_part sqrt starts_with stddev stddev_pop stddev_samp str_split str_split_regex strftime string_agg string_split
+string_split_regex string_to_array strip_accents strlen strpos strptime struct_extract struct_insert struct_pack substr
+substring suffix sum tan time_bucket timezone to_base to_base64 to_days to_hex to_hours to_json to_microseconds
+to_milliseconds to_minutes to_months to_quarters to_seconds to_timestamp to_weeks to_years today translate trim trunc
+try try_strptime typeof ucase unhex unicode unnest upper url_decode url_encode uuid var_pop var_samp variance week
+weekday weekofyear xor year yearweek
+"""
+_NODE_NAMES, _FUNCTION_NAMES = frozenset(_NODES.split()), frozenset(_FUNCTIONS.split())
+_TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
+_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES, TokenType.L_PAREN}
+# What stands in SQL without quotes: words, numbers and the bound of a window.
+_WORD = re.compile(r"\w*|\d[\w.]*(e[+-]?\d+)?|CURRENT ROW", re.ASCII | re.IGNORECASE)
+# DuckDB ignores the case of these letters only.
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+# Reading a longer one takes seconds.
+_LONGEST_SQL = 50_000
+_MOST_READINGS = 4
+
+
+# sqlglot's classes, whose types differ between its releases: a dialect, and a node of a syntax tree.
+DuckDB: Any = duckdb.DuckDB
+_Node: TypeAlias = Any
+
+
+class AsWrittenParser(DuckDB.Parser):  # type: ignore[misc] # as said
+    """A parser that knows no functions but those with a grammar of their own."""
+
+    FUNCTIONS: dict[str, Any] = {}  # noqa: RUF012 - as in the base
+    FUNCTION_PARSERS = {  # noqa: RUF012 - as above
+        name: DuckDB.Parser.FUNCTION_PARSERS[name]
+        for name in ("CAST", "EXTRACT", "POSITION", "SUBSTRING", "TRIM", "TRY_CAST")
+    }
+    # Without `~`, which matches a whole text in DuckDB 1 and any part of it in DuckDB 2.
+    RANGE_PARSERS = {  # noqa: RUF012 - as above
+        token: read for token, read in DuckDB.Parser.RANGE_PARSERS.items() if token is not TokenType.TILDE
+    }
+
+
+class AsWrittenGenerator(DuckDB.Generator):  # type: ignore[misc] # as above
+    """A generator that keeps the clauses of functions it doesn't know."""
+
+    def ignorenulls_sql(self, expression: _Node) -> Any:
+        """Write IGNORE NULLS as the last words in a function's brackets."""
+        if isinstance(expression.parent, sge.Anonymous):
+            return f"{self.sql(expression.this)} IGNORE NULLS"
+        if isinstance(expression.this, sge.Anonymous):
+            return f"{self.sql(expression.this).removesuffix(')')} IGNORE NULLS)"
+        return super().ignorenulls_sql(expression)
+
+    def lambda_sql(self, expression: _Node, arrow_sep: str = "->", wrap: bool = True) -> Any:  # noqa: FBT001, FBT002 - the base's
+        """Write ``lambda x: …``; DuckDB 2 refuses ``x -> …``."""
+        expression.set("colon", value=True)
+        return super().lambda_sql(expression, arrow_sep, wrap)
+
+    def withingroup_sql(self, expression: _Node) -> Any:
+        """Write WITHIN GROUP after a function."""
+        if isinstance(expression.this, sge.Anonymous):
+            return sqlglot.Generator.withingroup_sql(self, expression)
+        return super().withingroup_sql(expression)
+
+
+class AsWritten(DuckDB):  # type: ignore[misc] # as above
+    """DuckDB's dialect, in which each function keeps the name by which the engine knows it."""
+
+    Parser, Generator = AsWrittenParser, AsWrittenGenerator
+    INDEX_OFFSET = 0
+
+    def to_json_path(self, path: Any) -> Any:
+        """Leave a path as it is."""
+        return path
+
+
+class Bound(ops.Value):  # type: ignore[misc] # ibis ships no types
+    """A named placeholder in an expression, bound when the SQL runs."""
+
+    name: str
+    dtype: dt.DataType
+    shape = ds.scalar
+
+
+class Compiler(DuckDBCompiler):  # type: ignore[misc] # as above
+    """The DuckDB compiler of ibis, extended by placeholders."""
+
+    @staticmethod
+    def visit_Bound(_op: Bound, *, name: str, dtype: dt.DataType) -> sge.Expression:  # noqa: N802, ARG004 - ibis calls it by this name, with these
+        """Compile a placeholder."""
+        return sge.Placeholder(this=name)
+
+    def visit_Sum(self, op: ops.Sum, *, arg: Any, where: Any) -> Any:  # noqa: N802 - as above
+        """Compile a sum and cast it to ibis's type; DuckDB's own 128 bits take twice as long to read."""
+        return self.cast(super().visit_Sum(op, arg=arg, where=where), op.dtype)
+
+    @staticmethod
+    def visit_SQLStringView(_op: ops.SQLStringView, *, query: str, **_: Any) -> _Node:  # noqa: N802 - as above
+        """Compile SQL that reads an expression by its alias."""
+        return _own(query)
+
+    @staticmethod
+    def visit_SQLQueryResult(_op: ops.SQLQueryResult, *, query: str, **_: Any) -> _Node:  # noqa: N802 - as above
+        """Compile SQL that reads tables."""
+        return _own(query).subquery(copy=False)
+
+    def sql(self, expression: ir.Table) -> str:
+        """Compile an expression, without checking what its SQL does; raises `ValueError` if it can't be read."""
+        with _named_errors():
+            return _written(self.to_sqlglot(expression))
+
+
+def _own(query: str) -> _Node:
+    tree = _parsed(query)
+    # ibis would move its WITH, and lose the words RECURSIVE and MATERIALIZED.
+    return sge.select("*").from_(tree.subquery("own", copy=False)) if tree.ctes else tree
+
+
+def checked(sql: str, tables: Collection[tuple[str, ...]]) -> str:
+    """
+    Return a query in the form in which it may run; raises `ValueError` if it does more than read.
+
+    `tables` are the full names of the tables that it may read, in lower case.
+    """
+    with _named_errors():
+        # Read until it is written as it was read: then what runs is what was checked.
+        for _ in range(_MOST_READINGS):
+            tree = _parsed(sql)
+            _check(tree, tables)
+            before, sql = sql, _written(tree)
+            if sql == before:
+                return sql
+    raise ValueError("The SQL can't be read: its text is ambiguous. Use plain names, and brackets around operators.")
+
+
+def _written(tree: _Node) -> str:
+    return str(
+        tree.sql(dialect=AsWritten, copy=False, identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
+    )
+
+
+@contextlib.contextmanager
+def _named_errors() -> Iterator[None]:
+    try:
+        yield
+    except RecursionError:
+        raise ValueError("The query is nested too deeply. Split it into parts with WITH.") from None
+    except SqlglotError as error:
+        [first, *_] = getattr(error, "errors", None) or [{}]
+        said = (
+            f" at {quoted(first['highlight'])} in line {first['line']}" if first else f": {str(error).splitlines()[0]}"
+        )
+        raise ValueError(f"The SQL can't be read{said}.\nUse a SELECT of DuckDB.") from None
+
+
+def _parsed(sql: str) -> _Node:
+    if len(sql) > _LONGEST_SQL:
+        raise ValueError(
+            f"The SQL has {len(sql):,} characters, more than {_LONGEST_SQL:,}. Join a table, not a long list."
+        )
+    dialect = AsWritten()
+    tokens = dialect.tokenize(sql)
+    if not tokens or tokens[0].token_type not in _STARTS:
+        start = quoted(tokens[0].text) if tokens else "nothing"
+        raise ValueError(f"A query may only read. Use one SELECT, not {start}.")
+    trees = [tree for tree in dialect.parser().parse(tokens, sql) if tree is not None]
+    if len(trees) != 1 or not isinstance(trees[0], sge.Query | sge.Values):
+        raise ValueError("A query may only read. Use one SELECT, and no other statement.")
+    [tree] = trees
+    return tree if isinstance(tree, sge.Query) else sge.select("*").from_(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The names of the queries in a WITH, each with its number, how many can be read already, and the scope around."""
+
+    numbers: Mapping[str, int]
+    count: int
+    outer: _Scope | None
+
+    def has(self, name: str) -> bool:
+        return self.numbers.get(name, self.count) < self.count or (self.outer is not None and self.outer.has(name))
+
+
+def _check(tree: _Node, tables: Collection[tuple[str, ...]]) -> None:
+    waiting: list[tuple[_Node, _Scope | None]] = [(tree, None)]
+    # The queries that may read the name of their own WITH: the second part of each recursion.
+    itself: dict[int, str] = {}
+    while waiting:
+        node, scope = waiting.pop()
+        _check_node(node)
+        if isinstance(node, sge.Table) and not isinstance(node.this, sge.Func):
+            name = tuple(part.name.translate(_LOWER) for part in node.parts)
+            if name not in tables and not (scope and len(name) == 1 and scope.has(*name)):
+                shown = ".".join(name)
+                near = did_you_mean(shown, [".".join(each) for each in tables])
+                raise ValueError(
+                    f"A query can't read {quoted(shown)}.{near}\nUse a table of the service, or a query in WITH."
+                )
+        children = list(node.iter_expressions())
+        for with_ in (child for child in children if isinstance(child, sge.With)):
+            parts = list(with_.iter_expressions())
+            numbers = {part.alias.translate(_LOWER): number for number, part in enumerate(parts)}
+            for number, part in enumerate(parts):
+                waiting.append((part, _Scope(numbers, number, scope)))
+                if with_.recursive and isinstance(part.this, sge.Union) and not part.this.args.get("by_name"):
+                    itself[id(part.this.expression)] = part.alias.translate(_LOWER)
+            scope = _Scope(numbers, len(parts), scope)
+        for child in children:
+            if not isinstance(child, sge.With):
+                own = itself.get(id(child))
+                waiting.append((child, scope if own is None else _Scope({own: 0}, 1, scope)))
+
+
+def _check_node(node: _Node) -> None:
+    name = _called(node)
+    if isinstance(node, sge.Anonymous):
+        known = name in _FUNCTION_NAMES
+    else:
+        known = type(node).__name__ in _NODE_NAMES or (isinstance(node, sge.Binary | sge.Unary) and not name)
+    if not known and not name:
+        raise ValueError(f"A query may only read. Use one SELECT, without {node.key.upper()}.")
+    if not known:
+        raise ValueError(
+            f"A query can't call {quoted(name)}: it isn't among the functions that are known to read nothing else.\n"
+            "Use another function, or compute it in Python."
+        )
+    if odd := next((text for text in _unquoted(node) if not _WORD.fullmatch(text)), None):
+        raise ValueError(f"A query can't contain {quoted(odd)} as a name. Use a name of letters and digits.")
+    if isinstance(node, sge.Dot) and (name := _called(node.expression)):
+        raise ValueError(f"A query can't call {quoted(name)} after a dot. Write {name}(…) with all its arguments.")
+    name = _called(node.this) if isinstance(node, sge.Table | sge.Lateral) else ""
+    if name and (name not in _TABLE_FUNCTIONS or node.args.get("db")):
+        known_ones = listed(sorted(_TABLE_FUNCTIONS))
+        raise ValueError(f"A query can't read from {quoted(name)}.\nUse a table of the service, or {known_ones}.")
+
+
+def _unquoted(node: _Node) -> Iterator[str]:
+    """Return the texts of a node that are written without quotes."""
+    if not isinstance(node, sge.Identifier | sge.RawString) and not node.is_string:
+        for value in node.args.values():
+            yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+
+
+def _called(node: _Node) -> str:
+    """Return the name of the function that a node calls, in lower case, or nothing."""
+    is_function = isinstance(node, sge.Func)
+    return str(node.name if isinstance(node, sge.Anonymous) else node.sql_name() if is_function else "").translate(
+        _LOWER
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL that is ready to run."""
+
+    sql: str
+    schema: pa.Schema
+    values: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    build: Callable[..., ir.Table]
+    shape: tuple[Hashable, ...]
+    # Name and type of each value, and the length of a tuple.
+    types: tuple[tuple[str, str, int | None], ...]
+    tables: tuple[tuple[str, ibis.Schema], ...]
+    table: Callable[[str], ir.Table] = field(compare=False)
+
+
+class Statements:
+    """Compiles expressions and queries over an engine's tables, with a cache of the shapes used last."""
+
+    def __init__(self, names: Callable[[], frozenset[tuple[str, ...]]]) -> None:
+        self._compiler = Compiler()
+        self._names = names
+        self._compile_shape = functools.lru_cache(maxsize=_MOST_CACHED)(self._compile)
+
+    def compile(self, result: ir.Expr | Query | Compiled, table: Callable[[str], ir.Table]) -> Statement:
+        """Compile an expression or a query; `table` looks up the tables by name. Compiled SQL is only checked."""
+        if isinstance(result, Compiled):
+            return Statement(self._checked(result.sql, result.tables), result.schema, tables=result.tables)
+        if not isinstance(result, Query):
+            expression = result.as_table()
+            memory = {each.name: each.data.to_pyarrow(each.schema) for each in expression.op().find(ops.InMemoryTable)}
+            sql = self._checked(self._compiler.sql(expression), memory)
+            return Statement(sql, _arrow_schema(expression), tables=memory)
+        values: dict[str, Any] = {}
+        types: list[tuple[str, str, int | None]] = []
+        for name, value in sorted(result.values.items()):
+            if isinstance(value, tuple):
+                each = _padded(value)
+                values.update({f"{name}_{at}": item for at, item in enumerate(each)})
+                types.append((name, type_of(each[0]) if each else "string", len(each)))
+            else:
+                values[name] = value
+                types.append((name, type_of(value), None))
+        tables = tuple((name, ibis.Schema.from_pyarrow(own.schema)) for name, own in result.tables.items())
+        sql, schema = self._compile_shape(_Shape(result.build, result.shape, tuple(types), tables, table))
+        return Statement(sql, schema, values, result.tables)
+
+    def _compile(self, shape: _Shape) -> tuple[str, pa.Schema]:
+        own = {name: ibis.table(schema, name=name) for name, schema in shape.tables}
+
+        def bound(name: str, kind: str) -> ir.Value:
+            return Bound(name, dt.dtype(kind)).to_expr()
+
+        values = {
+            name: bound(name, kind) if count is None else [bound(f"{name}_{at}", kind) for at in range(count)]
+            for name, kind, count in shape.types
+        }
+        expression = shape.build(lambda name: own[name] if name in own else shape.table(name), values, *shape.shape)
+        return self._checked(self._compiler.sql(expression), own), _arrow_schema(expression)
+
+    def _checked(self, sql: str, own: Collection[str]) -> str:
+        return checked(sql, self._names() | {(name.translate(_LOWER),) for name in own})
+
+
+def _arrow_schema(expression: ir.Table) -> pa.Schema:
+    return expression.schema().to_pyarrow()
+
+
+def _padded(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    # Padding to powers of two: up to 64 brands have 7 shapes instead of 64.
+    return values + values[-1:] * ((1 << (len(values) - 1).bit_length()) - len(values))
