@@ -1,4 +1,4 @@
-"""Who a request is from: a bearer token (a JWT that this service signed) or an API key."""
+"""Authentication: bearer tokens (JWTs signed by this service) and API keys."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import jwt
 
-from .errors import SetupError
-from .keys import LONGEST_HOURS
+from jupyter_funcs.service.accounts.records import folded
+from jupyter_funcs.service.accounts.signing_keys import LONGEST_HOURS
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
-    from .accounts import User
-    from .grants import Grants
-    from .keys import SigningKeys
+    from jupyter_funcs.service.accounts.grants import Grants
+    from jupyter_funcs.service.accounts.records import User
+    from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 
 LOGIN_HOURS = 8
-"""How long a token lasts that a login gives."""
+"""How long a token from a login is valid."""
 
+_LONGEST_TOKEN = 4096
 _ALGORITHM = "HS256"
 _AUDIENCE = "jupyter_funcs"
 _ISSUER = "jupyter_funcs.service"
@@ -27,78 +29,69 @@ _HEADER = {"alg": _ALGORITHM, "typ": "JWT"}
 
 
 class UnauthorizedError(Exception):
-    """The request is from nobody whom the service knows; says nothing of why."""
+    """The request has no valid credentials; doesn't say why. `revoked` is the user of a revoked token."""
+
+    def __init__(self, revoked: str | None = None) -> None:
+        self.revoked = revoked
+        super().__init__()
 
 
 class Auth:
-    """
-    Issues tokens, and tells who a request is from.
-
-    Parameters
-    ----------
-    keys
-        What signs and verifies the tokens.
-    grants
-        The users.
-    """
+    """Issues tokens and identifies the user of a request."""
 
     def __init__(self, keys: SigningKeys, grants: Grants) -> None:
         self._keys = keys
         self._grants = grants
 
     def issue(self, user: str, hours: float) -> str:
-        """Give a token for a user that ends in `hours`; raises `SetupError` for more than a year's."""
+        """Return a token for a user, valid for `hours`; raises `SetupError` unless that is between 0 and a year."""
         if not 0 < hours <= LONGEST_HOURS:
-            raise SetupError(f"A token lasts more than 0 and at most {LONGEST_HOURS} hours, not {hours:g}.")
-        # With its fraction: a token of the very second in which a user's tokens were ended is known as older or newer.
+            raise SetupError(f"A token is valid for more than 0 and at most {LONGEST_HOURS} hours, not {hours:g}.")
+        # Fractions of a second tell whether a token is older than a revocation within the same second.
         now = time.time()
-        end = math.ceil(now + hours * 3600)
-        claims = {"sub": user, "iat": now, "exp": end, "aud": _AUDIENCE, "iss": _ISSUER}
+        expires = math.ceil(now + hours * 3600)
+        claims = {"sub": user, "iat": now, "exp": expires, "aud": _AUDIENCE, "iss": _ISSUER}
         return jwt.encode(claims, self._keys.signing, algorithm=_ALGORITHM, headers=_HEADER)
 
+    def account(self, login: str) -> str:
+        """Return the same text for all spellings of a user's name and email; unknown ones each have their own."""
+        known = self._grants.name_of(login)
+        return f"unknown {folded(login) or ''}" if known is None else f"known {known}"
+
     def login(self, email: str, password: str) -> str:
-        """Give a token for an email or name and its password; slow, raises `UnauthorizedError`."""
+        """Return a token for an email or name and its password; slow. Raises `UnauthorizedError`."""
         user = self._grants.user_of_password(email, password)
         if user is None:
             raise UnauthorizedError
         return self.issue(user.name, LOGIN_HOURS)
 
     def user(self, authorization: str | None, api_key: str | None) -> User:
-        """
-        Give the user of a request.
-
-        Parameters
-        ----------
-        authorization, api_key
-            The headers ``Authorization`` and ``X-Api-Key``; who sends both must be the same user by both.
-
-        Raises
-        ------
-        UnauthorizedError
-            Neither is there, or one of them is not valid.
-        """
-        users = [self._of_token(authorization)] if authorization is not None else []
+        """Return the user of a request; a token and a key sent together must be from the same user."""
+        users = [self._user_of_token(authorization)] if authorization is not None else []
         if api_key is not None:
             users.append(self._grants.user_of_key(api_key))
         if not users or users[0] is None or users[0] != users[-1]:
             raise UnauthorizedError
         return users[0]
 
-    def _of_token(self, authorization: str) -> User | None:
+    def _user_of_token(self, authorization: str) -> User | None:
         scheme, _, token = authorization.partition(" ")
-        if scheme.casefold() != "bearer":
+        if scheme.casefold() != "bearer" or len(token) > _LONGEST_TOKEN:
             return None
         for key in self._keys.accepted:
             try:
-                claims = _checked(token.strip(), key)
+                claims = _verified_claims(token.strip(), key)
             except (jwt.InvalidTokenError, ValueError, TypeError, ArithmeticError, RecursionError):
                 continue
-            return self._grants.user(claims["sub"], claims["iat"])
+            user = self._grants.user(claims["sub"], claims["iat"])
+            if user is None:
+                raise UnauthorizedError(revoked=claims["sub"])
+            return user
         return None
 
 
-def _checked(token: str, key: bytes) -> dict[str, Any]:
-    # Only the two header fields that this service writes: no jku, jwk, x5u or kid is ever followed.
+def _verified_claims(token: str, key: bytes) -> dict[str, Any]:
+    # Exactly the header that this service writes: no jku, jwk, x5u or kid is ever followed.
     if jwt.get_unverified_header(token) != _HEADER:
         raise ValueError("header")
     claims: dict[str, Any] = jwt.decode(

@@ -1,8 +1,8 @@
 """
-One SQLite file that several processes may read and change at once: each change is whole or not at all.
+A SQLite file that several processes can read and change at once, in transactions.
 
-SQLite and not DuckDB, for `admin` changes accounts while `serve` runs, and DuckDB lets one process open a file for
-writing; nor does it need a server of its own. In WAL mode a reader never waits for a writer.
+SQLite because `admin` changes accounts while `serve` runs: DuckDB lets only one process write a file. In WAL mode,
+readers never wait for a writer.
 """
 
 from __future__ import annotations
@@ -15,45 +15,31 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from .errors import SetupError
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-# Written into the file, so that another program's database is not taken for one of accounts: "jfun".
-_APPLICATION = 0x6A66756E
-# STRICT tables came with it.
+# "jfun", written into the file to tell it from another program's database.
+_APPLICATION_ID = 0x6A66756E
+# The first with STRICT tables.
 _OLDEST_SQLITE = (3, 37)
 
 _ADVICE = {
-    sqlite3.SQLITE_BUSY: "Another process is changing it; try again when that is done.",
-    sqlite3.SQLITE_LOCKED: "Another process is changing it; try again when that is done.",
-    sqlite3.SQLITE_NOTADB: "Move the file away to begin anew, or name another state folder in FUNCS_STATE_DIR.",
-    sqlite3.SQLITE_CORRUPT: "Move the file away and put a copy of an earlier day in its place.",
+    sqlite3.SQLITE_BUSY: "Another process is changing it; try again when it has finished.",
+    sqlite3.SQLITE_LOCKED: "Another process is changing it; try again when it has finished.",
+    sqlite3.SQLITE_NOTADB: "Move the file away to start over, or set FUNCS_STATE_DIR to another state folder.",
+    sqlite3.SQLITE_CORRUPT: "Move the file away and restore a backup.",
 }
-_OTHERWISE = "See that the disk has room, and that you may write the file and its folder."
+_OTHER_ADVICE = "Check the free disk space, and that you have write access to the file and its folder."
 
 
 class Database:
-    """
-    A database, in a file or in memory, that any number of threads may use.
-
-    Parameters
-    ----------
-    path
-        Where the file is or will be, readable by its owner alone; `None` keeps everything in memory.
-    wait
-        How long to wait for another process's change, in seconds.
-
-    Raises
-    ------
-    SetupError
-        By every method too: the file is no database, cannot be written, or is locked for too long.
-    """
+    """A database in a file or in memory, for any number of threads."""
 
     def __init__(self, path: Path | None, *, wait: float = 5.0) -> None:
-        self._path = path
+        self.path = path
         self._wait = wait
         self._changing = threading.RLock()
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
@@ -62,95 +48,86 @@ class Database:
             self._make_private(path)
         with self._translated():
             self._writer = self._connect()
-            # In memory there is one connection; in a file a second one reads while the first changes.
+            # A file gets a second connection, which reads while the first one writes.
             self._reader, self._reading = self._writer, self._changing
             weakref.finalize(self, self._writer.close)
-            self._version()  # another program's database stays as it is
+            self._version()  # before anything is written: refuses another program's database
             if path is not None:
                 self._use_wal()
                 self._reader, self._reading = self._connect(), threading.RLock()
                 weakref.finalize(self, self._reader.close)
 
     def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Give the rows of a query as they were last committed."""
+        """Return the rows of a query over the committed state."""
         with self._reading, self._translated():
             return self._reader.execute(query, values).fetchall()
 
     @contextlib.contextmanager
     def change(self) -> Iterator[sqlite3.Connection]:
         """
-        Give a connection for one change, which is committed at the end and undone when anything is raised.
+        Open a transaction: committed at the end, rolled back on any exception.
 
-        A change inside of a change is part of it.
+        A nested change joins the outer transaction.
         """
         with self._changing, self._translated():
             if self._writer.in_transaction:
                 yield self._writer
                 return
-            # The lock is taken before anything is read: what a change decides by stays true until its end.
+            # Take the lock before the first read, so that what the change has read stays true until it commits.
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
                 self._writer.commit()
             finally:
-                self._writer.rollback()  # of what was not committed
+                self._writer.rollback()  # does nothing after a commit
+
+    def check(self) -> None:
+        """Raise `SetupError` unless a change can be written."""
+        with self.change() as sql:
+            sql.execute(f"PRAGMA user_version = {self._version()}")
 
     def upgrade(self, schema: Sequence[Sequence[str]], fill: Callable[[], None]) -> None:
-        """
-        Bring the tables to their newest version.
-
-        Parameters
-        ----------
-        schema
-            The statements that make version 1 of an empty database, then those that make each next one.
-        fill
-            Called when the database was empty, within the change that makes the tables.
-
-        Raises
-        ------
-        SetupError
-            The database is another program's, or of a newer version.
-        """
+        """Migrate the tables to the newest version of the schema; `fill` adds the first rows of a new database."""
         if self._version() == len(schema):
             return
         with self.change() as sql:
             version = self._version()
             if version > len(schema):
                 raise SetupError(
-                    f"{self._path} is of version {version}; this release knows {len(schema)}.\nUpdate jupyter-funcs."
+                    f"{self.path} has version {version}; this release supports {len(schema)}.\nUpdate jupyter-funcs."
                 )
             for number, statements in enumerate(schema[version:], version + 1):
                 for statement in statements:
                     sql.execute(statement)
                 sql.execute(f"PRAGMA user_version = {number}")
-            sql.execute(f"PRAGMA application_id = {_APPLICATION}")
+            sql.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             if version == 0:
                 fill()
 
     def close(self) -> None:
-        """Close the file; nothing may be asked afterwards."""
+        """Close the file; the database can't be used afterwards."""
         with self._changing, self._reading:
             self._reader.close()
             self._writer.close()
 
     def _connect(self) -> sqlite3.Connection:
-        name = ":memory:" if self._path is None else str(self._path)
+        name = ":memory:" if self.path is None else str(self.path)
         connection = sqlite3.connect(name, timeout=self._wait, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
     def _make_private(self, path: Path) -> None:
         try:
-            # Not opened where it exists: closing it would end the locks that this process has on the file.
+            # Never open an existing file: closing it would release this process's locks on it.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         except FileExistsError:
-            with contextlib.suppress(PermissionError):  # another's file: whether it can be used, SQLite says
+            with contextlib.suppress(PermissionError):  # somebody else's file: SQLite reports whether it can be used
                 path.chmod(0o600)
         except OSError as error:
-            raise SetupError(f"{path} cannot be made: {error.strerror}.\n{_OTHERWISE}") from None
+            raise SetupError(f"{path} cannot be created: {error.strerror}.\n{_OTHER_ADVICE}") from None
 
     def _use_wal(self) -> None:
-        # SQLite does not wait when two processes do this to a new file at the same moment.
+        # SQLite doesn't wait when two processes switch a new file to WAL at the same moment.
         end = time.monotonic() + self._wait
         while True:
             try:
@@ -164,13 +141,13 @@ class Database:
 
     def _version(self) -> int:
         with self._translated():
-            # In one statement: another process may be creating the tables.
+            # One statement, because another process may be creating the tables.
             ((application, version, tables),) = self._writer.execute(
                 """SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)
                 FROM pragma_application_id, pragma_user_version"""
             )
-        if application != _APPLICATION and (application or version or tables):
-            raise SetupError(f"{self._path} is a database of another program.\n{_ADVICE[sqlite3.SQLITE_NOTADB]}")
+        if application != _APPLICATION_ID and (application or version or tables):
+            raise SetupError(f"{self.path} is the database of another program.\n{_ADVICE[sqlite3.SQLITE_NOTADB]}")
         return int(version)
 
     @contextlib.contextmanager
@@ -178,5 +155,5 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHERWISE)
-            raise SetupError(f"{self._path or 'The database'} cannot be used: {error}.\n{advice}") from None
+            advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE)
+            raise SetupError(f"{self.path or 'The database'} cannot be used: {error}.\n{advice}") from None

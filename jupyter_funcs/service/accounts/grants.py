@@ -1,8 +1,8 @@
 """
-Accounts: organisations hold assets, users belong to one organisation and see what was granted or is shared there.
+Accounts: organisations own assets; a user belongs to one organisation and sees its granted and shared assets.
 
-Names are unique over the service and compare without case; they keep their spelling. What an operator changes takes
-effect on the next request, in every process.
+Names are unique within the service, compared without case, and keep their spelling. Changes take effect on the next
+request, in every process.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import shlex
 import time
 from typing import TYPE_CHECKING
 
-from . import passwords
-from .accounts import (
+from jupyter_funcs.service.accounts import passwords
+from jupyter_funcs.service.accounts.database import Database
+from jupyter_funcs.service.accounts.records import (
     SCHEMA,
     Account,
     ApiKey,
     Asset,
+    Audit,
     Grant,
     User,
     check_email,
     check_name,
     drop_empty_organisations,
+    find_named,
     folded,
-    found,
     organisation_id,
-    refuse_taken,
+    refuse_duplicate,
 )
-from .database import Database
-from .errors import SetupError
-from .words import quoted
+from jupyter_funcs.service.messages import SetupError, quoted
 
 if TYPE_CHECKING:
     import sqlite3
@@ -40,41 +40,33 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_DAY = 86_400
+_DAY_SECONDS = 86_400
 _LONGEST_DAYS = 36_525
-# Of the largest integer that SQLite holds.
-_DIGITS = 19
+# SQLite's largest integer has 19.
+_ID_DIGITS = 19
 
 
 class Grants:
-    """
-    Who there is and who may run what; any number of threads and processes may use it at once.
-
-    Parameters
-    ----------
-    path
-        The file; `None` keeps everything in memory.
-    seed
-        Fills accounts that did not exist yet, in the same change that creates them.
-
-    Raises
-    ------
-    SetupError
-        By every method too: the file cannot be used, or an account is not as it would have to be.
-    """
+    """Users, assets, grants and API keys, and an audit; for any number of threads and processes at once."""
 
     def __init__(self, path: Path | None = None, seed: Callable[[Grants], None] | None = None) -> None:
         self._database = Database(path)
+        self.audit = Audit(self._database)
         self._database.upgrade(SCHEMA, lambda: seed(self) if seed else None)
 
     def close(self) -> None:
         """Close the file."""
+        self.audit.close()
         self._database.close()
 
-    # Asked for each request.
+    def check(self) -> None:
+        """Raise `SetupError` unless accounts can be changed."""
+        self._database.check()
+
+    # Looked up for each request.
 
     def user(self, name: str, issued_at: float) -> User | None:
-        """Give the user of a token; `None` if unknown, disabled, or it was issued before what ended their tokens."""
+        """Return the user of a token; `None` if unknown or disabled, or if the token was revoked."""
         rows = self._database.read(
             "SELECT id, name, email, at FROM users_at WHERE folded = ? AND NOT is_disabled AND valid_from < ?",
             folded(name),
@@ -83,9 +75,9 @@ class Grants:
         return User(*rows[0]) if rows else None
 
     def user_of_key(self, key: str) -> User | None:
-        """Give the user of an API key; `None` if it is unknown or has ended, or the user is disabled."""
+        """Return the user of an API key; `None` if it is unknown or expired, or the user is disabled."""
         start, number, secret = (*key.split("_", 2), "", "")[:3]
-        if start != "jf" or not (number.isascii() and number.isdigit() and len(number) < _DIGITS):
+        if start != "jf" or not (number.isascii() and number.isdigit() and len(number) < _ID_DIGITS):
             return None
         rows = self._database.read(
             """SELECT k.hash, u.id, u.name, u.email, u.at FROM keys k JOIN users_at u ON u.id = k.user
@@ -95,8 +87,14 @@ class Grants:
         )
         return User(*rows[0][1:]) if rows and passwords.is_secret(secret, rows[0][0]) else None
 
+    def name_of(self, login: str) -> str | None:
+        """Return the name of the user with a name or email, disabled or not."""
+        query = "SELECT name FROM users WHERE folded = ? OR folded_email = ?"
+        rows = self._database.read(query, folded(login), folded(login))
+        return str(rows[0][0]) if rows else None
+
     def user_of_password(self, login: str, password: str) -> User | None:
-        """Give the user of an email or name and a password; slow on purpose, and as slow where there is no user."""
+        """Return the user of an email or name and a password; equally slow where the user is unknown."""
         rows = self._database.read(
             """SELECT password, id, name, email, at FROM users_at
             WHERE (folded = ? OR folded_email = ?) AND NOT is_disabled""",
@@ -110,7 +108,7 @@ class Grants:
         return User(*user) if is_right else None
 
     def assets(self, user: User) -> tuple[Asset, ...]:
-        """Give the assets whose functions a user may run, granted or shared in their organisation, by id."""
+        """Return the assets that are granted to a user or shared in their organisation, by id."""
         rows = self._database.read(
             """SELECT a.id, a.name, a.at, a.is_shared FROM users u JOIN assets_at a ON a.organisation = u.organisation
             WHERE u.id = ? AND (a.is_shared OR EXISTS (SELECT 1 FROM grants WHERE user = u.id AND asset = a.id))
@@ -122,7 +120,7 @@ class Grants:
     # Users.
 
     def users(self) -> list[Account]:
-        """Give all users, by organisation and name."""
+        """Return all users, by organisation and name."""
         rows = self._database.read(
             """SELECT name, email, at, is_disabled, password IS NOT NULL, made FROM users_at
             ORDER BY organisation, folded"""
@@ -130,7 +128,7 @@ class Grants:
         return [Account(name, email, at, bool(off), bool(has), made) for name, email, at, off, has, made in rows]
 
     def active_user(self, name: str) -> User:
-        """Give a user who is not disabled."""
+        """Return a user who is not disabled."""
         user = self.user(name, math.inf)
         if user is None:
             spelling = self.spelling(name)
@@ -139,100 +137,105 @@ class Grants:
         return user
 
     def spelling(self, name: str) -> str:
-        """Give the name of a user in its spelling."""
+        """Return the name of a user as it was entered."""
         with self._database.change() as sql:
-            return found(sql, "user", name)[1]
+            return find_named(sql, "user", name)[1]
 
     def add_user(self, name: str, *, organisation: str, email: str | None = None) -> User:
-        """Add a user, who has no password yet; an organisation comes into being with its first user or asset."""
+        """Add a user without a password; a new organisation is created."""
         check_name("a user", name)
         if email is not None:
             check_email(email)
         now = time.time()
         with self._database.change() as sql:
-            refuse_taken(sql, name)
+            refuse_duplicate(sql, name)
             if email is not None:
-                refuse_taken(sql, email)
+                refuse_duplicate(sql, email)
             home = organisation_id(sql, organisation)
-            # The tokens of a removed user of this name are older, and stay invalid.
+            # `valid_from` is now: tokens of a removed user with the same name stay invalid.
             (number,) = sql.execute(
                 """INSERT INTO users (organisation, name, folded, email, folded_email, made, valid_from)
                 VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id""",
                 (home, name, folded(name), email, email and folded(email), now, now),
             ).fetchone()
+            self.audit.change("users add", name, organisation)
             return User(*sql.execute("SELECT id, name, email, at FROM users_at WHERE id = ?", (number,)).fetchone())
 
     def remove_user(self, name: str) -> str:
-        """Remove a user with their grants and API keys; gives the name in its spelling, as the next ones do."""
+        """Remove a user with their grants and API keys; return the name as it was entered."""
         with self._database.change() as sql:
-            number, spelled = found(sql, "user", name)
+            number, spelled = find_named(sql, "user", name)
             sql.execute("DELETE FROM users WHERE id = ?", (number,))
+            self.audit.change("users remove", spelled)
             drop_empty_organisations(sql)
             return spelled
 
     def disable_user(self, name: str) -> str:
-        """Refuse a user's API keys and password from now on, and end their tokens."""
-        return self._end_tokens(name, is_disabled=True)
+        """Refuse a user's API keys and password from now on, and revoke their tokens."""
+        return self._revoke_tokens("users disable", name, is_disabled=True)
 
     def enable_user(self, name: str) -> str:
-        """Accept a disabled user again; tokens of before stay ended."""
-        return self._end_tokens(name, is_disabled=False)
+        """Accept a disabled user again; revoked tokens stay revoked."""
+        return self._revoke_tokens("users enable", name, is_disabled=False)
 
     def set_password(self, name: str, password: str) -> str:
-        """Give a user a password, and end the tokens that they have."""
-        return self._end_tokens(name, password=passwords.hashed(password))
+        """Set the password of a user and revoke their tokens."""
+        return self._revoke_tokens("users password", name, password=passwords.hashed(password))
 
     def revoke(self, name: str) -> str:
-        """End the tokens that a user has."""
-        return self._end_tokens(name)
+        """Revoke the tokens of a user."""
+        return self._revoke_tokens("users revoke", name)
 
     # Assets and grants.
 
     def organisations(self) -> list[str]:
-        """Give the names of all organisations."""
+        """Return the names of all organisations."""
         return [name for (name,) in self._database.read("SELECT name FROM organisations ORDER BY id")]
 
     def has_organisation(self, name: str) -> bool:
-        """Say whether there is an organisation of that name."""
+        """Return whether an organisation exists."""
         return bool(self._database.read("SELECT 1 FROM organisations WHERE folded = ?", folded(name)))
 
     def all_assets(self) -> list[Asset]:
-        """Give all assets, by organisation and name."""
+        """Return all assets, by organisation and name."""
         rows = self._database.read("SELECT id, name, at, is_shared FROM assets_at ORDER BY organisation, folded")
         return [_asset(row) for row in rows]
 
     def add_asset(self, name: str, *, organisation: str, is_shared: bool = False) -> Asset:
-        """Add an asset, shared with its whole organisation or with nobody yet."""
+        """Add an asset, shared with its whole organisation if `is_shared`."""
         check_name("an asset", name)
         with self._database.change() as sql:
             taken = sql.execute("SELECT name, at FROM assets_at WHERE folded = ?", (folded(name),)).fetchone()
             if taken:
                 raise SetupError(
-                    f"There is an asset {quoted(taken[0])} already, of {quoted(taken[1])}. Choose another name."
+                    f"An asset {quoted(taken[0])} already exists in {quoted(taken[1])}. Choose another name."
                 )
             (number,) = sql.execute(
                 "INSERT INTO assets (organisation, name, folded, is_shared) VALUES (?, ?, ?, ?) RETURNING id",
                 (organisation_id(sql, organisation), name, folded(name), is_shared),
             ).fetchone()
+            self.audit.change("assets add", name, "shared" if is_shared else None)
             return _asset_of(sql, number)
 
     def remove_asset(self, name: str) -> str:
         """Remove an asset with its grants."""
         with self._database.change() as sql:
-            number, spelled = found(sql, "asset", name)
+            number, spelled = find_named(sql, "asset", name)
             sql.execute("DELETE FROM assets WHERE id = ?", (number,))
+            self.audit.change("assets remove", spelled)
             drop_empty_organisations(sql)
             return spelled
 
     def share(self, name: str, *, is_shared: bool) -> Asset:
         """Share an asset with its whole organisation, or only with those to whom it is granted."""
         with self._database.change() as sql:
-            number, _ = found(sql, "asset", name)
+            number, spelled = find_named(sql, "asset", name)
             sql.execute("UPDATE assets SET is_shared = ? WHERE id = ?", (is_shared, number))
+            self.audit.change("assets share" if is_shared else "assets unshare", spelled)
             return _asset_of(sql, number)
 
     def grants(self) -> list[Grant]:
-        """Give all grants, by user and asset; what is shared needs none."""
+        """Return all grants, by user and asset; shared assets need none."""
         rows = self._database.read(
             """SELECT u.name, a.name, u.at
             FROM grants g JOIN users_at u ON u.id = g.user JOIN assets a ON a.id = g.asset
@@ -243,75 +246,92 @@ class Grants:
     def grant(self, user: str, asset: str) -> Grant:
         """Let a user run the functions of an asset of their own organisation."""
         with self._database.change() as sql:
-            (user_id, user_name), (asset_id, asset_name) = found(sql, "user", user), found(sql, "asset", asset)
+            user_id, user_name = find_named(sql, "user", user)
+            asset_id, asset_name = find_named(sql, "asset", asset)
             home, user_at = sql.execute("SELECT organisation, at FROM users_at WHERE id = ?", (user_id,)).fetchone()
             asset_at = _asset_of(sql, asset_id).organisation
             if user_at != asset_at:
                 raise SetupError(
-                    f"{quoted(asset_name)} is an asset of {quoted(asset_at)}, and {quoted(user_name)} belongs to "
+                    f"{quoted(asset_name)} belongs to {quoted(asset_at)}, but {quoted(user_name)} to "
                     f"{quoted(user_at)}.\nGrant an asset of the user's own organisation."
                 )
             sql.execute("INSERT INTO grants VALUES (?, ?, ?) ON CONFLICT DO NOTHING", (user_id, asset_id, home))
+            self.audit.change("grants add", user_name, asset_name)
             return Grant(user_name, asset_name, user_at)
 
     def withdraw(self, user: str, asset: str) -> tuple[str, Asset]:
-        """Undo a grant; gives the user's name in its spelling, and the asset."""
+        """Remove a grant; return the user's name as it was entered, and the asset."""
         with self._database.change() as sql:
-            (user_id, user_name), (asset_id, asset_name) = found(sql, "user", user), found(sql, "asset", asset)
+            user_id, user_name = find_named(sql, "user", user)
+            asset_id, asset_name = find_named(sql, "asset", asset)
             undone = sql.execute("DELETE FROM grants WHERE user = ? AND asset = ?", (user_id, asset_id)).rowcount
             if not undone:
                 raise SetupError(
                     f"{quoted(asset_name)} is not granted to {quoted(user_name)}.\n"
                     "'jupyter funcs admin grants list' shows who has what."
                 )
+            self.audit.change("grants remove", user_name, asset_name)
             return user_name, _asset_of(sql, asset_id)
 
     # API keys.
 
     def api_keys(self) -> list[ApiKey]:
-        """Give all API keys, those that have ended too, without their secrets."""
+        """Return all API keys, including expired ones, without their secrets."""
         rows = self._database.read(
             "SELECT k.id, u.name, k.label, k.made, k.ends FROM keys k JOIN users u ON u.id = k.user ORDER BY k.id"
         )
         return [ApiKey(*row) for row in rows]
 
     def add_key(self, user: str, *, label: str = "", days: float | None = None) -> str:
-        """Make an API key of a user, which ends after some days or never; only its hash is kept."""
+        """Create an API key for a user, valid for some days or for ever; only its hash is stored."""
         if label:
             check_name("a key", label)
         if days is not None and not 0 < days <= _LONGEST_DAYS:
-            raise SetupError(f"A key lasts more than 0 and at most {_LONGEST_DAYS} days, not {days:g}.")
+            raise SetupError(f"A key is valid for more than 0 and at most {_LONGEST_DAYS} days, not {days:g}.")
         secret, now = passwords.new_secret(), time.time()
         with self._database.change() as sql:
-            user_id, _ = found(sql, "user", user)
+            user_id, user_name = find_named(sql, "user", user)
             (number,) = sql.execute(
                 "INSERT INTO keys (user, label, hash, made, ends) VALUES (?, ?, ?, ?, ?) RETURNING id",
-                (user_id, label, passwords.secret_hash(secret), now, None if days is None else now + days * _DAY),
+                (
+                    user_id,
+                    label,
+                    passwords.secret_hash(secret),
+                    now,
+                    None if days is None else now + days * _DAY_SECONDS,
+                ),
             ).fetchone()
+            self.audit.change("keys add", user_name, f"key {number}")
         return f"jf_{number}_{secret}"
 
     def remove_key(self, number: int) -> None:
         """Remove an API key by its id."""
         with self._database.change() as sql:
-            # As text, for SQLite takes no integer of more than 64 bits.
-            if not sql.execute("DELETE FROM keys WHERE id = ?", (str(number),)).rowcount:
+            # As text, because SQLite refuses integers above 64 bits.
+            delete = "DELETE FROM keys WHERE id = ? RETURNING (SELECT name FROM users WHERE id = keys.user)"
+            found = sql.execute(delete, (str(number),)).fetchone()
+            if found is None:
                 raise SetupError(f"No API key {number}.\n'jupyter funcs admin keys list' shows all of them.")
+            self.audit.change("keys remove", found[0], f"key {number}")
 
-    def _end_tokens(self, name: str, *, is_disabled: bool | None = None, password: str | None = None) -> str:
+    def _revoke_tokens(
+        self, action: str, name: str, *, is_disabled: bool | None = None, password: str | None = None
+    ) -> str:
         with self._database.change() as sql:
-            number, spelled = found(sql, "user", name)
-            # Never backwards, as a clock may be set: a token that has ended stays so.
+            number, spelled = find_named(sql, "user", name)
+            # Never earlier, even if the clock was set back: a revoked token stays revoked.
             sql.execute(
                 """UPDATE users SET is_disabled = coalesce(?, is_disabled), password = coalesce(?, password),
                 valid_from = max(valid_from, ?) WHERE id = ?""",
                 (is_disabled, password, time.time(), number),
             )
+            self.audit.change(action, spelled)
             return spelled
 
     def _renew_hash(self, user_id: int, stored: str, renewed: str) -> None:
         try:
             with self._database.change() as sql:
-                # Unless the password has just been changed.
+                # The WHERE keeps a password that was changed meanwhile.
                 sql.execute("UPDATE users SET password = ? WHERE id = ? AND password = ?", (renewed, user_id, stored))
         except SetupError as error:
             log.warning("The hash of a password was not renewed: %s", error)

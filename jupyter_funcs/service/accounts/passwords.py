@@ -1,4 +1,4 @@
-"""Passwords and API keys: made, hashed and compared."""
+"""Create, hash and verify passwords and API keys."""
 
 from __future__ import annotations
 
@@ -9,39 +9,32 @@ import secrets
 import unicodedata
 from typing import TYPE_CHECKING
 
-from .errors import SetupError
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 SHORTEST = 8
-"""The fewest characters of a password."""
+"""Minimum length of a password, in characters."""
 
-# Hashing takes time in proportion; nobody types more.
+# In bytes, because the time to hash grows with the length.
 _LONGEST = 1024
 _SECRET_BYTES = 32
 
 
 def hashed(password: str) -> str:
-    """Give the argon2 hash of a new password; raises `SetupError` that does not show it."""
+    """Return the argon2 hash of a new password; raises `SetupError` that does not show it."""
     if len(password) < SHORTEST:
-        raise SetupError(f"The password has {len(password)} characters. Take one of at least {SHORTEST}.")
+        raise SetupError(f"The password has {len(password)} characters. Use at least {SHORTEST}.")
     plain = _bytes(password)
     if plain is None:
-        raise SetupError(f"The password is no text of at most {_LONGEST} bytes. Take another one.")
+        raise SetupError(f"The password is not valid text of at most {_LONGEST} bytes. Choose another one.")
     return _hasher().hash(plain)
 
 
 def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
-    """
-    Say whether a password is the one of a hash; takes the same time where there is no hash.
-
-    Returns
-    -------
-    tuple
-        Whether it is, and the hash to store in place of the old one where that was made with other parameters.
-    """
-    from argon2.exceptions import InvalidHashError, VerificationError  # noqa: PLC0415 - a login only
+    """Return whether a password matches a hash, and a new hash if that one is outdated; no faster without a hash."""
+    from argon2.exceptions import InvalidHashError, VerificationError
 
     plain = _bytes(password)
     if plain is None:
@@ -57,43 +50,41 @@ def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
 
 
 def new_secret() -> str:
-    """Give the secret part of a new API key."""
+    """Return the secret part of a new API key."""
     return secrets.token_urlsafe(_SECRET_BYTES)
 
 
 def secret_hash(secret: str) -> bytes:
-    """
-    Give what is stored of an API key.
-
-    A single SHA-256, for there is nothing to guess in 32 random bytes: what makes argon2 slow protects passwords, and
-    would cost each request a tenth of a second.
-    """
+    """Return the hash of an API key's secret, which is stored in its place."""
+    # One round of SHA-256 is enough for 32 random bytes; argon2 would cost each request a tenth of a second.
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
 
 def is_secret(secret: str, hash_: bytes) -> bool:
-    """Say whether a secret is the one of a hash, in a time that tells nothing."""
+    """Return whether a secret matches a hash, in constant time."""
     return hmac.compare_digest(secret_hash(secret), hash_)
 
 
 @functools.cache
 def _hasher() -> PasswordHasher:
-    from argon2 import PasswordHasher  # noqa: PLC0415 - a login only
+    from argon2 import PasswordHasher
 
     return PasswordHasher()
 
 
 def _dummy(hasher: PasswordHasher) -> str:
-    """Give a hash that no password has, and that takes as long to find that out as any."""
+    """Return a hash that no password matches, as slow to verify as a real one."""
     salt, digest = ("A" * (-(-length * 4 // 3)) for length in (hasher.salt_len, hasher.hash_len))
     cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
     return f"$argon2{hasher.type.name.lower()}$v=19${cost}${salt}${digest}"
 
 
 def _bytes(password: str) -> bytes | None:
-    """Give what is hashed: composed, for keyboards differ in how they write an accented letter."""
+    """Return the bytes to hash, in NFC because keyboards compose accented letters differently; `None` if invalid."""
+    if len(password) > 2 * _LONGEST:  # can't be shorter in NFC, which takes quadratic time
+        return None
     try:
         plain = unicodedata.normalize("NFC", password).encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON may hold
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON allows
         return None
     return plain if len(plain) <= _LONGEST else None

@@ -1,23 +1,39 @@
-"""What is kept of accounts: the records that come out of the database, its tables, and the rules of names."""
+"""Account and audit records, the database schema, and the rules for names."""
 
 from __future__ import annotations
 
+import contextlib
+import getpass
+import logging
+import os
 import unicodedata
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .errors import SetupError
-from .words import did_you_mean, quoted
+from jupyter_funcs.service.messages import SetupError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Mapping
+
+    from jupyter_funcs.service.accounts.database import Database
+
+log = logging.getLogger(__name__)
 
 _LONGEST_NAME = 200
+_LONGEST_TEXT = 4096
+# More wait to be written only while the disk is full or another process holds the database.
+_MOST_PENDING = 10_000
+# Of a million records it takes a tenth of a second to find the old ones.
+_BETWEEN_PRUNINGS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """What functions belong to; whoever is shown one may run its functions."""
+    """A group of functions that users are granted together."""
 
     id: int
     name: str
@@ -27,7 +43,7 @@ class Asset:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks."""
+    """A user as a request sees them."""
 
     id: int
     name: str
@@ -37,7 +53,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user as the operator sees them; `made` is in seconds since 1970."""
+    """A user as the operator sees them; `made` is a Unix time in seconds."""
 
     name: str
     email: str | None
@@ -49,7 +65,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """That a user may run the functions of an asset."""
+    """The right of a user to run the functions of an asset."""
 
     user: str
     asset: str
@@ -58,13 +74,27 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key without its secret; times are in seconds since 1970, and a key without an end has none."""
+    """An API key without its secret; `made` and `ends` (`None`: never) are Unix times in seconds."""
 
     id: int
     user: str
     label: str
     made: float
     ends: float | None
+
+
+class AuditRecord(NamedTuple):
+    """Something that was done or refused; `time` in ISO 8601 (UTC), `seconds` the duration of a run."""
+
+    time: str
+    user: str | None
+    action: str
+    target: str | None
+    detail: str | None = None
+    address: str = "shell"
+    outcome: str = "ok"
+    seconds: float | None = None
+    rows: int | None = None
 
 
 SCHEMA = (
@@ -95,7 +125,7 @@ SCHEMA = (
             valid_from REAL NOT NULL,
             UNIQUE (organisation, id)
         ) STRICT""",
-        # Both keys hold the organisation: an asset of another one than the user's cannot be granted at all.
+        # Both foreign keys include the organisation, so that only its own users can get a grant.
         """CREATE TABLE grants (
             user INTEGER NOT NULL,
             asset INTEGER NOT NULL,
@@ -119,41 +149,58 @@ SCHEMA = (
         """CREATE VIEW assets_at AS
             SELECT a.*, o.name AS at FROM assets a JOIN organisations o ON o.id = a.organisation""",
     ),
+    (
+        # Names, not ids: a record outlives the account.
+        """CREATE TABLE audit (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            time TEXT NOT NULL,
+            user TEXT,
+            action TEXT NOT NULL,
+            target TEXT,
+            detail TEXT,
+            address TEXT NOT NULL,
+            outcome TEXT NOT NULL,
+            seconds REAL,
+            rows INTEGER
+        ) STRICT""",
+        "CREATE INDEX audit_by_time ON audit (time)",
+        "CREATE INDEX audit_by_action ON audit (action)",
+    ),
 )
-"""The statements that make version 1 of the database, then those that make each next one."""
+"""One group of statements per version of the database; the first creates it, the others migrate it."""
 
-_NAMED = {
+_BY_NAME = {
     "user": ("SELECT id, name FROM users WHERE folded = ?", "SELECT name FROM users"),
     "asset": ("SELECT id, name FROM assets WHERE folded = ?", "SELECT name FROM assets"),
 }
 
 
 def folded(name: str) -> str | None:
-    """Give what names are compared by; `None` for what cannot be one, which SQL finds equal to nothing."""
+    """Return the form in which names are compared; `None` for an invalid name, which SQL never finds equal."""
     if not name.isprintable() or len(name) > _LONGEST_NAME:
         return None
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def check_name(what: str, name: str) -> None:
-    """Refuse what is no name with a `SetupError`."""
+    """Raise `SetupError` for an invalid name."""
     if not name or name != name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise SetupError(
             f"{quoted(name)} cannot be the name of {what}.\n"
-            f"A name has 1 to {_LONGEST_NAME} characters, none of them a control character, and no blank at its ends."
+            f"A name has 1 to {_LONGEST_NAME} characters, without control characters or spaces at either end."
         )
 
 
 def check_email(email: str) -> None:
-    """Refuse what is no email address with a `SetupError`."""
+    """Raise `SetupError` for an invalid email address."""
     before, _, after = email.partition("@")
     if not (before and after) or not email.isprintable() or " " in email or len(email) > _LONGEST_NAME:
-        raise SetupError(f"{quoted(email)} is no email address. Write it as name@example.org.")
+        raise SetupError(f"{quoted(email)} is not an email address. Write it as name@example.org.")
 
 
-def found(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str]:
-    """Give the id of a user or asset and its name as it is spelled; raises `SetupError` that names the nearest."""
-    one, every = _NAMED[kind]
+def find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str]:
+    """Return the id and name of a user or asset; raises `SetupError` with the closest name."""
+    one, every = _BY_NAME[kind]
     row = sql.execute(one, (folded(name),)).fetchone()
     if row is None:
         near = did_you_mean(name, [known for (known,) in sql.execute(every)])
@@ -162,29 +209,146 @@ def found(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str]:
 
 
 def organisation_id(sql: sqlite3.Connection, name: str) -> int:
-    """Give the id of an organisation, which is made when it is not there yet."""
+    """Return the id of an organisation; create it if it doesn't exist."""
     check_name("an organisation", name)
     row = sql.execute("SELECT id FROM organisations WHERE folded = ?", (folded(name),)).fetchone()
     if row is None:
-        made = "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id"
-        row = sql.execute(made, (name, folded(name))).fetchone()
+        insert = "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id"
+        row = sql.execute(insert, (name, folded(name))).fetchone()
     return int(row[0])
 
 
 def drop_empty_organisations(sql: sqlite3.Connection) -> None:
-    """Remove organisations that have neither users nor assets left."""
+    """Remove organisations without users and assets."""
     sql.execute(
         """DELETE FROM organisations WHERE id NOT IN (SELECT organisation FROM users)
         AND id NOT IN (SELECT organisation FROM assets)"""
     )
 
 
-def refuse_taken(sql: sqlite3.Connection, login: str) -> None:
-    """Refuse a name or email that is another user's name or email: one could log in as the other."""
+def refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
+    """Raise `SetupError` for a name or email that another user has: one could log in as the other."""
     row = sql.execute(
         "SELECT name, folded FROM users WHERE folded = ? OR folded_email = ?", (folded(login), folded(login))
     ).fetchone()
     if row is not None:
         name, is_name = quoted(row[0]), row[1] == folded(login)
-        what = f"There is a user {name} already" if is_name else f"{quoted(login)} is the email of {name}"
+        what = f"A user {name} already exists" if is_name else f"{quoted(login)} is the email of {name}"
         raise SetupError(f"{what}. Choose another name or email.")
+
+
+class Audit:
+    """
+    What was done in a service: by whom, when, from where, and with which outcome.
+
+    A change of the accounts is recorded in its own transaction. A thread records the rest, so that no run waits.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.days: float = 90
+        self.rows = 1_000_000
+        self._database = database
+        self._pending: deque[AuditRecord] = deque(maxlen=_MOST_PENDING)
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="write the audit")
+        self._is_due = False
+        self._until_pruning = 0
+
+    def change(self, action: str, target: str | None, detail: str | None = None) -> None:
+        """Record a change by the user of this process, in the open transaction if there is one."""
+        with self._database.change() as sql:
+            sql.execute(_INSERT, _record(_operator(), action, target, detail))
+
+    def record(self, action: str, user: str | None, *others: Any) -> None:
+        """Record an event soon, with the other columns in order; never raises or waits."""
+        if self._database.path is None:  # nobody could read it
+            return
+        self._pending.append(_record(user, action, *others))
+        if not self._is_due:
+            self._is_due = True
+            with contextlib.suppress(RuntimeError):  # the process is ending
+                self._writer.submit(self._write)
+
+    def served(self, config: str | None) -> list[str]:
+        """Record a start with a configuration file; return the others that were served with this database."""
+        with self._database.change() as sql:
+            found = sql.execute("SELECT DISTINCT target FROM audit WHERE action = 'serve' AND target <> ?", (config,))
+            others = [path for (path,) in found]
+            self.change("serve", config)
+        return others
+
+    def published(self, sources: Mapping[str, str]) -> None:
+        """Record which functions are new, changed or gone since the last start, by the description of their source."""
+        with self._database.change() as sql:
+            before: dict[str, str] = dict(sql.execute(_PUBLISHED))
+            for name, source in sources.items():
+                if before.pop(name, None) != source:
+                    self.change("publish", name, source)
+            for name, source in before.items():
+                self.change("unpublish", name, source)
+
+    def find(self, *filters: str | int | None, limit: int) -> list[AuditRecord]:
+        """Return the newest records, oldest first; filters: user, action or its first word, outcome, since, until."""
+        return [AuditRecord(*row) for row in reversed(self._database.read(_FIND, *filters, limit))]
+
+    def close(self) -> None:
+        """Write the records that wait."""
+        self._writer.shutdown()
+        self._write()
+
+    def _write(self) -> None:
+        self._is_due = False  # before the records are taken: a later one asks for another write
+        records = [self._pending.popleft() for _ in range(len(self._pending))]
+        if not records:
+            return
+        try:
+            with self._database.change() as sql:
+                sql.executemany(_INSERT, records)
+                self._until_pruning -= len(records)
+                if self._until_pruning <= 0:
+                    self._prune(sql)
+        except SetupError as error:
+            self._pending.extendleft(reversed(records))
+            log.warning("%s audit records are not written yet: %s", len(records), error)
+
+    def _prune(self, sql: sqlite3.Connection) -> None:
+        self._until_pruning = _BETWEEN_PRUNINGS
+        oldest = utc(datetime.now(UTC) - timedelta(days=self.days))
+        # What is served and published is remembered: the next start compares with it.
+        sql.execute("DELETE FROM audit WHERE time < ? AND action NOT IN ('serve', 'publish', 'unpublish')", (oldest,))
+        # Each kind on its own: a flood of logins or runs displaces no record of another kind.
+        sql.executemany(_PRUNE, [(action, self.rows) for action in ("run", "login", "token use", "serve")])
+
+
+_COLUMNS = ", ".join(AuditRecord._fields)
+_INSERT = f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - no value is in it
+_FIND = f"""SELECT {_COLUMNS} FROM audit
+    WHERE (?1 IS NULL OR ?1 COLLATE NOCASE IN (user, target)) AND (?2 IS NULL OR action = ?2 OR action LIKE ?2 || ' %')
+    AND (?3 IS NULL OR outcome = ?3) AND (?4 IS NULL OR time >= ?4) AND (?5 IS NULL OR time < ?5)
+    ORDER BY id DESC LIMIT ?6"""  # noqa: S608 - no value is in it
+_PRUNE = """DELETE FROM audit WHERE action = ?1
+    AND id <= (SELECT id FROM audit WHERE action = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)"""
+_PUBLISHED = """SELECT target, detail FROM audit WHERE action = 'publish'
+    AND id IN (SELECT max(id) FROM audit WHERE action IN ('publish', 'unpublish') GROUP BY target)"""
+
+
+def utc(time: datetime) -> str:
+    """Return a time as the audit has it: in UTC, in microseconds, and so in the order of text."""
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _record(*values: Any) -> AuditRecord:
+    """Return a record of now, with texts that no terminal or database stumbles over."""
+    inert = (_inert(value) if isinstance(value, str) else value for value in values)
+    return AuditRecord(utc(datetime.now(UTC)), *inert)
+
+
+def _inert(text: str) -> Any:
+    text = text[:_LONGEST_TEXT]
+    return text if text.isprintable() else "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+def _operator() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container's user may have no name
+        return str(os.getuid())

@@ -1,4 +1,4 @@
-"""The keys that sign tokens: the newest signs, those before it verify until their overlap has ended."""
+"""The keys that sign tokens: the newest signs; older ones still verify until their overlap ends."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import json
 import logging
 import os
 import secrets
+import shlex
+import stat
 import sys
 import tempfile
 import threading
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import SetupError
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,17 +27,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 VARIABLE = "FUNCS_SIGNING_KEY"
-"""The environment's variable for keys in base64, separated by commas: the first signs, the others verify."""
+"""Environment variable with base64 keys, separated by commas: the first signs, all verify."""
 
 LONGEST_HOURS = 366 * 24
-"""How long a token may last, and so a key be of use that signs no more: of unbounded life, it could not be changed."""
+"""The longest life of a token, and so of a key that no longer signs: unbounded, it could never be retired."""
 
 _KEY_BYTES = 32
+_UNFINISHED = ".part"
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A key; times are in seconds since 1970, `made` unknown of one from the environment, `ends` open as it signs."""
+    """A key with Unix times in seconds; without `made` it is from the environment, without `ends` it still signs."""
 
     id: str
     made: float | None
@@ -45,60 +48,51 @@ class SigningKey:
 
 class SigningKeys:
     """
-    Keys from memory, a file or the environment; made by `in_memory`, `open` or `from_text`.
+    Keys from memory, a file or the environment; created by `in_memory`, `open` or `from_text`.
 
-    A file is read again when it has changed, so that a running service follows a rotation.
+    A changed file is read again, so that a running service follows a rotation.
     """
 
-    def __init__(self, keys: list[SigningKey], path: Path | None = None, *, are_given: bool = False) -> None:
+    def __init__(self, keys: list[SigningKey], path: Path | None = None, *, from_environment: bool = False) -> None:
         self._keys = keys
         self._path = path
-        self._are_given = are_given
+        self._from_environment = from_environment
         self._seen: tuple[int, ...] | None = None
         self._lock = threading.Lock()
 
     @classmethod
     def in_memory(cls) -> SigningKeys:
-        """Give a new random key that ends with the process."""
+        """Create a random key that ends with the process."""
         return cls([_new_key()])
 
     @classmethod
     def from_text(cls, text: str) -> SigningKeys:
-        """
-        Read keys as `FUNCS_SIGNING_KEY` holds them.
-
-        Raises
-        ------
-        SetupError
-            One of them is no base64 or has fewer than 32 bytes; shows none of it.
-        """
+        """Read the keys of `FUNCS_SIGNING_KEY`."""
         keys = []
         for number, part in enumerate(text.split(","), 1):
-            key = _decoded(part.strip())
+            key = _decode_base64(part.strip())
             if key is None or len(key) < _KEY_BYTES:
-                length = "is no base64" if key is None else f"has {len(key)} bytes"
+                length = "isn't base64" if key is None else f"has {len(key)} bytes"
                 raise SetupError(
-                    f"Key {number} of {VARIABLE} {length}; it takes the base64 of at least {_KEY_BYTES} bytes.\n"
-                    "Make one with: openssl rand -base64 32"
+                    f"Key {number} of {VARIABLE} {length}; a key is the base64 of at least {_KEY_BYTES} bytes.\n"
+                    "Create one with: openssl rand -base64 32"
                 )
             keys.append(SigningKey(f"{VARIABLE} {number}", None, None, key))
-        return cls(keys, are_given=True)
+        return cls(keys, from_environment=True)
 
     @classmethod
     def open(cls, path: Path) -> SigningKeys:
-        """
-        Read the keys of a file, which is made with a random key when it is not there.
-
-        Raises
-        ------
-        SetupError
-            It cannot be read or made, others may read it, or it holds no keys of at least 32 bytes.
-        """
-        if not path.exists():
-            with _alone(path):
-                if not path.exists():  # another process was first
+        """Read the keys of a file; a missing one is created with a random key."""
+        leftovers = f"{path.name}.*{_UNFINISHED}"
+        if not path.exists() or any(path.parent.glob(leftovers)):
+            with _locked_folder(path):
+                # Whoever holds the lock has no unfinished file: these are of processes that were killed.
+                for left in path.parent.glob(leftovers):
+                    with contextlib.suppress(OSError):
+                        left.unlink()
+                if not path.exists():  # another process may have been first
                     _write(path, [_new_key()])
-        seen = _signature(path)
+        seen = _file_state(path)
         keys = cls(_read(path), path)
         keys._seen = seen
         return keys
@@ -110,70 +104,75 @@ class SigningKeys:
 
     @property
     def accepted(self) -> list[bytes]:
-        """The keys that verify, the newest first."""
+        """The keys that verify, newest first."""
         return [key.key for key in self.records()]
 
     def records(self) -> list[SigningKey]:
-        """Give the keys that verify, the newest first."""
+        """Return the keys that verify, newest first."""
         with self._lock:
-            self._follow()
-            return _living(self._keys)
+            self._reload_if_changed()
+            return _unexpired(self._keys)
 
     def rotate(self, overlap_hours: float) -> None:
-        """
-        Sign with a new key from now on; the keys before it verify for some hours more.
-
-        Raises
-        ------
-        SetupError
-            The overlap is out of range, the file cannot be written, or the keys come from the environment.
-        """
+        """Sign with a new key from now on; the old ones verify for `overlap_hours` more."""
         if not 0 <= overlap_hours <= LONGEST_HOURS:
-            raise SetupError(f"An overlap lasts from 0 to {LONGEST_HOURS} hours, not {overlap_hours:g}.")
-        if self._are_given:
+            raise SetupError(f"The overlap must be between 0 and {LONGEST_HOURS} hours, not {overlap_hours:g}.")
+        if self._from_environment:
             raise SetupError(
-                f"The signing keys come from {VARIABLE}: put a new one in front of them there, and a comma between.\n"
-                "Make one with: openssl rand -base64 32"
+                f"The signing keys come from {VARIABLE}: put a new key first there, followed by a comma.\n"
+                "Create one with: openssl rand -base64 32"
             )
         with self._lock:
             if self._path is None:
                 self._keys = _rotated(self._keys, overlap_hours)
                 return
-            with _alone(self._path):
+            with _locked_folder(self._path):
                 keys = _rotated(_read(self._path), overlap_hours)
                 _write(self._path, keys)
-                self._keys, self._seen = keys, _signature(self._path)
+                self._keys, self._seen = keys, _file_state(self._path)
 
-    def _follow(self) -> None:
-        """Take over what another process has written; a file that became unusable changes nothing here."""
-        seen = _signature(self._path)
+    def _reload_if_changed(self) -> None:
+        """Read the file again if it changed; an unusable one is ignored with a warning."""
+        seen = _file_state(self._path)
         if self._path is None or seen == self._seen:
             return
         self._seen = seen
         try:
             self._keys = _read(self._path)
         except SetupError as error:
-            log.warning("The signing keys stay as they were: %s", error)
+            log.warning("The signing keys were not reloaded: %s", error)
+
+
+def refuse_access_of_others(what: str, path: Path, found: os.stat_result, advice: str = "") -> None:
+    """Raise `SetupError` if others may use a file or folder; `what` starts the message: ``The … is``."""
+    if sys.platform == "win32":
+        return
+    right = "700" if stat.S_ISDIR(found.st_mode) else "600"
+    if found.st_uid not in {os.geteuid(), 0}:
+        why, command = f"owner {found.st_uid}", f"sudo chown -hR {os.geteuid()}"
+    elif found.st_mode & 0o077 and not stat.S_ISLNK(found.st_mode):
+        why, command = f"mode {found.st_mode & 0o777:04o}", f"chmod {right}"
+    else:
+        return
+    raise SetupError(f"{what} accessible to other users ({why}).\nRun: {command} {shlex.quote(str(path))}{advice}")
 
 
 def _new_key() -> SigningKey:
     return SigningKey(secrets.token_hex(4), time.time(), None, secrets.token_bytes(_KEY_BYTES))
 
 
-def _living(keys: list[SigningKey]) -> list[SigningKey]:
+def _unexpired(keys: list[SigningKey]) -> list[SigningKey]:
     now = time.time()
     return [key for key in keys if key.ends is None or key.ends > now]
 
 
 def _rotated(keys: list[SigningKey], overlap_hours: float) -> list[SigningKey]:
     end = time.time() + overlap_hours * 3600
-    ending = [
-        SigningKey(key.id, key.made, end if key.ends is None else min(key.ends, end), key.key) for key in _living(keys)
-    ]
-    return [_new_key(), *_living(ending)]
+    ending = [replace(key, ends=min(key.ends or end, end)) for key in _unexpired(keys)]
+    return [_new_key(), *_unexpired(ending)]
 
 
-def _signature(path: Path | None) -> tuple[int, ...] | None:
+def _file_state(path: Path | None) -> tuple[int, ...] | None:
     if path is None:
         return None
     try:
@@ -184,29 +183,28 @@ def _signature(path: Path | None) -> tuple[int, ...] | None:
 
 
 def _read(path: Path) -> list[SigningKey]:
+    what = f"The signing keys in {path}"
     try:
+        if not stat.S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer
+            raise SetupError(f"{what} cannot be read: not a regular file.")
         with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
+            found = os.fstat(file.fileno())
             content = file.read()
     except OSError as error:
-        raise SetupError(f"The signing keys in {path} cannot be read: {error.strerror}.") from None
-    if os.name == "posix" and mode & 0o077:
-        raise SetupError(
-            f"The signing keys in {path} can be read or changed by others (mode {mode & 0o777:04o}).\n"
-            f"Run: chmod 600 {path}\n"
-            "If others may have seen them: jupyter funcs admin signing-key rotate --overlap 0"
-        )
+        raise SetupError(f"{what} cannot be read: {error.strerror}.") from None
+    advice = "\nIf somebody may have read them: jupyter funcs admin signing-key rotate --overlap 0"
+    refuse_access_of_others(f"{what} are", path, found, advice)
     keys = _parsed(content)
     if not keys:
         raise SetupError(
-            f"{path} holds no signing keys of at least {_KEY_BYTES} bytes.\n"
-            "Put a copy of it back, or remove it for a new key: tokens issued until now end with it."
+            f"{path} has no valid signing keys of at least {_KEY_BYTES} bytes.\n"
+            "Restore a backup, or delete it to get a new key, which invalidates all tokens issued so far."
         )
     return keys
 
 
 def _parsed(content: bytes) -> list[SigningKey]:
-    """Give the keys of a file, none when one is not as it should be; no error of a parser's, which would hold them."""
+    """Return the keys of a file; none at all if one is invalid. Never raises: an error would quote the keys."""
     try:
         keys = [
             SigningKey(
@@ -219,16 +217,16 @@ def _parsed(content: bytes) -> list[SigningKey]:
         ]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return []
-    is_whole = bool(keys) and keys[0].ends is None and all(len(key.key) >= _KEY_BYTES for key in keys)
-    return keys if is_whole else []
+    is_valid = bool(keys) and keys[0].ends is None and all(len(key.key) >= _KEY_BYTES for key in keys)
+    return keys if is_valid else []
 
 
 def _write(path: Path, keys: list[SigningKey]) -> None:
-    """Write the file whole or not at all, for its owner alone from the first byte on."""
+    """Write the file atomically, readable by its owner only."""
     records = [asdict(key) | {"key": base64.b64encode(key.key).decode()} for key in keys]
     try:
-        # The mode of a temporary file is 0600.
-        descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
+        # mkstemp creates it with mode 0600.
+        descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=_UNFINISHED, dir=path.parent)
         try:
             with os.fdopen(descriptor, "w") as file:
                 json.dump({"keys": records}, file, indent=1)
@@ -240,17 +238,17 @@ def _write(path: Path, keys: list[SigningKey]) -> None:
     except OSError as error:
         raise SetupError(
             f"The signing keys cannot be written to {path}: {error.strerror}.\n"
-            "See that the disk has room, and that you may write the folder."
+            "Check the free disk space, and that you have write access to the folder."
         ) from None
 
 
 @contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Keep other processes from writing the file; a lock on its folder, which leaves nothing behind."""
+def _locked_folder(path: Path) -> Iterator[None]:
+    """Keep other processes from writing the file, by a lock on its folder."""
     if sys.platform == "win32":
         yield
         return
-    import fcntl  # noqa: PLC0415 - not on Windows
+    import fcntl
 
     try:
         folder = os.open(path.parent, os.O_RDONLY)
@@ -263,8 +261,8 @@ def _alone(path: Path) -> Iterator[None]:
         os.close(folder)
 
 
-def _decoded(text: str) -> bytes | None:
-    """Read base64 of either alphabet, padded or not."""
+def _decode_base64(text: str) -> bytes | None:
+    """Decode base64 of either alphabet, padded or not."""
     try:
         plain = text.rstrip("=").replace("-", "+").replace("_", "/")
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)

@@ -1,38 +1,31 @@
-"""Where the service keeps its accounts and signing keys, and what the demo's accounts are."""
+"""The state folder, which has the accounts and signing keys of a service."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .errors import SetupError
-from .grants import Grants
-from .keys import VARIABLE, SigningKeys
+from jupyter_funcs.service.accounts.grants import Grants
+from jupyter_funcs.service.accounts.signing_keys import VARIABLE, SigningKeys, refuse_access_of_others
+from jupyter_funcs.service.messages import SetupError
 
-DEMO_ORGANISATION = "Demo (synthetic)"
-DEMO_PANEL_DATA = "Demo panel data"
-DEMO_REPORTS = "Demo reports"
-# Without passwords: their tokens come from `jupyter funcs token`.
-_DEMO_GRANTS = {"analyst": (DEMO_PANEL_DATA, DEMO_REPORTS), "guest": (DEMO_PANEL_DATA,)}
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def folder(configured: Path | None, *, demo: bool) -> Path:
     """
-    Give the state folder, which is made for its owner alone when it is not there.
+    Return the state folder, created for its owner only; one that others may use is refused.
 
-    It is `FUNCS_STATE_DIR` of the environment, else the one of the configuration, else the one that the system has
-    for data of the user; the demo's is the folder `demo` inside.
-
-    Raises
-    ------
-    SetupError
-        It cannot be made or written.
+    `FUNCS_STATE_DIR` overrides the configuration; the default is the system's folder for user data. The demo uses the
+    subfolder `demo`.
     """
     given = os.environ.get("FUNCS_STATE_DIR")
     home = Path(given).expanduser() if given else configured or _default()
     path = home / "demo" if demo else home
     try:
-        # Of several folders that are made at once, only the last one gets the mode.
+        # With `parents`, only the last folder gets the mode.
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
@@ -40,32 +33,26 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
     else:
         reason = "" if os.access(path, os.R_OK | os.W_OK | os.X_OK) else "permission denied"
     if reason:
-        raise SetupError(f"The state folder {path} cannot be written: {reason}.\nName another one in FUNCS_STATE_DIR.")
+        raise SetupError(f"The state folder {path} is not writable: {reason}.\nSet FUNCS_STATE_DIR to another one.")
+    advice = "\nOr set FUNCS_STATE_DIR to another one."
+    for each in (home, path):
+        for found in (each.lstat(), each.stat()):  # of a link: its own owner too
+            refuse_access_of_others(f"The state folder {each} is", each, found, advice)
     return path
 
 
-def open_grants(path: Path, *, demo: bool) -> Grants:
-    """Open the accounts of a state folder; the demo's are filled in when they are made."""
-    return Grants(path / "accounts.sqlite", seed=seed_demo if demo else None)
+def open_grants(path: Path, seed: Callable[[Grants], None] | None = None) -> Grants:
+    """Open the accounts of a state folder; `seed` fills new ones."""
+    return Grants(path / "accounts.sqlite", seed)
 
 
 def open_keys(path: Path) -> SigningKeys:
-    """Give the signing keys: those of `FUNCS_SIGNING_KEY`, else those of a state folder."""
+    """Return the signing keys of `FUNCS_SIGNING_KEY`, else of a state folder."""
     given = os.environ.get(VARIABLE)
     return SigningKeys.open(path / "signing-keys.json") if given is None else SigningKeys.from_text(given)
 
 
-def seed_demo(grants: Grants) -> None:
-    """Add the demo's accounts: `analyst`, who has every asset, and `guest`, who has one."""
-    for asset in (DEMO_PANEL_DATA, DEMO_REPORTS):
-        grants.add_asset(asset, organisation=DEMO_ORGANISATION)
-    for user, assets in _DEMO_GRANTS.items():
-        grants.add_user(user, organisation=DEMO_ORGANISATION)
-        for asset in assets:
-            grants.grant(user, asset)
-
-
 def _default() -> Path:
-    import platformdirs  # noqa: PLC0415 - nothing but this needs it
+    import platformdirs
 
     return platformdirs.user_data_path("jupyter_funcs") / "service"

@@ -1,0 +1,1 @@
+"""Who may call what: users, grants, passwords, API keys, tokens. May import `service.messages`."""
