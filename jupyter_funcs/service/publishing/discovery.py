@@ -1,13 +1,9 @@
-"""
-Finding what is to be published: Python files and notebooks in folders, and the entry points of installed packages.
-
-    [project.entry-points."jupyter_funcs.functions"]
-    stores = "my_package.stores"
-"""
+"""Find what to publish: the Python files and notebooks in folders, and the entry points of installed packages."""
 
 from __future__ import annotations
 
-import importlib
+import functools
+import importlib.metadata
 import logging
 import re
 import sys
@@ -15,129 +11,93 @@ import traceback
 import types
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from .errors import SetupError
-from .registry import Function
-from .words import quoted
+from jupyter_funcs.service.messages import SetupError, quoted
+from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 log = logging.getLogger(__name__)
 
 GROUP = "jupyter_funcs.functions"
-"""The group of entry points: each is a module with functions, a list of them, or one."""
+"""
+The group of entry points: each names a module with functions, a list of functions, or one function.
+
+    [project.entry-points."jupyter_funcs.functions"]
+    stores = "my_package.stores"
+"""
 
 _PREFIX = "published_"
 
 
-def load(folders: Sequence[Path], *, entry_points: bool, default_asset: str | None) -> list[Function]:
-    """
-    Import all that is to be published.
-
-    Parameters
-    ----------
-    folders
-        Folders of ``.py`` files and notebooks; files whose names begin with ``_`` or ``.`` are left out, and so are
-        folders within.
-    entry_points
-        Whether to ask the installed packages.
-    default_asset
-        The asset of notebooks that name none.
-
-    Returns
-    -------
-    list of Function
-        Folders in the order given, in each the files by name; then entry points by name.
-
-    Raises
-    ------
-    SetupError
-        A folder cannot be read, or something in it cannot be imported or published; names file and line.
-    """
-    found: list[Function] = []
-    _forget()
+def load(folders: Sequence[Path], *, entry_points: bool, default_asset: str | None) -> list[PublishedFunction]:
+    """Import and return the functions that the folders and, if `entry_points`, the installed packages publish."""
+    found: list[PublishedFunction] = []
+    _unload()
     for folder in folders:
         found += _in_folder(folder, default_asset)
     if entry_points:
-        found += _in_packages()
-    return _distinct(found)
+        for each in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
+            found += _functions(_loaded(each))
+    # A module may have imported a function that another one publishes.
+    return list({id(each): each for each in found}.values())
 
 
-def _in_folder(folder: Path, default_asset: str | None) -> list[Function]:
+def _in_folder(folder: Path, default_asset: str | None) -> list[PublishedFunction]:
     try:
         files = sorted(each for each in folder.iterdir() if not each.name.startswith(("_", ".")) and each.is_file())
     except OSError as error:
         raise SetupError(
-            f"The folder {folder} of published functions cannot be read: {error.strerror}.\n"
-            "Make it, or name another in functions.folders of the configuration."
+            f"The folder of published functions {folder} cannot be read: {error.strerror}.\n"
+            "Create it, or change functions.folders in the configuration."
         ) from None
     package = _package(folder)
-    found: list[Function] = []
+    found: list[PublishedFunction] = []
     for path in files:
         if path.suffix == ".py":
-            functions = _functions(_imported(f"{package}.{path.stem}", str(path)))
+            functions = _functions(
+                _imported(functools.partial(importlib.import_module, f"{package}.{path.stem}"), str(path))
+            )
             if not functions:
                 log.warning(
-                    "%s publishes nothing: no function in it has @function. "
-                    "If others import it, begin its name with '_'.",
+                    "%s publishes nothing: none of its functions has @function. "
+                    "If it is only imported by other files, start its name with '_'.",
                     path,
                 )
             found += functions
         elif path.suffix == ".ipynb":
-            from . import notebooks  # noqa: PLC0415 - loads nbformat, which a service without notebooks does without
+            from jupyter_funcs.service.publishing import notebooks
 
             found.append(notebooks.read(path, default_asset))
     return found
 
 
-def _in_packages() -> list[Function]:
-    found: list[Function] = []
-    for each in sorted(entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
-        found += _functions(_loaded(each))
+def _functions(found: Any) -> list[PublishedFunction]:
+    """Return the functions of a module or a list, or a single one as a list."""
+    values = vars(found).values() if isinstance(found, types.ModuleType) else found
+    if not isinstance(found, types.ModuleType | list | tuple):
+        values = [found]
+    return [each for each in values if isinstance(each, PublishedFunction)]
+
+
+def _loaded(entry_point: importlib.metadata.EntryPoint) -> Any:
+    source = f"The entry point {entry_point.name} = {entry_point.value!r}"
+    found = _imported(entry_point.load, source)
+    if not _functions(found) and not isinstance(found, types.ModuleType):
+        raise SetupError(f"{source} of {GROUP} is {quoted(found)}.\nName a module, a list of functions or a function.")
     return found
 
 
-def _functions(home: Any) -> list[Function]:
-    """Give the functions of a module, of a list, or one alone."""
-    values = (
-        vars(home).values()
-        if isinstance(home, types.ModuleType)
-        else home
-        if isinstance(home, list | tuple)
-        else [home]
-    )
-    return [each for each in values if isinstance(each, Function)]
-
-
-def _distinct(functions: Iterable[Function]) -> list[Function]:
-    """Leave out what one module has only imported from another."""
-    return list({id(each): each for each in functions}.values())
-
-
-def _loaded(entry_point: EntryPoint) -> Any:
-    source = f"The entry point {entry_point.name} = {entry_point.value!r}"
+def _imported(load: Callable[[], Any], source: str) -> Any:
     try:
-        home = entry_point.load()
+        return load()
     except SetupError:
         raise
     except (Exception, SystemExit) as error:
         raise _failure(source, error) from error
-    if not _functions(home) and not isinstance(home, types.ModuleType):
-        raise SetupError(f"{source} of {GROUP} is {quoted(home)}.\nName a module, a list of functions or a function.")
-    return home
-
-
-def _imported(name: str, path: str) -> types.ModuleType:
-    try:
-        return importlib.import_module(name)
-    except SetupError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise _failure(path, error) from error
 
 
 def _failure(source: str, error: BaseException) -> SetupError:
@@ -148,17 +108,17 @@ def _failure(source: str, error: BaseException) -> SetupError:
         own = [each for each in frames if each.filename == source] or frames[-1:]
         place = f"{own[-1].filename}, line {own[-1].lineno}"
         reason = str(error).strip().partition("\n")[0]
-        if own[-1] is not frames[-1] or error.__cause__ is not None:  # else the line says it all
-            log.error("%s cannot be imported.", source, exc_info=(type(error), error, _from_the_file_on(error)))
-    told = "" if place.startswith(source) else f"{source} cannot be imported.\n"
+        if own[-1] is not frames[-1] or error.__cause__ is not None:  # otherwise the line is enough
+            log.error("%s cannot be imported.", source, exc_info=(type(error), error, _trace_from_file(error)))
+    headline = "" if place.startswith(source) else f"{source} cannot be imported.\n"
     return SetupError(
-        f"{told}{place}: {type(error).__name__}{f': {reason}' if reason else ''}.\n"
-        "Mend it, or begin the file's name with '_' to leave it out."
+        f"{headline}{place}: {type(error).__name__}{f': {reason}' if reason else ''}.\n"
+        "Fix it, or start the file name with '_' to leave it out."
     )
 
 
-def _from_the_file_on(error: BaseException) -> types.TracebackType | None:
-    """Give the trace of an error without the steps of importing that led to the file."""
+def _trace_from_file(error: BaseException) -> types.TracebackType | None:
+    """Return the trace of an error without the import machinery at its beginning."""
     importing = {__file__, importlib.__file__, importlib.metadata.__file__}
     rest = error.__traceback__
     while rest and (rest.tb_frame.f_code.co_filename in importing or "<frozen" in rest.tb_frame.f_code.co_filename):
@@ -166,56 +126,56 @@ def _from_the_file_on(error: BaseException) -> types.TracebackType | None:
     return rest or error.__traceback__
 
 
-def _forget() -> None:
-    """Drop what an earlier call imported, under whatever name, so that the files are read again."""
+def _unload() -> None:
+    """Drop the modules that an earlier call imported, so that their files are read again."""
     for name, module in list(sys.modules.items()):
-        if getattr(module, "__name__", "").partition(".")[0] in _siblings.homes:
+        if getattr(module, "__name__", "").partition(".")[0] in _siblings.folders:
             del sys.modules[name]
-    _siblings.homes.clear()
+    _siblings.folders.clear()
     if _siblings not in sys.meta_path:
         sys.meta_path.append(_siblings)
 
 
 def _package(folder: Path) -> str:
-    """Make a package of a folder, under a name that no installed package has."""
+    """Register a folder as a package and return its name, which no other folder has."""
     wanted = _PREFIX + re.sub(r"\W", "_", folder.absolute().name)
     name, number = wanted, 1
-    while name in _siblings.homes:
+    while name in _siblings.folders:
         number += 1
         name = f"{wanted}_{number}"
     module = types.ModuleType(name, f"The functions published from {folder}.")
     module.__path__ = [str(folder.absolute())]
     sys.modules[name] = module
-    _siblings.homes[name] = folder.absolute()
+    _siblings.folders[name] = folder.absolute()
     return name
 
 
 class _Siblings(MetaPathFinder, Loader):
     """
-    Lets a published file import its neighbours by name, after all that is installed.
+    Lets a published file import its neighbours by name; installed modules come first.
 
-    A folder on `sys.path` would be in everybody's way, and each file be imported twice.
+    With the folders on `sys.path`, every import of the process would search them, and files would be imported twice.
     """
 
     def __init__(self) -> None:
-        self.homes: dict[str, Path] = {}
+        self.folders: dict[str, Path] = {}
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         del target
-        if path is not None:  # a module of a package
+        if path is not None:  # a module inside a package
             return None
-        having = [
+        found = [
             (package, folder)
-            for package, folder in self.homes.items()
+            for package, folder in self.folders.items()
             if (folder / f"{fullname}.py").is_file() or (folder / fullname / "__init__.py").is_file()
         ]
-        if len(having) > 1:
-            named = " and ".join(str(folder) for _, folder in having)
+        if len(found) > 1:
+            named = " and ".join(str(folder) for _, folder in found)
             raise ImportError(f"{fullname} is in {named}; write 'from . import {fullname}'")
-        return ModuleSpec(fullname, self, origin=having[0][0]) if having else None
+        return ModuleSpec(fullname, self, origin=found[0][0]) if found else None
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to the import system, for `exec_module` puts another in its place."""
+        """Use the default module: `exec_module` replaces it."""
 
     def exec_module(self, module: types.ModuleType) -> None:
         assert module.__spec__

@@ -1,31 +1,30 @@
-"""
-The cell of a notebook that is tagged ``parameters``: an assignment a parameter, as papermill has it.
-
-It is read and never executed. papermill's own inspection goes line by line with a pattern, and so sees neither a
-parameter without a value nor one whose line has two equals signs.
-"""
+"""Read the parameters cell of a notebook (nothing in it is executed), and capture the value of its last cell."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import io
+import itertools
 import re
 import tokenize
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
-from . import signatures
-from .errors import SetupError
-from .markers import AtLeastOne, Between, Help, ListedBy, Options
-from .words import quoted
+from jupyter_funcs.service.messages import SetupError, quoted
+from jupyter_funcs.service.publishing import signatures
+from jupyter_funcs.service.publishing.parameters import SUPPORTED, AtLeastOne, Between, Help, ListedBy, Options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .parameters import Parameter
+    from jupyter_funcs.service.publishing.parameters import Parameter
 
-_WORDS: dict[str, Any] = {
+RESULT_NAME = "_jupyter_funcs_result"
+"""The variable that takes the value of the last cell."""
+
+# What an annotation may refer to.
+_KNOWN: dict[str, Any] = {
     **{
         kind.__name__: kind
         for kind in (str, int, float, bool, list, date, AtLeastOne, Between, Help, ListedBy, Options)
@@ -39,30 +38,16 @@ _FOR_TOOLS = re.compile(r"noqa\b|type:\s*ignore|pragma:|pylint:")
 _TYPE_COMMENT = re.compile(r"type:\s*(\S+)\s*\|?\s*(.*)", re.DOTALL)
 
 
-def read(source: str, place: str) -> tuple[tuple[Parameter, ...], tuple[Any, ...]]:
-    """
-    Read the parameters and the rules of a parameters cell.
-
-    ``store: str`` is required; ``days = 7`` and ``since: date | None = None`` are optional. A type may also stand in
-    a comment, and what else is in the comment is the help text: ``days = 7  # type: int How many days to count``.
-
-    Parameters
-    ----------
-    source
-        The cell's.
-    place
-        What to name in messages.
-
-    Raises
-    ------
-    SetupError
-        There is something else in it than parameters and imports, or a parameter is not understood.
-    """
+def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tuple[Any, ...]]:
+    """Return the parameters and rules of a parameters cell."""
+    # store: str is required; days = 7 and since: date | None = None are optional. A comment may have the type and the
+    # help text: days = 7  # type: int How many days to count.
+    # papermill's own inspection goes by lines: it misses a parameter without a value, or on a line with two "=".
     try:
         statements = ast.parse(source).body
     except SyntaxError as error:
         raise SetupError(
-            f"{place}, line {error.lineno}: {error.msg}.\nThe parameters cell takes assignments and imports alone."
+            f"{place}, line {error.lineno}: {error.msg}.\nThe parameters cell may only have assignments and imports."
         ) from None
     comments = _comments(source)
     found: list[Parameter] = []
@@ -72,11 +57,11 @@ def read(source: str, place: str) -> tuple[tuple[Parameter, ...], tuple[Any, ...
             continue
         at = f"{place}, line {statement.lineno}"
         name, written, value = _assignment(statement, at)
-        kind, help_ = _said(comments.get(statement.end_lineno or 0, ""))
+        kind, help_ = _split_comment(comments.get(statement.end_lineno or 0, ""))
         annotation = _annotation(written or kind, at, name)
         default = inspect.Parameter.empty if value is None else _default(value, annotation, at, name)
         if name in annotations:
-            raise SetupError(f"{at}: {name} is assigned twice.\nWrite each parameter once.")
+            raise SetupError(f"{at}: {name} is assigned twice.\nAssign each parameter once.")
         annotations[name] = annotation
         found.append(signatures.parameter(f"{at}: {name}", name, default, annotation, help_))
     return tuple(found), signatures.all_rules(place, annotations)
@@ -87,20 +72,20 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def _assignment(statement: ast.stmt, at: str) -> tuple[str, ast.expr | None, ast.expr | None]:
-    """Give the name, the annotation and the value of an assignment."""
+    """Return the name, annotation and value of an assignment."""
     match statement:
         case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
             return name, annotation, value
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             return name, None, value
     raise SetupError(
-        f"{at}: {quoted(ast.unparse(statement))} is no parameter.\n"
-        "The parameters cell takes a line such as days: int = 7 for each, and imports. Move the rest to the next cell."
+        f"{at}: {quoted(ast.unparse(statement))} does not define a parameter.\n"
+        "Write one assignment per parameter, such as days: int = 7. Move other code to the next cell."
     )
 
 
 def _comments(source: str) -> dict[int, str]:
-    """Give the comments that stand behind code, by line."""
+    """Return the comments that follow code, by line."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {
         token.start[0]: token.string.lstrip("# ").rstrip()
@@ -109,8 +94,8 @@ def _comments(source: str) -> dict[int, str]:
     }
 
 
-def _said(comment: str) -> tuple[str | None, str]:
-    """Give the type and the help text of a comment."""
+def _split_comment(comment: str) -> tuple[str | None, str]:
+    """Return the type and the help text in a comment."""
     if _FOR_TOOLS.match(comment):
         return None, ""
     found = _TYPE_COMMENT.fullmatch(comment)
@@ -123,44 +108,82 @@ def _annotation(written: ast.expr | str | None, at: str, name: str) -> Any:
     if written is None:
         return inspect.Parameter.empty
     try:
-        return _meant(ast.parse(written, mode="eval").body if isinstance(written, str) else written)
+        return _evaluated(ast.parse(written, mode="eval").body if isinstance(written, str) else written)
     except (SyntaxError, ValueError, TypeError, AttributeError):
         text = written if isinstance(written, str) else ast.unparse(written)
-        raise SetupError(
-            f"{at}: {name} is annotated {quoted(text)}, which is not understood.\n"
-            "Write str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these."
-        ) from None
+        raise SetupError(f"{at}: {name} has the unsupported annotation {quoted(text)}.\nUse {SUPPORTED}.") from None
 
 
 def _default(value: ast.expr, annotation: Any, at: str, name: str) -> Any:
-    """Give a default that is written out; `None` for one that the notebook computes, which is then not said."""
+    """Return a default that is a literal; `None` if the notebook computes it."""
     try:
-        return _meant(value)
+        return _evaluated(value)
     except (ValueError, TypeError, AttributeError):
         if annotation is inspect.Parameter.empty:
             raise SetupError(
-                f"{at}: the type of {name} cannot be told from {quoted(ast.unparse(value))}.\n"
+                f"{at}: the type of {name} is not clear from {quoted(ast.unparse(value))}.\n"
                 f"Annotate it, as in {name}: int = …, or move the line to the next cell."
             ) from None
         return None
 
 
-def _meant(node: ast.expr) -> Any:  # noqa: PLR0911 - one a kind
-    """Give what an annotation or a value stands for: names of types and markers, and literals."""
+def _evaluated(node: ast.expr) -> Any:  # noqa: PLR0911 - one per kind of node
+    """Evaluate literals, and the names of types and markers, without executing anything else."""
     match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _WORDS:
-            return _WORDS[name]
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _KNOWN:
+            return _KNOWN[name]
         case ast.Subscript(value=kind, slice=ast.Tuple(elts=items)):
-            return _meant(kind)[tuple(_meant(item) for item in items)]
+            return _evaluated(kind)[tuple(_evaluated(item) for item in items)]
         case ast.Subscript(value=kind, slice=item):
-            return _meant(kind)[_meant(item)]
+            return _evaluated(kind)[_evaluated(item)]
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _meant(left) | _meant(right)
+            return _evaluated(left) | _evaluated(right)
         case ast.Call(func=func, args=args, keywords=keywords):
-            made: Callable[..., Any] = _meant(func)
-            return made(*map(_meant, args), **{str(each.arg): _meant(each.value) for each in keywords})
+            made: Callable[..., Any] = _evaluated(func)
+            return made(*map(_evaluated, args), **{str(each.arg): _evaluated(each.value) for each in keywords})
         case ast.List(elts=items):
-            return [_meant(item) for item in items]
+            return [_evaluated(item) for item in items]
         case ast.Tuple(elts=items):
-            return tuple(_meant(item) for item in items)
+            return tuple(_evaluated(item) for item in items)
     return ast.literal_eval(node)
+
+
+def is_empty(source: str) -> bool:
+    """Tell whether a cell has only blank lines and comments."""
+    return all(not line.strip() or line.lstrip().startswith("#") for line in source.splitlines())
+
+
+def capture_result(source: str, place: str) -> str:
+    """Return a cell that assigns its last value to `RESULT_NAME`; everything else stays on its line."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    if source.lstrip().startswith("%%"):
+        magic = source.split(maxsplit=1)[0]
+        raise SetupError(f"{place} starts with {quoted(magic)}, which hides its value.\n{_advice('the result')}")
+    # Magics and ! become Python on the same line.
+    python = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call] # IPython's is untyped
+    try:
+        last = ast.parse(python).body[-1]
+    except SyntaxError as error:
+        raise SetupError(f"{place}, line {error.lineno}: {error.msg}.\nFix the cell.") from None
+    match last:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print" | "display" as name), args=[*values])):
+            what = ast.unparse(values[0]) if values else "the result"
+            raise SetupError(f"{place} ends with {name}(…), which shows a value but returns none.\n{_advice(what)}")
+        case ast.Expr():
+            pass
+        case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            what = ast.unparse(target)
+            raise SetupError(f"{place} ends with an assignment to {what}, not with a value.\n{_advice(what)}")
+        case _:
+            what = ast.unparse(last).splitlines()[0][:40]
+            raise SetupError(f"{place} ends with '{what}', not with a value.\n{_advice('the result')}")
+    encoded = python.encode()  # the tree counts columns in bytes
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in encoded.split(b"\n"))]
+    begin = starts[last.lineno - 1] + last.col_offset
+    end = starts[(last.end_lineno or 0) - 1] + (last.end_col_offset or 0)
+    return b"".join([encoded[:begin], f"{RESULT_NAME} = (".encode(), encoded[begin:end], b")", encoded[end:]]).decode()
+
+
+def _advice(what: str) -> str:
+    return f"End the notebook with the value alone on its last line: {what}"

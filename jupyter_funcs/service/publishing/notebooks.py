@@ -1,71 +1,89 @@
-"""
-Publishing a notebook: its parameters cell says what it takes, its first text what it is, its last value is the result.
-
-It is read when the service starts, and executed by papermill in a process of its own for each run.
-"""
-# ruff: noqa: PLC0415 - a service without notebooks needs none of nbformat
+"""Publish a notebook: read its parameters cell, name and description, and run its cells in this process."""
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import last_cell, notebook_run, parameters_cell, signatures
-from .errors import SetupError
-from .notebook_call import NotebookCall
-from .registry import Function
-from .words import did_you_mean, listed, quoted
+from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
+from jupyter_funcs.service.publishing import notebook_cells, signatures
+from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
-# What the notebook's metadata may say, under this name.
+# The key in the notebook's metadata, and what may be under it.
 _METADATA = "jupyter_funcs"
 _FIELDS = ("name", "asset", "group", "description", "author")
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*?)[\s#]*")
+_HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
 
 
-def read(path: Path, default_asset: str | None) -> Function:
-    """
-    Read a notebook as a published function.
+@dataclass(frozen=True, slots=True)
+class NotebookRun:
+    """Runs a notebook in this process, which then can't be used for anything else."""
 
-    Parameters
-    ----------
-    path
-        The file.
-    default_asset
-        The asset that it belongs to where its metadata name none.
+    path: Path
+    cells: tuple[str, ...] = field(repr=False)
+    parameters_at: int
+    defaults: Mapping[str, Any] = field(repr=False)
 
-    Raises
-    ------
-    SetupError
-        It cannot be published as it is; names the file, and the cell and line where there is one.
-    """
+    def __call__(self, **values: Any) -> Any:
+        """Run the cells, and return the value of the last one."""
+        from IPython.core.interactiveshell import InteractiveShell
+        from traitlets.config import Config
+
+        folder = self.path.absolute().parent
+        sys.path.insert(0, str(folder))
+        for each in folder.iterdir():  # cells find what is beside the notebook, and write elsewhere
+            Path(each.name).symlink_to(each)
+        # Outputs may show arguments, which the log must not.
+        output = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+        shell._showtraceback = lambda *_: None  # type: ignore[method-assign] # noqa: SLF001 - IPython's hook
+        for at, cell in enumerate(self.cells):
+            shell.run_cell(cell).raise_error()  # type: ignore[no-untyped-call] # IPython's is untyped
+            if at == self.parameters_at:
+                shell.push(
+                    {  # type: ignore[no-untyped-call] # as above
+                        name: value for name, value in values.items() if value != self.defaults[name]
+                    }
+                )
+        return shell.user_ns[notebook_cells.RESULT_NAME]
+
+
+def read(path: Path, default_asset: str | None) -> PublishedFunction:
+    """Read a notebook as a published function."""
     notebook = _opened(path)
-    said = _metadata(notebook, path)
-    asset = said.get("asset", default_asset)
+    metadata = _metadata(notebook, path)
+    asset = metadata.get("asset", default_asset)
     if asset is None:
         raise SetupError(
-            f"{path} names no asset.\n"
+            f"{path} has no asset.\n"
             f'Add one to its metadata, "{_METADATA}": {{"asset": "…"}}, or set functions.asset in the configuration.'
         )
     at = _parameters_at(notebook, path)
-    parameters, rules = parameters_cell.read(notebook.cells[at].source, f"{path}, cell {at + 1}")
-    heading, paragraph = _headed(notebook)
-    return Function(
-        name=said.get("name") or heading or signatures.title(path.stem),
-        description=said.get("description", paragraph),
+    parameters, rules = notebook_cells.read_parameters(notebook.cells[at].source, f"{path}, cell {at + 1}")
+    heading, paragraph = _first_text(notebook)
+    return PublishedFunction(
+        name=metadata.get("name") or heading or signatures.title(path.stem),
+        description=metadata.get("description", paragraph),
         asset=asset,
-        group=said.get("group"),
+        group=metadata.get("group"),
         parameters=parameters,
         rules=rules,
-        python=NotebookCall(path, _prepared(notebook, at, path), {each.name: each.default for each in parameters}),
-        takes_call=True,
+        python=NotebookRun(path, *_prepared(notebook, at, path), {each.name: each.default for each in parameters}),
+        takes_call=False,
         entry_point=f"{path.absolute().parent.name}/{path.name}",
         notebook_name=path.name,
         place=str(path),
-        author=said.get("author"),
+        author=metadata.get("author"),
     )
 
 
@@ -74,33 +92,35 @@ def _opened(path: Path) -> Any:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what it mends in older notebooks
+            warnings.simplefilter("ignore")  # about what it upgrades in older notebooks
             notebook = nbformat.v4.upgrade(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call] # nbformat's is untyped
             nbformat.validate(notebook)
-    except Exception as error:  # noqa: BLE001 - whatever may be in a file of this name
+    except Exception as error:  # noqa: BLE001 - the file may contain anything
         reason = str(error).strip().partition("\n")[0]
         raise SetupError(
-            f"{path} is no notebook: {reason or type(error).__name__}.\nOpen and save it in Jupyter."
+            f"{path} is not a valid notebook: {reason or type(error).__name__}.\nOpen it in Jupyter and save it again."
         ) from None
     language = notebook.metadata.get("language_info", {}).get("name") or notebook.metadata.get("kernelspec", {}).get(
         "language", "python"
     )
     if str(language).casefold() != "python":
-        raise SetupError(f"{path} is written in {quoted(language)}.\nOnly notebooks in Python are published.")
+        raise SetupError(f"{path} is written in {quoted(language)}.\nOnly Python notebooks can be published.")
     return notebook
 
 
 def _metadata(notebook: Any, path: Path) -> dict[str, str]:
-    said = notebook.metadata.get(_METADATA, {})
-    for name, value in said.items() if isinstance(said, dict) else [(_METADATA, said)]:
+    found = notebook.metadata.get(_METADATA, {})
+    if not isinstance(found, dict):
+        raise SetupError(f"{path}: {_METADATA} in the metadata must be an object with {listed(_FIELDS)}.")
+    for name, value in found.items():
         if name not in _FIELDS:
             raise SetupError(
-                f"{path}: the metadata have {quoted(name)}.{did_you_mean(name, _FIELDS)}\n"
-                f"{_METADATA} takes an object of {listed(_FIELDS)}."
+                f"{path}: {_METADATA} in the metadata has the unknown key {quoted(name)}."
+                f"{did_you_mean(name, _FIELDS)}\nValid keys are {listed(_FIELDS)}."
             )
         if not isinstance(value, str) or not value.strip():
-            raise SetupError(f"{path}: {_METADATA}.{name} in the metadata is {quoted(value)}.\nWrite a text.")
-    return dict(said)
+            raise SetupError(f"{path}: {_METADATA}.{name} in the metadata must be text, not {quoted(value)}.")
+    return dict(found)
 
 
 def _parameters_at(notebook: Any, path: Path) -> int:
@@ -114,19 +134,19 @@ def _parameters_at(notebook: Any, path: Path) -> int:
     count = f"{len(tagged)} cells" if tagged else "no cell"
     raise SetupError(
         f"{path} has {count} tagged 'parameters'.\n"
-        "Tag the one cell that assigns its parameters (an empty one if there are none), or move the notebook elsewhere."
+        "Tag the one cell that assigns the parameters (it may be empty), or move the notebook to another folder."
     )
 
 
-def _headed(notebook: Any) -> tuple[str, str]:
-    """Give the heading of the first text, and the paragraph that follows."""
+def _first_text(notebook: Any) -> tuple[str, str]:
+    """Return the heading of the first text cell, and the paragraph after it."""
     text = next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
     heading = ""
     paragraph: list[str] = []
     for line in text.splitlines():
         found = _HEADING.fullmatch(line)
         if found and not heading and not paragraph:
-            heading = found[1].strip("*_` ")
+            heading = found[1].rstrip("# \t").strip("*_` ")
         elif found or (not line.strip() and paragraph):
             break
         elif line.strip():
@@ -134,21 +154,13 @@ def _headed(notebook: Any) -> tuple[str, str]:
     return heading, " ".join(paragraph)
 
 
-def _prepared(notebook: Any, parameters_at: int, path: Path) -> str:
-    """Give the notebook that is executed, without what it showed when it was saved."""
-    import nbformat
-
-    cells = notebook.cells
-    for cell in cells:
-        if cell.cell_type == "code":
-            cell.outputs, cell.execution_count = [], None
-    full = [at for at, cell in enumerate(cells) if cell.cell_type == "code" and not last_cell.is_empty(cell.source)]
+def _prepared(notebook: Any, parameters_at: int, path: Path) -> tuple[tuple[str, ...], int]:
+    """Return the code cells, of which the last assigns the result, and which of them has the parameters."""
+    cells = {at: cell.source for at, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
+    full = [at for at, source in cells.items() if not notebook_cells.is_empty(source)]
     if not full or full[-1] <= parameters_at:
         raise SetupError(
-            f"{path} has no code after its parameters.\nEnd the notebook with a cell whose value is the result."
+            f"{path} has no code after the parameters cell.\nEnd the notebook with a cell whose value is the result."
         )
-    last = cells[full[-1]]
-    last.source = last_cell.kept(last.source, f"{path}, cell {full[-1] + 1}")
-    emit = notebook_run.EMIT.format(name=last_cell.NAME)
-    cells.append(nbformat.v4.new_code_cell(emit))  # type: ignore[no-untyped-call] # nbformat's is untyped
-    return str(nbformat.writes(notebook))  # type: ignore[no-untyped-call] # nbformat's is untyped
+    cells[full[-1]] = notebook_cells.capture_result(cells[full[-1]], f"{path}, cell {full[-1] + 1}")
+    return tuple(cells.values()), [*cells].index(parameters_at)

@@ -1,53 +1,137 @@
-"""
-A parameter of a published function: read from its annotation, described in the service's words, checked on a call.
-
-One value of each kind passes through `Parameter.read` on its way from the wire to Python, and `Parameter.description`
-says beforehand what will be taken, so that the two cannot disagree.
-"""
+"""The markers for annotations of published functions, and the parameter that each annotation defines."""
 
 from __future__ import annotations
 
+import enum
 import inspect
-import math
-import re
 from dataclasses import dataclass
 from datetime import date
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from .markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
-from .words import did_you_mean, listed, quoted
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
+
+from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-# A list may hold a hundred thousand wrong values; a person reads the first few.
-_MOST_NAMED = 10
+SUPPORTED = "str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these"
+"""The annotations that a parameter can have."""
+
+# In characters, of what isn't text: converting a long number takes quadratic time.
+_LONGEST = 400
+# Messages stop here: a list may hold a hundred thousand invalid values.
+_MAX_ERRORS = 10
+_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "'Yes' or 'No'", date: "a date (YYYY-MM-DD)"}
+_JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {
+    float: TypeAdapter(FiniteFloat),
+    **{kind: TypeAdapter(kind) for kind in (str, int, bool, date)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Help:
+    """
+    What a parameter means, in a sentence or two: the first part of its description.
+
+    Attributes
+    ----------
+    text
+        The sentences, or a function that makes them from the engine's reference data.
+    """
+
+    text: str | Callable[[Any], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedBy:
+    """
+    The function that lists a parameter's valid values.
+
+    Attributes
+    ----------
+    function
+        Its name in the catalog.
+    match
+        Takes the engine's reference data and the text that was sent, and returns the value it stands for. Raises
+        `ValueError` with what is wrong (``is not known. Did you mean …?``). Without it, any text is valid.
+    values
+        What the values are called, in the plural. By default, this follows from the function's name.
+    """
+
+    function: str
+    match: Callable[[Any, str], str] | None = None
+    values: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        """How a description says it, as in *Use function 'Get Panels' to get list of available panels*."""
+        values = self.values or self.function.removeprefix("Get ").removeprefix("List ").lower()
+        return f"Use function {quoted(self.function)} to get list of available {values}."
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """
+    The valid values, where `Literal` can't express them: ``Options("a", "b")``.
+
+    Attributes
+    ----------
+    values
+        The values, or a function that returns them from the engine's reference data: ``Options(stores)``.
+    """
+
+    values: tuple[str, ...] | Callable[[Any], tuple[str, ...]]
+
+    def __init__(self, *values: str | Callable[[Any], tuple[str, ...]]) -> None:
+        found = values[0] if len(values) == 1 and callable(values[0]) else values
+        object.__setattr__(self, "values", found)
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The bounds of a number, both inclusive."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeastOne:
+    """A rule that requires at least one of several parameters, as in ``AtLeastOne("Symbol", "Brand")``."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)
+
+    def __call__(self, _values: Mapping[str, Any], given: frozenset[str], _reference: Any) -> dict[str, list[str]]:
+        """Return the errors of a call with the arguments `given`, by argument name."""
+        if given.intersection(self.names):
+            return {}
+        # The empty key: the error belongs to no single argument.
+        return {"": [f"{' or '.join(self.names)} is required."]}
+
+
+class TypeCode(enum.IntEnum):
+    """The type codes of parameters in the listing."""
+
+    TEXT = 0
+    INTEGER = 1
+    LIST = 4
+    SYMBOL = 6
+    PANEL = 8
+
+
+# What an integer column of a database can hold.
+_INT64 = Between(-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """
-    One parameter of a published function.
-
-    Attributes
-    ----------
-    name
-        The wire name, which is the Python name.
-    type
-        `str`, `int`, `float`, `bool` or `date`: what one value becomes.
-    code
-        The type code of the listing.
-    many
-        Whether it takes a list.
-    default
-        The value of an argument that is absent, empty or null.
-    options
-        The values that are taken, compared without case, or what gives them from the reference data; empty means any.
-    """
+    """A parameter of a published function."""
 
     name: str
     type: type[str | int | float | bool | date]
@@ -61,15 +145,8 @@ class Parameter:
     bounds: Between | None = None
 
     @classmethod
-    def annotated(cls, name: str, annotation: Any, default: Any) -> Parameter:
-        """
-        Read a parameter from its annotation and its default, which is `inspect.Parameter.empty` where there is none.
-
-        Raises
-        ------
-        TypeError
-            The annotation is not understood, or the default is not a value that it takes.
-        """
+    def from_annotation(cls, name: str, annotation: Any, default: Any) -> Parameter:
+        """Read a parameter from its annotation and default (`inspect.Parameter.empty` if it has none)."""
         base, markers = _unwrapped(annotation)
         many = get_origin(base) is list
         item, own = _unwrapped(get_args(base)[0]) if many else (base, [])
@@ -79,12 +156,11 @@ class Parameter:
             literals = get_args(item)
             kinds = {type(each) for each in literals}
             item = kinds.pop() if len(kinds) == 1 else None
-            options = tuple(map(_worded, literals))
+            options = tuple(map(_spelled, literals))
         elif item is bool:
             options = ("Yes", "No")
         if item not in _NAMES:
-            wanted = "str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these"
-            raise TypeError(f"Parameter {name} is annotated {inspect.formatannotation(annotation)}; write {wanted}.")
+            raise TypeError(f"Parameter {name} is annotated {inspect.formatannotation(annotation)}. Use {SUPPORTED}.")
         required = default is inspect.Parameter.empty
         code = TypeCode.LIST if many else TypeCode.INTEGER if item is int else TypeCode.TEXT
         found = cls(
@@ -99,33 +175,29 @@ class Parameter:
             source=by_type.get(ListedBy),
             bounds=by_type.get(Between),
         )
-        found._check()
+        if found.bounds and found.type not in (int, float):
+            raise TypeError(f"Parameter {name} takes {_NAMES[found.type]}, but Between needs a number.")
+        if not found._is_valid_default():
+            raise TypeError(f"Parameter {name} has the default {default!r}, which is not a valid value.")
         return found
 
-    def _check(self) -> None:
-        if self.bounds and self.type not in (int, float):
-            raise TypeError(f"Parameter {self.name} takes {_NAMES[self.type]}; Between is for numbers.")
+    def _is_valid_default(self) -> bool:
         if self.default is None:
-            return
-        items = self.default if self.many else [self.default]
-        if not isinstance(items, list) or not all(map(self._may_be_default, items)):
-            raise TypeError(f"Parameter {self.name} has the default {self.default!r}, which it does not take.")
-
-    def _may_be_default(self, item: Any) -> bool:
-        # A bool is an int to Python, but no whole number to a caller.
-        if type(item) not in ((int, float) if self.type is float else (self.type,)):
-            return False
+            return True
         # Options that follow from the data are not known yet.
-        known = () if callable(self.options) else self.options
-        is_option = not known or _worded(item) in known
-        return is_option and (not self.bounds or self.bounds.low <= item <= self.bounds.high)
-
-    def choices(self, reference: Any) -> tuple[str, ...]:
-        """Give the values that are taken over some reference data; none means any."""
-        return self.options(reference) if callable(self.options) else self.options
+        options = () if callable(self.options) else self.options
+        items = self.default if self.many else [self.default]
+        if not isinstance(items, list):
+            return False
+        try:
+            for item in items:
+                _ADAPTERS[self.type].validate_python(item, strict=True)
+        except ValidationError:
+            return False
+        return all((not options or _spelled(item) in options) and self._is_in_bounds(item) for item in items)
 
     def description(self, rules: Sequence[Any] = (), reference: Any = None) -> str:
-        """Say in the service's own words what the parameter is and takes."""
+        """Describe the parameter and its valid values in the service's own wording."""
         help_ = self.help(reference) if callable(self.help) else self.help
         sentences = ["[Required]" if self.required else "[Optional]", help_, *self._limits(reference)]
         for rule in rules:
@@ -133,86 +205,13 @@ class Parameter:
                 others = " or ".join(name for name in rule.names if name != self.name)
                 sentences.append(f"Required if {others} is not specified.")
         if self.default not in (None, []):
-            sentences.append(f"If none, {self.name} defaults to {self._default()}.")
+            values = self.default if self.many else [self.default]
+            sentences.append(f"If none, {self.name} defaults to {listed(map(_spelled, values))}.")
         return " ".join(sentence for sentence in sentences if sentence)
 
-    def _default(self) -> str:
-        return listed(map(_worded, self.default)) if self.many else quoted(_worded(self.default))
-
-    def read(self, value: Any, reference: Any) -> tuple[Any, list[str]]:
-        """
-        Turn a wire value into a Python one.
-
-        Returns
-        -------
-        value
-            The value; the default where nothing was sent.
-        errors
-            What is wrong, a sentence each; the value is then what is left of a list.
-        """
-        if is_absent(value):
-            if self.required:
-                return None, [" ".join([f"{self.name} is required.", *self._limits(reference)])]
-            return self.default, []
-        if isinstance(value, list):
-            if not self.many:
-                return None, [f"{self.name} takes one value, not a list."]
-            items = [item for item in value if not _is_blank(item)]
-        else:
-            items = [value]
-        options = self.choices(reference)
-        read: list[Any] = []
-        errors: list[str] = []
-        for item in items:
-            if len(errors) == _MOST_NAMED:
-                errors.append("Further values were not looked at.")
-                break
-            try:
-                read.append(self._one(item, options, reference))
-            except ValueError as error:
-                errors.append(f"{self.name} {error}")
-        if self.many:
-            return list(dict.fromkeys(read)), errors
-        return (read or [None])[0], errors
-
-    def _one(self, value: Any, options: Sequence[str], reference: Any) -> Any:
-        if isinstance(value, bool) and {option.casefold() for option in options} == {"yes", "no"}:
-            value = _worded(value)
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise ValueError(f"takes {_NAMES[self.type]}, not {_JSON_NAMES.get(type(value), 'this')}.")  # noqa: TRY004 - the caller's value, not ours
-        text = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
-        if options:
-            text = _option(text, options)
-        if self.type is bool:
-            return text == "Yes"
-        if self.type in (int, float):
-            return self._number(text)
-        if self.type is date:
-            return self._date(text)
-        if self.source and self.source.match:
-            try:
-                return self.source.match(reference, text)
-            except ValueError as error:
-                raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
-        return text
-
-    def _number(self, text: str) -> float:
-        if not (_INTEGER if self.type is int else _NUMBER).fullmatch(text) or not math.isfinite(float(text)):
-            raise ValueError(f"must be {_NAMES[self.type]}, not {quoted(text)}.")
-        number = int(text) if self.type is int else float(text)
-        if self.bounds and not self.bounds.low <= number <= self.bounds.high:
-            raise ValueError(f"must be at least {self.bounds.low} and at most {self.bounds.high}, not {number}.")
-        return number
-
-    def _date(self, text: str) -> date:
-        try:
-            return date.fromisoformat(text if _DATE.fullmatch(text) else "")
-        except ValueError:
-            raise ValueError(f"{quoted(text)} is not a date of the calendar. Format is YYYY-MM-DD.") from None
-
     def _limits(self, reference: Any) -> list[str]:
-        """Give the sentences that say which values are valid; the description and the errors share them."""
-        options = self.choices(reference)
+        """Return the sentences about valid values that descriptions and errors share."""
+        options = self._options(reference)
         return [
             *([self.source.sentence] if self.source else []),
             *([f"Options are {listed(options)}."] if options else []),
@@ -221,16 +220,71 @@ class Parameter:
             *(["Format is YYYY-MM-DD."] if self.type is date else []),
         ]
 
+    def _options(self, reference: Any) -> tuple[str, ...]:
+        return self.options(reference) if callable(self.options) else self.options
 
-def _option(text: str, options: Sequence[str]) -> str:
-    for option in options:
-        if option.casefold() == text.casefold():
-            return option
-    raise ValueError(f"has no option {quoted(text)}.{did_you_mean(text, options)} Options are {listed(options)}.")
+    def read(self, value: Any, reference: Any) -> tuple[Any, list[str]]:
+        """Return a wire value as a Python value, and what is wrong with it."""
+        if is_absent(value):
+            if self.required:
+                return None, [" ".join([f"{self.name} is required.", *self._limits(reference)])]
+            return self.default, []
+        if isinstance(value, list) and not self.many:
+            return None, [f"{self.name} must be a single value, not a list."]
+        options = self._options(reference)
+        # The first of those that differ only in case.
+        known = {option.casefold(): option for option in reversed(options)}
+        read: list[Any] = []
+        errors: list[str] = []
+        for item in value if isinstance(value, list) else [value]:
+            if _is_blank(item):
+                continue
+            if len(errors) == _MAX_ERRORS:
+                errors.append("Further values were not checked.")
+                break
+            try:
+                read.append(self._read_item(item, options, known, reference))
+            except ValueError as error:
+                errors.append(f"{self.name} {error}")
+        if self.many:
+            # By text: a caller can choose numbers whose hashes collide.
+            return list({repr(item): item for item in read}.values()), errors
+        return (read or [None])[0], errors
+
+    def _read_item(self, value: Any, options: Sequence[str], known: Mapping[str, str], reference: Any) -> Any:
+        if isinstance(value, bool) and known.keys() == {"yes", "no"}:
+            value = _spelled(value)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise ValueError(f"must be {_NAMES[self.type]}, not {_JSON_NAMES.get(type(value), 'this')}.")  # noqa: TRY004 - the caller's value, not ours
+        text = str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+        if options:
+            text = _option(text, options, known)
+        if self.type is str:
+            return self._matched(text, reference)
+        try:
+            found = _parsed(self.type, text)
+        except ValueError:
+            raise ValueError(f"must be {_NAMES[self.type]}, not {quoted(text)}.") from None
+        if not self._is_in_bounds(found):
+            bounds = self.bounds or _INT64
+            raise ValueError(f"must be between {bounds.low} and {bounds.high}, not {quoted(text)}.")
+        return found
+
+    def _matched(self, text: str, reference: Any) -> str:
+        if not self.source or not self.source.match:
+            return text
+        try:
+            return self.source.match(reference, text)
+        except ValueError as error:
+            raise ValueError(f"{quoted(text)} {error} {self.source.sentence}") from None
+
+    def _is_in_bounds(self, value: Any) -> bool:
+        limits = (self.bounds, _INT64 if self.type is int else None)
+        return all(each.low <= value <= each.high for each in limits if each)
 
 
 def is_absent(value: Any) -> bool:
-    """Tell whether a wire value means the same as leaving the argument out (SERVICE.md 3)."""
+    """Tell whether a wire value means the same as leaving the argument out."""
     return all(map(_is_blank, value)) if isinstance(value, list) else _is_blank(value)
 
 
@@ -238,8 +292,21 @@ def _is_blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
+def _parsed(kind: type, text: str) -> Any:
+    # pydantic allows underscores between digits.
+    if len(text) > _LONGEST or ("_" in text and kind in (int, float)):
+        raise ValueError(text)
+    return _ADAPTERS[kind].validate_strings(text, strict=True)
+
+
+def _option(text: str, options: Sequence[str], known: Mapping[str, str]) -> str:
+    if (folded := text.casefold()) in known:
+        return known[folded]
+    raise ValueError(f"has no option {quoted(text)}.{did_you_mean(text, options)} Options are {listed(options)}.")
+
+
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
-    """Take `Annotated` and `… | None` off an annotation; give what is inside and the markers, the outermost last."""
+    """Take `Annotated` and `… | None` off an annotation; return what is inside and the markers, the outermost last."""
     if get_origin(annotation) is Annotated:
         inner, markers = _unwrapped(annotation.__origin__)
         return inner, [*markers, *annotation.__metadata__]
@@ -250,10 +317,6 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
     return annotation, []
 
 
-def _worded(value: Any) -> str:
-    """Give a Python value as the service spells it."""
+def _spelled(value: Any) -> str:
+    """Return a Python value as the service spells it."""
     return str(value) if not isinstance(value, bool) else "Yes" if value else "No"
-
-
-_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "'Yes' or 'No'", date: "a date"}
-_JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}

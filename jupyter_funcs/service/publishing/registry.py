@@ -1,10 +1,4 @@
-"""
-Publishing: a Python function with annotations and a docstring becomes a function of the catalog.
-
-    @function(asset="Demo panels", group="Reference")
-    def get_panels(call: Call) -> Table:
-        '''List the panel data sets.'''
-"""
+"""Published functions: how one is declared and called, and the registry that lists and finds them."""
 
 from __future__ import annotations
 
@@ -14,35 +8,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import signatures
-from .accounts import folded
-from .engine import CallCancelledError
-from .errors import SetupError
-from .parameters import is_absent
-from .words import did_you_mean, listed, quoted
+from jupyter_funcs.service.accounts.records import folded
+from jupyter_funcs.service.engine.calls import CallCancelledError, check_size
+from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
+from jupyter_funcs.service.publishing import signatures
+from jupyter_funcs.service.publishing.parameters import is_absent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .accounts import Asset
-    from .engine import Call
-    from .parameters import Parameter
+    from jupyter_funcs.service.accounts.records import Asset
+    from jupyter_funcs.service.engine.calls import Call
+    from jupyter_funcs.service.publishing.parameters import Parameter
 
     Rule = Callable[[Mapping[str, Any], frozenset[str], Any], dict[str, list[str]]]
 
-# Whoever sends thousands of unknown arguments is told of the first few.
-_MOST_UNKNOWN = 20
+_MAX_UNKNOWN = 20
 
 
 class ArgumentsError(Exception):
-    """
-    The arguments of a call are not acceptable.
-
-    Attributes
-    ----------
-    errors
-        What is wrong, by argument; the empty key holds what concerns several.
-    """
+    """The arguments of a call are invalid; `errors` has the messages of each argument."""
 
     def __init__(self, errors: Mapping[str, list[str]]) -> None:
         self.errors = dict(errors)
@@ -50,32 +35,8 @@ class ArgumentsError(Exception):
 
 
 @dataclass(frozen=True)
-class Function:
-    """
-    A published function.
-
-    Attributes
-    ----------
-    name, description
-        What the listing shows; `name` is also the `FunctionName` of a run.
-    asset, group
-        The asset that it belongs to and the group under which it is listed; a group may be absent.
-    parameters
-        What it takes, in the order of its signature.
-    rules
-        What must hold between arguments.
-    python
-        The Python function that does the work.
-    takes_call
-        Whether `python` takes the call before the arguments.
-    entry_point, notebook_name, notebook_id
-        Where it is published: the function in its module, or the notebook's path; the module or the notebook; its
-        identifier.
-    place
-        Where it is written, for messages: a file, and a line of it.
-    author
-        Who published it; the catalog's author where it is absent.
-    """
+class PublishedFunction:
+    """A published function."""
 
     name: str
     description: str
@@ -91,53 +52,43 @@ class Function:
     author: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a name that nobody could type or read."""
         if not self.name.strip() or not self.name.isprintable():
-            raise SetupError(
-                f"{self.place}: a function cannot be named {quoted(self.name)}.\nGive it a name of one line."
-            )
-        # Help and completion show the Python function's own signature and docstring.
+            raise SetupError(f"{self.place}: {quoted(self.name)} is not a valid name.\nUse one line of printable text.")
+        # So that help and completion show the signature and docstring of the Python function.
         vars(self).update(__wrapped__=self.python, __doc__=self.python.__doc__)
 
     @property
     def notebook_id(self) -> str:
-        """The same for every function of one module or notebook, and from one start to the next."""
+        """An identifier that all functions of a module or notebook share."""
         return _identifier(self.entry_point.partition(":")[0])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the Python function as it was written."""
+        """Call the Python function directly."""
         return self.python(*args, **kwargs)
 
-    def result(self, call: Call, values: Mapping[str, Any]) -> Any:
-        """
-        Run the function for a call, with the values that `read` gave; an iterator is read to its end.
-
-        Raises
-        ------
-        Exception
-            Whatever the function raises, and nothing that would end more than its run.
-        """
+    def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, as_arrow: bool = False) -> Any:  # noqa: ARG002 - for functions that run elsewhere
+        """Run the function with the values that `read` returned; an iterator is read to its end."""
         try:
             found = self.python(call, **values) if self.takes_call else self.python(**values)
             if isinstance(found, Iterator) and not hasattr(found, "__arrow_c_stream__"):
                 return list(_while_wanted(found, call))
         except SystemExit as error:
-            raise RuntimeError(f"It ended with sys.exit({'' if error.code is None else repr(error.code)}).") from error
+            raise RuntimeError(f"It called sys.exit({'' if error.code is None else repr(error.code)}).") from error
         return found
 
     def read(self, args: Mapping[str, Any], reference: Any) -> dict[str, Any]:
-        """Turn wire arguments into Python ones; raises `ArgumentsError` that names every offending one."""
+        """Turn wire arguments into Python values; raises `ArgumentsError` that names every invalid one."""
         values: dict[str, Any] = {}
         errors: dict[str, list[str]] = {}
         for parameter in self.parameters:
             value, wrong = parameter.read(args.get(parameter.name), reference)
             if wrong:
                 errors[parameter.name] = wrong
-            if not wrong or (parameter.many and value):  # of a list the good items count, for the rules to look at
+            if not wrong or (parameter.many and value):  # the valid items of a list, for the rules
                 values[parameter.name] = value
         names = [parameter.name for parameter in self.parameters]
-        for unknown in [name for name in args if name not in names][:_MOST_UNKNOWN]:
-            takes = f"It takes {listed(names)}." if names else "It takes none."
+        for unknown in [name for name in args if name not in names][:_MAX_UNKNOWN]:
+            takes = f"It takes {listed(names)}." if names else "It takes no arguments."
             errors[unknown] = [f"{self.name} has no argument {quoted(unknown)}.{did_you_mean(unknown, names)} {takes}"]
         given = frozenset(name for name in names if not is_absent(args.get(name)))
         for rule in self.rules:
@@ -150,22 +101,22 @@ class Function:
 
 def function(
     *, asset: str, name: str | None = None, group: str | None = None, rules: Sequence[Rule] = ()
-) -> Callable[[Callable[..., Any]], Function]:
+) -> Callable[[Callable[..., Any]], PublishedFunction]:
     """
     Publish a Python function.
 
-    A first parameter that is named `call`, or annotated `Call`, receives the call; each further one becomes a parameter
-    of the catalog, by its annotation (`str`, `int`, `float`, `bool`, `date`, `Literal`, `list` of these, ``… | None``,
-    `Annotated` with `markers`) and its default. The docstring is the description; its section Parameters (numpy style)
-    gives the help texts of those that have no `Help`. The module's ``__author__`` is the author. What is published can
-    still be called as it was written.
+    Each parameter becomes a parameter of the catalog, described by its annotation (`str`, `int`, `float`, `bool`,
+    `date`, `Literal`, `list` of these, ``… | None``, or `Annotated` with `Help`, `ListedBy`, `Options`, `Between` or
+    `AtLeastOne`) and its default. A first parameter that is named `call` or annotated `Call` receives the call
+    instead. The docstring is the description; its Parameters section (numpy style) has the help texts of parameters
+    without `Help`. The module's ``__author__`` is the author. A published function can still be called directly.
 
     Parameters
     ----------
     asset
         The asset that the function belongs to.
     name
-        Its name in the catalog; by default the Python name in title case, *Get Stores* for ``get_stores``.
+        Its name in the catalog. By default the Python name in title case, *Get Stores* for ``get_stores``.
     group
         The group under which it is listed.
     rules
@@ -174,12 +125,18 @@ def function(
     Raises
     ------
     SetupError
-        It cannot be published as it is written; names its file, line and parameter.
+        The function can't be published as written. The message names its file, line and parameter.
+
+    Examples
+    --------
+    >>> @function(asset="Demo panels", group="Reference")
+    ... def get_panels(call: Call) -> Table:
+    ...     '''List the panel data sets.'''
     """
 
-    def publish(python: Callable[..., Any]) -> Function:
+    def publish(python: Callable[..., Any]) -> PublishedFunction:
         signature = signatures.read(python, rules)
-        return Function(
+        return PublishedFunction(
             name=signatures.title(python.__name__) if name is None else name,
             description=signature.description,
             asset=asset,
@@ -198,77 +155,45 @@ def function(
 
 
 class Registry:
-    """
-    The published functions of a service.
+    """The published functions of a service; the ids in the listing are the same for every user."""
 
-    Identifiers follow from the place in the whole registry, so that a function has the same ones whoever looks.
-
-    Parameters
-    ----------
-    functions
-        All functions, in the order of the listing.
-    author
-        Who published the functions that name nobody.
-
-    Raises
-    ------
-    SetupError
-        Two functions have one name; names both places.
-    """
-
-    def __init__(self, functions: Sequence[Function], *, author: str) -> None:
-        self._by_name: dict[str, Function] = {}
+    def __init__(self, functions: Sequence[PublishedFunction], *, author: str) -> None:
+        self._by_name: dict[str, PublishedFunction] = {}
         for each in functions:
             other = self._by_name.setdefault(each.name, each)
             if other is not each:
                 raise SetupError(
                     f"Two functions are named {quoted(each.name)}:\n{other.place}, and {each.place}.\n"
-                    "Names are unique in a catalog: give one of them another."
+                    "Names must be unique in a catalog: rename one of them."
                 )
         self._author = author
         self._authors = _numbered([author, *(each.author for each in functions)])
         self._groups = _numbered(each.group for each in functions)
-        # By asset, as accounts compare them: place in the listing, identifier of the first parameter, and function.
-        self._by_asset: dict[str | None, list[tuple[int, int, Function]]] = {}
+        # By asset: number in the listing, id of the first parameter, and function.
+        self._by_asset: dict[str | None, list[tuple[int, int, PublishedFunction]]] = {}
         first = 1
         for number, each in enumerate(functions, 1):
             self._by_asset.setdefault(folded(each.asset), []).append((number, first, each))
             first += len(each.parameters)
 
-    def find(self, name: str, assets: Sequence[Asset]) -> Function:
-        """
-        Give a function of some assets by its exact name.
-
-        Raises
-        ------
-        LookupError
-            In the same words whether there is none or it is another user's; names the nearest of these assets.
-        """
+    def find(self, name: str, assets: Sequence[Asset]) -> PublishedFunction:
+        """Return a function of the given assets by its exact name."""
         found = self._by_name.get(name)
         if found is not None and folded(found.asset) in {folded(each.name) for each in assets}:
             return found
-        near = did_you_mean(name, [each.name for _, _, each, _ in self._of(assets)])
-        raise LookupError(f"No function {quoted(name)}.{near} The listing (ListUserFunctions) has all of yours.")
+        near = did_you_mean(name, [each.name for _, _, each, _ in self._granted(assets)])
+        raise LookupError(f"No function {quoted(name)}.{near} ListUserFunctions lists the functions that you can run.")
 
     def listing(self, assets: Sequence[Asset], reference: Any) -> list[dict[str, Any]]:
-        """
-        Give the functions of some assets as the listing carries them: all fields of SERVICE.md 1.
+        """Return the functions of the given assets as they appear in the listing."""
+        return [self._entry(*entry, reference) for entry in self._granted(assets)]
 
-        Parameters
-        ----------
-        assets
-            The assets of the user who asks.
-        reference
-            The engine's reference data, from which options may follow.
-        """
-        return [self._entry(number, first, each, asset, reference) for number, first, each, asset in self._of(assets)]
-
-    def _of(self, assets: Sequence[Asset]) -> Iterator[tuple[int, int, Function, Asset]]:
-        """Give the functions of some assets, with their numbers, in the order of the listing."""
+    def _granted(self, assets: Sequence[Asset]) -> Iterator[tuple[int, int, PublishedFunction, Asset]]:
+        """Yield the functions of the given assets with their numbers, in listing order."""
         of_each = ([(*entry, asset) for entry in self._by_asset.get(folded(asset.name), ())] for asset in assets)
         return iter(sorted(itertools.chain.from_iterable(of_each), key=lambda entry: entry[0]))
 
-    def _entry(self, number: int, first: int, each: Function, asset: Asset, reference: Any) -> dict[str, Any]:
+    def _entry(self, number: int, first: int, each: PublishedFunction, asset: Asset, reference: Any) -> dict[str, Any]:
         author = each.author or self._author
         return {
             "id": number,
@@ -307,17 +232,18 @@ class Registry:
 
 
 def _while_wanted(items: Iterator[Any], call: Call) -> Iterator[Any]:
-    for item in items:
+    for number, item in enumerate(items, 1):
         if call.cancelled:
             raise CallCancelledError
+        check_size(number, 1)
         yield item
 
 
 def _numbered(names: Iterable[str | None]) -> dict[str | None, int]:
-    """Give each name that is there a number from one on, in their order."""
+    """Return a number for each distinct name, from 1, in order."""
     return {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)), 1)}
 
 
 def _identifier(name: str) -> str:
-    """Give an identifier that stays the same from one start to the next."""
+    """Return a UUID that stays the same when the service restarts."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, name))

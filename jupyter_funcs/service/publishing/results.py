@@ -1,72 +1,100 @@
-"""
-What a function returned, as what leaves the service: the JSON text of a run's body, or an Arrow table.
-
-Tables are lists of records: dates as ``YYYY-MM-DD``, times of a day in ISO 8601, decimals digit by digit, bytes in
-base64, NaN, NaT and infinities as null. Of a DataFrame, the index goes along where it has a name.
-"""
-# ruff: noqa: PLC0415 - pyarrow loads where a result needs it
+"""Turn what a function returned into the body of a reply: JSON, or an Arrow stream. Its size is bounded."""
 
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from datetime import date, time, timedelta
+from decimal import Decimal
+from operator import methodcaller
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from .encoding import SCALAR, ResultError, encoded
-from .prepared import Query
-from .words import quoted
+from jupyter_funcs.service.engine.calls import check_bytes, check_size
+from jupyter_funcs.service.engine.prepared import Compiled, Query
+from jupyter_funcs.service.messages import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import pandas as pd
     import pyarrow as pa
 
-    from .engine import Call
+    from jupyter_funcs.service.engine.calls import Call
 
-# From the length of a date to that of a time with seconds.
+
+ARROW = "application/vnd.apache.arrow.stream"
+JSON = "application/json"
+
+SCALAR = "Result"
+"""The column of values without a name."""
+
+# Records are encoded in pieces of this number, so that a result that is too large is noticed early.
+_PIECE = 100
+
+# The lengths of a date, and of a time with seconds.
 _DAY, _SECOND = 10, 19
 
 
-class Document(bytes):
-    """The JSON of a result that was encoded elsewhere."""
-
-    __slots__ = ()
+class ResultError(Exception):
+    """A result that can't be sent; the message names the column in one line."""
 
 
-def body(result: Any, call: Call | None = None) -> str:
+class ReplyContent(NamedTuple):
+    """The body of a reply, and how many rows it has (a scalar has none)."""
+
+    media_type: str
+    content: bytes | memoryview
+    rows: int | None = None
+
+
+def encoded(result: Any, call: Call | None = None, *, as_arrow: bool = False) -> ReplyContent:
     """
-    Give the JSON text of what a function returned: a list of records, or a scalar.
-
-    Parameters
-    ----------
-    result
-        An ibis expression, a `Query`, a DataFrame or Series, anything with Arrow data (a Table, a polars DataFrame, a
-        relation of DuckDB), a list of records, ``{column: list}``, one record, a list of scalars, or a scalar.
-    call
-        Executes what the engine has to; where there is none, only expressions with a connection of their own are taken.
+    Return the body of a successful reply.
 
     Raises
     ------
+    MemoryLimitError
+        The body would be larger than `calls.MOST_BYTES`, or has too many values.
     ResultError
-        It is none of these, or holds what JSON cannot carry.
+        The result can't be sent.
     """
-    if isinstance(result, Document):
-        return result.decode()
-    return encoded(_records(result, call)).decode()
+    if isinstance(result, ReplyContent):
+        return result
+    if as_arrow and not _is_scalar(result):
+        with contextlib.suppress(ResultError):  # JSON may support what Arrow doesn't
+            table = arrow(result, call)
+            return ReplyContent(ARROW, stream(table), table.num_rows)
+    # As JSON text: a list of records, or a scalar.
+    records = _records(result, call)
+    content = msgspec.json.encode({"error": None, "body": _encoded(records).decode()})
+    return ReplyContent(JSON, content, len(records) if isinstance(records, list) else None)
+
+
+def _is_scalar(result: Any) -> bool:
+    return result is None or isinstance(result, str | bytes | int | float | date | time | timedelta | Decimal)
+
+
+def stream(table: pa.Table) -> bytes:
+    """Return a table as an Arrow stream."""
+    import pyarrow as pa
+
+    check_bytes(table.nbytes)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
 
 
 def arrow(result: Any, call: Call | None = None) -> pa.Table:
-    """Give what a function returned as an Arrow table; takes and raises what `body` does."""
+    """Return a result as an Arrow table."""
     import pyarrow as pa
 
-    if isinstance(result, Document):
-        result = msgspec.json.decode(result)
-    elif call is not None and _needs_engine(result):
+    if call is not None and needs_engine(result):
         return call.arrow(result)
     if (frame := _as_frame(result)) is not None:
         result = _flat(frame)
@@ -79,21 +107,24 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
     try:
         return pa.Table.from_pandas(result, preserve_index=False)
     except (pa.ArrowException, ValueError, OverflowError) as error:
-        # pyarrow names the column in the last of what it says.
-        raise ResultError(f"The result is no Arrow table: {error.args[-1]}.") from error
+        # pyarrow names the column in the last argument.
+        raise ResultError(f"The result can't be converted to Arrow: {error.args[-1]}.") from error
 
 
 def _records(result: Any, call: Call | None) -> Any:
-    """Give a list of records, or a scalar."""
-    if call is not None and _needs_engine(result):
+    """Return a result as a list of records, or as a scalar."""
+    if call is not None and needs_engine(result):
         return call.fetch(result)
     if (frame := _as_frame(result)) is not None:
+        check_size(*frame.shape)
         frame = _flat(frame)
         return _rows({name: _values(frame[name]) for name in frame.columns})
     if (table := _as_table(result)) is not None:
+        check_size(table.num_rows, table.num_columns)
         _refuse_repeated(table.column_names)
         return _rows({name: table[name].to_pylist() for name in table.column_names})
-    if hasattr(result, "ndim"):  # an array or one of its items
+    if hasattr(result, "ndim"):  # an array or a numpy scalar
+        check_size(result.size, 1)
         result = _values(result) if result.ndim == 1 else result.tolist()
     result = _record(result)
     if isinstance(result, Mapping):
@@ -104,76 +135,77 @@ def _records(result: Any, call: Call | None) -> Any:
 
 
 def _rows_of_mapping(result: dict[Any, Any]) -> list[dict[Any, Any]]:
-    """Read columns, where every value is one, else a record."""
-    columns = {name: _listed(values) for name, values in result.items()}
+    """Read a mapping of columns; if a value is not a column, the mapping is one record."""
+    columns = {name: _column(values) for name, values in result.items()}
     if None in columns.values():
         return [result]
     lengths = {quoted(name): len(values) for name, values in columns.items() if values is not None}
     if len(set(lengths.values())) > 1:
         raise ResultError(
-            f"The columns differ in length: {', '.join(f'{n} has {many}' for n, many in lengths.items())}."
+            f"The columns have different lengths: {', '.join(f'{n} has {many}' for n, many in lengths.items())}."
         )
     return _rows({str(name): values for name, values in columns.items() if values is not None})
 
 
 def _rows_of_items(result: list[Any]) -> list[Any]:
+    check_size(len(result), 1)
     items = [_record(item) for item in result]
     if all(isinstance(item, Mapping) for item in items):
         return items
     for item in items:
         if isinstance(item, Mapping | list | tuple):
             raise ResultError(
-                "The result is a list of rows without names, or of rows and scalars. "
-                "Give records, {column: list} or a DataFrame."
+                "The result is a list of rows without column names, or a mix of rows and scalars. "
+                "Return a list of records, {column: list} or a DataFrame."
             )
     return [{SCALAR: item} for item in items]
 
 
 def _record(item: Any) -> Any:
-    """Give an item by the names of its fields, where it has some."""
-    if hasattr(item, "_asdict"):  # a named tuple
+    """Return a named tuple or dataclass as a dict; anything else as it is."""
+    if hasattr(item, "_asdict"):
         return item._asdict()
     if dataclasses.is_dataclass(item) and not isinstance(item, type):
         return {field.name: getattr(item, field.name) for field in dataclasses.fields(item)}
     return item
 
 
-def _listed(values: Any) -> Sequence[Any] | None:
-    """Give the values of a column; `None` where it is none."""
+def _column(values: Any) -> Sequence[Any] | None:
+    """Return the values of a column, `None` for anything else."""
     if isinstance(values, list | tuple):
         return values
     return _values(values) if getattr(values, "ndim", 0) == 1 else None  # a Series or an array
 
 
 def _rows(columns: dict[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    check_size(len(next(iter(columns.values()), ())), len(columns))
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _columns(records: Any) -> dict[str, list[Any]]:
-    """Give the columns of records, of which not all need to have all."""
+    """Return the columns of records, which may lack some."""
     if not isinstance(records, list):
         records = [{SCALAR: records}]
     names = dict.fromkeys(name for record in records for name in record)
     return {str(name): [record.get(name) for record in records] for name in names}
 
 
-def _needs_engine(result: Any) -> bool:
-    """Tell whether the engine has to execute it: a query, or an expression that has no connection of its own."""
-    if isinstance(result, Query):
+def needs_engine(result: Any) -> bool:
+    """Tell whether the call's engine must execute a result: a query, or an expression without a connection."""
+    if isinstance(result, Query | Compiled):
         return True
-    # Its public get_backend gives one of its own to an expression that has none.
+    # The public get_backend falls back to a default backend.
     return _is_expression(result) and not result._find_backends()[0]  # noqa: SLF001 - see above
 
 
 def _is_expression(result: Any) -> bool:
     ibis = sys.modules.get("ibis")
-    return ibis is not None and isinstance(result, ibis.Expr)
+    return isinstance(result, getattr(ibis, "Expr", ()))
 
 
 def _as_frame(result: Any) -> pd.DataFrame | None:
-    # Who returns one has imported it.
-    pandas = sys.modules.get("pandas")
-    if not pandas:
+    pandas = sys.modules.get("pandas")  # imported by whoever made the frame
+    if pandas is None or not hasattr(pandas, "DataFrame"):  # or another thread is importing it
         return None
     if isinstance(result, pandas.Index):
         result = result.to_series(index=range(len(result)))
@@ -194,7 +226,7 @@ def _as_table(result: Any) -> pa.Table | None:
 
 
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Make columns of an index that has a name, and texts of the columns' names."""
+    """Turn a named index into columns, and column names into text."""
     import pandas as pd
 
     names = [name for name in frame.index.names if name is not None]
@@ -210,11 +242,11 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
         for name in list[Any](frame.columns)
     ]
     _refuse_repeated(texts)
-    return pd.DataFrame({text: _worded(frame.iloc[:, at]) for at, text in enumerate(texts)}, copy=False)
+    return pd.DataFrame({text: _as_text(frame.iloc[:, at]) for at, text in enumerate(texts)}, copy=False)
 
 
-def _worded(series: pd.Series) -> pd.Series:
-    """Make texts of periods and intervals, for which neither JSON nor most readers of Arrow have a type."""
+def _as_text(series: pd.Series) -> pd.Series:
+    """Turn periods and intervals into text: JSON and most Arrow readers have no type for them."""
     import pandas as pd
 
     kind = series.dtype.categories.dtype if isinstance(series.dtype, pd.CategoricalDtype) else series.dtype
@@ -230,7 +262,7 @@ def _refuse_repeated(names: Iterable[str]) -> None:
 
 
 def _values(array: Any) -> list[Any]:
-    """Give the values of a Series or array; whole days, which pandas has no type for, as dates."""
+    """Return the values of a Series or array; whole days are dates, for which pandas has no type."""
     import numpy as np
 
     if isinstance(array.dtype, np.dtype) and array.dtype.kind == "M":
@@ -250,4 +282,74 @@ def _array(name: str, values: list[Any]) -> pa.Array:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, ValueError, OverflowError) as error:
-        raise ResultError(f"Column {quoted(name)} is of no one Arrow type: {error}.") from error
+        raise ResultError(f"Column {quoted(name)} has no single Arrow type: {error}.") from error
+
+
+def _encoded(records: Any) -> bytes:
+    # Dates as YYYY-MM-DD, times in ISO 8601, decimals digit by digit, bytes in base64, NaN and infinities as null.
+    try:
+        if not isinstance(records, list):
+            check_bytes(len(records) if isinstance(records, str | bytes) else 0)
+            return _piece(records)
+        found = bytearray()
+        for at in range(0, len(records), _PIECE):
+            found += b"," + _piece(records[at : at + _PIECE])[1:-1]
+            check_bytes(len(found))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _encoding_error(records, error) from error
+    return bytes(b"[" + found[1:] + b"]")
+
+
+def _piece(records: Any) -> bytes:
+    found = _ENCODER.encode(records)
+    # Decimals may be NaN or infinite; text may have the same words, so only the numbers are replaced.
+    return _ENCODER.encode(_finite(records)) if b"NaN" in found or b"Infinity" in found else found
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if hasattr(value, "is_finite") and not value.is_finite() else value
+
+
+def _encoding_error(records: Any, error: Exception) -> ResultError:
+    """Find the column that can't be encoded."""
+    for number, record in enumerate(records if isinstance(records, list) else [{SCALAR: records}], 1):
+        for name, value in record.items():
+            try:
+                _ENCODER.encode({name: value})
+            except (TypeError, ValueError, RecursionError) as of_one:
+                what = "invalid Unicode" if isinstance(of_one, UnicodeError) else type(value).__name__
+                return ResultError(f"Column {quoted(name)} has {what} in row {number}, which can't be written as JSON.")
+    return ResultError(f"The result can't be written as JSON: {error}.")
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value of a type that the encoder knows."""
+    for kind in type(value).__mro__:
+        convert = _CONVERTERS.get((kind.__module__.partition(".")[0], kind.__name__))
+        if convert is not None:
+            return convert(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"Objects of type {type(value).__name__} can't be written as JSON.")
+
+
+# By library and name, so that no library is imported for it.
+_CONVERTERS: dict[tuple[str, str], Callable[[Any], Any]] = {
+    ("builtins", "float"): float,
+    ("builtins", "int"): int,
+    ("builtins", "str"): str,
+    ("numpy", "datetime64"): lambda value: str(value) if value == value else None,  # noqa: PLR0124 - NaT != NaT
+    ("numpy", "generic"): methodcaller("item"),
+    ("numpy", "ndarray"): methodcaller("tolist"),
+    ("pandas", "Interval"): str,
+    ("pandas", "NAType"): lambda _: None,
+    ("pandas", "NaTType"): lambda _: None,
+    ("pandas", "Period"): str,
+    ("pandas", "Timedelta"): methodcaller("to_pytimedelta"),
+    ("pandas", "Timestamp"): methodcaller("isoformat"),
+}
+_ENCODER = msgspec.json.Encoder(decimal_format="number", enc_hook=_as_json)

@@ -1,5 +1,4 @@
-"""What a Python function says of itself: its name, its docstring, and a parameter for each of its arguments."""
-# ruff: noqa: PLC0415 - a docstring without sections needs no parser
+"""Read the name, description, parameters and rules of a Python function that is to be published."""
 
 from __future__ import annotations
 
@@ -10,17 +9,15 @@ import typing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .errors import SetupError
-from .markers import AtLeastOne
-from .parameters import Parameter
-from .words import did_you_mean, listed, quoted
+from jupyter_funcs.service.messages import SetupError, did_you_mean, quoted
+from jupyter_funcs.service.publishing.parameters import AtLeastOne, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _ENDS = (".", "!", "?", ":", ";")
-_SECTION = re.compile(r"^\s*-{3,}\s*$", re.MULTILINE)
-# Words that title case leaves small within a title, and those that it spells in their own way.
+_SECTION = re.compile(r"^[^\S\n]*+-{3,}+[^\S\n]*+$", re.MULTILINE)
+# Words that stay lower-case within a title, and words with a spelling of their own.
 _SMALL = frozenset(
     ("a", "an", "and", "as", "at", "by", "for", "from", "in", "of", "on", "or", "per", "the", "to", "vs")
 )
@@ -29,18 +26,7 @@ _SPELLED = {word.casefold(): word for word in ("FQ", "ID", "IDs", "KPI", "KPIs",
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """
-    How a function is called and described.
-
-    Attributes
-    ----------
-    place
-        Where it is written, for messages: a file and a line.
-    takes_call
-        Whether the call comes before the arguments.
-    rules
-        What must hold between its arguments.
-    """
+    """How a published function is called and described."""
 
     place: str
     description: str
@@ -50,7 +36,7 @@ class Signature:
 
 
 def title(name: str) -> str:
-    """Give a Python name or a file's as the title of a function: ``get_stock_levels`` as *Get Stock Levels*."""
+    """Turn a Python name or file name into a function's name: ``get_stock_levels`` into *Get Stock Levels*."""
     words = re.sub(r"[\W_]+", " ", name).split()
     return " ".join(
         word if at and word in _SMALL else _SPELLED.get(word.casefold(), word[:1].upper() + word[1:])
@@ -59,35 +45,21 @@ def title(name: str) -> str:
 
 
 def read(python: Callable[..., Any], rules: Sequence[Any] = ()) -> Signature:
-    """
-    Read a Python function.
-
-    Parameters
-    ----------
-    rules
-        What must hold between its arguments beside what its annotations say; comes first in the signature's rules.
-
-    Raises
-    ------
-    SetupError
-        It cannot be published as it is; names its file, line and parameter.
-    """
+    """Read a Python function, or raise `SetupError` where it can't be published."""
     written = inspect.unwrap(python)
     if not inspect.isfunction(written):
-        raise SetupError(f"Not a function: {quoted(python)}. Publish a function that is written with def.")
+        raise SetupError(f"Not a function: {quoted(python)}. Publish a function written with def.")
     place = f"{written.__code__.co_filename}, line {written.__code__.co_firstlineno}"
     if inspect.iscoroutinefunction(written) or inspect.isasyncgenfunction(written):
-        raise SetupError(
-            f"{place}: {written.__name__} is async.\nWrite it with def alone; it runs in a thread of its own."
-        )
+        raise SetupError(f"{place}: {written.__name__} is async.\nUse def instead; it runs in a thread of its own.")
     parameters = list(inspect.signature(python).parameters.values())
     takes_call = bool(parameters) and _is_call(parameters[0])
     parameters = parameters[takes_call:]
     for each in parameters:
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
             raise SetupError(
-                f"{place}: {written.__name__} has the {each.kind.description} parameter {each.name}, which callers "
-                "cannot name.\nWrite each parameter by its name, without *, ** and /."
+                f"{place}: {written.__name__} has the {each.kind.description} parameter {each.name}, but "
+                "arguments are passed by name.\nDeclare each parameter without *, ** or /."
             )
     description, helps = _documented(inspect.getdoc(python) or "")
     annotations = {each.name: _evaluated(each, written, place) for each in parameters}
@@ -100,36 +72,18 @@ def read(python: Callable[..., Any], rules: Sequence[Any] = ()) -> Signature:
 
 
 def parameter(place: str, name: str, default: Any, annotation: Any, help_: str) -> Parameter:
-    """
-    Make a parameter.
-
-    Parameters
-    ----------
-    place
-        What to name in messages.
-    default
-        Its default; `inspect.Parameter.empty` makes it required.
-    annotation
-        Its annotation; `inspect.Parameter.empty` takes the type of the default, else text.
-    help_
-        What it means, where the annotation does not say it.
-
-    Raises
-    ------
-    SetupError
-        Its annotation or default is not understood.
-    """
+    """Read a parameter, with `help_` as its help text unless a marker has one."""
     if annotation is inspect.Parameter.empty:
         annotation = _type_of(default)
     try:
-        found = Parameter.annotated(name, annotation, default)
+        found = Parameter.from_annotation(name, annotation, default)
     except TypeError as error:
         raise SetupError(f"{place} cannot be published.\n{error}") from None
     return found if found.help or not help_ else replace(found, help=help_ if help_.endswith(_ENDS) else f"{help_}.")
 
 
 def all_rules(place: str, annotations: Mapping[str, Any], rules: Sequence[Any] = ()) -> tuple[Any, ...]:
-    """Give rules and those that stand in annotations; raises `SetupError` if one names what is no parameter."""
+    """Return the given rules and those in annotations; raises `SetupError` if one names an unknown parameter."""
     in_annotations = [
         marker for each in annotations.values() for marker in _markers(each) if isinstance(marker, AtLeastOne)
     ]
@@ -138,14 +92,12 @@ def all_rules(place: str, annotations: Mapping[str, Any], rules: Sequence[Any] =
         for name in rule.names if isinstance(rule, AtLeastOne) else ():
             if name not in annotations:
                 near = did_you_mean(name, list(annotations))
-                raise SetupError(
-                    f"{place} needs at least one of {listed(rule.names)}, but has no parameter {quoted(name)}.{near}"
-                )
+                raise SetupError(f"{place} has no parameter {quoted(name)}.{near}\nFix the name in AtLeastOne.")
     return found
 
 
 def _markers(annotation: Any) -> Iterable[Any]:
-    """Give the markers of an annotation, also those within ``… | None``."""
+    """Yield the markers of an annotation, including those inside ``… | None``."""
     for each in typing.get_args(annotation):
         yield each
         yield from _markers(each)
@@ -157,7 +109,7 @@ def _is_call(first: inspect.Parameter) -> bool:
 
 
 def _evaluated(each: inspect.Parameter, written: types.FunctionType, place: str) -> Any:
-    """Give an annotation as what it stands for, also where it is written as text."""
+    """Evaluate an annotation that may be written as text."""
     if each.annotation is each.empty:
         return each.empty
     only = types.SimpleNamespace(__annotations__={each.name: each.annotation})
@@ -166,21 +118,21 @@ def _evaluated(each: inspect.Parameter, written: types.FunctionType, place: str)
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
         raise SetupError(
             f"{place}: parameter {each.name} of {written.__name__} is annotated {quoted(each.annotation)}: {error}.\n"
-            "Import what it names outside of TYPE_CHECKING."
+            "Import the type outside of TYPE_CHECKING: publishing reads it at run time."
         ) from None
 
 
 def _type_of(default: Any) -> Any:
-    """Give the annotation of a parameter that has none; what a list holds is what its first item is."""
+    """Infer an annotation from a default; a list holds what its first item is."""
     if default is inspect.Parameter.empty or default is None:
         return str
     if isinstance(default, list):
-        return list[type(default[0]) if default else str]  # type: ignore[misc] # a type that is made as it runs
+        return list[type(default[0]) if default else str]  # type: ignore[misc] # built at run time
     return type(default)
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:
-    """Give the description in a docstring, and the help texts of its section Parameters (numpy style)."""
+    """Return the description in a docstring, and the help texts in its Parameters section (numpy style)."""
     helps: dict[str, str] = {}
     if _SECTION.search(text):
         import docstring_parser

@@ -1,4 +1,4 @@
-"""The trace of an error for the log: where it was raised, and what it says without the arguments of the run."""
+"""Stack traces for the log, with messages but without the arguments of the run."""
 
 from __future__ import annotations
 
@@ -11,34 +11,27 @@ if TYPE_CHECKING:
     _Pieces = dict[int, set[str]]
 
 _REDACTED = "[…]"
-# A message may quote an argument cut to length, so of long values each piece of this length is taken for the value.
+# A message may quote part of an argument, so every piece of this length is hidden.
 _PIECE = 6
 _LONGEST_MESSAGE = 2000
-# Of more than this, pieces are too many to look for, and messages go unsaid.
+# Above this, searching takes too long, and messages are left out.
 _MOST_TEXT = 100_000
 
 
 def redacted_trace(error: BaseException, arguments: Iterable[Any] | None) -> str:
     """
-    Give the stack trace of an error and of those behind it, without the values of a run's arguments.
+    Return the stack trace of an error and its causes, with all pieces of the arguments removed from messages and notes.
 
-    Frames show source lines and no values. What an error says of itself, also in its notes, may hold arguments: every
-    piece of them is left out of it.
-
-    Parameters
-    ----------
-    arguments
-        The values that the caller sent, and what the function read them as; where they are not known, nothing is
-        repeated of what an error says.
+    With `None`, messages are left out. Frames show source lines and no values.
     """
     return "\n".join(_lines(error, None if arguments is None else _pieces(arguments), set()))
 
 
-def said(error: BaseException) -> str:
-    """Give what an error says of itself, as text that can be written; nothing where it cannot say it."""
+def message_of(error: BaseException) -> str:
+    """Return the message of an error as encodable text; empty if it can't be formatted."""
     try:
         return str(error).encode("utf-8", "replace").decode()
-    except Exception:  # noqa: BLE001 - a team's own error may fail at this in any way
+    except Exception:  # noqa: BLE001 - formatting a team's own error may fail in any way
         return ""
 
 
@@ -46,12 +39,12 @@ def _lines(error: BaseException, hidden: _Pieces | None, seen: set[int]) -> Iter
     if id(error) in seen:
         return
     seen.add(id(error))
-    behind = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    if behind is not None:
-        yield from _lines(behind, hidden, seen)
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if cause is not None:
+        yield from _lines(cause, hidden, seen)
         yield "which led to:"
     yield from (line.rstrip() for line in traceback.format_tb(error.__traceback__))
-    message = _redacted(said(error), hidden) if hidden is not None else ""
+    message = _redacted(message_of(error), hidden) if hidden is not None else ""
     yield f"{type(error).__qualname__}: {message}" if message else type(error).__qualname__
     if hidden is not None:
         for line in "\n".join(getattr(error, "__notes__", ())).splitlines():
@@ -64,7 +57,7 @@ def _lines(error: BaseException, hidden: _Pieces | None, seen: set[int]) -> Iter
 
 
 def _pieces(arguments: Iterable[Any]) -> _Pieces | None:
-    """Give what must not be said, by its length; `None` where that is too much to look for."""
+    """Return the pieces to hide, by length; `None` if they are too many to search for."""
     texts = {text.casefold() for text in _texts(list(arguments)) if text.strip()}
     if sum(map(len, texts)) > _MOST_TEXT:
         return None
@@ -79,7 +72,7 @@ def _redacted(message: str, pieces: _Pieces) -> str:
     message = " ".join(message[:_LONGEST_MESSAGE].split())
     message = "".join(char if char.isprintable() else "?" for char in message)
     folded = message.casefold()
-    if len(folded) != len(message):  # places in one are not places in the other
+    if len(folded) != len(message):  # positions in one aren't positions in the other
         return _REDACTED
     hidden = bytearray(len(message))
     for length, known in pieces.items():
@@ -92,7 +85,7 @@ def _redacted(message: str, pieces: _Pieces) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Give every text that a value holds, as it is and as Python quotes it."""
+    """Return all texts in a value, as they are and as Python quotes them."""
     if isinstance(value, dict):
         yield from _texts(list(value.values()))
         yield from _texts(list(value))

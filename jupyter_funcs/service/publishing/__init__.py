@@ -1,0 +1,1 @@
+"""Published functions: parameters, notebooks, results. May import `accounts`, `engine` and below."""

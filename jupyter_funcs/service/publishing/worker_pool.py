@@ -1,0 +1,377 @@
+"""
+Run published code in worker processes, which have none of the service's secrets.
+
+A worker that has run a function for a user runs only that user's functions, one at a time, so that nobody's results are
+left where another's code could find them. A notebook gets a worker of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+import psutil
+
+from jupyter_funcs.service.engine.calls import MOST_BYTES, CallCancelledError, MemoryLimitError
+from jupyter_funcs.service.engine.prepared import Compiled
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing import results, worker_process
+from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, ListedBy, Parameter, TypeCode
+from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
+from jupyter_funcs.service.publishing.results import ReplyContent
+from jupyter_funcs.service.publishing.worker_process import (
+    CANCEL,
+    FACTS,
+    WorkerOrder,
+    WorkerReply,
+    WorkerSetup,
+    kill_tree,
+    read_frame,
+    write_frame,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from jupyter_funcs.service.engine.calls import Call
+
+log = logging.getLogger(__name__)
+
+# Everything else in the service's environment may be a secret.
+_VARIABLES = {
+    *("DYLD_LIBRARY_PATH", "LANG", "LANGUAGE", "LD_LIBRARY_PATH", "MKL_NUM_THREADS", "OMP_NUM_THREADS"),
+    *("OPENBLAS_NUM_THREADS", "PATH", "PYTHONHOME", "PYTHONPATH", "SSL_CERT_DIR", "SSL_CERT_FILE", "SYSTEMROOT"),
+    *("TZ", "VIRTUAL_ENV"),
+}
+# How often a run is checked for cancellation, and its use of memory and disk.
+_POLL_SECONDS, _CHECK_SECONDS = 0.05, 0.2
+# How long a cancelled function may take to notice.
+_GRACE_SECONDS = 0.5
+_MOST_IDLE, _MOST_IDLE_SECONDS = 4, 300
+# What functions print, each run.
+_MOST_PRINTED, _LONGEST_LINE = 64 * 1024, 4096
+_TYPES: dict[str, Any] = {each.__name__: each for each in (str, int, float, bool, date)}
+_REPLIES = msgspec.msgpack.Decoder(WorkerReply)
+# Of a reply, apart from its content; and of an error.
+_MOST_FACTS, _LONGEST_ERROR = 2**24, 2**17
+
+
+class WorkerError(Exception):
+    """Published code failed; the message is for the caller, and a note has the trace."""
+
+    def __init__(self, text: str, trace: str = "") -> None:
+        super().__init__(text[:_LONGEST_ERROR])
+        if trace:
+            self.add_note(trace[:_LONGEST_ERROR])
+
+
+class Worker:
+    """A worker process that has loaded the functions; `user` is the one for whom it ran any."""
+
+    def __init__(self, setup: WorkerSetup, environment: Mapping[str, str]) -> None:
+        self.user: int | None = None
+        self.idle_since = 0.0
+        self.excess = ""
+        self.is_cancelled = False
+        self._setup = setup
+        self._folder = Path(tempfile.mkdtemp(prefix="funcs-"))
+        private = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE"), str(self._folder))
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-P", "-u", "-m", worker_process.__name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self._folder,
+            env={**environment, **private},
+            start_new_session=True,
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
+        self._orders, self._replies = self._process.stdin, self._process.stdout
+        self._sending = threading.Lock()
+        self._printed = 0
+        threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True).start()
+        self.send(setup)
+
+    def load(self) -> list[dict[str, Any]]:
+        """Wait for the functions; raises `SetupError` if they can't be loaded."""
+        try:
+            reply = self.read()
+        except EOFError:
+            reply = WorkerReply("", "The process that loads published functions ended. Its output is in the log.")
+        if reply.kind == "functions":
+            return reply.functions
+        self.end()
+        if reply.trace:
+            log.error("Published functions can't be loaded.\n%s", reply.trace)
+        raise SetupError(reply.text)
+
+    def _log(self, printed: IO[bytes]) -> None:
+        with printed:
+            while line := printed.readline(_LONGEST_LINE):
+                self._printed += len(line)
+                if self._printed <= _MOST_PRINTED:
+                    text = line.decode(errors="replace").rstrip()
+                    log.info("%s", "".join(char if char.isprintable() else "?" for char in text))
+
+    def send(self, order: Any) -> None:
+        """Send an order, or what a function asked for."""
+        with contextlib.suppress(BrokenPipeError), self._sending:  # `read` raises
+            write_frame(self._orders, order if order == CANCEL else pickle.dumps(order))
+
+    def read(self) -> WorkerReply:
+        """Wait for a reply; raises `EOFError` if the process has ended."""
+        frame = read_frame(self._replies, MOST_BYTES + _MOST_FACTS)
+        try:
+            reply = _REPLIES.decode(frame)
+        except msgspec.MsgspecError:
+            raise EOFError from None
+        if len(frame) - len(reply.content) - sum(map(len, reply.tables.values())) > _MOST_FACTS:
+            raise EOFError
+        return reply
+
+    def run(self, order: WorkerOrder, call: Call) -> WorkerReply:
+        """Execute an order and return the last reply."""
+        self._printed = 0
+        done = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(call, done), daemon=True)
+        watch.start()
+        try:
+            self.send(order)
+            while (reply := self.read()).kind in ("table", "rows"):
+                is_table = reply.kind == "table"
+                self.send((call.table(reply.text), getattr(call, "dialect", None)) if is_table else _rows(reply, call))
+        except EOFError:
+            if call.cancelled:
+                raise CallCancelledError from None
+            raise WorkerError(self.excess or "The process that ran it ended before its result.") from None
+        finally:
+            done.set()
+            watch.join()
+        return reply
+
+    def _watch(self, call: Call, done: threading.Event) -> None:
+        """End the process if its run is cancelled, or uses more than allowed."""
+        cancelled_at, checked_at = 0.0, time.monotonic()
+        while not done.wait(_POLL_SECONDS):
+            now = time.monotonic()
+            if call.cancelled and not cancelled_at:
+                cancelled_at, self.is_cancelled = now, True
+                # Not here: a process that doesn't read its orders must be ended too.
+                threading.Thread(target=self.send, args=(CANCEL,), daemon=True).start()
+            if now - checked_at > _CHECK_SECONDS:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    self.excess, checked_at = self._excess(), now
+            if self.excess or (cancelled_at and now - cancelled_at > _GRACE_SECONDS):
+                self._kill()
+                return
+
+    def _excess(self) -> str:
+        memory = disk = 0
+        found = psutil.Process(self._process.pid).children(recursive=True)
+        if len(found) > self._setup.processes:
+            return f"It was ended because it used more than {self._setup.processes} processes."
+        for each in found:
+            with contextlib.suppress(psutil.Error):
+                memory += each.memory_full_info().uss
+        for folder, _, names in os.walk(self._folder):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    disk += os.lstat(f"{folder}/{name}").st_blocks * 512
+        for used, limit, of in ((memory, self._setup.memory, "memory"), (disk, self._setup.disk, "disk space")):
+            if used > limit:
+                return f"It was ended because it used more than {limit:,} bytes of {of}."
+        return ""
+
+    def _kill(self) -> None:
+        if self._process.returncode is None:  # otherwise the number may be another's by now
+            kill_tree(self._process.pid)
+
+    def end(self) -> None:
+        """End the process with all that it started."""
+        self._kill()
+        self._process.wait()
+        with contextlib.suppress(BrokenPipeError):
+            self._orders.close()
+        self._replies.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _rows(reply: WorkerReply, call: Call) -> bytes:
+    return results.stream(call.arrow(_compiled(reply)))
+
+
+def _compiled(reply: WorkerReply) -> Compiled:
+    import pyarrow as pa
+
+    try:
+        tables = {name: pa.ipc.open_stream(content).read_all() for name, content in reply.tables.items()}
+        return Compiled(reply.text, pa.ipc.read_schema(pa.py_buffer(reply.content)), tables, reply.is_remote)
+    except pa.ArrowException:
+        raise WorkerError("Its query can't be read.") from None
+
+
+class Workers:
+    """The workers of a service."""
+
+    def __init__(self, setup: WorkerSetup, variables: Collection[str] = ()) -> None:
+        self._setup = setup
+        allowed = {*_VARIABLES, *variables}
+        self._environment = {
+            name: value for name, value in os.environ.items() if name in allowed or name.startswith("LC_")
+        }
+        self._lock = threading.Lock()
+        self._idle: list[Worker] = []
+        self._all: set[Worker] = set()
+        self._is_closed = False
+        for left in worker_process.control_group(0).parent.glob("funcs-*"):
+            with contextlib.suppress(OSError):  # in use
+                left.rmdir()
+
+    def load(self) -> list[PublishedFunction]:
+        """Return the published functions; raises `SetupError` if they can't be loaded."""
+        worker, functions = self._start()
+        self._put(worker)
+        return [_function(each, self) for each in functions]
+
+    def run(self, order: WorkerOrder, call: Call, user: int, *, alone: bool) -> ReplyContent | Compiled:
+        """Run a function for a user, `alone` in a worker of its own."""
+        worker = self._take(None if alone else user)
+        is_reusable = False
+        try:
+            reply = worker.run(order, call)
+            # A late cancellation would be that of the next run.
+            is_reusable = reply.is_reusable and not alone and not worker.is_cancelled
+        finally:
+            if is_reusable:
+                self._put(worker)
+            else:
+                self._end(worker)
+        if call.cancelled:
+            raise CallCancelledError
+        match reply.kind:
+            case "body":
+                media_type = results.ARROW if reply.text == results.ARROW else results.JSON
+                return ReplyContent(media_type, reply.content, reply.rows)
+            case "expression":
+                return _compiled(reply)
+            case "invalid":
+                raise ArgumentsError(reply.errors)
+            case "too large":
+                raise MemoryLimitError(reply.text)
+        raise WorkerError(reply.text, reply.trace)
+
+    def close(self) -> None:
+        """End all workers."""
+        with self._lock:
+            self._is_closed = True
+            workers = list(self._all)
+        for each in workers:
+            self._end(each)
+
+    def _start(self) -> tuple[Worker, list[dict[str, Any]]]:
+        with self._lock:
+            if self._is_closed:
+                raise CallCancelledError
+            worker = Worker(self._setup, self._environment)
+            self._all.add(worker)
+        try:
+            return worker, worker.load()
+        except SetupError:
+            with self._lock:
+                self._all.discard(worker)
+            raise
+
+    def _take(self, user: int | None) -> Worker:
+        with self._lock:
+            # The newest of this user, else one that has run nothing yet.
+            known = [each for each in self._idle if each.user == user] if user is not None else []
+            fresh = [each for each in self._idle if each.user is None]
+            worker = known[-1] if known else fresh[-1] if fresh else None
+            if worker:
+                self._idle.remove(worker)
+        if len(fresh) == 1 and not known:
+            threading.Thread(target=self._start_spare, name="start a worker", daemon=True).start()
+        worker = worker or self._start()[0]
+        worker.user = user
+        return worker
+
+    def _start_spare(self) -> None:
+        with contextlib.suppress(SetupError, CallCancelledError):  # the run that needs it reports it
+            self._put(self._start()[0])
+
+    def _put(self, worker: Worker) -> None:
+        worker.idle_since = now = time.monotonic()
+        with self._lock:
+            self._idle.append(worker)
+            used = [each for each in self._idle if each.user is not None]
+            stale = used[:-_MOST_IDLE] + [each for each in used if now - each.idle_since > _MOST_IDLE_SECONDS]
+            self._idle = [each for each in self._idle if each not in stale]
+        for each in set(stale):
+            self._end(each)
+
+    def _end(self, worker: Worker) -> None:
+        worker.end()
+        with self._lock:
+            self._all.discard(worker)
+            if worker in self._idle:
+                self._idle.remove(worker)
+
+
+@dataclass(frozen=True)
+class WorkerFunction(PublishedFunction):
+    """A published function that runs in a worker."""
+
+    workers: Workers = field(kw_only=True, repr=False)
+    is_notebook: bool = field(kw_only=True)
+
+    def read(self, args: Mapping[str, Any], reference: Any) -> dict[str, Any]:
+        """Return the arguments as they are, unless they don't fit the parameters; the worker reads them."""
+        super().read(args, reference)
+        return dict(args)
+
+    def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, as_arrow: bool = False) -> Any:
+        """Run the function in a worker."""
+        return self.workers.run(WorkerOrder(self.name, values, as_arrow), call, user, alone=self.is_notebook)
+
+
+def _function(facts: dict[str, Any], workers: Workers) -> WorkerFunction:
+    parameters = []
+    for each in facts["parameters"]:
+        kind: Any = _TYPES[each["type"]]
+        kinds: Any = list[kind] if each["many"] else kind
+        changes = {
+            "type": kind,
+            "code": TypeCode(each["code"]),
+            "default": msgspec.convert(each["default"], kinds | None),
+            "options": tuple(each["options"]),
+            "source": each["source"] and ListedBy(**each["source"]),
+            "bounds": each["bounds"] and Between(**each["bounds"]),
+        }
+        parameters.append(Parameter(**each | changes))
+    return WorkerFunction(
+        **{name: facts[name] for name in (*FACTS, "is_notebook")},
+        parameters=tuple(parameters),
+        rules=tuple(AtLeastOne(*each) for each in facts["rules"]),
+        python=_elsewhere,
+        takes_call=True,
+        workers=workers,
+    )
+
+
+def _elsewhere(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("A published file's functions run in workers.")
