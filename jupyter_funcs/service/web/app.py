@@ -1,10 +1,12 @@
-"""The ASGI application: the wire of SERVICE.md 1, and an answer in words to each request that is wrong."""
+"""The ASGI application: the endpoints, and an error message for every invalid request."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 import logging
+import threading
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,39 +17,48 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from .answers import JSON, RequestError, failure, gone, success, wants_arrow
-from .auth import UnauthorizedError
-from .bodies import read_object
-from .engine import CallCancelledError, MemoryLimitError
-from .hosts import Hosts
-from .limits import Limits
-from .logins import Logins
-from .openapi import DOCUMENT
-from .registry import ArgumentsError
-from .requests import Requests, note
-from .runs import Runs
-from .traces import redacted_trace, said
+from jupyter_funcs.service.accounts.auth import UnauthorizedError
+from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing import results
+from jupyter_funcs.service.publishing.registry import ArgumentsError
+from jupyter_funcs.service.publishing.results import JSON
+from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
+from jupyter_funcs.service.web.bodies import (
+    CLIENT_CLOSED_REQUEST,
+    RequestError,
+    failure,
+    read_object,
+    wants_arrow,
+)
+from jupyter_funcs.service.web.hosts import Hosts
+from jupyter_funcs.service.web.logins import Logins
+from jupyter_funcs.service.web.openapi import DOCUMENT
+from jupyter_funcs.service.web.requests import Requests, note
+from jupyter_funcs.service.web.runs import Limits, Runs
 
 if TYPE_CHECKING:
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
     from starlette.types import Scope
 
-    from .accounts import Asset, User
-    from .auth import Auth
-    from .engine import Call, Engine
-    from .grants import Grants
-    from .registry import Registry
+    from jupyter_funcs.service.accounts.auth import Auth
+    from jupyter_funcs.service.accounts.grants import Grants
+    from jupyter_funcs.service.accounts.records import Asset, User
+    from jupyter_funcs.service.engine.calls import Call, Engine
+    from jupyter_funcs.service.publishing.registry import Registry
 
 log = logging.getLogger(__name__)
 
-# Listings that are kept encoded: one a set of assets.
+# Encoded listings in the cache, one per set of assets.
 _MOST_LISTINGS = 64
-# In characters: a function may raise an error that quotes its data.
+# In characters. An error of a function may quote much of its data.
 _LONGEST_REASON = 2000
+# How often the accounts and the data are checked, at most.
+_CHECK_SECONDS = 2
 
 
-def create_app(  # noqa: PLR0913 - each is a room of its own
+def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     registry: Registry,
     auth: Auth,
     grants: Grants,
@@ -62,22 +73,22 @@ def create_app(  # noqa: PLR0913 - each is a room of its own
     Parameters
     ----------
     registry
-        The functions that it lists and runs.
+        The functions to list and run.
     auth
-        Tells who a request is from, for all but those for health and for the OpenAPI document.
+        Identifies the user of a request.
     grants
-        Tells which assets are the user's.
+        The assets of each user.
     engine
-        Executes the functions' expressions.
+        Executes the functions' queries.
     limits
-        How much it takes on; `Limits()` by default.
+        Limits on runs and logins; `Limits()` by default.
     hosts
-        How it may be reached; by default by this machine's own names for itself.
+        The accepted hosts and origins; only loopback by default.
 
     Returns
     -------
     Starlette
-        Its `state.runs` are the `Runs` under way.
+        The application; `state.runs` has its `Runs`.
     """
     limits, hosts = limits or Limits(), hosts or Hosts()
     service = _Service(registry, auth, grants, engine, limits, hosts)
@@ -87,9 +98,10 @@ def create_app(  # noqa: PLR0913 - each is a room of its own
         Route("/api/function/runFunction", service.run_function, methods=["POST"]),
         Route("/api/account/login", service.login, methods=["POST"]),
         Route("/healthz", _health, methods=["GET"]),
+        Route("/readyz", service.ready, methods=["GET"]),
         Route("/openapi.json", _openapi, methods=["GET"]),
     ]
-    middleware = [Middleware(Requests, hosts=hosts, paths=[route.path for route in routes])]
+    middleware = [Middleware(Requests, hosts=hosts, paths=[route.path for route in routes], audit=grants.audit)]
     if hosts.origins:
         middleware.append(
             Middleware(
@@ -106,8 +118,8 @@ def create_app(  # noqa: PLR0913 - each is a room of its own
     return app
 
 
-class _Asked(NamedTuple):
-    """What a run is to do, and for whom."""
+class _RunRequest(NamedTuple):
+    """A request to run a function."""
 
     name: str
     args: dict[str, Any]
@@ -129,10 +141,13 @@ class _Service:
     def __post_init__(self) -> None:
         self.runs = Runs(self.limits)
         self._listings: dict[tuple[Asset, ...], bytes] = {}
+        self._checking = threading.Lock()
+        self._check_at = 0.0
+        self._problem: str | None = "The service is starting."
 
     @functools.cached_property
     def _logins(self) -> Logins:
-        # Only services whose users have passwords need it.
+        # Only services whose users have passwords need them.
         return Logins(self.auth, self.limits)
 
     async def list_functions(self, request: Request) -> Response:
@@ -140,7 +155,7 @@ class _Service:
         if request.method == "POST":
             await read_object(request, self.limits.body_seconds, may_be_empty=True)
         if assets not in self._listings:
-            # In a thread, for thousands of functions take a while.
+            # In a thread, because thousands of functions take a while.
             encoded = await asyncio.to_thread(self._encoded_listing, assets)
             while len(self._listings) >= _MOST_LISTINGS:
                 del self._listings[next(iter(self._listings))]
@@ -149,69 +164,101 @@ class _Service:
 
     async def run_function(self, request: Request) -> Response:
         user = self._user(request)
+        note(request.scope, action="run")
         name, args = _run_request(await read_object(request, self.limits.body_seconds))
-        asked = _Asked(name, args, user, wants_arrow(request.headers.get("accept", "")))
-        with self.runs.admit(user.id):
-            call = self.engine.call()
-            work = functools.partial(self._answer, asked, call, request.scope)
-            return await self.runs.perform(call, work, _until_left(request), request.scope["facts"])
+        run = _RunRequest(name, args, user, wants_arrow(request.headers.get("accept", "")))
+        call = self.engine.call()
+        work = functools.partial(self._reply, run, call, request.scope)
+        left = functools.partial(_until_disconnected, request)
+        return await self.runs.perform(user.id, call, work, left, request.scope["facts"])
 
     async def login(self, request: Request) -> Response:
         document = await read_object(request, self.limits.body_seconds)
         email, password = document.get("email"), document.get("password")
         if not isinstance(email, str) or not isinstance(password, str):
-            raise RequestError(400, "email or password is not a text. Send both.")
-        address = self.hosts.caller(request.headers.getlist("x-forwarded-for"), request.client)
+            raise RequestError(400, "email or password is missing or not text. Send both.")
+        address = self.hosts.caller(request.headers, request.client)
         try:
-            answer = await self._logins.login(email, password, address)
+            token = await self._logins.login(email, password, address)
         except UnauthorizedError:
-            return PlainTextResponse("The email or the password is wrong.", 401)
-        return JSONResponse(answer)
+            token = None
+        # Only the name of an account: people type passwords into the field for the name.
+        note(request.scope, action="login", user=self.grants.name_of(email))
+        return PlainTextResponse("The email or password is wrong.", 401) if token is None else JSONResponse(token)
+
+    async def ready(self, _request: Request) -> Response:
+        problem = self.runs.obstacle or await asyncio.to_thread(self._checked)
+        return failure(503, problem, {"Retry-After": "5"}) if problem else JSONResponse({"status": "ok"})
+
+    def _checked(self) -> str | None:
+        """Return why the accounts or the data can't be used, as last checked."""
+        if self._checking.acquire(blocking=False):
+            try:
+                if time.monotonic() > self._check_at:
+                    self._problem = self._find_problem()
+                    self._check_at = time.monotonic() + _CHECK_SECONDS
+            finally:
+                self._checking.release()
+        return self._problem
+
+    def _find_problem(self) -> str | None:
+        checks = (self.grants.check, "The accounts cannot be changed."), (self.engine.open, "The data cannot be read.")
+        for check, problem in checks:
+            try:
+                check()
+            except Exception as error:  # noqa: BLE001 - an engine may raise anything
+                reason = str(error) if isinstance(error, SetupError) else redacted_trace(error, None)
+                log.warning("%s\n%s", problem, reason)
+                return problem
+        return None
 
     def _user(self, request: Request) -> User:
-        user = self.auth.user(_only(request, "authorization"), _only(request, "x-api-key"))
+        user = self.auth.user(_single_header(request, "authorization"), _single_header(request, "x-api-key"))
         note(request.scope, user_id=user.id, user=user.name)
         return user
 
     def _encoded_listing(self, assets: tuple[Asset, ...]) -> bytes:
         return msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
 
-    def _answer(self, asked: _Asked, call: Call, scope: Scope) -> Response:
-        """Check the arguments, run a function and encode its answer; whatever fails becomes an answer too."""
+    def _reply(self, run: _RunRequest, call: Call, scope: Scope) -> Response:
+        """Check the arguments, run the function and encode its result; every error becomes a reply."""
         try:
-            # Here and not on the event loop: looking for the nearest of thousands of names takes a while.
-            function = self.registry.find(asked.name, self.grants.assets(asked.user))
+            # Not on the event loop: finding the closest of thousands of names takes a while.
+            function = self.registry.find(run.name, self.grants.assets(run.user))
         except LookupError as error:
             return failure(404, str(error.args[0]))
         note(scope, function=function.name)
         values: dict[str, Any] = {}
         try:
-            values = function.read(asked.args, self.engine.reference)
-            result = function.result(call, values)
-            return success(result, call, as_arrow=asked.as_arrow)
+            values = function.read(run.args, self.engine.reference)
+            result = function.result(call, values, user=run.user.id, as_arrow=run.as_arrow)
+            found = results.encoded(result, call, as_arrow=run.as_arrow)
+            note(scope, rows=found.rows)
+            return Response(found.content, media_type=found.media_type)
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)
         except CallCancelledError:
-            return gone()
+            return Response(status_code=CLIENT_CLOSED_REQUEST)
         except MemoryLimitError:
-            log.warning("%s needed more memory than the engine may take.", function.name)
-            return failure(500, f"{function.name} needed more memory than the service may take. Ask for less.")
-        except BaseException as error:  # noqa: BLE001 - a function of the team's may raise anything, also SystemExit
-            trace = redacted_trace(error, [*asked.args.values(), *values.values()])
+            log.warning("%s exceeded the memory limit of the engine.", function.name)
+            return failure(500, f"{function.name} needs more memory than the service allows. Ask for less.")
+        except BaseException as error:  # noqa: BLE001 - a published function may raise anything, even SystemExit
+            trace = redacted_trace(error, [*run.args.values(), *values.values()])
             log.error("%s failed.\n%s", function.name, trace)  # noqa: TRY400 - the trace is in the text
-            reason = said(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
+            note(scope, failed=True)
+            reason = message_of(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
             return failure(200, f"{function.name} failed: {reason}")
 
 
-def _only(request: Request, name: str) -> str | None:
-    """Give a header; of two, a proxy in front may have looked at the other one."""
+def _single_header(request: Request, name: str) -> str | None:
+    """Return a header; refuse a repeated one, because a proxy in front may have checked only the other."""
     values = request.headers.getlist(name)
     if len(values) > 1:
         raise UnauthorizedError
     return values[0] if values else None
 
 
-async def _until_left(request: Request) -> None:
+async def _until_disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
@@ -228,21 +275,25 @@ async def _refused(_request: Request, error: RequestError) -> Response:
     return failure(error.status, error.text, error.headers)
 
 
-async def _unauthorized(_request: Request, _error: UnauthorizedError) -> Response:
-    text = "The token or API key is absent, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'."
+async def _unauthorized(request: Request, error: UnauthorizedError) -> Response:
+    if error.revoked is not None:
+        note(request.scope, action="token use", user=error.revoked)
+    text = (
+        "The token or API key is missing, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'."
+    )
     return failure(401, text, {"WWW-Authenticate": "Bearer"})
 
 
 async def _not_allowed(request: Request, error: HTTPException) -> Response:
     allowed = (error.headers or {}).get("Allow", "")
-    return failure(405, f"{request.url.path} takes {allowed}, not {request.method}.", error.headers)
+    return failure(405, f"{request.url.path} supports {allowed}, not {request.method}.", error.headers)
 
 
 def _run_request(document: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    # Unknown fields such as BatchId are ignored (SERVICE.md 2).
+    # Other fields, such as BatchId, are ignored.
     name, args = document.get("FunctionName"), document.get("Args")
     if not isinstance(name, str):
-        raise RequestError(400, "FunctionName is not a text. Send the name of a function, as the listing has it.")
+        raise RequestError(400, "FunctionName is missing or not text. Send the name of a function, as listed.")
     if not isinstance(args, dict | None):
-        raise RequestError(400, "Args is not an object. Send an object of arguments by name.")
+        raise RequestError(400, "Args is not an object. Send the arguments by name.")
     return name, args or {}

@@ -1,4 +1,4 @@
-"""Reading a request's body: bounded in size and time, and nothing but one strict JSON object."""
+"""JSON bodies: read from requests within bounds, and written to replies, which may be Arrow streams instead."""
 
 from __future__ import annotations
 
@@ -7,53 +7,59 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from starlette.responses import JSONResponse, Response
 
-from .answers import JSON, RequestError
-from .limits import BODY_LIMIT
-from .words import quoted
+from jupyter_funcs.service.messages import quoted
+from jupyter_funcs.service.publishing.results import ARROW, JSON
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from starlette.requests import Request
+
+CLIENT_CLOSED_REQUEST = 499
+"""The status that is logged when the caller has left; nobody receives it."""
+
+BODY_LIMIT = 1024 * 1024
+"""The largest request body, in bytes."""
+
+_LARGE_BODY = BODY_LIMIT // 16
+# Of a number in a body; converting a long one takes quadratic time.
+_MOST_DIGITS = 400
+
+
+class RequestError(Exception):
+    """A refused request: the status, message and headers of its reply."""
+
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
+        self.status = status
+        self.text = text
+        self.headers = headers
+        super().__init__(text)
 
 
 async def read_object(request: Request, seconds: float, *, may_be_empty: bool = False) -> dict[str, Any]:
-    """
-    Give the JSON object that a request carries.
-
-    Parameters
-    ----------
-    seconds
-        How long it may take to arrive.
-    may_be_empty
-        Whether no body at all is an empty object.
-
-    Raises
-    ------
-    RequestError
-        400 for what is no JSON object, 408, 413 and 415.
-    ClientDisconnect
-        The caller has left.
-    """
+    """Read the JSON object in the body of a request; raises `RequestError`."""
     try:
         async with asyncio.timeout(seconds):
             body = await _read(request)
     except TimeoutError:
-        text = f"The request body did not arrive within {seconds:g} seconds. Send it again, in one go."
+        text = f"The request body did not arrive within {seconds:g} seconds. Send it again."
         raise RequestError(408, text, {"Connection": "close"}) from None
     if may_be_empty and not body:
         return {}
     content_type = request.headers.get("content-type", "")
     if content_type.partition(";")[0].strip().casefold() != JSON:
         raise RequestError(415, f"The content type is {quoted(content_type)}. Send '{JSON}'.")
-    return parsed(body)
+    # Not on the event loop, which a large body would hold up.
+    return await asyncio.to_thread(_parsed, body) if len(body) > _LARGE_BODY else _parsed(body)
 
 
-def parsed(body: bytes) -> dict[str, Any]:
-    """Give the object that a text of JSON holds; raises `RequestError`."""
+def _parsed(body: bytes) -> dict[str, Any]:
     try:
+        # Of two equal keys one wins silently, and another parser may take the other.
+        json.loads(body, object_pairs_hook=_refuse_repeated, parse_int=_refuse_long, parse_float=len)
         document = msgspec.json.decode(body)
-        # Of two equal keys one would win silently, and another reader may take the other.
-        json.loads(body, object_pairs_hook=_refuse_repeated)
     except RecursionError:
         raise RequestError(400, "The request body is nested too deeply. Send an object of text and lists.") from None
     except (msgspec.MsgspecError, ValueError) as error:
@@ -78,5 +84,50 @@ def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
     seen = set()
     for name, _ in pairs:
         if name in seen:
-            raise ValueError(f"the key {quoted(name)} stands in it twice")
+            raise ValueError(f"the key {quoted(name)} appears twice")
         seen.add(name)
+
+
+def _refuse_long(number: str) -> None:
+    if len(number) > _MOST_DIGITS:
+        raise ValueError(f"a number has {len(number):,} digits")
+
+
+def failure(
+    status: int,
+    text: str,
+    headers: Mapping[str, str] | None = None,
+    arguments: Mapping[str, Sequence[str]] | None = None,
+) -> Response:
+    """Return the reply with an error; `arguments` has the messages by argument."""
+    more = {} if arguments is None else {"arguments": arguments}
+    return JSONResponse({"error": text, "body": None, **more}, status, headers)
+
+
+def wants_arrow(accept: str) -> bool:
+    """Return whether an ``Accept`` header prefers an Arrow stream; on a tie, JSON wins."""
+    return _preference(accept, ARROW) > _preference(accept, JSON)
+
+
+def _preference(accept: str, media_type: str) -> tuple[float, int]:
+    """Return the q-value of the most specific range that matches a media type, and how specific it is."""
+    best, kind = (0.0, -1), media_type.partition("/")[0]
+    for entry in accept.split(","):
+        name, *parameters = (part.strip().casefold() for part in entry.split(";"))
+        if name not in (ranges := ("*/*", f"{kind}/*", media_type)):
+            continue
+        fit = ranges.index(name)
+        if fit > best[1]:
+            best = _quality(parameters), fit
+    return best if best[0] else (0.0, -1)
+
+
+def _quality(parameters: Sequence[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return min(max(0.0, float(value)), 1.0)
+            except ValueError:
+                return 0.0
+    return 1.0

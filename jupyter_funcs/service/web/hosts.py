@@ -1,8 +1,8 @@
 """
-By which names the service may be reached, and from which pages.
+Check the ``Host`` and ``Origin`` of requests, against DNS rebinding and pages of other sites.
 
-A page on another site can have its own name resolve to this machine and so reach a service that listens on it alone;
-the name that the browser then sends in ``Host`` is not one of the service's.
+A web page can make its own domain resolve to this machine and so reach a service that listens on loopback only; the
+browser then sends that domain as ``Host``. Starlette's `TrustedHostMiddleware` ignores loopback ranges and origins.
 """
 
 from __future__ import annotations
@@ -12,58 +12,67 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .words import quoted
+from jupyter_funcs.service.messages import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from starlette.datastructures import Headers
 
 _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
 
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """
-    The names of a service beside this machine's loopback names, which are always among them.
-
-    Attributes
-    ----------
-    names
-        Host names and addresses, without a port: a request may name any. ``*`` takes every name, for where no browser
-        comes, such as in process.
-    origins
-        Whole origins (``https://app.example``) whose pages may call beside those of the service's own hosts.
-    behind_proxy
-        Whether requests come through one proxy, which notes the caller's address as the last of ``X-Forwarded-For``.
-    """
+    """The names and origins that a service accepts, in addition to loopback."""
 
     names: Sequence[str] = ()
     origins: Sequence[str] = ()
     behind_proxy: bool = False
+    proxies: Sequence[ipaddress.IPv4Network | ipaddress.IPv6Network] = ()
 
-    def caller(self, forwarded: Sequence[str], client: tuple[str, int] | None) -> str:
-        """Give the address of a caller, with the ``X-Forwarded-For`` headers and the other end of the connection."""
-        if self.behind_proxy and forwarded:
-            # What stands before the proxy's own note came from the caller, who may write anything.
-            return forwarded[-1].rpartition(",")[2].strip()
-        return client[0] if client else ""
+    def caller(self, headers: Headers, client: tuple[str, int] | None) -> str:
+        """Return the address of a caller: the peer of the connection, or what a trusted proxy reports."""
+        peer = client[0] if client else ""
+        if not self.behind_proxy or (self.proxies and not self._is_proxy(peer)):
+            return peer
+        found = set()
+        for name, node in (("x-forwarded-for", str), ("forwarded", _for)):
+            hops = [hop for hop in ",".join(headers.getlist(name)).split(",") if hop.strip()]
+            if hops:
+                found.add(self._nearest(map(node, reversed(hops)), peer))
+        # With two answers, one of the headers is what the caller wrote and the proxy passed on.
+        return found.pop() if len(found) == 1 else peer
+
+    def _nearest(self, hops: Iterable[str], peer: str) -> str:
+        """Return the first address that isn't a trusted proxy's: the caller may have written the others."""
+        for address in map(_address, hops):
+            if address is None:
+                break
+            peer = address
+            if not self._is_proxy(address):
+                break
+        return peer
+
+    def _is_proxy(self, address: str) -> bool:
+        known = _address(address)
+        return known is not None and any(ipaddress.ip_address(known) in each for each in self.proxies)
 
     def refusal(self, hosts: Sequence[str], origins: Sequence[str]) -> str | None:
-        """Give why a request with these ``Host`` and ``Origin`` headers is refused; `None` when it is not."""
+        """Return why a request with these ``Host`` and ``Origin`` headers is refused, or `None`."""
         host = _host(hosts[0]) if len(hosts) == 1 else None
         if host is None or not (self._is_own(host) or "*" in self.names):
-            said = quoted(", ".join(hosts))
+            name = quoted(", ".join(hosts))
             return (
-                f"This service is not called {said}. Use its own address; its operator sets the names in allowed_hosts."
+                f"This service is not called {name}. Use its own address; its operator can add names to allowed_hosts."
             )
         for origin in origins:
             if not self._may_call(origin, host):
-                return (
-                    f"Pages of {quoted(origin)} may not call this service. Its operator sets which in allowed_origins."
-                )
+                return f"Pages of {quoted(origin)} may not call this service. Its operator can set allowed_origins."
         return None
 
     def _is_own(self, host: str) -> bool:
-        return host == "localhost" or is_loopback(host) or host in map(_plain, self.names)
+        return host == "localhost" or is_loopback(host) or host in map(_normalised, self.names)
 
     def _may_call(self, origin: str, host: str) -> bool:
         if origin.casefold() in {each.casefold().rstrip("/") for each in self.origins}:
@@ -74,13 +83,13 @@ class Hosts:
 
 
 def _host(authority: str) -> str | None:
-    """Give the host of ``host:port``; `None` for what is none."""
+    """Return the host of ``host:port``, or `None` if it isn't valid."""
     found = _AUTHORITY.fullmatch(authority)
-    return _plain(found["v6"] or found["name"]) if found else None
+    return _normalised(found["v6"] or found["name"]) if found else None
 
 
-def _plain(host: str) -> str:
-    """Give one spelling for all spellings of a host."""
+def _normalised(host: str) -> str:
+    """Normalise the spelling of a host."""
     host = host.casefold().removesuffix(".").removeprefix("[").removesuffix("]")
     try:
         return ipaddress.ip_address(host).compressed
@@ -88,11 +97,37 @@ def _plain(host: str) -> str:
         return host
 
 
+def network(address: str) -> str:
+    """Return what one caller has all of: an IPv4 address, or an IPv6 network of 64 bits."""
+    known = _address(address) or address
+    return str(ipaddress.ip_network(f"{known}/64", strict=False)) if ":" in known else known
+
+
+def _address(text: str) -> str | None:
+    """Return the IP address in ``host``, ``host:port`` or ``[host]:port``, which may be quoted."""
+    text = text.strip()
+    text = text[1:-1] if text[:1] == text[-1:] == '"' else text
+    found = _AUTHORITY.fullmatch(text)
+    try:
+        address = ipaddress.ip_address(((found["v6"] or found["name"]) if found else text).partition("%")[0])
+    except ValueError:
+        return None
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def _for(element: str) -> str:
+    """Return the node in an element of ``Forwarded``; one that isn't valid may be part of what a caller wrote."""
+    pairs = [pair.partition("=") for pair in element.split(";")]
+    nodes = [value for name, _, value in pairs if name.strip().casefold() == "for"]
+    is_valid = len(nodes) == 1 and element.count('"') % 2 == 0 and "\\" not in element
+    return nodes[0] if is_valid else "unknown"
+
+
 def is_loopback(host: str) -> bool:
-    """Say whether an address, which may name its interface, is one of this machine for itself; no name is."""
+    """Return whether a host is a loopback address; names never are."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return False
-    # Only newer Pythons look into it by themselves.
+    # Older Pythons don't look into mapped addresses.
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback

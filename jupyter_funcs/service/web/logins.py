@@ -1,94 +1,93 @@
-"""Logging in with a password: in threads of its own, and not as often as somebody who guesses would like."""
+"""Logins by password, in their own threads and rate-limited against guessing."""
 
 from __future__ import annotations
 
 import asyncio
 import math
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import jwt
 
-from .accounts import folded
-from .answers import RequestError
-from .auth import UnauthorizedError
+from jupyter_funcs.service.accounts.auth import UnauthorizedError
+from jupyter_funcs.service.web.bodies import RequestError
+from jupyter_funcs.service.web.hosts import network
 
 if TYPE_CHECKING:
-    from .auth import Auth
-    from .limits import Limits
+    from collections.abc import Sequence
 
-# Checking a password takes a processor and some dozens of megabytes: few at once, and few that wait for them.
+    from limits import RateLimitItem
+
+    from jupyter_funcs.service.accounts.auth import Auth
+    from jupyter_funcs.service.web.runs import Limits
+
+    # Each with the key that is counted.
+    _Windows = Sequence[tuple[RateLimitItem, tuple[str, ...]]]
+
+# Verifying a password takes a processor and tens of megabytes.
 _AT_ONCE = 2
 _MOST_WAITING = 64
+_MOST_WAITING_OF_ONE = 8
+# While others guess at an account, each login takes this much longer. It is never refused because of them.
+_DELAY_SECONDS = 2
+# Filling them takes longer than a window lasts.
+_MOST_WINDOWS = 10_000
 
 
 class Logins:
-    """
-    Checks passwords and gives tokens.
-
-    Parameters
-    ----------
-    auth
-        What checks and issues.
-    limits
-        How many wrong passwords a minute are checked.
-    """
+    """Verifies passwords and issues tokens."""
 
     def __init__(self, auth: Auth, limits: Limits) -> None:
-        # It is needed by few services, and loads slowly.
-        from limits import RateLimitItemPerMinute  # noqa: PLC0415 - see above
-        from limits.storage import MemoryStorage  # noqa: PLC0415 - see above
-        from limits.strategies import MovingWindowRateLimiter  # noqa: PLC0415 - see above
+        # Imported here because few services need it and it loads slowly.
+        from limits import RateLimitItemPerMinute
+        from limits.storage import MemoryStorage
+        from limits.strategies import MovingWindowRateLimiter
 
         self._auth = auth
-        self._windows = MovingWindowRateLimiter(MemoryStorage())
-        self._a_name = RateLimitItemPerMinute(limits.wrong_logins_a_name, namespace="name")
-        self._an_address = RateLimitItemPerMinute(limits.wrong_logins_an_address, namespace="address")
+        self._storage = MemoryStorage()
+        self._windows = MovingWindowRateLimiter(self._storage)
+        self._of_account = RateLimitItemPerMinute(limits.wrong_logins_per_name, namespace="account")
+        self._of_both = RateLimitItemPerMinute(limits.wrong_logins_per_name, namespace="account and network")
+        self._of_network = RateLimitItemPerMinute(limits.wrong_logins_per_address, namespace="network")
         self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="check a password")
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
 
     async def login(self, name: str, password: str, address: str) -> dict[str, str]:
-        """
-        Give a token and when it expires.
-
-        Parameters
-        ----------
-        name
-            The email or the name of the user.
-        address
-            Where the request comes from.
-
-        Raises
-        ------
-        UnauthorizedError
-            There is no such user, or it is not the password.
-        RequestError
-            429 after too many wrong ones, 503 when too many wait to be checked.
-        """
-        if self._waiting >= _MOST_WAITING:
-            raise RequestError(503, "Too many are logging in. Try again in 5 s.", {"Retry-After": "5"})
-        self._waiting += 1
+        """Return a token and its expiry; raises `UnauthorizedError`, or `RequestError` above a limit."""
+        account, origin = self._auth.account(name), network(address)
+        windows = ((self._of_both, (account, origin)), (self._of_network, (origin,)), (self._of_account, (account,)))
+        self._refuse(windows[:2])
+        if self._waiting.total() >= _MOST_WAITING or self._waiting[origin] >= _MOST_WAITING_OF_ONE:
+            raise RequestError(503, "Too many logins at once. Try again in 5 s.", {"Retry-After": "5"})
+        self._waiting[origin] += 1
         try:
+            if not self._windows.test(self._of_account, account):
+                await asyncio.sleep(_DELAY_SECONDS)
             loop = asyncio.get_running_loop()
-            token = await loop.run_in_executor(self._threads, self._checked, name, password, address)
+            token = await loop.run_in_executor(self._threads, self._checked, name, password, windows)
         finally:
-            self._waiting -= 1
-        ends = jwt.decode(token, options={"verify_signature": False})["exp"]  # it was made a moment ago, and here
-        return {"token": token, "expires": datetime.fromtimestamp(ends, UTC).isoformat().replace("+00:00", "Z")}
+            self._waiting[origin] -= 1
+            self._waiting = +self._waiting  # drops networks without logins
+        expires = jwt.decode(token, options={"verify_signature": False})["exp"]  # just issued here
+        return {"token": token, "expires": datetime.fromtimestamp(expires, UTC).isoformat().replace("+00:00", "Z")}
 
-    def _checked(self, name: str, password: str, address: str) -> str:
-        # By what accounts are compared by: one name has thousands of spellings. What can be no name counts as one.
-        wrong = ((self._a_name, folded(name) or ""), (self._an_address, address))
-        for window, of_whom in wrong:
-            if not self._windows.test(window, of_whom):
-                reset = self._windows.get_window_stats(window, of_whom).reset_time
+    def _refuse(self, windows: _Windows) -> None:
+        for window, key in windows:
+            if not self._windows.test(window, *key):
+                reset = self._windows.get_window_stats(window, *key).reset_time
                 after = str(max(1, math.ceil(reset - time.time())))
                 raise RequestError(429, f"Too many wrong passwords. Try again in {after} s.", {"Retry-After": after})
+
+    def _checked(self, name: str, password: str, windows: _Windows) -> str:
+        self._refuse(windows[:2])  # again, after others that were checked meanwhile
         try:
             return self._auth.login(name, password)
         except UnauthorizedError:
-            for window, of_whom in wrong:
-                self._windows.hit(window, of_whom)
+            if len(self._storage.events) > _MOST_WINDOWS:
+                self._storage.reset()
+            for window, key in windows:
+                self._windows.hit(window, *key)
             raise

@@ -1,29 +1,112 @@
-"""The OpenAPI document of the wire, as a table: every address, every status, and the schema of every body."""
+"""The OpenAPI document of the wire: every path, every status, and the schema of every body."""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from types import GenericAlias
+from typing import Annotated, Any, Literal
 
-from .answers import ARROW, JSON
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
+from jupyter_funcs.service.publishing.results import ARROW, JSON
+
+_REFERENCE = "#/components/schemas/{name}"
 _TEXT = {"type": "string"}
-_TEXT_OR_NULL = {"type": ["string", "null"]}
-_NULL = {"type": "null"}
-_INTEGER = {"type": "integer"}
-_BOOLEAN = {"type": "boolean"}
+
+
+def _struct(title: str, description: str, /, **fields: Any) -> type[Struct]:
+    """Define a component; a field is its type, or a tuple of type and default if it isn't required."""
+    types = [(name, *field) if isinstance(field, tuple) else (name, field) for name, field in fields.items()]
+    return msgspec.defstruct(title, types, namespace={"__doc__": description})
+
+
+_PARAM = _struct(
+    "Param",
+    "A parameter of a function.",
+    id=int,
+    name=str,
+    type=Annotated[int, Meta(description="0 text, 1 integer, 4 list of text, 6 symbol, 8 data set")],
+    description=Annotated[str, Meta(description="starts with [Required] or [Optional]")],
+    required=bool,
+    functionId=int,
+    sortValue=int,
+    context=None,
+)
+_FUNCTION = _struct(
+    "Function",
+    "A function of the catalog.",
+    id=int,
+    name=Annotated[str, Meta(description="also the FunctionName of a run")],
+    assetId=int,
+    assetName=str,
+    description=str,
+    params=GenericAlias(list, _PARAM),
+    sortValue=int,
+    groupId=Annotated[int, Meta(description="0 for none")],
+    groupName=str | None,
+    authorId=int,
+    authorUserName=str | None,
+    isShared=bool,
+    entryPoint=str,
+    uniqueId=str,
+    notebookId=str,
+    notebookName=str | None,
+    orgName=str | None,
+    type=None,
+    source=None,
+    context=None,
+)
+_ARGS = Annotated[
+    dict[str, str | float | bool | list[Any] | None] | UnsetType | None,
+    Meta(description="by parameter name; absent, null and empty values mean the default"),
+]
+_COMPONENTS = [
+    _FUNCTION,
+    _struct("Listing", "An empty object; other fields are ignored."),
+    _struct(
+        "Run",
+        "A function and its arguments; other fields are ignored.",
+        FunctionName=Annotated[str, Meta(description="the name of a function, as listed")],
+        Args=(_ARGS, UNSET),
+    ),
+    _struct(
+        "Result",
+        "The result of a run; one of the two fields is null.",
+        error=Annotated[str | None, Meta(description="why the function failed")],
+        body=Annotated[str | None, Meta(description="a JSON document as text, usually a list of records")],
+    ),
+    _struct(
+        "Login",
+        "The credentials of a user.",
+        email=str,
+        password=Annotated[str, Meta(extra_json_schema={"format": "password"})],
+    ),
+    _struct("Token", "A bearer token.", token=str, expires=Annotated[datetime, Meta(tz=True, description="UTC")]),
+    _struct("Health", "The service is alive.", status=Literal["ok"]),
+    _struct("Failure", "Why the request was refused.", error=str, body=None),
+    _struct(
+        "ArgumentsFailure",
+        "Which arguments are wrong.",
+        error=str,
+        body=None,
+        arguments=Annotated[
+            dict[str, list[str]], Meta(description="messages by argument; those about several have an empty name")
+        ],
+    ),
+]
+_, _SCHEMAS = msgspec.json.schema_components(_COMPONENTS, ref_template=_REFERENCE)
 
 
 def _ref(schema: str) -> dict[str, str]:
-    return {"$ref": f"#/components/schemas/{schema}"}
+    return {"$ref": _REFERENCE.format(name=schema)}
 
 
-def _object(description: str, properties: dict[str, Any], required: list[str] | None = None) -> dict[str, Any]:
-    """Give the schema of an object; all of its properties are required unless `required` says which."""
-    every = list(properties) if required is None else required
-    return {"type": "object", "description": description, "properties": properties, "required": every}
+def _header(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/headers/{name}"}
 
 
-def _answer(description: str, schema: dict[str, Any], *, example: Any = None, media_type: str = JSON) -> dict[str, Any]:
+def _reply(description: str, schema: dict[str, Any], *, example: Any = None, media_type: str = JSON) -> dict[str, Any]:
     body = {"schema": schema} if example is None else {"schema": schema, "example": example}
     return {
         "description": description,
@@ -32,23 +115,18 @@ def _answer(description: str, schema: dict[str, Any], *, example: Any = None, me
     }
 
 
-def _header(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/headers/{name}"}
-
-
 def _refusal(description: str, text: str, *headers: str) -> dict[str, Any]:
-    answer = _answer(description, _ref("Failure"), example={"error": text, "body": None})
-    answer["headers"] |= {name: _header(name) for name in headers}
-    return answer
+    reply = _reply(description, _ref("Failure"), example={"error": text, "body": None})
+    reply["headers"] |= {name: _header(name) for name in headers}
+    return reply
 
 
 def _body(schema: str, example: Any, *, required: bool = True) -> dict[str, Any]:
     return {"required": required, "content": {JSON: {"schema": _ref(schema), "example": example}}}
 
 
-def _needs(*names: str) -> dict[str, Any]:
-    """Give the answers to refused requests, by status."""
-    return {name: {"$ref": f"#/components/responses/{_REFUSAL_NAMES[name]}"} for name in names}
+def _refusals(*statuses: str) -> dict[str, Any]:
+    return {status: {"$ref": f"#/components/responses/{_REFUSAL_NAMES[status]}"} for status in statuses}
 
 
 _REFUSAL_NAMES = {
@@ -74,95 +152,13 @@ _RUN_EXAMPLE = {
     "FunctionName": "Get Panel Daily",
     "Args": {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "Dimensions": ["Region"]},
 }
-_LISTED = _answer("The functions of the assets of who asks.", {"type": "array", "items": _ref("Function")})
-
-_PARAM = _object(
-    "A parameter of a function.",
-    {
-        "id": _INTEGER,
-        "name": _TEXT,
-        "type": {"type": "integer", "description": "0 text, 1 integer, 4 list of text, 6 symbol, 8 panel"},
-        "description": {"type": "string", "description": "begins with [Required] or [Optional]"},
-        "required": _BOOLEAN,
-        "functionId": _INTEGER,
-        "sortValue": _INTEGER,
-        "context": _NULL,
-    },
-)
-_FUNCTION = _object(
-    "A function of the catalog.",
-    {
-        "id": _INTEGER,
-        "name": {"type": "string", "description": "also the FunctionName of a run"},
-        "assetId": _INTEGER,
-        "assetName": _TEXT,
-        "description": _TEXT,
-        "params": {"type": "array", "items": _ref("Param")},
-        "sortValue": _INTEGER,
-        "groupId": {"type": "integer", "description": "0 for none"},
-        "groupName": _TEXT_OR_NULL,
-        "authorId": _INTEGER,
-        "authorUserName": _TEXT_OR_NULL,
-        "isShared": _BOOLEAN,
-        "entryPoint": _TEXT,
-        "uniqueId": _TEXT,
-        "notebookId": _TEXT,
-        "notebookName": _TEXT_OR_NULL,
-        "orgName": _TEXT_OR_NULL,
-        "type": _NULL,
-        "source": _NULL,
-        "context": _NULL,
-    },
-)
-
-_SCHEMAS = {
-    "Function": _FUNCTION,
-    "Param": _PARAM,
-    "Listing": {"type": "object", "description": "An empty object; further fields are ignored."},
-    "Run": _object(
-        "A function and its arguments; further fields are ignored.",
-        {
-            "FunctionName": {"type": "string", "description": "the name of a function, as the listing has it"},
-            "Args": {
-                "type": ["object", "null"],
-                "description": "by the name of the parameter; absent, null and empty values mean the default",
-                "additionalProperties": {"type": ["string", "number", "boolean", "array", "null"]},
-            },
-        },
-        ["FunctionName"],
-    ),
-    "Result": _object(
-        "What a run gave: one of the two is null.",
-        {
-            "error": {"type": ["string", "null"], "description": "why the function failed"},
-            "body": {"type": ["string", "null"], "description": "the text of a JSON document, most often of records"},
-        },
-    ),
-    "Login": _object("Who logs in.", {"email": _TEXT, "password": {"type": "string", "format": "password"}}),
-    "Token": _object(
-        "A bearer token.", {"token": _TEXT, "expires": {"type": "string", "format": "date-time", "description": "UTC"}}
-    ),
-    "Health": _object("That the service answers.", {"status": {"const": "ok"}}),
-    "Failure": _object("Why the request was refused.", {"error": _TEXT, "body": _NULL}),
-    "ArgumentsFailure": _object(
-        "Which arguments are wrong.",
-        {
-            "error": _TEXT,
-            "body": _NULL,
-            "arguments": {
-                "type": "object",
-                "description": "what is wrong, by argument; the empty name holds what concerns several",
-                "additionalProperties": {"type": "array", "items": _TEXT},
-            },
-        },
-    ),
-}
+_LISTED = _reply("The functions that the user may run.", {"type": "array", "items": _ref("Function")})
 
 _REFUSALS = {
-    "400": _refusal("The body is not JSON, or not the object that is asked for.", "The request body is not JSON: …"),
+    "400": _refusal("The body is not valid JSON, or not the expected object.", "The request body is not JSON: …"),
     "401": _refusal(
-        "There is no valid token or API key; always the same body.",
-        "The token or API key is absent, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'.",
+        "The token or API key is missing or not valid; the body is always the same.",
+        "The token or API key is missing, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'.",
         "WWW-Authenticate",
     ),
     "403": _refusal(
@@ -170,24 +166,28 @@ _REFUSALS = {
         "This service is not called 'other.example'. Use its own address; …",
     ),
     "404": _refusal("The user has no such function.", "No function 'Get Panel'. Did you mean 'Get Panels'? …"),
-    "405": _refusal("The address does not take this method.", "/healthz takes GET, HEAD, not POST.", "Allow"),
+    "405": _refusal("The path does not support this method.", "/healthz supports GET, HEAD, not POST.", "Allow"),
     "408": _refusal("The body did not arrive in time.", "The request body did not arrive within 30 seconds. …"),
     "413": _refusal("The body is larger than 1 MiB.", "The request body is larger than 1048576 bytes. …"),
-    "415": _refusal("The body is not sent as JSON.", "The content type is 'text/plain'. Send 'application/json'."),
-    "422": _answer("Arguments are wrong; every one is named.", _ref("ArgumentsFailure")),
-    "429": _refusal("The user, name or address has taken all it may.", "Too many wrong passwords. …", "Retry-After"),
-    "500": _refusal("The service failed, or its memory did not suffice.", "The service failed. …"),
+    "415": _refusal(
+        "The content type of the body is not JSON.", "The content type is 'text/plain'. Send 'application/json'."
+    ),
+    "422": _reply("Some arguments are wrong; all of them are named.", _ref("ArgumentsFailure")),
+    "429": _refusal(
+        "Too many runs of the user, or too many wrong logins.", "Too many wrong passwords. …", "Retry-After"
+    ),
+    "500": _refusal("The service failed, or ran out of memory.", "The service failed. …"),
     "503": _refusal("The service is busy or stopping.", "The service is busy. Try again in 1 s.", "Retry-After"),
-    "504": _refusal("The run took longer than the service's limit.", "The run was stopped, for it took longer …"),
+    "504": _refusal("The run exceeded the time limit of the service.", "The run was stopped after 300 seconds, …"),
 }
 
-_RAN = _answer(
-    "What the function gave. A function that fails by itself is answered here too, with its error.",
+_RAN = _reply(
+    "The result of the function. Errors of the function itself are returned here too, in `error`.",
     _ref("Result"),
     example={"error": None, "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]'},
 )
 _RAN["content"][ARROW] = {
-    "schema": {"description": "A table as an Arrow IPC stream, for who prefers it in Accept; failures stay JSON."}
+    "schema": {"description": "A table as an Arrow IPC stream, if Accept prefers it; failures stay JSON."}
 }
 
 DOCUMENT: dict[str, Any] = {
@@ -195,7 +195,7 @@ DOCUMENT: dict[str, Any] = {
     "info": {
         "title": "jupyter_funcs service",
         "version": "1",
-        "description": "A catalog of functions: each user lists and runs those of the assets assigned to them.",
+        "description": "A catalog of functions: each user lists and runs the functions of their assets.",
         "license": {"name": "MIT", "identifier": "MIT"},
     },
     "servers": [{"url": "/"}],
@@ -206,14 +206,14 @@ DOCUMENT: dict[str, Any] = {
                 "operationId": "listUserFunctions",
                 "summary": "List the functions of the user.",
                 "requestBody": _body("Listing", {}, required=False),
-                "responses": {"200": _LISTED, **_needs(*_WITH_TOKEN, *_WITH_BODY)},
+                "responses": {"200": _LISTED, **_refusals(*_WITH_TOKEN, *_WITH_BODY)},
             }
         },
         "/api/function/getAll": {
             "get": {
                 "operationId": "getAll",
                 "summary": "List the functions of the user.",
-                "responses": {"200": _LISTED, **_needs(*_WITH_TOKEN)},
+                "responses": {"200": _LISTED, **_refusals(*_WITH_TOKEN)},
             }
         },
         "/api/function/runFunction": {
@@ -223,7 +223,7 @@ DOCUMENT: dict[str, Any] = {
                 "requestBody": _body("Run", _RUN_EXAMPLE),
                 "responses": {
                     "200": _RAN,
-                    **_needs(*_WITH_TOKEN, *_WITH_BODY, "404", "422", "429", "503", "504"),
+                    **_refusals(*_WITH_TOKEN, *_WITH_BODY, "404", "422", "429", "503", "504"),
                 },
             }
         },
@@ -234,26 +234,34 @@ DOCUMENT: dict[str, Any] = {
                 "security": [],
                 "requestBody": _body("Login", {"email": "ann@team.example", "password": "…"}),
                 "responses": {
-                    "200": _answer("A token.", _ref("Token")),
-                    "401": _answer("The email or the password is wrong.", _TEXT, media_type="text/plain"),
-                    **_needs(*_EVERYWHERE, *_WITH_BODY, "429", "503"),
+                    "200": _reply("A token.", _ref("Token")),
+                    "401": _reply("The email or password is wrong.", _TEXT, media_type="text/plain"),
+                    **_refusals(*_EVERYWHERE, *_WITH_BODY, "429", "503"),
                 },
             }
         },
         "/healthz": {
             "get": {
                 "operationId": "health",
-                "summary": "Say that the service answers.",
+                "summary": "Check that the service is alive.",
                 "security": [],
-                "responses": {"200": _answer("It does.", _ref("Health")), **_needs(*_EVERYWHERE)},
+                "responses": {"200": _reply("The service is alive.", _ref("Health")), **_refusals(*_EVERYWHERE)},
+            }
+        },
+        "/readyz": {
+            "get": {
+                "operationId": "ready",
+                "summary": "Check that a run can start now.",
+                "security": [],
+                "responses": {"200": _reply("A run can start.", _ref("Health")), **_refusals(*_EVERYWHERE, "503")},
             }
         },
         "/openapi.json": {
             "get": {
                 "operationId": "openapi",
-                "summary": "Give this document.",
+                "summary": "Get this document.",
                 "security": [],
-                "responses": {"200": _answer("This document.", {"type": "object"}), **_needs(*_EVERYWHERE)},
+                "responses": {"200": _reply("This document.", {"type": "object"}), **_refusals(*_EVERYWHERE)},
             }
         },
     },
@@ -263,13 +271,13 @@ DOCUMENT: dict[str, Any] = {
             "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
         },
         "headers": {
-            "X-Request-Id": {"schema": _TEXT, "description": "the caller's own where it is sane, else a new one"},
+            "X-Request-Id": {"schema": _TEXT, "description": "the caller's own if it is valid, else a new one"},
             "Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "seconds", "required": True},
-            "Allow": {"schema": _TEXT, "description": "the methods that it takes", "required": True},
-            "WWW-Authenticate": {"schema": _TEXT, "description": "how to say who asks", "required": True},
+            "Allow": {"schema": _TEXT, "description": "the supported methods", "required": True},
+            "WWW-Authenticate": {"schema": _TEXT, "description": "the authentication scheme", "required": True},
         },
-        "responses": {_REFUSAL_NAMES[status]: answer for status, answer in _REFUSALS.items()},
+        "responses": {_REFUSAL_NAMES[status]: reply for status, reply in _REFUSALS.items()},
         "schemas": _SCHEMAS,
     },
 }
-"""The document, as it is served at ``/openapi.json``."""
+"""The document served at ``/openapi.json``."""

@@ -1,8 +1,7 @@
 """
-What every request passes on its way in and out: an id, the check of its names, one log line, and no unanswered error.
+The outermost middleware: gives each request an id, checks its host, logs one line, and answers every error.
 
-The log line holds what an operator needs and nothing that a caller typed: no argument, token, header, query or path
-that is not one of the service's own.
+The log line contains no arguments, tokens, queries or unknown paths, and of the headers only a valid X-Request-Id.
 """
 
 from __future__ import annotations
@@ -17,60 +16,52 @@ from typing import TYPE_CHECKING, Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 
-from .answers import CLIENT_CLOSED_REQUEST, failure
-from .errors import SetupError
-from .runs import CallerLeftError
-from .traces import redacted_trace
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing.traces import redacted_trace
+from jupyter_funcs.service.web.bodies import CLIENT_CLOSED_REQUEST, failure
+from jupyter_funcs.service.web.runs import CallerLeftError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from .hosts import Hosts
+    from jupyter_funcs.service.accounts.records import Audit
+    from jupyter_funcs.service.web.hosts import Hosts
 
 log = logging.getLogger(__name__)
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
-"""The id of the request that is being answered, also in the thread that runs its function."""
+"""The id of the current request, also in the thread that runs its function."""
 
-_SANE_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_VALID_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_OUTCOMES = {200: "ok", 499: "cancelled", 500: "failed", 504: "timeout"}
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
 
 
 def note(scope: Scope, **facts: Any) -> None:
-    """Add to what the log line of a request says."""
+    """Add facts to the log line of a request."""
     scope["facts"].update(facts)
 
 
 class Requests:
-    """
-    The outermost middleware.
+    """The outermost middleware."""
 
-    Parameters
-    ----------
-    app
-        What answers.
-    hosts
-        The names by which the service may be reached.
-    paths
-        Those that it has; others are not logged as they are.
-    """
-
-    def __init__(self, app: ASGIApp, hosts: Hosts, paths: Collection[str]) -> None:
+    def __init__(self, app: ASGIApp, hosts: Hosts, paths: Collection[str], audit: Audit) -> None:
         self._app = app
         self._hosts = hosts
         self._paths = frozenset(paths)
+        self._audit = audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
         headers = Headers(scope=scope)
         given = headers.get("x-request-id", "")
-        identifier = given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
+        identifier = given if _VALID_ID.fullmatch(given) else uuid.uuid4().hex
         scope["facts"] = facts = {"request_id": identifier}
         status = size = 0
 
@@ -78,7 +69,7 @@ class Requests:
             nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
-                # A cache in front knows nothing of X-Api-Key, and would give one user's listing to another.
+                # A cache in front ignores X-Api-Key and would serve one user's listing to another.
                 MutableHeaders(scope=message).update({"X-Request-Id": identifier, "Cache-Control": "no-store"})
             elif message["type"] == "http.response.body":
                 size += len(message.get("body", b""))
@@ -86,33 +77,49 @@ class Requests:
 
         context = request_id.set(identifier)
         try:
-            await self._answer(headers, scope, receive, counted)
+            await self._handle(headers, scope, receive, counted)
         except (ClientDisconnect, CallerLeftError):
             status = CLIENT_CLOSED_REQUEST
-        except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an answer and the operator a trace
-            said = str(error) if isinstance(error, SetupError) else redacted_trace(error, None)
-            log.error("The service failed to answer a request.\n%s", said)  # noqa: TRY400 - the trace is in the text
+        except Exception as error:  # noqa: BLE001 - whatever happens, the caller gets a reply and the operator a trace
+            trace = str(error) if isinstance(error, SetupError) else redacted_trace(error, None)
+            log.error("The service failed to handle a request.\n%s", trace)  # noqa: TRY400 - the trace is in the text
             if status:
-                raise RuntimeError("The answer was cut short.") from None
+                raise RuntimeError("The reply was cut short.") from None
             text = f"The service failed. Tell its operator the request id {identifier}."
             await failure(500, text)(scope, receive, counted)
         finally:
             request_id.reset(context)
-            self._log(scope, status or CLIENT_CLOSED_REQUEST, size, began, facts)
+            seconds = round(time.perf_counter() - began, 6)
+            self._record(scope, headers, status or CLIENT_CLOSED_REQUEST, seconds, facts)
+            self._log(scope, status or CLIENT_CLOSED_REQUEST, size, seconds, facts)
 
-    async def _answer(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = self._hosts.refusal(headers.getlist("host"), headers.getlist("origin"))
-        if refusal is None:
-            await self._app(scope, receive, send)
-        else:
+        if refusal is not None:
             await failure(403, refusal)(scope, receive, send)
+        elif "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy in front may have gone by the other one, and taken the rest of the body for the next request.
+            text = "The request has both Content-Length and Transfer-Encoding. Send one of them."
+            await failure(400, text, {"Connection": "close"})(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
-    def _log(self, scope: Scope, status: int, size: int, began: float, facts: dict[str, Any]) -> None:
+    def _record(self, scope: Scope, headers: Headers, status: int, seconds: float, facts: dict[str, Any]) -> None:
+        """Record what an endpoint noted as an action in the audit."""
+        action, failed = facts.pop("action", None), facts.pop("failed", False)
+        if action is not None:
+            address = self._hosts.caller(headers, scope.get("client"))
+            outcome = "failed" if failed else _OUTCOMES.get(status, "refused")
+            detail = None if status == 200 else str(status)
+            about = facts.get("user"), facts.get("function"), detail, address, outcome, seconds, facts.get("rows")
+            self._audit.record(action, *about)
+
+    def _log(self, scope: Scope, status: int, size: int, seconds: float, facts: dict[str, Any]) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "?"
         path = scope["path"] if scope["path"] in self._paths else "?"
-        milliseconds = round((time.perf_counter() - began) * 1000, 1)
+        milliseconds = round(seconds * 1000, 1)
         log.log(
-            logging.DEBUG if path == "/healthz" else logging.INFO,
+            logging.DEBUG if path in {"/healthz", "/readyz"} else logging.INFO,
             "%s %s %s",
             method,
             path,

@@ -1,8 +1,9 @@
 """
-Running functions in threads: how many at once, how long, and for whom.
+Run functions in threads, with limits on their number and time.
 
-A run is admitted or refused at once. An admitted one waits for a thread, takes it, and is stopped when its time is
-over, its caller has left or the service stops. What does not stop keeps its thread until it ends by itself.
+A run is admitted or refused at once. An admitted run waits for a thread. It is cancelled when its time is up, its
+caller has left or the service stops; if its function ignores that, the run keeps its place and its thread until the
+function ends. No user can take all places or all threads.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
+import functools
 import logging
 import math
 import os
@@ -17,107 +19,107 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .answers import RequestError
+from jupyter_funcs.service.web.bodies import RequestError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
-    from .engine import Call
-    from .limits import Limits
+    from jupyter_funcs.service.engine.calls import Call
+
+    # A user, and what a thread is to do for them.
+    _Waiting = tuple[int, Future[Any], Callable[[], Any]]
 
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-# A query ends well within it once it is interrupted; what still runs then does not listen.
+# An interrupted query ends well within it; what still runs afterwards ignores cancellation.
 _GRACE_SECONDS = 1
-# Of two times, how much the newer one moves the mean.
-_NEWER = 0.2
+# The weight of the newest run in the moving average.
+_NEWEST_WEIGHT = 0.2
 _LONGEST_RETRY_SECONDS = 30
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a service; times in seconds, wrong logins per minute."""
+
+    run_seconds: float = 300
+    # Of each user; there are twice as many, so that no user can take them all. Two per processor, because queries wait
+    # for data.
+    threads: int = field(default_factory=lambda: max(4, 2 * (os.cpu_count() or 1)))
+    concurrent_runs: int = 128
+    # By default, three quarters of `concurrent_runs`.
+    runs_a_user: int | None = None
+    body_seconds: float = 30
+    wrong_logins_per_name: int = 10
+    wrong_logins_per_address: int = 30
+
+
 class CallerLeftError(Exception):
-    """Nobody waits for the answer any more."""
+    """The caller has left."""
 
 
 class Runs:
-    """
-    The runs of a service.
-
-    Parameters
-    ----------
-    limits
-        Their bounds.
-    """
+    """The runs of a service."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
-        self._by_user: Counter[int] = Counter()
         self._mean_seconds = 0.0
         self._stops: set[asyncio.Future[None]] = set()
         self._is_stopping = False
-        self._threads: ThreadPoolExecutor | None = None
-        self._pid = 0
-        self._busy_threads = 0
+        share = max(1, limits.concurrent_runs * 3 // 4)
+        self._runs_a_user = share if limits.runs_a_user is None else limits.runs_a_user
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._by_user: Counter[int] = Counter()
+        self._busy: Counter[int] = Counter()
+        self._waiting: list[_Waiting] = []
+        self._threads = ThreadPoolExecutor(2 * self._limits.threads, thread_name_prefix="run a function")
 
     @property
     def admitted(self) -> int:
-        """How many runs are executed or wait."""
+        """The number of runs that execute or wait for a thread, including cancelled ones that have not ended."""
         return self._by_user.total()
 
     @property
     def busy_threads(self) -> int:
-        """How many threads execute something, for whomever."""
-        return self._busy_threads
+        """The number of busy threads, including those of cancelled runs."""
+        return self._busy.total()
 
-    @contextlib.contextmanager
-    def admit(self, user: int) -> Iterator[None]:
-        """Take a place for a run of a user; raises `RequestError` (503, 429) when there is none."""
-        with self._lock:
-            self._refuse_above(user)
-            self._by_user[user] += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._by_user[user] -= 1
-                self._by_user += Counter()  # drops who has none left
+    @property
+    def obstacle(self) -> str | None:
+        """Why no run can start now, whoever asks for it."""
+        if self._is_stopping:
+            return "The service is stopping."
+        if self.admitted >= self._limits.concurrent_runs or self.busy_threads >= 2 * self._limits.threads:
+            return "As many runs are in progress as the service allows."
+        return None
 
     async def perform(
-        self, call: Call, work: Callable[[], _T], left: Coroutine[Any, Any, None], about: Mapping[str, Any]
+        self,
+        user: int,
+        call: Call,
+        work: Callable[[], _T],
+        left: Callable[[], Coroutine[Any, Any, None]],
+        about: Mapping[str, Any],
     ) -> _T:
-        """
-        Do the work of an admitted run in a thread.
-
-        Parameters
-        ----------
-        call
-            What is cancelled when the run has to end.
-        work
-            The run; blocks.
-        left
-            Ends when the caller has left.
-        about
-            What the log says of the run.
-
-        Raises
-        ------
-        RequestError
-            503 when no thread became free in time or the service stops, 504 when the run took too long.
-        CallerLeftError
-            The caller has left.
-        """
+        """Run a user's work in a thread; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
         loop = asyncio.get_running_loop()
         begun, stop = loop.create_future(), loop.create_future()
-        gone = asyncio.ensure_future(left)
-        running = self._executor().submit(contextvars.copy_context().run, self._in_thread, loop, begun, work)
+        in_context = functools.partial(contextvars.copy_context().run, self._timed, loop, begun, work)
+        running = self._admit(user, in_context)
+        gone = asyncio.ensure_future(left())
         done = asyncio.wrap_future(running)
         self._stops.add(stop)
         try:
-            for stage, late in ((begun, self._busy), (done, self._too_long)):
+            for stage, late in ((begun, self._refusal), (done, self._too_long)):
                 ends = (stage, done, gone, stop)
                 await asyncio.wait(ends, timeout=self._limits.run_seconds, return_when=asyncio.FIRST_COMPLETED)
                 if done.done():
@@ -140,24 +142,56 @@ class Runs:
             done.cancel()
 
     def stop(self) -> None:
-        """End every run, with an answer that says so, and admit no more; to be called on the event loop."""
+        """Cancel every run with a 503 and admit no more; called on the event loop."""
         self._is_stopping = True
         for stop in tuple(self._stops):
             if not stop.done():
                 stop.set_result(None)
 
-    def _refuse_above(self, user: int) -> None:
-        total, limits = self.admitted, self._limits
-        if self._is_stopping or total >= limits.concurrent_runs:
-            raise self._busy()
-        if limits.runs_a_user is not None and self._by_user[user] >= limits.runs_a_user:
+    def _admit(self, user: int, work: Callable[[], _T]) -> Future[_T]:
+        """Give a run a place, which it keeps until its work has ended, and start it when a thread is free."""
+        running: Future[_T] = Future()
+        with self._lock:
+            if self._pid != os.getpid():  # a fork doesn't inherit threads
+                self._reset()
+            self._check_limits(user)
+            self._by_user[user] += 1
+            self._waiting.append((user, running, work))
+            self._start()
+        running.add_done_callback(functools.partial(self._end, user))
+        return running
+
+    def _end(self, user: int, running: Future[Any]) -> None:
+        with self._lock:
+            self._by_user[user] -= 1
+            self._busy[user] -= not running.cancelled()  # a cancelled one never had a thread
+            self._by_user, self._busy = +self._by_user, +self._busy  # drops users without runs
+            self._start()
+
+    def _start(self) -> None:
+        """Start the waiting runs for which a thread is free, in order; called with the lock."""
+        waiting, self._waiting = self._waiting, []
+        for user, running, work in waiting:
+            if running.cancelled():
+                continue
+            is_free = self._busy[user] < self._limits.threads and self.busy_threads < 2 * self._limits.threads
+            if is_free and running.set_running_or_notify_cancel():
+                self._busy[user] += 1
+                self._threads.submit(_fulfil, running, work)
+            else:
+                self._waiting.append((user, running, work))
+
+    def _check_limits(self, user: int) -> None:
+        if self._is_stopping or self.admitted >= self._limits.concurrent_runs:
+            raise self._refusal()
+        if self._by_user[user] >= self._runs_a_user:
             raise RequestError(
                 429,
-                f"You have {limits.runs_a_user} runs under way, and no more are admitted. Wait until one has ended.",
+                f"You have {self._runs_a_user} runs in progress, the limit per user. Wait until one has ended.",
                 {"Retry-After": self._retry_after()},
             )
 
-    def _busy(self) -> RequestError:
+    def _refusal(self) -> RequestError:
         after = self._retry_after()
         return RequestError(503, f"The service is busy. Try again in {after} s.", {"Retry-After": after})
 
@@ -165,33 +199,30 @@ class Runs:
         limit = self._limits.run_seconds
         return RequestError(
             504,
-            f"The run was stopped, for it took longer than {limit:g} seconds, the limit of this service. Ask for less.",
+            f"The run was stopped after {limit:g} seconds, the limit of this service. Ask for less.",
         )
 
     def _retry_after(self) -> str:
-        """Give in how many seconds those before have probably ended."""
+        """Estimate in how many seconds the admitted runs will have ended."""
         seconds = self._mean_seconds * self.admitted / self._limits.threads
         return str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
 
-    def _executor(self) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._threads is None or self._pid != os.getpid():  # the threads stay behind in a fork's parent
-                self._threads = ThreadPoolExecutor(self._limits.threads, thread_name_prefix="run a function")
-                self._pid = os.getpid()
-            return self._threads
-
-    def _in_thread(self, loop: asyncio.AbstractEventLoop, begun: asyncio.Future[None], work: Callable[[], _T]) -> _T:
+    def _timed(self, loop: asyncio.AbstractEventLoop, begun: asyncio.Future[None], work: Callable[[], _T]) -> _T:
         began = time.monotonic()
-        with self._lock:
-            self._busy_threads += 1
-        with contextlib.suppress(RuntimeError):  # the loop of an embedded service may have ended meanwhile
+        with contextlib.suppress(RuntimeError):  # the loop of an embedded service may be closed by now
             loop.call_soon_threadsafe(_begin, begun)
         try:
             return work()
         finally:
             with self._lock:
-                self._busy_threads -= 1
-                self._mean_seconds += _NEWER * (time.monotonic() - began - self._mean_seconds)
+                self._mean_seconds += _NEWEST_WEIGHT * (time.monotonic() - began - self._mean_seconds)
+
+
+def _fulfil(running: Future[_T], work: Callable[[], _T]) -> None:
+    try:
+        running.set_result(work())
+    except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+        running.set_exception(error)
 
 
 def _begin(begun: asyncio.Future[None]) -> None:
@@ -202,5 +233,8 @@ def _begin(begun: asyncio.Future[None]) -> None:
 def _note_abandoned(running: Future[Any], about: Mapping[str, Any]) -> None:
     if running.done():
         return
-    log.warning("A stopped run goes on: it does not heed cancelling. Its thread is held until it ends.", extra=about)
-    running.add_done_callback(lambda _: log.info("A stopped run has ended, and its thread is free.", extra=about))
+    log.warning(
+        "A cancelled run is still running: its function ignores cancellation. Its thread stays busy.",
+        extra=about,
+    )
+    running.add_done_callback(lambda _: log.info("A cancelled run has ended; its thread is free again.", extra=about))

@@ -1,0 +1,1 @@
+"""The HTTP interface: requests, limits, runs, the OpenAPI document. May import `publishing` and below."""
