@@ -1,40 +1,37 @@
-"""What the commands of ``jupyter funcs admin`` do, and the sentences that say what is so afterwards."""
+"""The commands ``jupyter funcs admin`` and ``token``: manage accounts and keys from a shell."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import functools
 import getpass
+import json
 import shlex
 import sys
-from dataclasses import dataclass
+from argparse import SUPPRESS, ArgumentTypeError
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import passwords, state
-from .errors import SetupError
-from .words import listed, quoted
+from jupyter_funcs.service.accounts import passwords, state
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.records import AuditRecord, utc
+from jupyter_funcs.service.builtin import demo_accounts
+from jupyter_funcs.service.messages import SetupError, listed, quoted
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from argparse import ArgumentParser, Namespace, _SubParsersAction
+    from collections.abc import Callable, Iterator, Sequence
 
-    from .accounts import Asset, User
-    from .grants import Grants
+    from jupyter_funcs.service.accounts.grants import Grants
+    from jupyter_funcs.service.accounts.records import Asset, User
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """
-    What an action works on.
-
-    Attributes
-    ----------
-    folder
-        The state folder.
-    grants
-        The accounts in it.
-    organisation
-        That of the configuration, which counts where none is given and none or several are there.
-    """
+    """The service that an action works on."""
 
     folder: Path
     grants: Grants
@@ -42,14 +39,14 @@ class Service:
 
 
 class Done(NamedTuple):
-    """What an action says, and the secret that it made, which is shown this once."""
+    """The message of an action, and a new secret, which is printed only once."""
 
     text: str
     secret: str | None = None
 
 
 class Action(NamedTuple):
-    """An action: a list's gives its records and what to do when there are none, any other one what it has done."""
+    """A command of a group: lists return records, others what they did."""
 
     verb: str
     help: str
@@ -57,53 +54,197 @@ class Action(NamedTuple):
     arguments: tuple[tuple[str, dict[str, Any]], ...] = ()
 
 
+def add_admin(commands: _SubParsersAction[Any]) -> None:
+    """Add ``admin`` to the commands of a parser; the parsed arguments have a `command` to call with them."""
+    admin = commands.add_parser("admin", help="manage the users, assets, grants and keys of the service")
+    _add_config(admin, None)
+    groups = admin.add_subparsers(required=True, metavar="WHAT")
+    for name, (about, actions) in ACTIONS.items():
+        verbs = groups.add_parser(name, help=about).add_subparsers(required=True, metavar="ACTION")
+        for action in actions:
+            parser = verbs.add_parser(action.verb, help=action.help)
+            for argument, options in action.arguments:
+                parser.add_argument(argument, **options)
+            if action.verb == "list":
+                parser.add_argument("--json", action="store_true", help="print JSON, with times in ISO 8601")
+            _add_config(parser, SUPPRESS)  # keeps a --config that precedes the action
+            parser.set_defaults(command=functools.partial(_act, name, action))
+    audit = groups.add_parser("audit", help="who did what, when, from where and with which outcome")
+    audit.add_argument("--user", metavar="NAME", help="what a user did, or what was done to their account")
+    audit.add_argument("--action", help="such as run, login, grants, or 'users add'")
+    audit.add_argument("--outcome", choices=("ok", "refused", "failed", "cancelled", "timeout"))
+    audit.add_argument("--since", type=_time, metavar="TIME", help="such as 2026-01-31 or 2026-01-31T12:00Z")
+    audit.add_argument("--until", type=_time, metavar="TIME", help="before that time (without a zone: UTC)")
+    audit.add_argument("--limit", type=int, default=100, metavar="N", help="only the newest N (default: 100)")
+    audit.add_argument("--format", choices=("table", "csv", "json"), default="table")
+    _add_config(audit, SUPPRESS)
+    audit.set_defaults(command=_audit)
+
+
+def add_token(commands: _SubParsersAction[Any]) -> None:
+    """Add ``token`` to the commands of a parser; the parsed arguments have a `command` to call with them."""
+    parser = commands.add_parser("token", help="print a token for a user of the service")
+    parser.add_argument("--user", required=True, metavar="NAME")
+    parser.add_argument("--hours", type=float, default=8, metavar="N", help="hours until it expires (default: 8)")
+    _add_config(parser, None)
+    parser.set_defaults(command=_token)
+
+
+def _add_config(parser: ArgumentParser, absent: str | None) -> None:
+    text = "the configuration of the service (default: the demo)"
+    parser.add_argument("--config", type=Path, metavar="FILE", default=absent, help=text)
+
+
+def _token(given: Namespace) -> None:
+    with _service(given.config) as service:
+        user = service.grants.active_user(given.user)
+        token = Auth(state.open_keys(service.folder), service.grants).issue(user.name, given.hours)
+        service.grants.audit.change("token issue", user.name, f"{given.hours:g} hours")
+        _print(token)
+
+
+def _time(text: str) -> str:
+    try:
+        found = datetime.fromisoformat(text)
+        return utc(found if found.tzinfo else found.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        raise ArgumentTypeError(f"{quoted(text)} is not a time: use one such as 2026-01-31T12:00Z") from None
+
+
+def _audit(given: Namespace) -> None:
+    filters = given.user, given.action, given.outcome, given.since, given.until
+    with _service(given.config) as service:
+        records = [each._asdict() for each in service.grants.audit.find(*filters, limit=given.limit)]
+    if given.format == "json":
+        _print(json.dumps(records, indent=2))
+    elif given.format == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(AuditRecord._fields)
+        writer.writerows(map(_unarmed, each.values()) for each in records)
+    else:
+        _print(_table(records) if records else "No records.")
+
+
+def _unarmed(value: object) -> object:
+    """Return a value that no spreadsheet runs as a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(tuple("=+-@＝＋－＠")) else value  # noqa: RUF001 - fullwidth
+
+
+def _act(about: str, action: Action, given: Namespace) -> None:
+    with _service(given.config) as service:
+        result = action.run(service, given)
+    if isinstance(result, Done):
+        if result.secret:
+            _print(result.secret)
+        # Only the secret goes to stdout, for scripts.
+        _print(_with_config(result.text, given.config), sys.stderr if result.secret else sys.stdout)
+    elif given.json:
+        _print(json.dumps([dict(_shown(each)) for each in result], indent=2))
+    elif result:
+        _print(_table([dict(_shown(each)) for each in result]))
+    else:
+        _print(_with_config(f"None yet. To add one: jupyter funcs admin {about} add --help", given.config))
+
+
+@contextlib.contextmanager
+def _service(config: Path | None) -> Iterator[Service]:
+    settings = None
+    if config is not None:
+        from jupyter_funcs.service.config.settings import load
+
+        settings = load(config)
+    folder = state.folder(settings.state if settings else None, demo=settings is None)
+    grants = state.open_grants(folder, None if settings else demo_accounts.add_to)
+    try:
+        yield Service(folder, grants, settings.organisation if settings else None)
+    except SetupError as error:
+        raise SetupError(_with_config(str(error), config)) from None
+    finally:
+        grants.close()
+
+
+def _with_config(text: str, config: Path | None) -> str:
+    """Add `--config` to the admin commands in a text."""
+    named = "" if config is None else f" --config {shlex.quote(str(config))}"
+    return text.replace("jupyter funcs admin", f"jupyter funcs admin{named}")
+
+
+def _shown(record: Any) -> Iterator[tuple[str, Any]]:
+    """Return the public fields of a record, with times in ISO 8601."""
+    for field in fields(record):
+        if field.repr:
+            value = getattr(record, field.name)
+            is_time = isinstance(value, float)
+            yield field.name, datetime.fromtimestamp(value, UTC).isoformat(timespec="seconds") if is_time else value
+
+
+def _table(records: Sequence[dict[str, Any]]) -> str:
+    """Format records as aligned columns with a header."""
+    rows = [[name.removeprefix("is_").removeprefix("has_") for name in records[0]]]
+    rows += [[_cell(value) for value in each.values()] for each in records]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "" if value is None else str(value)
+
+
+def _print(text: str, file: Any = None) -> None:
+    print(text, file=file)
+
+
 def _add_user(service: Service, given: Namespace) -> Done:
     organisation, new = _organisation(service, given)
     user = service.grants.add_user(given.name, organisation=organisation, email=given.email)
-    return Done(new + _runs(service, user, "may run"))
+    return Done(new + _functions_of(service, user, "may run"))
 
 
 def _remove_user(service: Service, given: Namespace) -> Done:
-    return Done(f"{quoted(service.grants.remove_user(given.name))} is removed, with all grants and API keys.")
+    return Done(f"{quoted(service.grants.remove_user(given.name))} was removed, with all grants and API keys.")
 
 
 def _disable_user(service: Service, given: Namespace) -> Done:
-    return Done(f"{quoted(service.grants.disable_user(given.name))} may run nothing until enabled again.")
+    return Done(f"{quoted(service.grants.disable_user(given.name))} may not run anything until enabled again.")
 
 
 def _enable_user(service: Service, given: Namespace) -> Done:
     user = service.grants.active_user(service.grants.enable_user(given.name))
-    return Done(_runs(service, user, "is enabled again, with a new token, and may run"))
+    return Done(_functions_of(service, user, "is enabled again and, with a new token, may run"))
 
 
 def _set_password(service: Service, given: Namespace) -> Done:
     name = service.grants.set_password(service.grants.spelling(given.name), _typed_password())
-    return Done(f"{quoted(name)} logs in with the new password; tokens from before have ended.")
+    return Done(f"{quoted(name)} has a new password; existing tokens were revoked.")
 
 
 def _revoke_tokens(service: Service, given: Namespace) -> Done:
     name = service.grants.revoke(given.name)
     keys = [str(key.id) for key in service.grants.api_keys() if key.user == name]
-    still = f" Still accepted are the API keys {', '.join(keys)}." if keys else ""
-    return Done(f"The tokens that {quoted(name)} had have ended.{still}")
+    still = f" Still accepted: API keys {', '.join(keys)}." if keys else ""
+    return Done(f"The tokens of {quoted(name)} were revoked.{still}")
 
 
 def _add_asset(service: Service, given: Namespace) -> Done:
     organisation, new = _organisation(service, given)
     asset = service.grants.add_asset(given.name, organisation=organisation, is_shared=given.shared)
-    return Done(new + _run_by(service, asset))
+    return Done(new + _users_of(service, asset))
 
 
 def _remove_asset(service: Service, given: Namespace) -> Done:
-    return Done(f"{quoted(service.grants.remove_asset(given.name))} is removed; nobody may run its functions any more.")
+    return Done(
+        f"{quoted(service.grants.remove_asset(given.name))} was removed; nobody may run its functions any more."
+    )
 
 
-def _share_asset(service: Service, given: Namespace) -> Done:
-    return Done(_run_by(service, service.grants.share(given.name, is_shared=True)))
-
-
-def _unshare_asset(service: Service, given: Namespace) -> Done:
-    return Done(_run_by(service, service.grants.share(given.name, is_shared=False)))
+def _share_asset(service: Service, given: Namespace, *, is_shared: bool = True) -> Done:
+    return Done(_users_of(service, service.grants.share(given.name, is_shared=is_shared)))
 
 
 def _add_grant(service: Service, given: Namespace) -> Done:
@@ -121,7 +262,7 @@ def _remove_grant(service: Service, given: Namespace) -> Done:
 def _add_key(service: Service, given: Namespace) -> Done:
     secret = service.grants.add_key(given.user, label=given.label, days=given.days)
     return Done(
-        f"This API key of {quoted(service.grants.spelling(given.user))} is shown this once; it goes into X-Api-Key.",
+        f"API key for {quoted(service.grants.spelling(given.user))}, shown only once. Send it as X-Api-Key.",
         secret,
     )
 
@@ -134,38 +275,39 @@ def _remove_key(service: Service, given: Namespace) -> Done:
 def _rotate(service: Service, given: Namespace) -> Done:
     keys = state.open_keys(service.folder)
     keys.rotate(given.overlap)
+    service.grants.audit.change("signing-key rotate", keys.records()[0].id, f"overlap {given.overlap:g} hours")
     hours = "1 more hour" if given.overlap == 1 else f"{given.overlap:g} more hours"
-    until = f"are accepted for {hours}" if given.overlap else "have ended"
-    return Done(f"Tokens are signed with key {keys.records()[0].id} from now on; those from before {until}.")
+    until = f"are accepted for {hours}" if given.overlap else "are no longer accepted"
+    return Done(f"New tokens are signed with key {keys.records()[0].id}; older ones {until}.")
 
 
 def _organisation(service: Service, given: Namespace) -> tuple[str, str]:
-    """Give the organisation that is meant, and what to say when it is a new one."""
+    """Return the name of the organisation, and a message if it is new."""
     known = service.grants.organisations()
     name = given.organisation
     if name is None:
         name = known[0] if len(known) == 1 else service.organisation
     if name is None:
         which = f"There are several organisations: {listed(known)}." if known else "There is no organisation yet."
-        raise SetupError(f"{which}\nSay whose it is with --organisation NAME.")
+        raise SetupError(f"{which}\nName one with --organisation NAME.")
     if service.grants.has_organisation(name):
         return name, ""
-    return name, f"{quoted(name)} is a new organisation{f' beside {listed(known)}' if known else ''}. "
+    return name, f"{quoted(name)} is a new organisation{f' besides {listed(known)}' if known else ''}. "
 
 
-def _runs(service: Service, user: User, what: str) -> str:
+def _functions_of(service: Service, user: User, what: str) -> str:
     assets = [asset.name for asset in service.grants.assets(user)]
     to_grant = f"jupyter funcs admin grants add {shlex.quote(user.name)} ASSET"
     of = f"the functions of {listed(assets)}." if assets else f"nothing yet: {to_grant}"
     return f"{quoted(user.name)} {what} {of}"
 
 
-def _run_by(service: Service, asset: Asset) -> str:
+def _users_of(service: Service, asset: Asset) -> str:
     if asset.is_shared:
         return f"Every user of {quoted(asset.organisation)} may run the functions of {quoted(asset.name)}."
     users = [grant.user for grant in service.grants.grants() if grant.asset == asset.name]
     if users:
-        return f"The functions of {quoted(asset.name)} may be run by {listed(users)} alone."
+        return f"Only {listed(users)} may run the functions of {quoted(asset.name)}."
     to_grant = f"jupyter funcs admin grants add USER {shlex.quote(asset.name)}"
     return f"Nobody may run the functions of {quoted(asset.name)} yet: {to_grant}"
 
@@ -175,9 +317,9 @@ def _typed_password() -> str:
         return _first_line()
     try:
         password = getpass.getpass(f"New password (at least {passwords.SHORTEST} characters): ")
-        again = getpass.getpass("The same again: ")
+        again = getpass.getpass("Repeat the password: ")
     except EOFError:
-        raise SetupError("No password was typed; nothing has changed.") from None
+        raise SetupError("No password was entered; nothing has changed.") from None
     if again != password:
         raise SetupError("The two passwords differ; nothing has changed.")
     return password
@@ -189,7 +331,7 @@ def _first_line() -> str:
         text = line.decode(sys.stdin.encoding)
     except UnicodeDecodeError:
         text = None
-    if text is None:  # raised out here, for the error holds what was read
+    if text is None:  # not raised above, because the UnicodeDecodeError contains the password
         raise SetupError(f"The password on the standard input is not in {sys.stdin.encoding}; nothing has changed.")
     return text.rstrip("\r\n")
 
@@ -201,70 +343,84 @@ _ORGANISATION: tuple[str, dict[str, Any]] = (
     "--organisation",
     {
         "metavar": "NAME",
-        "help": "theirs; a new one comes into being (the single one there is, else the configuration's)",
+        "help": "its organisation, created if new (default: the only one, else the configuration's)",
     },
 )
 
 ACTIONS: dict[str, tuple[str, tuple[Action, ...]]] = {
     "users": (
-        "who may ask",
+        "the people who may call the service",
         (
-            Action("list", "all users", lambda service, _: service.grants.users()),
-            Action("add", "a user, without a password yet", _add_user, (_NAME, ("--email", {}), _ORGANISATION)),
-            Action("remove", "a user, with grants and API keys", _remove_user, (_NAME,)),
-            Action("disable", "refuse a user, and end the tokens", _disable_user, (_NAME,)),
+            Action("list", "list all users", lambda service, _: service.grants.users()),
+            Action("add", "add a user, without a password", _add_user, (_NAME, ("--email", {}), _ORGANISATION)),
+            Action("remove", "remove a user, with grants and API keys", _remove_user, (_NAME,)),
+            Action("disable", "refuse a user and revoke their tokens", _disable_user, (_NAME,)),
             Action("enable", "accept a disabled user again", _enable_user, (_NAME,)),
-            Action("password", "set it, typed twice or from the standard input's first line", _set_password, (_NAME,)),
-            Action("revoke", "end the tokens that a user has", _revoke_tokens, (_NAME,)),
+            Action(
+                "password",
+                "set a password: prompts, or reads the first line of standard input",
+                _set_password,
+                (_NAME,),
+            ),
+            Action("revoke", "revoke the tokens of a user", _revoke_tokens, (_NAME,)),
         ),
     ),
     "assets": (
-        "what functions belong to",
+        "groups of functions that are granted together",
         (
-            Action("list", "all assets", lambda service, _: service.grants.all_assets()),
+            Action("list", "list all assets", lambda service, _: service.grants.all_assets()),
             Action(
                 "add",
-                "an asset, by the name that its functions give",
+                "add an asset, by the name that functions use",
                 _add_asset,
-                (_NAME, ("--shared", {"action": "store_true", "help": "with its whole organisation"}), _ORGANISATION),
+                (
+                    _NAME,
+                    ("--shared", {"action": "store_true", "help": "share it with its organisation"}),
+                    _ORGANISATION,
+                ),
             ),
-            Action("remove", "an asset, with its grants", _remove_asset, (_NAME,)),
-            Action("share", "with its whole organisation", _share_asset, (_NAME,)),
-            Action("unshare", "only those to whom it is granted keep it", _unshare_asset, (_NAME,)),
+            Action("remove", "remove an asset and its grants", _remove_asset, (_NAME,)),
+            Action("share", "share an asset with its organisation", _share_asset, (_NAME,)),
+            Action(
+                "unshare",
+                "limit an asset to users with a grant",
+                functools.partial(_share_asset, is_shared=False),
+                (_NAME,),
+            ),
         ),
     ),
     "grants": (
-        "which user may run the functions of which asset",
+        "who may run the functions of which asset",
         (
-            Action("list", "all grants; what is shared needs none", lambda service, _: service.grants.grants()),
+            Action("list", "list all grants; shared assets need none", lambda service, _: service.grants.grants()),
             Action("add", "let a user run the functions of an asset", _add_grant, (_USER, _ASSET)),
-            Action("remove", "undo a grant", _remove_grant, (_USER, _ASSET)),
+            Action("remove", "remove a grant", _remove_grant, (_USER, _ASSET)),
         ),
     ),
     "keys": (
-        "API keys of users, for X-Api-Key",
+        "API keys of users",
         (
-            Action("list", "all API keys, without their secrets", lambda service, _: service.grants.api_keys()),
+            Action("list", "list all API keys, without their secrets", lambda service, _: service.grants.api_keys()),
             Action(
                 "add",
-                "an API key, which is printed this once",
+                "create an API key and print it, once",
                 _add_key,
                 (
                     _USER,
                     ("--label", {"default": "", "help": "what it is for"}),
-                    ("--days", {"type": float, "metavar": "N", "help": "how long it lasts (for ever)"}),
+                    ("--days", {"type": float, "metavar": "N", "help": "days until it expires (default: never)"}),
                 ),
             ),
-            Action("remove", "an API key", _remove_key, (("id", {"type": int, "metavar": "ID"}),)),
+            Action("remove", "revoke an API key", _remove_key, (("id", {"type": int, "metavar": "ID"}),)),
         ),
     ),
     "signing-key": (
         "the keys that sign tokens",
         (
-            Action("list", "those that are accepted", lambda service, _: state.open_keys(service.folder).records()),
+            Action("list", "list the accepted keys", lambda service, _: state.open_keys(service.folder).records()),
             Action(
                 "rotate",
-                "sign with a new key",
+                "sign with a new key from now on",
                 _rotate,
                 (
                     (
@@ -273,7 +429,7 @@ ACTIONS: dict[str, tuple[str, tuple[Action, ...]]] = {
                             "type": float,
                             "default": 24,
                             "metavar": "HOURS",
-                            "help": "how long tokens from before are accepted (24)",
+                            "help": "how long older tokens are accepted (default: 24)",
                         },
                     ),
                 ),
@@ -281,4 +437,4 @@ ACTIONS: dict[str, tuple[str, tuple[Action, ...]]] = {
         ),
     ),
 }
-"""By what they are about: what that is, and the actions."""
+"""The groups of actions, each with its help text."""

@@ -1,149 +1,204 @@
-"""A service put together from its settings: accounts, functions, data and engine, checked before the first request."""
+"""Build a service from its settings, with everything checked before the first request."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import logging
+import os
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import companies, demo, publish, state
-from . import functions as built_in_functions
-from .accounts import folded
-from .app import create_app
-from .auth import Auth
-from .engines import IN_MEMORY, connect_engine
-from .hosts import Hosts
-from .limits import Limits
-from .registry import Registry
-from .words import did_you_mean, listed, quoted
+from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.records import folded
+from jupyter_funcs.service.builtin import companies, demo, demo_accounts
+from jupyter_funcs.service.builtin import functions as built_in_functions
+from jupyter_funcs.service.config.settings import load
+from jupyter_funcs.service.engine.open import IN_MEMORY, connect_engine
+from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
+from jupyter_funcs.service.publishing import worker_process
+from jupyter_funcs.service.publishing.registry import Registry
+from jupyter_funcs.service.publishing.worker_pool import Workers
+from jupyter_funcs.service.publishing.worker_process import WorkerSetup
+from jupyter_funcs.service.web.app import create_app
+from jupyter_funcs.service.web.hosts import Hosts
+from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from starlette.applications import Starlette
 
-    from .engine import Engine
-    from .grants import Grants
-    from .registry import Function
-    from .settings import Server, Settings
+    from jupyter_funcs.service.accounts.grants import Grants
+    from jupyter_funcs.service.config.settings import Settings
+    from jupyter_funcs.service.engine.calls import Engine
+    from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 log = logging.getLogger(__name__)
+
+# In bytes, of a file with functions.
+_MOST_HASHED = 2**24
 
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """
-    A service that is ready to be served.
-
-    Attributes
-    ----------
-    app
-        The ASGI application.
-    about
-        What it serves, for a person.
-    folder
-        Where its accounts and keys are.
-    """
+    """A service that is ready to serve; `about` describes it in a few words."""
 
     app: Starlette
     about: str
     folder: Path
     engine: Engine
     grants: Grants
+    workers: Workers | None
 
     def close(self) -> None:
-        """Let go of the data and the accounts."""
+        """Close the data and the accounts, and end the workers."""
+        if self.workers is not None:
+            self.workers.close()
         self.engine.close()
         self.grants.close()
 
 
 def build(settings: Settings, config: Path | None) -> Hosted:
-    """
-    Put a service together.
+    """Build a service; without a configuration file, the demo."""
+    with contextlib.ExitStack() as opened:
+        service = _built(settings, config, opened)
+        opened.pop_all()
+        return service
 
-    Parameters
-    ----------
-    settings
-        Of the configuration, and of the command's options.
-    config
-        The configuration's file; without one, the demo's functions, data and accounts are served.
 
-    Raises
-    ------
-    SetupError
-        Whatever it is that cannot be used as it is.
-    """
+def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack) -> Hosted:
     is_demo = config is None
     folder = state.folder(settings.state, demo=is_demo)
+    workers = None
     if is_demo:
         functions, engine = demo.published(), connect_engine(settings.engine, companies.reference(), demo.cards)
     else:
-        functions, engine = _own(settings)
+        functions, engine = _configured(settings)
+        if settings.functions.folders or settings.functions.entry_points:
+            workers = opened.enter_context(contextlib.closing(_workers(settings, engine, [folder, config])))
+            functions = [*functions, *workers.load()]
     registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
-    grants = state.open_grants(folder, demo=is_demo)
-    _name_absent(functions, grants, config)
-    _name_absent_lists(functions)
+    grants = state.open_grants(folder, demo_accounts.add_to if is_demo else None)
+    grants.audit.days, grants.audit.rows = settings.audit.days, settings.audit.rows
+    others = grants.audit.served(None if config is None else str(config.resolve()))
+    if config is not None and settings.state is None and not os.environ.get("FUNCS_STATE_DIR"):
+        _warn_of_shared_folder(folder, config, others)
+    grants.audit.published({each.name: _source(each) for each in functions})
+    _warn_of_missing_assets(functions, grants, config)
+    _warn_of_missing_lists(functions)
     auth = Auth(state.open_keys(folder), grants)
-    app = create_app(registry, auth, grants, engine, limits=_limits(settings.server), hosts=_hosts(settings.server))
+    server = settings.server
+    limits = Limits(
+        run_seconds=server.run_seconds, concurrent_runs=server.concurrent_runs, runs_a_user=server.runs_a_user
+    )
+    names = (server.host, *server.allowed_hosts)
+    hosts = Hosts(names, server.allowed_origins, server.behind_proxy, server.trusted_proxies)
+    app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts)
     count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
-    whose = settings.organisation if settings.data else "the demo, which are synthetic,"
-    return Hosted(app, f"{count} over the data of {whose}", folder, engine, grants)
+    whose = settings.organisation if settings.data else "the demo (synthetic)"
+    return Hosted(app, f"{count} over the data of {whose}", folder, engine, grants, workers)
 
 
-def _own(settings: Settings) -> tuple[Sequence[Function], Engine]:
-    """Give the functions and the engine of a configuration; what it says of the data is held against them."""
+def _configured(settings: Settings) -> tuple[Sequence[PublishedFunction], Engine]:
+    """Return the built-in functions and the engine of a configuration, checked against its data."""
     asset, limit = settings.functions.asset, settings.memory_limit
     if settings.data is None:
         built_in = demo.published(asset, None)
         engine = connect_engine(settings.engine, companies.reference(), demo.cards, memory_limit=limit)
     else:
-        from . import own_data  # noqa: PLC0415 - loads ibis, which the demo does without until its first run
+        from jupyter_funcs.service.config import team_data
 
-        reference, cards = own_data.load(settings)
+        reference, cards = team_data.load(settings)
         built_in = built_in_functions.published(reference, asset=asset)
         engine = connect_engine(settings.engine, reference, cards, memory_limit=limit)
-    published = publish.load(
-        settings.functions.folders, entry_points=settings.functions.entry_points, default_asset=asset
-    )
     if settings.data is not None or settings.engine != IN_MEMORY:
         engine.open()
-    return [*(built_in if settings.functions.builtin else ()), *published], engine
+    return built_in if settings.functions.builtin else (), engine
 
 
-def _name_absent(functions: Sequence[Function], grants: Grants, config: Path | None) -> None:
-    """Tell the operator of functions that nobody can see."""
+def _workers(settings: Settings, engine: Engine, hidden: Sequence[Path | None]) -> Workers:
+    """Return the workers for the published files, which can't read the hidden ones."""
+    if not worker_process.can_confine():
+        log.warning(
+            "This system can't confine published functions: they can read what the service's account can, such as the "
+            "signing keys. Publish only what you trust, or use Linux with Landlock."
+        )
+    if not worker_process.can_limit_processes():
+        log.warning(
+            "This system can't limit how many processes published functions start. Don't run the service as root."
+        )
+    own = settings.functions
+    secret = (*hidden, settings.server.tls_key)
+    setup = WorkerSetup(
+        folders=own.folders,
+        entry_points=own.entry_points,
+        default_asset=own.asset,
+        reference=engine.reference,
+        readable=own.readable,
+        hidden=tuple(each.absolute() for each in secret if each is not None),
+        memory=own.memory_limit,
+    )
+    return Workers(setup, own.variables)
+
+
+def _warn_of_shared_folder(folder: Path, config: Path, others: Sequence[str]) -> None:
+    """Warn of another configuration that uses the same state folder because neither of the two names one."""
+    for other in others:
+        try:
+            is_shared = not config.samefile(other) and load(Path(other)).state is None
+        except OSError:  # it was moved or removed
+            continue
+        except SetupError:  # it can't be read now, and its accounts are here
+            is_shared = True
+        if is_shared:
+            log.warning(
+                "%s uses the state folder %s too, with the same users, grants and keys. To separate the two, "
+                "set state = 'FOLDER' in one of them; to share it on purpose, set state = '%s' in both.",
+                other,
+                folder,
+                folder,
+            )
+
+
+def _source(function: PublishedFunction) -> str:
+    """Describe what a function runs, in a way that changes with it."""
+    path, digest = Path(function.place.partition(", line ")[0]), "unknown"
+    # A worker named the file: only a regular one is opened, and no more of it read than a source has.
+    with contextlib.suppress(OSError, ValueError):
+        if path.is_file():
+            with path.open("rb") as file:
+                digest = hashlib.sha256(file.read(_MOST_HASHED)).hexdigest()[:16]
+    return f"{function.asset}: {path}, SHA-256 {digest}"
+
+
+def _warn_of_missing_assets(functions: Sequence[PublishedFunction], grants: Grants, config: Path | None) -> None:
+    """Warn of functions that nobody can see."""
     known = {folded(asset.name) for asset in grants.all_assets()}
     for asset in dict.fromkeys(each.asset for each in functions if folded(each.asset) not in known):
         names = listed(each.name for each in functions if each.asset == asset)
         command = ["jupyter", "funcs", "admin", "assets", "add", asset, *(["--config", str(config)] if config else [])]
         log.warning(
-            "Nobody may run %s: there is no asset %s yet. To add it: %s", names, quoted(asset), shlex.join(command)
+            "Nobody may run %s: the asset %s doesn't exist yet. To add it: %s",
+            names,
+            quoted(asset),
+            shlex.join(command),
         )
 
 
-def _name_absent_lists(functions: Sequence[Function]) -> None:
-    """Tell the operator of parameters whose values a function lists that is not published."""
+def _warn_of_missing_lists(functions: Sequence[PublishedFunction]) -> None:
+    """Warn of parameters whose values are listed by an unpublished function."""
     known = {each.name.casefold(): each.name for each in functions}
     for function in functions:
         for parameter in function.parameters:
             if parameter.source and parameter.source.function.casefold() not in known:
                 log.warning(
-                    "The values of %s of %s are listed by no function: %s is not published.%s",
+                    "The parameter %s of %s has no list of values: the function %s is not published.%s",
                     parameter.name,
                     quoted(function.name),
                     quoted(parameter.source.function),
                     did_you_mean(parameter.source.function, list(known.values())),
                 )
-
-
-def _limits(server: Server) -> Limits:
-    return Limits(
-        run_seconds=server.run_seconds, concurrent_runs=server.concurrent_runs, runs_a_user=server.runs_a_user
-    )
-
-
-def _hosts(server: Server) -> Hosts:
-    names = (server.host, *server.allowed_hosts)
-    return Hosts(names=names, origins=server.allowed_origins, behind_proxy=server.behind_proxy)

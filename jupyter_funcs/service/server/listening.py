@@ -1,4 +1,4 @@
-"""The sockets that the service listens on, which addresses are public, and the certificate that these need."""
+"""Bind the sockets of the service, and check its addresses and certificate."""
 
 from __future__ import annotations
 
@@ -6,65 +6,74 @@ import errno
 import os
 import socket
 import ssl
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .errors import SetupError
-from .hosts import is_loopback
-from .words import quoted
+from jupyter_funcs.service.messages import SetupError, quoted
+from jupyter_funcs.service.web.hosts import is_loopback, network
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
+MOST_OF_ONE = 128
+"""How many connections one address may have."""
+
+
+class Listener(socket.socket):
+    """Accepts up to `most_of_one` connections of an address; the rest is closed before any TLS handshake."""
+
+    most_of_one: int | None = None
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection; raises `ConnectionAbortedError`, after which asyncio accepts the next one."""
+        connection, address = super().accept()
+        origin = network(address[0])
+        self._accepted = [each for each in getattr(self, "_accepted", ()) if each[0].fileno() != -1]
+        if self.most_of_one is not None and sum(by == origin for _, by in self._accepted) >= self.most_of_one:
+            connection.close()
+            raise ConnectionAbortedError
+        self._accepted.append((connection, origin))
+        return connection, address
+
+
 def is_public(host: str) -> bool:
-    """Say whether other machines reach what listens at a host; raises `SetupError` for what is no host."""
+    """Return whether other machines can reach a host; raises `SetupError` if it can't be resolved."""
     return not all(is_loopback(address[4][0]) for address in _addresses(host, 0))
 
 
-def bound(host: str, port: int) -> list[socket.socket]:
-    """
-    Give a socket for each address of a host, bound to one port; nobody is let in yet.
-
-    Parameters
-    ----------
-    port
-        0 takes a free one.
-
-    Raises
-    ------
-    SetupError
-        The host is none of this machine's, or the port cannot be had.
-    """
+def bind(host: str, port: int, most_of_one: int | None = None) -> list[socket.socket]:
+    """Bind a `Listener` for each address of a host to one port, without listening yet."""
     found: list[socket.socket] = []
-    absent: OSError | None = None
+    unavailable: OSError | None = None
     for family, kind, protocol, _, address in _addresses(host, port):
         chosen = found[0].getsockname()[1] if found else port
         try:
-            each = socket.socket(family, kind, protocol)
+            each = Listener(family, kind, protocol)
+            each.most_of_one = most_of_one
             try:
-                _bind(each, (address[0], chosen, *address[2:]))
+                _bind_socket(each, (address[0], chosen, *address[2:]))
             except BaseException:
                 each.close()
                 raise
         except OSError as error:
-            # A name may stand for addresses of a family that this machine does without.
+            # A name may resolve to an address family that this machine doesn't support.
             if error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
-                absent = error
+                unavailable = error
                 continue
             for other in found:
                 other.close()
-            raise SetupError(_why_not(error, host, chosen)) from None
+            raise SetupError(_bind_error(error, host, chosen)) from None
         found.append(each)
     if not found:
-        raise SetupError(f"This machine has no address {quoted(host)}: {absent}.\nGive one that it has with --host.")
+        raise SetupError(f"This machine has no address {quoted(host)}: {unavailable}.\nChoose another with --host.")
     return found
 
 
 def check_certificate(certificate: Path, key: Path) -> None:
-    """Refuse a certificate and key that cannot be served with a `SetupError`."""
+    """Raise `SetupError` for a certificate and key that can't be served."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # An encrypted key would be asked for at the terminal, where a service has nobody.
+        # Without a password callback, an encrypted key would prompt at the terminal.
         context.load_cert_chain(certificate, key, password=lambda: "")
     except ssl.SSLError as error:
         raise SetupError(
@@ -80,23 +89,23 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError):
         raise SetupError(
-            f"{quoted(host)} is no address, and no name of one.\n"
-            "Give another with --host; 127.0.0.1 is this machine alone."
+            f"{quoted(host)} is not an address or a host name that resolves.\n"
+            "Choose another with --host; 127.0.0.1 is for this machine only."
         ) from None
-    return list(dict.fromkeys(found))  # type: ignore[arg-type] # an address of other families is longer
+    return list(dict.fromkeys(found))  # type: ignore[arg-type] # addresses of other families are longer
 
 
-def _bind(each: socket.socket, address: tuple[object, ...]) -> None:
-    if os.name == "posix":  # elsewhere it lets two listen on one port
+def _bind_socket(each: socket.socket, address: tuple[object, ...]) -> None:
+    if os.name == "posix":  # elsewhere, two processes could listen on one port
         each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if each.family == socket.AF_INET6:
         each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     each.bind(address)
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _bind_error(error: OSError, host: str, port: int) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} of {host} is in use.\nEnd what listens there, or choose another with --port (0: any)."
+        return f"Port {port} of {host} is in use.\nStop the other program, or choose another with --port (0: any)."
     if error.errno == errno.EACCES:
-        return f"You may not listen on port {port} of {host}.\nChoose one above 1023 with --port."
-    return f"Port {port} of {host} cannot be listened on: {error.strerror}.\nChoose another with --host and --port."
+        return f"You don't have permission to listen on port {port} of {host}.\nChoose one above 1023 with --port."
+    return f"Can't listen on port {port} of {host}: {error.strerror}.\nChoose another with --host and --port."

@@ -1,4 +1,4 @@
-"""The log of a service that runs by itself: one line an event on the standard error, for people or as JSON."""
+"""Log to stderr, one line per event, as text or JSON."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Literal
 
 import structlog
 
-from .requests import request_id
+from jupyter_funcs.service.web.requests import request_id
 
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
 
 def configure(style: Literal["text", "json"]) -> None:
-    """Write what the service and its libraries log, the latter from warnings on."""
+    """Log the service from INFO and everything else from WARNING."""
     shared: list[Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
         _add_request_id,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        # As text, for the renderer's own shows the values of variables.
+        # Before the renderer, whose own tracebacks show the values of variables.
         structlog.processors.format_exc_info,
     ]
     processors: list[Processor] = [structlog.stdlib.ProcessorFormatter.remove_processors_meta]
@@ -37,7 +37,7 @@ def configure(style: Literal["text", "json"]) -> None:
     handler.setFormatter(formatter)
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.captureWarnings(capture=True)
-    logging.getLogger(__package__).setLevel(logging.INFO)
+    logging.getLogger("jupyter_funcs.service").setLevel(logging.INFO)
 
 
 def _add_request_id(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
@@ -47,8 +47,8 @@ def _add_request_id(_logger: WrappedLogger, _name: str, event: EventDict) -> Eve
 
 
 def _for_people(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """Leave out what the text of a request's line says already, and of the service's own lines where they come from."""
-    repeated = {"logger"} if str(event.get("logger", "")).startswith(f"{__package__}.") else set()
+    """Drop the fields that a request's message repeats, and the logger's name on the service's own lines."""
+    repeated = {"logger"} if str(event.get("logger", "")).startswith("jupyter_funcs.service.") else set()
     if "milliseconds" in event:
         repeated |= {"method", "path", "status", "user_id"}
     last = {"request_id": event["request_id"]} if "request_id" in event else {}

@@ -1,0 +1,1 @@
+"""The commands `serve`, `token` and `admin`. May import everything of the service."""
