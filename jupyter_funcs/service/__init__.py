@@ -1,9 +1,8 @@
 """
 The local service: a function catalog and its execution behind an ASGI application.
 
-It imports nothing from the client and is met only over its wire. `embedded` gives the demo service, which computes over
-synthetic data; `create_app` serves functions of one's own, which `function` and the markers beside it publish. All are
-imported on first use. The rooms, grouped by what they are about, stand in the table of ``tests/test_imports.py``.
+It imports nothing from the client, which talks to it over HTTP only. `embedded` starts the demo service with synthetic
+data; `create_app` serves your own functions, published with `function` and the markers. Each name is imported on use.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .app import create_app
-    from .demo import Embedded, embedded
-    from .engine import Call
-    from .markers import AtLeastOne, Between, Help, ListedBy, Options
-    from .registry import function
+    from jupyter_funcs.service.builtin.demo import Embedded, embedded
+    from jupyter_funcs.service.engine.calls import Call
+    from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy, Options
+    from jupyter_funcs.service.publishing.registry import function
+    from jupyter_funcs.service.web.app import create_app
 
-# Who wants the log attaches a handler; without one, a failed function's stack trace would land in the notebook.
+# Without a handler, the stack trace of a failed function would be printed in the notebook.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [
@@ -35,19 +34,19 @@ __all__ = [
     "function",
 ]
 
-_HOMES = {
-    "Call": ".engine",
-    "Embedded": ".demo",
-    "create_app": ".app",
-    "embedded": ".demo",
-    "function": ".registry",
-    **dict.fromkeys(("AtLeastOne", "Between", "Help", "ListedBy", "Options"), ".markers"),
+_MODULES = {
+    "Call": ".engine.calls",
+    "Embedded": ".builtin.demo",
+    "create_app": ".web.app",
+    "embedded": ".builtin.demo",
+    "function": ".publishing.registry",
+    **dict.fromkeys(("AtLeastOne", "Between", "Help", "ListedBy", "Options"), ".publishing.parameters"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""Values in messages: on one line, cut to length, and with the nearest known name."""
+"""What error messages are made of: quoted values, suggestions, and the error for a bad set-up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_QUOTED = 60
 
 
 def quoted(value: object) -> str:
-    """Give a value in single quotes, with control characters escaped, and of a long one the beginning."""
+    """Return a value in single quotes, with control characters escaped; a long one is cut."""
     text = str(value)
     shown = "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:_LONGEST_QUOTED]
@@ -23,14 +23,22 @@ def quoted(value: object) -> str:
 
 
 def listed(values: Iterable[object]) -> str:
-    """Join values as the service's descriptions list options: ``'a', 'b', 'c'``."""
+    """Join quoted values: ``'a', 'b', 'c'``."""
     return ", ".join(quoted(value) for value in values)
 
 
 def did_you_mean(value: str, known: Sequence[str]) -> str:
-    """Give `` Did you mean 'x'?`` with a leading space, or the empty string when nothing known is near."""
+    """Return `` Did you mean 'x'?`` with a leading space, or an empty string when no known name is close."""
     if len(value) > _LONGEST_COMPARED:
         return ""
     by_folded = {name.casefold(): name for name in known}
     near = difflib.get_close_matches(value.casefold(), by_folded, n=1, cutoff=0.6)
     return f" Did you mean {quoted(by_folded[near[0]])}?" if near else ""
+
+
+class SetupError(Exception):
+    """
+    A configuration, folder, port, engine or account that can't be used as it is.
+
+    The message has one to three lines: what is wrong, with the value, and what to do next.
+    """

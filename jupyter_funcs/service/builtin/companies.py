@@ -1,22 +1,22 @@
-"""The demo's invented companies, brands, panels, KPIs and reports. None of them is, or is named for, a real one."""
+"""The demo's invented companies, brands, panels, KPIs and reports; none of them is real."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from . import calendar
-from .reference import Brand, Company, Kpi, Panel, Reference, Report
+from jupyter_funcs.service.engine import calendar
+from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
 
 FIRST_DAY, LAST_DAY = date(2020, 11, 16), date(2025, 11, 15)
-"""The first and the last day of the demo's card spend: five years."""
+"""The first and last day of the demo's card spend: five years."""
 
 TODAY = date(2025, 11, 18)
-"""The demo's fixed today: which quarters have been reported by then follows from it."""
+"""The demo's fixed date of today, which decides what quarters are reported."""
 
 PANELS = (
-    Panel("Demo Card Panel", "Synthetic Data Works"),
-    Panel("Demo Debit Panel", "Synthetic Data Works"),
+    DataSet("Demo Card Panel", "Synthetic Data Works"),
+    DataSet("Demo Debit Panel", "Synthetic Data Works"),
 )
 REGIONS = ("Mid-Atlantic", "Midwest", "Northeast", "Pacific", "Southeast", "Southwest")
 GENERATIONS = ("Baby Boomers", "Gen X", "Gen Z", "Millennials", "Silent")
@@ -26,22 +26,7 @@ _DECEMBER, _RETAIL, _SEPTEMBER, _JUNE = "December", "Saturday nearest 31 January
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """
-    A demo company with what its numbers are drawn from.
-
-    Attributes
-    ----------
-    brands
-        The names of its brands.
-    season
-        One of `seasons.SEASONS`.
-    daily_cards
-        Cards seen a day over all its brands in the larger panel, about.
-    ticket_cents
-        Spend a transaction, about.
-    reports_after_days
-        How long after a quarter's end it is reported.
-    """
+    """A demo company, with the parameters of its generated numbers."""
 
     symbol: str
     name: str
@@ -56,14 +41,14 @@ class Profile:
 
     @property
     def company(self) -> Company:
-        """The company as the listing shows it."""
+        """The company in the reference data."""
         return Company(self.symbol, self.name, self.sector, self.industry, self.fiscal_year_end)
 
 
 _GOODS, _STAPLES, _MEDIA = "Consumer Discretionary", "Consumer Staples", "Communication Services"
 
 # fmt: off
-# ruff: noqa: E501 - a company a row
+# ruff: noqa: E501 - one company per row
 PROFILES = tuple(sorted((
     Profile("NVRA US EQUITY", "Nuvarelle Outfitters", _GOODS, "Apparel Retail", _RETAIL, ("Nuvarelle", "Fennloft", "Tidewisp"), "gifts", 26000, 6400, 20),
     Profile("QLMK US EQUITY", "Quillmarsk Home", _GOODS, "Home Furnishings", _RETAIL, ("Quillmarsk", "Ostrelle Rooms"), "gifts", 9000, 9800, 24),
@@ -87,7 +72,7 @@ PROFILES = tuple(sorted((
     Profile("STMQ US EQUITY", "Streamorelle Media", _MEDIA, "Streaming", _DECEMBER, ("Streamorelle", "Tunavox", "Reelandry"), "digital", 29000, 1290, 27),
     Profile("QSTX US EQUITY", "Questorame Games", _MEDIA, "Interactive Entertainment", _JUNE, ("Questorame", "Pawnlight", "Dragonelle Online"), "digital", 12000, 2180, 34),
     Profile("GLRX US EQUITY", "Glidarro Mobility", "Industrials", "Ride Sharing", _DECEMBER, ("Glidarro", "Glidarro Eats", "Scootelisk"), "meals", 31000, 2480, 32),
-    # Two companies with one ticker in different regions: the ticker alone does not say which.
+    # Two companies with the same ticker in different regions: the ticker alone is ambiguous.
     Profile("KORD LN EQUITY", "Kordelisse Fashions", _GOODS, "Apparel Retail", _JUNE, ("Kordelisse", "Maison Ordrelle", "Stitchmoor"), "gifts", 11000, 7200, 46),
     Profile("KORD US EQUITY", "Kordrivet Auto Parts", _GOODS, "Automotive Retail", _SEPTEMBER, ("Kordrivet", "Wrenchalow"), "summer", 10500, 6900, 40),
 ), key=lambda profile: profile.symbol))
@@ -103,7 +88,7 @@ REPORTS = (
 
 
 def _kpis() -> tuple[Kpi, ...]:
-    """Give two KPIs a company and panel, and one a brand where a company has several; the first is the primary one."""
+    """Return two KPIs per company and panel, of which the first is primary, and one per brand."""
     kpis: list[Kpi] = []
     for panel in PANELS:
         for profile in PROFILES:
@@ -130,7 +115,7 @@ KPIS = _kpis()
 
 
 def reference() -> Reference:
-    """Give the demo's reference data."""
+    """Return the demo's reference data."""
     return Reference(
         panels=PANELS,
         companies=[profile.company for profile in PROFILES],
@@ -143,6 +128,6 @@ def reference() -> Reference:
 
 
 def periods(profile: Profile) -> tuple[calendar.Period, ...]:
-    """Give the fiscal quarters of a company."""
+    """Return the fiscal quarters of a company."""
     after = timedelta(days=profile.reports_after_days)
     return calendar.periods(profile.fiscal_year_end, FIRST_DAY, LAST_DAY, is_reported=lambda end: end + after <= TODAY)

@@ -1,4 +1,4 @@
-"""A folder in the user's cache that is made once, whole or not at all, whoever else makes it at the same time."""
+"""A folder in the user's cache that is built once and is always complete, even if several processes build it."""
 
 from __future__ import annotations
 
@@ -19,48 +19,36 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MANIFEST = "manifest.json"
-# What a killed process left behind is removed when no living one can still be at it.
+# Leftovers of a killed process are removed after this time: no other process can still be writing them.
 _STALE_SECONDS = 3600
 
 
 def cached(name: str, build: Callable[[Path], None]) -> Path:
-    """
-    Give a folder of the user's cache, made by `build` unless it is there.
-
-    The cache is the folder `FUNCS_CACHE_DIR` of the environment, else the one that the system has for it. Where it
-    cannot be written, the folder is a temporary one that ends with the process.
-
-    Parameters
-    ----------
-    name
-        The folder's name; carries the version of what it holds.
-    build
-        Writes the files into the empty folder that it is given.
-    """
+    """Return a folder in the user's cache (`FUNCS_CACHE_DIR`), or a temporary one if that isn't writable."""
     home = _home()
-    if _is_whole(home / name):
+    if _is_complete(home / name):
         return home / name
     try:
         home.mkdir(parents=True, exist_ok=True)
-        _sweep(home, name)
-        return _made(home, name, build)
+        _remove_leftovers(home, name)
+        return _built(home, name, build)
     except OSError as error:
         log.warning("The cache folder %s cannot be written (%s); using a temporary one.", home, error)
     temporary = Path(tempfile.mkdtemp(prefix="jupyter_funcs."))
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return _made(temporary, name, build)
+    return _built(temporary, name, build)
 
 
 def _home() -> Path:
     given = os.environ.get("FUNCS_CACHE_DIR")
     if given:
         return Path(given)
-    import platformdirs  # noqa: PLC0415 - needed by the first run only
+    import platformdirs
 
     return platformdirs.user_cache_path("jupyter_funcs")
 
 
-def _made(home: Path, name: str, build: Callable[[Path], None]) -> Path:
+def _built(home: Path, name: str, build: Callable[[Path], None]) -> Path:
     target = home / name
     work = Path(tempfile.mkdtemp(prefix=f"{name}.", suffix=".part", dir=home))
     aside = work.with_name(f"{work.stem}.damaged.part")
@@ -71,8 +59,8 @@ def _made(home: Path, name: str, build: Callable[[Path], None]) -> Path:
         try:
             work.rename(target)
         except OSError:
-            # Another process was first, or what lies there is damaged and gives way.
-            if not _is_whole(target):
+            # Another process was first, or the folder there is damaged and must be replaced.
+            if not _is_complete(target):
                 target.rename(aside)
                 work.rename(target)
     finally:
@@ -81,7 +69,7 @@ def _made(home: Path, name: str, build: Callable[[Path], None]) -> Path:
     return target
 
 
-def _is_whole(folder: Path) -> bool:
+def _is_complete(folder: Path) -> bool:
     try:
         sizes = json.loads((folder / _MANIFEST).read_text())
         return all((folder / name).stat().st_size == size for name, size in sizes.items())
@@ -89,9 +77,9 @@ def _is_whole(folder: Path) -> bool:
         return False
 
 
-def _sweep(home: Path, name: str) -> None:
+def _remove_leftovers(home: Path, name: str) -> None:
     for left in home.glob(f"{name}.*.part"):
-        with contextlib.suppress(FileNotFoundError):  # whoever was still at it has just ended
+        with contextlib.suppress(FileNotFoundError):  # its process has just finished
             if time.time() - left.stat().st_mtime > _STALE_SECONDS:
                 _remove(left)
 

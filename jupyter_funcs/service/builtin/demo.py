@@ -6,27 +6,27 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from . import companies, functions, state
-from .app import create_app
-from .auth import Auth
-from .dataset import Cards
-from .engine import DuckDBEngine
-from .grants import Grants
-from .hosts import Hosts
-from .keys import SigningKeys
-from .limits import Limits
-from .registry import Registry
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.grants import Grants
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.builtin import companies, demo_accounts, functions
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.tables import Cards
+from jupyter_funcs.service.publishing.registry import Registry
+from jupyter_funcs.service.web.app import create_app
+from jupyter_funcs.service.web.hosts import Hosts
+from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.applications import Starlette
 
-    from .registry import Function
+    from jupyter_funcs.service.publishing.registry import PublishedFunction
 
-# A notebook may stay open for weeks; the token ends with the process anyhow, for its key does.
+# A notebook may stay open for weeks. The token is useless after the process ends: so does its key.
 _TOKEN_HOURS = 30 * 24
-# There is one caller, who bounds what it does at once and how long it waits.
+# The only caller has limits of its own for concurrency and time.
 _LIMITS = Limits(run_seconds=24 * 3600, concurrent_runs=100_000)
 
 AUTHOR = "demo"
@@ -45,7 +45,7 @@ class Embedded:
     token
         A bearer token that it accepts, valid for 30 days.
     name
-        What to call the service; says that its data are synthetic.
+        What to call the service; it says that the data is synthetic.
     """
 
     app: Starlette
@@ -59,13 +59,13 @@ _embedded: list[Embedded] = []
 
 def embedded() -> Embedded:
     """
-    Give the demo service of this process; cheap, for the data are generated or opened by the first run.
+    Return the demo service of this process.
 
-    There is one a process, whichever thread asks first: two would hold the data twice.
+    There is only one per process. It is cheap to make: the first run generates or opens the data.
     """
     with _lock:
         if not _embedded:
-            grants = Grants(seed=state.seed_demo)
+            grants = Grants(seed=demo_accounts.add_to)
             auth = Auth(SigningKeys.in_memory(), grants)
             registry = Registry(published(), author=AUTHOR)
             engine = DuckDBEngine(companies.reference(), cards)
@@ -74,13 +74,15 @@ def embedded() -> Embedded:
         return _embedded[0]
 
 
-def published(asset: str = state.DEMO_PANEL_DATA, reports_asset: str | None = state.DEMO_REPORTS) -> Sequence[Function]:
-    """Give the demo's functions, as of other assets on demand."""
+def published(
+    asset: str = demo_accounts.PANEL_DATA, reports_asset: str | None = demo_accounts.REPORTS
+) -> Sequence[PublishedFunction]:
+    """Return the demo's functions, in the given assets."""
     return functions.published(companies.reference(), asset=asset, reports_asset=reports_asset, note=_NOTE)
 
 
 def cards() -> Cards:
-    """Say where the demo's card spend lies; the first time it takes some seconds to make it."""
-    from . import demo_files  # noqa: PLC0415 - loads numpy and pyarrow, which a listing does without
+    """Return where the demo's card spend is; the first time, this takes seconds to generate it."""
+    from jupyter_funcs.service.builtin import demo_files
 
     return Cards.parquet(demo_files.folder() / demo_files.CARDS)

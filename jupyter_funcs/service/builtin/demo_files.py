@@ -9,23 +9,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from . import cache, companies, synthesis
+from jupyter_funcs.service.builtin import companies, data_folder, synthesis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from .companies import Profile
-    from .synthesis import Integers
+    from jupyter_funcs.service.builtin.companies import Profile
+    from jupyter_funcs.service.builtin.synthesis import Integers
 
 VERSION = 3
-"""To be raised with every change of the numbers or of the files, so that no older folder is taken for the new."""
+"""Increase this with every change to the numbers or files, so that older folders aren't used."""
 
 CARDS = "cards.parquet"
 KPI_VALUES = "kpi_values.parquet"
 
-# A query reads one symbol: small groups let it skip the rest, larger ones cost less to plan. DuckDB's own size.
-_ROWS_A_GROUP = 122_880
+# DuckDB's default: small groups let a query for one symbol skip more, large ones cost less to plan.
+_ROWS_PER_GROUP = 122_880
 _EPOCH = date(1970, 1, 1)
 
 _TEXT = pa.dictionary(pa.int8(), pa.string())
@@ -54,19 +54,19 @@ _KPI_VALUES = pa.schema(
 
 
 def folder() -> Path:
-    """Give the folder of the demo's files; the first time takes some seconds."""
-    return cache.cached(f"demo-{VERSION}", build)
+    """Return the folder of the demo's files; the first time takes seconds."""
+    return data_folder.cached(f"demo-{VERSION}", build)
 
 
 def build(into: Path) -> None:
-    """Draw the demo's numbers and write its files."""
+    """Generate the demo's numbers and write its files."""
     values: list[dict[str, Any]] = []
     with pq.ParquetWriter(into / CARDS, _CARDS, compression="snappy") as writer:
         for panel, name in enumerate(companies.PANELS):
             for profile in companies.PROFILES:
                 spend = synthesis.card_spend(panel, profile)
-                writer.write_table(_cards_table(name.name, profile, spend), row_group_size=_ROWS_A_GROUP)
-                # What a company reports follows its customers, of whom the first panel sees the most.
+                writer.write_table(_cards_table(name.name, profile, spend), row_group_size=_ROWS_PER_GROUP)
+                # What a company reports follows the first panel, which sees most of its customers.
                 if panel == 0:
                     values += _kpi_values(profile, spend)
     pq.write_table(pa.Table.from_pylist(values, schema=_KPI_VALUES), into / KPI_VALUES)
@@ -97,7 +97,7 @@ def _cards_table(panel: str, profile: Profile, spend: dict[str, Integers]) -> pa
 
 
 def _kpi_values(profile: Profile, spend: dict[str, Integers]) -> Iterator[dict[str, Any]]:
-    """Give what the company has reported of each of its KPIs, in whole units, by quarter."""
+    """Yield the reported values of a company's KPIs, in whole units, by quarter."""
     quarters = [
         period for period in companies.periods(profile) if period.is_historical and period.start >= companies.FIRST_DAY
     ]
@@ -110,7 +110,7 @@ def _kpi_values(profile: Profile, spend: dict[str, Integers]) -> Iterator[dict[s
     for kpi in companies.KPIS:
         if kpi.symbol != profile.symbol:
             continue
-        # Companies report one figure, whichever panel follows it.
+        # A company reports one figure, whichever panel tracks it.
         draw = draws.setdefault(kpi.name, kpi.id)
         measure = spend["spend_cents"] if kpi.measure == "Spend" else spend["transactions"]
         covered = np.isin(spend["brand"], [brands.index(brand) for brand in kpi.brands])

@@ -1,29 +1,23 @@
-"""
-The built-in functions (SERVICE.md 2 and 3): what each takes and says, each a few lines over `queries`.
-
-Docstrings and help texts are what analysts read in the listing and in its forms, so they speak to them. What depends
-on the data that are served, such as the dimensions, is filled in by `published`.
-"""
-# ruff: noqa: N803 - parameters carry their wire names
-# ruff: noqa: PLC0415 - queries loads ibis, which a listing does without
+"""The built-in functions: their parameters, rules and texts, each over a query of `queries`."""
+# ruff: noqa: N803 - parameters have their wire names
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - with the annotations below, read when a function is published
+from collections.abc import Mapping  # noqa: TC003 - annotations are read when a function is published
 from dataclasses import replace
 from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from .markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
-from .reference import Reference
-from .registry import Function, function
-from .words import listed, quoted
+from jupyter_funcs.service.engine.reference import Reference
+from jupyter_funcs.service.messages import listed, quoted
+from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
+from jupyter_funcs.service.publishing.registry import PublishedFunction, function
 
 if TYPE_CHECKING:
-    from .engine import Call
-    from .prepared import Query
+    from jupyter_funcs.service.engine.calls import Call
+    from jupyter_funcs.service.engine.prepared import Query
 
-# The asset of a function is named when it is published.
+# `published` sets the real assets.
 _PANEL_DATA, _REPORTS = "Panel data", "Reports"
 
 YesNo = Literal["Yes", "No"]
@@ -64,11 +58,11 @@ Symbol = Annotated[
 ]
 Brands = Annotated[
     list[str],
-    Help("One or more brands; several are added up unless Dimensions has Brand."),
+    Help("One or more brands. Several are added up unless Dimensions includes Brand."),
     ListedBy("Get Panel Dimensions", Reference.brand, "brands"),
 ]
 Dimensions = Annotated[
-    list[str], Options(_dimensions), Help("What to break the result down by; columns come in the order given.")
+    list[str], Options(_dimensions), Help("What to break the result down by; columns are in the order given.")
 ]
 Growth = Annotated[YesNo, Help("Whether to add a growth column after each measure, as a fraction.")]
 
@@ -76,7 +70,7 @@ _SYMBOL_OR_BRAND = AtLeastOne("Symbol", "Brand")
 
 
 def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
-    """Require that the brands of a call are the symbol's (SERVICE.md 3)."""
+    """Require that the brands of a call belong to its symbol."""
     symbol, brands = values.get("Symbol"), values.get("Brand")
     if not (symbol and brands):
         return {}
@@ -88,7 +82,7 @@ def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], referenc
 
 
 def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
-    """Require that the brands of a call share one fiscal calendar (SERVICE.md 3)."""
+    """Require that the brands of a call have the same fiscal calendar."""
     brands = values.get("Brand")
     if "Symbol" in given or not brands:
         return {}
@@ -97,12 +91,12 @@ def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Re
         reference.calendar(sorted(set(owners.values())))
     except ValueError as error:
         named = ", ".join(f"{quoted(brand)} ({reference.fiscal_year_end(owner)})" for brand, owner in owners.items())
-        return {"Brand": [f"Brands have {error}: {named}. Run those of one fiscal calendar at a time."]}
+        return {"Brand": [f"Brands have {error}: {named}. Run the brands of each fiscal calendar separately."]}
     return {}
 
 
 def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
-    """Require that the brands of a call are the report's."""
+    """Require that the brands of a call are in its report."""
     if not ("report_id" in values and values.get("brands")):
         return {}
     own = reference.owned(reference.report(values["report_id"]).symbols)
@@ -115,7 +109,7 @@ def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], referenc
 @function(asset=_PANEL_DATA, group="Reference", name="Get Panels")
 def get_panels(call: Call) -> Query:
     """List the panel data sets that the other functions read."""
-    from . import queries
+    from jupyter_funcs.service.builtin import queries
 
     return queries.panels(call)
 
@@ -123,7 +117,7 @@ def get_panels(call: Call) -> Query:
 @function(asset=_PANEL_DATA, group="Reference", name="Get Universe")
 def get_universe(call: Call) -> Query:
     """List the companies by symbol, with sector, industry and fiscal year end."""
-    from . import queries
+    from jupyter_funcs.service.builtin import queries
 
     return queries.universe(call)
 
@@ -133,11 +127,11 @@ def get_panel_dimensions(
     call: Call,
     PanelName: Panel,
     Dimensions: Annotated[
-        list[str], Options(_dimensions), Help("The dimensions to list; several give their combinations.")
+        list[str], Options(_dimensions), Help("The dimensions to list; with several, their combinations.")
     ],
 ) -> Query:
     """List the values that the dimensions of a panel take: {dimensions}."""
-    from . import queries
+    from jupyter_funcs.service.builtin import queries
 
     return queries.panel_dimensions(call, PanelName, Dimensions)
 
@@ -152,8 +146,8 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
     PoPLookback: Annotated[int, Help("How many years back growth compares; a year is 364 days."), Between(1, 50)] = 1,
     Dimensions: Dimensions | None = None,
 ) -> Query:
-    """Give the card spend of a company or of brands by day."""
-    from . import queries
+    """Return the card spend of a company or of brands by day."""
+    from jupyter_funcs.service.builtin import queries
 
     lookback = PoPLookback if PoPGrowth == "Yes" else None
     return queries.panel_daily(call, queries.Selection(PanelName, Symbol, Brand or []), Dimensions or [], lookback)
@@ -173,17 +167,17 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
     UseReportedForCurrentPeriod: Annotated[
         YesNo,
         Help(
-            "Which quarter is marked as current: with Yes the earliest that the company has not reported yet, "
-            "with No the one that contains the last day of data."
+            "Which quarter is marked as current: with Yes, the earliest one that is not reported yet; "
+            "with No, the one with the last day of data."
         ),
     ] = "Yes",
     PeriodToDate: Annotated[
         YesNo,
-        Help("Whether to add a row to date for each quarter: over as many days as the running quarter has so far."),
+        Help("Whether to add a to-date row for each quarter, over as many days as the current quarter has so far."),
     ] = "No",
 ) -> Query | list[Any]:
-    """Give the card spend of a company or of brands by fiscal quarter."""
-    from . import queries
+    """Return the card spend of a company or of brands by fiscal quarter."""
+    from jupyter_funcs.service.builtin import queries
 
     return queries.panel_fq(
         call,
@@ -203,7 +197,7 @@ def get_kpis(
     PrimaryOnly: Annotated[YesNo, Help("Whether to list only the main KPI of the company in each panel.")] = "Yes",
 ) -> Query:
     """List the figures that a company reports and that a panel follows."""
-    from . import queries
+    from jupyter_funcs.service.builtin import queries
 
     return queries.kpis(call, Symbol, PanelName, primary_only=PrimaryOnly == "Yes")
 
@@ -217,8 +211,8 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     shopper_generation: Annotated[str | None, Options(_generations), Help("Only the spend of this age group.")] = None,
     brands: Annotated[list[str] | None, Options(_report_brands), Help("Only these brands of the report.")] = None,
 ) -> Query:
-    """Give the spend series of a saved report."""
-    from . import queries
+    """Return the spend series of a saved report."""
+    from jupyter_funcs.service.builtin import queries
 
     report = call.reference.report(report_id)
     return queries.report(
@@ -239,22 +233,8 @@ _BUILT_IN = (
 
 def published(
     reference: Reference, *, asset: str, reports_asset: str | None = None, note: str = ""
-) -> tuple[Function, ...]:
-    """
-    Give the built-in functions that some data can answer, in the order of the listing.
-
-    Get KPIs is one of them where there are KPIs, and Get Report where there are reports; it asks for an age group where
-    that is a dimension.
-
-    Parameters
-    ----------
-    reference
-        The reference data of the service.
-    asset, reports_asset
-        The assets that the functions belong to, the latter Get Report; by default the same.
-    note
-        Ends each description, such as ``(synthetic demo data)``.
-    """
+) -> tuple[PublishedFunction, ...]:
+    """Return the built-in functions that the reference data can answer, in listing order."""
     absent = {get_kpis.name: not reference.kpis, get_report.name: not reference.reports}
     return tuple(
         replace(
@@ -272,8 +252,8 @@ def published(
     )
 
 
-def _description(each: Function, reference: Reference, note: str) -> str:
-    # By the names that the options have, each with its column where that is called otherwise.
+def _description(each: PublishedFunction, reference: Reference, note: str) -> str:
+    # The names of the options, each with its column if that has another name.
     named = [(name, reference.heading(name)) for name in reference.dimensions]
     dimensions = ", ".join(name if heading == name else f"{name} as {heading}" for name, heading in named)
     text = each.description.replace("{dimensions}", dimensions)

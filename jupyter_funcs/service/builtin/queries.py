@@ -1,9 +1,4 @@
-"""
-The built-in functions as ibis expressions: they name no engine, and run unchanged wherever the tables are.
-
-Measures, growth and periods are those of SERVICE.md 2 and 3. Each query is a public function, which says what is asked
-for, over a builder of its expression, which `prepared.Query` describes.
-"""
+"""The queries of the built-in functions as ibis expressions, which run unchanged on every engine."""
 
 from __future__ import annotations
 
@@ -13,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import ibis
 import pyarrow as pa
 
-from . import calendar
-from .prepared import Query
+from jupyter_funcs.service.engine import calendar
+from jupyter_funcs.service.engine.prepared import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +17,13 @@ if TYPE_CHECKING:
 
     import ibis.expr.types as ir
 
-    from .calendar import Window
-    from .engine import Call
-    from .reference import Report
+    from jupyter_funcs.service.engine.calendar import Window
+    from jupyter_funcs.service.engine.calls import Call
+    from jupyter_funcs.service.engine.reference import Report
 
     Tables: TypeAlias = Callable[[str], ir.Table]
     Values: TypeAlias = Mapping[str, Any]
-    # Names of dimensions, each with its column of card spend.
+    # The names of dimensions, each with its column of card spend.
     Dimensions: TypeAlias = tuple[tuple[str, str], ...]
 
 MEASURES = (
@@ -41,8 +36,8 @@ MEASURES = (
 )
 """The measures of a card-spend panel, in the order of their columns."""
 
-DAYS_A_YEAR = 364
-"""A year of daily growth: whole weeks, so that weekdays compare with themselves."""
+DAYS_PER_YEAR = 364
+"""A year in daily growth: whole weeks, so that each day is compared with the same weekday."""
 
 _UNITS = {"day": "D", "week": "W", "month": "M", "quarter": "Q"}
 
@@ -55,34 +50,34 @@ _WINDOW = {
     "compared": "string",
 }
 
-# The limbs of `_mean`.
+# The two parts of a number in `_mean`.
 _COARSE, _FINE = 2**20, 2**33
 
-# What the measures of a row follow from.
+# The columns from which the measures are computed.
 _COUNTED = ("cents", "transactions", "per_card", "cardholders")
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Whose card spend is read: a panel, and a symbol, some brands, or some brands of a symbol."""
+    """Whose card spend to read: a panel, and a symbol, brands, or brands of a symbol."""
 
     panel: str
     symbol: str | None
     brands: Sequence[str]
 
     def symbols(self, call: Call) -> list[str]:
-        """Give the symbols that it touches."""
+        """Return the symbols of the selected rows."""
         return [self.symbol] if self.symbol else sorted({call.reference.owner(brand) for brand in self.brands})
 
     def values(self, call: Call) -> dict[str, Any]:
-        """Give the values that its rows are found by."""
-        # Brands select by their owners too: the data are sorted by symbol, and most of them are never read.
+        """Return the values that select the rows."""
+        # Brands also select by symbol: the data is sorted by it, so most of it is skipped.
         values: dict[str, Any] = {"panel": self.panel, "symbols": tuple(self.symbols(call))}
         return values | ({"brands": tuple(self.brands)} if self.brands else {})
 
 
 def panels(_call: Call) -> Query:
-    """Give the panels, by name."""
+    """Return the panels, by name."""
     return Query(_panels)
 
 
@@ -91,7 +86,7 @@ def _panels(table: Tables, _values: Values) -> ir.Table:
 
 
 def universe(_call: Call) -> Query:
-    """Give the companies, by symbol."""
+    """Return the companies, by symbol."""
     return Query(_universe)
 
 
@@ -100,11 +95,11 @@ def _universe(table: Tables, _values: Values) -> ir.Table:
 
 
 def kpis(_call: Call, symbol: str, panel: str | None, *, primary_only: bool) -> Query:
-    """Give the KPIs of a company, in one panel or in all."""
+    """Return the KPIs of a company, in one panel or in all."""
     return Query(_kpis, (primary_only,), {"symbol": symbol} | ({"panel": panel} if panel else {}))
 
 
-def _kpis(table: Tables, values: Values, primary_only: bool) -> ir.Table:  # noqa: FBT001 - a part of the shape
+def _kpis(table: Tables, values: Values, primary_only: bool) -> ir.Table:  # noqa: FBT001 - part of the query's shape
     found = table("kpis")
     found = found.filter(found.Symbol == values["symbol"])
     if "panel" in values:
@@ -115,7 +110,7 @@ def _kpis(table: Tables, values: Values, primary_only: bool) -> ir.Table:  # noq
 
 
 def panel_dimensions(call: Call, panel: str, dimensions: Sequence[str]) -> Query:
-    """Give the values of some dimensions in a panel; several give their combinations."""
+    """Return the values of a dimension in a panel, or the combinations of several."""
     headings = tuple((call.reference.heading(name), call.reference.dimensions[name]) for name in dimensions)
     return Query(_panel_dimensions, (headings,), {"panel": panel})
 
@@ -123,7 +118,7 @@ def panel_dimensions(call: Call, panel: str, dimensions: Sequence[str]) -> Query
 def _panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir.Table:
     cards = table("cards")
     rows = cards.filter(cards.panel == values["panel"])
-    # Grouped, for Spark would take a selected `Region` and the column `region` for one name.
+    # Grouped, because Spark confuses a selected `Region` with the column `region`.
     found = rows.group_by(**{heading: rows[column] for heading, column in headings}).agg()
     return found.order_by(found.columns)
 
@@ -131,7 +126,7 @@ def _panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir
 def report(  # noqa: PLR0913 - the parameters of the service's function
     call: Call, saved: Report, unit: str, *, after: date | None, generation: str | None, brands: Sequence[str]
 ) -> Query:
-    """Give the spend series of a saved report."""
+    """Return the spend series of a saved report."""
     values: dict[str, Any] = {"panel": saved.panel, "symbols": saved.symbols}
     if after:
         values["after"] = after
@@ -148,14 +143,14 @@ def _report(table: Tables, values: Values, unit: str, generation: str | None) ->
         rows = rows.filter(rows.date >= values["after"])
     if "generation" in values:
         rows = rows.filter(rows[generation] == values["generation"])
-    # Through a timestamp: engines differ in whether a truncated date, or one moved by days, is a date or a timestamp.
+    # Engines differ in whether a truncated date is a date or a timestamp: convert explicitly.
     start = rows.date.cast("timestamp").truncate(unit).cast("date")
     series = rows.group_by(Date=start).agg(Spend=_currency(rows.spend_cents.sum()))
     return series.order_by("Date")
 
 
 def panel_daily(call: Call, selection: Selection, dimensions: Sequence[str], lookback: int | None) -> Query:
-    """Give the measures by day, with growth over the day `lookback` years earlier unless that is none."""
+    """Return the measures by day, and if `lookback` is set, growth over the day that many years earlier."""
     return Query(_panel_daily, (_columns(call, dimensions), lookback), selection.values(call))
 
 
@@ -165,7 +160,7 @@ def _panel_daily(table: Tables, values: Values, dimensions: Dimensions, lookback
     keys = ["Date", *(name for name, _ in dimensions)]
     if not lookback:
         return counted.select(*keys, **_measures(counted)).order_by(keys)
-    moved = counted.Date.cast("timestamp") + ibis.interval(days=DAYS_A_YEAR * lookback)
+    moved = counted.Date.cast("timestamp") + ibis.interval(days=DAYS_PER_YEAR * lookback)
     earlier = counted.mutate(Date=moved.cast("date"))
     return _with_growth(counted, earlier, keys, {key: key for key in keys}).order_by(keys)
 
@@ -179,7 +174,7 @@ def panel_fq(  # noqa: PLR0913 - the parameters of the service's function
     to_date: bool,
     reported: bool,
 ) -> Query | list[dict[str, object]]:
-    """Give the measures by fiscal quarter, with growth over the quarter of the same name `lookback` years earlier."""
+    """Return the measures by fiscal quarter, and growth over the same quarter `lookback` years earlier."""
     [bounds] = call.fetch(Query(_bounds, values=selection.values(call)))
     if bounds["first"] is None:
         return []
@@ -204,7 +199,7 @@ def _panel_fq(
     table: Tables,
     values: Values,
     dimensions: Dimensions,
-    has_growth: bool,  # noqa: FBT001 - a part of the shape
+    has_growth: bool,  # noqa: FBT001 - part of the query's shape
 ) -> ir.Table:
     days = _days(_rows(table, values), dimensions)
     periods = table("periods")
@@ -234,7 +229,7 @@ def _columns(call: Call, dimensions: Sequence[str]) -> Dimensions:
 
 
 def _rows(table: Tables, values: Values) -> ir.Table:
-    """Give the rows of card spend that the values of a selection choose."""
+    """Return the rows of card spend that the values of a selection select."""
     cards = table("cards")
     chosen = [cards.panel == values["panel"], cards.symbol.isin(values["symbols"])]
     if "brands" in values:
@@ -256,12 +251,9 @@ def _currency(cents: ir.IntegerValue) -> ir.FloatingValue:
 
 
 def _mean(values: ir.FloatingValue) -> ir.FloatingValue:
-    """
-    Give the mean of fractions, the same to the last digit in whatever order an engine adds them up.
-
-    Each is split into whole 2^-20 and what is left of it in whole 2^-53: whole numbers add up exactly.
-    """
-    # ClickHouse computes what stands behind a null too, and refuses an infinity as a whole number.
+    """Return the mean of fractions, with the same digits whatever the order in which an engine adds them."""
+    # Each is split into multiples of 2^-20 and 2^-53: whole numbers add up exactly.
+    # Nulls are filled because ClickHouse computes with their hidden values, and rejects an infinity as an integer.
     scaled = values.fill_null(0) * _COARSE
     coarse = scaled.floor()
     fine = ((scaled - coarse) * _FINE).floor()
@@ -270,7 +262,7 @@ def _mean(values: ir.FloatingValue) -> ir.FloatingValue:
 
 
 def _measures(counted: ir.Table, prefix: str = "") -> dict[str, ir.Value]:
-    """Give the measures by name, from the columns `_COUNTED` under a prefix."""
+    """Return the measures by name, from the columns `_COUNTED` with a prefix."""
     cents, transactions, per_card, cardholders = (counted[prefix + name] for name in _COUNTED)
     spend = _currency(cents)
     values = (
@@ -285,17 +277,8 @@ def _measures(counted: ir.Table, prefix: str = "") -> dict[str, ir.Value]:
 
 
 def _with_growth(counted: ir.Table, earlier: ir.Table, keys: Sequence[str], on: Mapping[str, str]) -> ir.Table:
-    """
-    Give the measures, a growth column after each: value / earlier value - 1, null where that is absent or zero.
-
-    Parameters
-    ----------
-    keys
-        The columns to put before the measures.
-    on
-        The columns of `counted` that find the earlier row, and those of `earlier` that they equal.
-    """
-    # Only what the measures follow from goes through the join.
+    """Return each measure with its growth: value / earlier value - 1, null if the latter is absent or zero."""
+    # Join only the columns from which the measures are computed.
     earlier = earlier.select(
         **{f"on {name}": earlier[name] for name in on.values()},
         **{f"earlier {name}": earlier[name] for name in _COUNTED},

@@ -1,33 +1,31 @@
-"""
-The demo's numbers: card spend by panel, brand, region, age group and day, drawn from a fixed seed.
-
-Bit-equal on every machine: the draws are raw words of a counter-based generator, and everything computed from them is
-integer arithmetic. Shares and factors are in ten-thousandths (`_ONE`), levels in thousandths of a card.
-"""
+"""The demo's numbers: card spend by panel, brand, region, age group and day, generated from a fixed seed."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import companies, seasons
+from jupyter_funcs.service.builtin import companies
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from .companies import Profile
+    from jupyter_funcs.service.builtin.companies import Profile
 
     Integers = npt.NDArray[np.int64]
 
+
+# The same bits on every machine: the draws are raw words of a counter-based generator, and everything computed from
+# them is integer arithmetic. Shares and factors are in ten-thousandths, levels in thousandths of a card.
 _SEED = 20251118
 _ONE = 10_000
 _DAYS = (companies.LAST_DAY - companies.FIRST_DAY).days + 1
 _YEAR = 365
-_KNOT = 91  # a brand's fortune turns about once a quarter
+_KNOT = 91  # a brand's trend changes about once per quarter
 
-# Streams of the generator: one a brand, one a panel and company, one for what companies report.
+# Streams of the generator: one per brand, one per panel and company, and one per KPI.
 _BRAND_STREAM, _PANEL_STREAM, _KPI_STREAM = 1 << 32, 2 << 32, 3 << 32
 
 # By panel: cards seen, ticket, and the cards by generation.
@@ -35,33 +33,19 @@ _PANEL_CARDS = (10_000, 5_600)
 _PANEL_TICKET = (10_000, 8_700)
 _PANEL_GENERATIONS = ((2_300, 2_600, 1_500, 2_900, 700), (1_900, 2_400, 2_300, 2_900, 500))
 _REGION_SHARES = (1_450, 1_900, 1_300, 1_850, 2_200, 1_300)
-# By generation: how its cards change a year, and its ticket.
+# By generation: the yearly change of its cards, and its ticket.
 _GENERATION_DRIFT = (-250, 0, 900, 300, -600)
 _GENERATION_TICKET = (10_700, 10_900, 8_300, 10_000, 9_400)
-_INFLATION_A_YEAR = 320
+_YEARLY_INFLATION = 320
 
-# Brands that open within the five years, on the day of that number.
+# Brands that start within the five years, and the number of their first day.
 _LAUNCHES = {"Steepandra": 504, "Scootelisk": 938}
-# How many of 256 days of a brand, region and age group have no data.
+# How many of 256 days have no data for a brand, region and age group.
 _ABSENT_IN_256 = 2
 
 
 def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
-    """
-    Draw the card spend of one company in one panel.
-
-    Parameters
-    ----------
-    panel
-        The panel's place in `companies.PANELS`.
-
-    Returns
-    -------
-    dict
-        Columns of equal length, sorted by the first four: `day` (since the first), `brand` (place among the
-        profile's sorted brands), `region` and `generation` (places in `companies`), then `spend_cents`,
-        `transactions` and `cards`. A combination without data is absent.
-    """
+    """Generate the card spend of one company in one panel."""
     brands = sorted(profile.brands)
     drawn = [_brand(profile, name) for name in brands]
     shape = (_DAYS, len(brands), len(companies.REGIONS), len(companies.GENERATIONS))
@@ -72,7 +56,7 @@ def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
     def bits(word: npt.NDArray[np.uint64], start: int, count: int) -> Integers:
         return ((word >> np.uint64(start)) & np.uint64((1 << count) - 1)).astype(np.int64)
 
-    # Cards: level of the cell, by the day's factor, drift of the age group and noise of about 5 %.
+    # Cards: the level of the cell, times the day's factor, the age group's drift, and noise of about 5 %.
     cells = np.stack([brand.cells for brand in drawn])[None]
     days = np.stack([brand.days for brand in drawn], axis=1)[:, :, None, None]
     years = np.arange(_DAYS)[:, None, None, None]
@@ -80,16 +64,16 @@ def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
     people = np.array(_PANEL_GENERATIONS[panel]) * _PANEL_CARDS[panel] // _ONE
     level = cells * people // _ONE * days // _ONE * drift // _ONE
     bell = bits(noise, 0, 16) + bits(noise, 16, 16) + bits(noise, 32, 16) + bits(noise, 48, 16) - 2 * 65_535
-    # The thousandths of a card are rounded by lot, so that small cells keep their mean.
+    # Thousandths of a card are rounded at random, so that small cells keep their mean.
     cards = ((level * ((1 << 20) + bell * 11 // 8) >> 20) + (bits(small, 0, 16) * 1000 >> 16)) // 1000
 
-    # Transactions: each card has one, some have more.
+    # Transactions: each card has at least one.
     again = np.array([brand.again for brand in drawn])[None, :, None, None]
     transactions = cards + (cards * again + (bits(small, 16, 16) * _ONE >> 16)) // _ONE
 
-    # Spend: a ticket by brand, age group, panel and year, with noise of about 4 % over a cell's day.
+    # Spend: a ticket by brand, age group, panel and year, with noise of about 4 % per cell and day.
     prices = np.stack([brand.ticket for brand in drawn])[None, :, :, None] * np.array(_GENERATION_TICKET) // _ONE
-    inflation = _ONE + _INFLATION_A_YEAR * years // _YEAR
+    inflation = _ONE + _YEARLY_INFLATION * years // _YEAR
     ticket = prices * _PANEL_TICKET[panel] // _ONE * inflation // _ONE
     swing = bits(small, 32, 12) + bits(small, 44, 12) - 4_095
     spend = transactions * ticket * (40_960 + swing) // 40_960
@@ -108,12 +92,12 @@ def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
 
 
 class _Brand:
-    """What is drawn once a brand and shared by the panels, which see the same shops."""
+    """What is drawn once per brand: all panels see the same shops."""
 
     def __init__(self, cells: Integers, days: Integers, again: int, ticket: Integers) -> None:
-        self.cells = cells  # region x generation: thousandths of a card a day
+        self.cells = cells  # region x generation: thousandths of a card per day
         self.days = days  # by day: factor
-        self.again = again  # further transactions a card
+        self.again = again  # further transactions per card
         self.ticket = ticket  # by region: cents
 
 
@@ -126,16 +110,14 @@ def _brand(profile: Profile, name: str) -> _Brand:
         words = (raw.random_raw(size) >> np.uint64(32)).astype(np.int64)
         return low + (words * (high - low + 1) >> 32)
 
-    # The first brand of a profile is its largest.
+    # The first brand of a profile is the largest.
     place = profile.brands.index(name)
     share = _ONE * (len(profile.brands) - place) * 2 // (len(profile.brands) * (len(profile.brands) + 1))
     regions = np.array(_REGION_SHARES) * between(6_000, 14_000, len(companies.REGIONS)) // _ONE
     generations = between(7_000, 13_000, len(companies.GENERATIONS))
     cells = profile.daily_cards * 1000 * share // _ONE * regions[:, None] // _ONE * generations // _ONE
 
-    season = np.array(
-        [seasons.busyness(profile.season, companies.FIRST_DAY + timedelta(days=day)) for day in range(_DAYS)]
-    )
+    season = np.array([busyness(profile.season, companies.FIRST_DAY + timedelta(days=day)) for day in range(_DAYS)])
     day = np.arange(_DAYS)
     trend = _ONE + int(between(-300, 1_300, 1)[0]) * day // _YEAR
     turns = np.cumsum(between(-260, 260, _DAYS // _KNOT + 2))
@@ -151,19 +133,72 @@ def _brand(profile: Profile, name: str) -> _Brand:
 
 
 def reported(kpi: int, totals: Integers) -> Integers:
-    """
-    Draw what a company reports for each of its quarters: the panel's total, grossed up, with noise of about 1.5 %.
-
-    Parameters
-    ----------
-    kpi
-        The number of the KPI, which picks the draws.
-    totals
-        The panel's total of the measure for each quarter.
-    """
+    """Generate what a company reports per quarter: the panel's totals, scaled up, with noise of about 1.5 %."""
     words = np.random.Philox(key=[_SEED, _KPI_STREAM + kpi]).random_raw(len(totals) + 1)
     lots = (words >> np.uint64(48)).astype(np.int64)  # 0 to 65,535
     coverage = 40 + lots[0] * 60 // 65_536
     noise: Integers = _ONE + (lots[1:] - 32_768) * 260 // 32_768
     values: Integers = totals * coverage * noise // _ONE
     return values
+
+
+# By month, from January; days are interpolated between the middles of two months.
+_YEARLY = {
+    "gifts": (860, 840, 900, 930, 980, 970, 950, 1010, 960, 980, 1180, 1440),
+    "summer": (760, 800, 960, 1120, 1220, 1200, 1140, 1060, 990, 950, 900, 900),
+    "meals": (940, 960, 1000, 1010, 1030, 1040, 1040, 1030, 1000, 990, 980, 980),
+    "grocery": (980, 970, 980, 990, 1000, 1000, 1010, 1000, 990, 1000, 1040, 1040),
+    "travel": (900, 930, 1050, 1030, 1060, 1150, 1160, 1050, 920, 950, 900, 900),
+    "digital": (1030, 1010, 1000, 980, 970, 970, 980, 980, 980, 1000, 1030, 1070),
+}
+# From Monday.
+_WEEKLY = {
+    "gifts": (880, 870, 900, 940, 1090, 1260, 1060),
+    "summer": (890, 870, 890, 930, 1070, 1270, 1080),
+    "meals": (870, 890, 930, 980, 1170, 1190, 970),
+    "grocery": (930, 900, 920, 950, 1070, 1160, 1070),
+    "travel": (1080, 1020, 1010, 1020, 1080, 880, 910),
+    "digital": (1000, 990, 990, 990, 1010, 1010, 1010),
+}
+# Holidays on fixed dates; of the others, only Thanksgiving and the days around it, by their distance.
+_HOLIDAYS = {
+    (2, 14): {"gifts": 1300, "meals": 1250},
+    (7, 4): {"grocery": 1150, "summer": 800, "meals": 850, "travel": 900},
+    (12, 22): {"gifts": 1400, "grocery": 1250},
+    (12, 23): {"gifts": 1350, "grocery": 1400},
+    (12, 24): {"gifts": 900, "grocery": 1100, "meals": 700, "summer": 600},
+    (12, 25): {"gifts": 0, "summer": 0, "grocery": 150, "meals": 300, "travel": 700},
+    (12, 26): {"gifts": 1350},
+    (12, 31): {"meals": 1150, "grocery": 1200},
+    (1, 1): {"gifts": 550, "summer": 500, "grocery": 600, "meals": 750},
+}
+_AROUND_THANKSGIVING = {
+    -1: {"grocery": 1500, "travel": 1300, "meals": 1100},
+    0: {"gifts": 250, "summer": 300, "grocery": 450, "meals": 500, "travel": 700},
+    1: {"gifts": 2100, "summer": 1300, "meals": 1050},
+    2: {"gifts": 1500},
+    4: {"gifts": 1600, "digital": 1150},
+}
+SEASONS = tuple(_YEARLY)
+
+
+def busyness(season: str, day: date) -> int:
+    """Return how busy a day is, in thousandths of an average day; 0 means closed."""
+    return _by_date(_YEARLY[season], day) * _WEEKLY[season][day.weekday()] * _by_holiday(season, day) // 1_000_000
+
+
+def _by_date(months: tuple[int, ...], day: date) -> int:
+    """Interpolate between the middles of two months."""
+    back = (day.replace(day=1) - timedelta(days=1)).replace(day=15)
+    ahead = day.replace(day=15)
+    if day.day >= 15:
+        back, ahead = ahead, (day.replace(day=1) + timedelta(days=32)).replace(day=15)
+    passed, whole = (day - back).days, (ahead - back).days
+    return (months[back.month - 1] * (whole - passed) + months[ahead.month - 1] * passed) // whole
+
+
+def _by_holiday(season: str, day: date) -> int:
+    november = date(day.year, 11, 1)
+    thanksgiving = november + timedelta(days=(3 - november.weekday()) % 7 + 21)
+    moving = _AROUND_THANKSGIVING.get((day - thanksgiving).days, {})
+    return _HOLIDAYS.get((day.month, day.day), moving).get(season, 1000)
