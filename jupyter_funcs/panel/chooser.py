@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
-from jupyter_funcs import loop
-from jupyter_funcs.catalog import Catalog
-from jupyter_funcs.parts import Parts, hide
-from jupyter_funcs.text import clip, inert, quote
+from jupyter_funcs.catalog.listing import Catalog
+from jupyter_funcs.core import background
+from jupyter_funcs.core.text import clip, inert, quote
+from jupyter_funcs.panel.shared.parts import Parts, hide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from jupyter_funcs.catalog import Function
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.shelf import Shelf
+    from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.panel.shared.parts import Guard
+    from jupyter_funcs.records.favourites import Favourites
 
 # A browser is sent at most so many functions; the search is for the others.
 _MOST_LISTED = 300
@@ -31,7 +31,7 @@ _SETTLED_SECONDS = 0.25
 _HEADING = ""  # stands for a slug; not None, which ipywidgets takes for no option at all
 _FAVOURITES, _RECENT = "★ Favourites", "Recent"
 _CHOOSE = "Choose a function to see its form."
-_EMPTY = "There is no function for you yet. Ask for one to be shared with you, or publish one, and press Refresh."
+_EMPTY = "No functions are shared with you yet. Ask for one to be shared with you, or publish one, and press Refresh."
 _NOT_LISTED = "The functions could not be listed; the reason stands above. Press Refresh to try again."
 
 
@@ -40,31 +40,18 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     The catalog as a list by group, with a search above it.
 
     Favourites and what was used lately stand above the groups; a search lists what it finds, names first.
-
-    Parameters
-    ----------
-    catalog
-        Gives the catalog as it is now; ``None`` when it could not be listed.
-    shelf
-        Which functions are favourites, and which were used lately.
-    on_choice
-        Called with the slug of the function that a person chose.
-    guard
-        Wraps a callback, so that what it raises is seen.
-    parts
-        What the widgets of the panel share.
     """
 
     def __init__(
         self,
         catalog: Callable[[], Catalog | None],
-        shelf: Shelf,
+        favourites: Favourites,
         on_choice: Callable[[str], None],
         guard: Guard,
         parts: Parts,
     ) -> None:
         self._catalog = catalog
-        self._shelf = shelf
+        self._favourites = favourites
         self._on_choice = on_choice
         self._chosen: str | None = None
         self._guard = guard
@@ -104,8 +91,8 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def use(self, name: str) -> None:
         """Put a function before the others that were used lately."""
-        if self._shelf.recent[:1] != [name]:
-            self._shelf.use(name)
+        if self._favourites.recent[:1] != [name]:
+            self._favourites.add_recent(name)
             self.list_functions()
 
     def list_functions(self) -> None:
@@ -115,7 +102,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if catalog is not self._prepared and len(catalog) > _MOST_LISTED:
             # Else the first key stroke waits for it: 0.1 s with 10,000 functions.
             self._prepared = catalog
-            loop.start(asyncio.to_thread(getattr, catalog, "search_texts"))
+            background.start(asyncio.to_thread(getattr, catalog, "search_texts"))
         found = catalog.search(self._words.value)
         rows: list[tuple[str, str]] = []
         self._sections = []
@@ -128,16 +115,16 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._change(lambda: setattr(self._list, "options", rows))
             self._list.rows = max(2, min(_MOST_ROWS, len(rows)))
             self._mark()
-        said = [self._said(known, len(found)), self._shelf.trouble]
+        said = [self._said(known, len(found)), self._favourites.trouble]
         text = ". ".join(filter(None, said))
         self._count.value = f'<div class="jf-quiet" role="status">{html.escape(text)}</div>'
 
     def _grouped(self, catalog: Catalog, found: list[Function]) -> Iterator[tuple[str, list[Function]]]:
         if not self._words.value.strip():
-            favourites = self._shelf.favourites
-            recent = [name for name in self._shelf.recent if name not in favourites]
+            favourites = self._favourites.names
+            recent = [name for name in self._favourites.recent if name not in favourites]
             for section, names in ((_FAVOURITES, favourites), (_RECENT, recent)):
-                # What is no longer in the catalog is kept on the shelf, and not shown.
+                # What is no longer in the catalog is kept among the favourites, and not shown.
                 near = [catalog.peek(name) for name in names]
                 functions = [each for each in near if each is not None and each.name in names]
                 if functions:
@@ -171,7 +158,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _on_message(self, message: Any) -> None:
         if message.get("event") == "submit":
-            loop.start(self._on_enter())
+            background.start(self._on_enter())
 
     async def _on_enter(self) -> None:
         # ipywidgets holds a key stroke back while one before it is searched for, and Enter overtakes it.
@@ -212,25 +199,12 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
 
 class Star(w.Button):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    A button that makes the shown function a favourite, and says whether it is one.
+    """A button that makes the shown function a favourite, and says whether it is one."""
 
-    Parameters
-    ----------
-    shelf
-        Which functions are favourites.
-    on_change
-        Called when a person has marked the function, or taken the mark away.
-    guard
-        Wraps a callback, so that what it raises is seen.
-    parts
-        What the widgets of the panel share.
-    """
-
-    def __init__(self, shelf: Shelf, on_change: Callable[[], None], guard: Guard, parts: Parts) -> None:
+    def __init__(self, favourites: Favourites, on_change: Callable[[], None], guard: Guard, parts: Parts) -> None:
         super().__init__(layout=parts.layout, _dom_classes=("jf-star",))
         hide(self)
-        self._shelf = shelf
+        self._favourites = favourites
         self._on_change = on_change
         self._name = ""
         self.on_click(guard(lambda _: self._turn()))
@@ -238,13 +212,13 @@ class Star(w.Button):  # type: ignore[misc]  # ipywidgets has no types
     def show(self, name: str) -> None:
         """Show whether this function is a favourite; no button without a name."""
         self._name = name
-        is_favourite = name in self._shelf.favourites
+        is_favourite = name in self._favourites.names
         with self.hold_sync():
             self.description = "★ Favourite" if is_favourite else "☆ Favourite"
             self.tooltip = "Take it out of your favourites" if is_favourite else "Put it among your favourites"
         hide(self, hidden=not name)
 
     def _turn(self) -> None:
-        self._shelf.mark(self._name, is_favourite=self._name not in self._shelf.favourites)
+        self._favourites.mark(self._name, is_favourite=self._name not in self._favourites.names)
         self.show(self._name)
         self._on_change()

@@ -11,52 +11,35 @@ from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
-from jupyter_funcs import loop
-from jupyter_funcs.guard import lines_of
-from jupyter_funcs.status import ends_in
-from jupyter_funcs.text import clip, inert, listed
-from jupyter_funcs.view import LABEL_WIDTH, bad_html
+from jupyter_funcs.client.status import ends_in
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import FuncsError
+from jupyter_funcs.core.text import clip, inert, listed
+from jupyter_funcs.frames.display import LABEL_WIDTH, bad_html, title_html
+from jupyter_funcs.panel.chooser import Star
+from jupyter_funcs.panel.preset_bar import PresetBar
+from jupyter_funcs.panel.shared.parts import hide, is_hidden, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.catalog import Catalog, Function
-    from jupyter_funcs.forms import Form
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.parts import Parts
-    from jupyter_funcs.session import Session
-    from jupyter_funcs.status import Status
+    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.catalog.listing import Catalog, Function
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.client.status import Status
+    from jupyter_funcs.panel.shared.outcome import PanelSession
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
+
 
 _MOST_NAMED = 3
 _LONGEST_NAME = 60
 
 
 class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    The line of a connection, with a button that lists its functions again.
+    """The line of a connection, with a button that lists its functions again."""
 
-    Parameters
-    ----------
-    session
-        The connection.
-    on_refresh
-        Called on the background loop when the functions were listed again.
-    guard
-        Wraps a callback, so that what it raises is seen.
-    parts
-        What the widgets of the panel share.
-
-    Attributes
-    ----------
-    reading
-        What `look` started last.
-    refreshing
-        What `refresh` started last.
-    """
-
-    def __init__(self, session: Session, on_refresh: Callable[[], None], guard: Guard, parts: Parts) -> None:
+    def __init__(self, session: PanelSession, on_refresh: Callable[[], None], guard: Guard, parts: Parts) -> None:
         self._session = session
         self._on_refresh = on_refresh
         self._status: Status | None = None
@@ -79,23 +62,16 @@ class Head(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         is_reading = self.reading is not None and not self.reading.done()
         # Where nothing is listed the status would list it, which just failed.
         if self._session.listed is not None and self.comm is not None and not is_reading:
-            self.reading = loop.start(self._look())
+            self.reading = background.start(self._look())
 
     def refresh(self) -> None:
-        """
-        List the functions again in the background, and say what has changed.
-
-        Raises
-        ------
-        FuncsError
-            The token's source lacks what a person must give, and there is nobody to ask here.
-        """
+        """List the functions again in the background, and say what has changed."""
         if self._button.disabled:
             return
         self._session.ready()
         self._button.disabled = True
         self._say("Listing the functions…")
-        self.refreshing = loop.start(self._refresh())
+        self.refreshing = background.start(self._refresh())
 
     def say_failed(self, error: BaseException) -> None:
         """Say why the functions could not be listed."""
@@ -159,7 +135,7 @@ def changes(before: Catalog | None, after: Catalog) -> str:
     return f"Listed again: {', '.join(said) if said else 'nothing has changed'}."
 
 
-def listed_again(function: RemoteFunction) -> RemoteFunction | None:
+def listed_again(function: RemoteCall) -> RemoteCall | None:
     """Give a function as it is listed now, with the same options: itself where nothing changed; ``None`` if gone."""
     catalog = function.session.listed
     if catalog is None:
@@ -176,14 +152,14 @@ def listed_again(function: RemoteFunction) -> RemoteFunction | None:
     return now
 
 
-def taken_over(form: Form, function: RemoteFunction) -> Form:
+def taken_over(form: Form, function: RemoteCall) -> Form:
     """Give a form of a function that is listed otherwise by now, with the values of its earlier form."""
     known = {field.name for field in function.fields}
     return function.form(**{name: value for name, value in form.values.items() if name in known})
 
 
 # JupyterLab and Notebook take a letter or an arrow key that is pressed on a list or a button for one of their own: two
-# times D deletes the cell. They heed this attribute, which is there for such keys alone: Ctrl-S still saves.
+# times D deletes the cell. They respect this attribute, which is there for such keys alone: Ctrl-S still saves.
 _KEYS = (
     "if(!window.jfKeys){window.jfKeys=true;window.addEventListener('keydown',e=>{const t=e.target;"
     "if(t.closest&&t.closest('.jf-panel'))t.toggleAttribute('data-lm-suppress-shortcuts',"
@@ -193,7 +169,7 @@ _KEYS = (
 
 def _look_html() -> str:
     css = resources.files(__package__).joinpath("panel.css").read_text("utf-8")
-    style = f".jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{re.sub(r'/[*].*?[*]/', '', css, flags=re.DOTALL)}"
+    style = f".jf-panel {{ --jf-label: {LABEL_WIDTH}; }}\n{re.sub(r'/[*].*?(?:[*]/|$)', '', css, flags=re.DOTALL)}"
     return f'<style onload="{html.escape(_KEYS)}">{style}</style><b class="jf-name">Functions</b>'
 
 
@@ -215,3 +191,70 @@ def _alike(some: list[Function], others: list[Function]) -> bool:
 def _named(names: list[str]) -> str:
     shown = [clip(inert(name), _LONGEST_NAME) for name in names[:_MOST_NAMED]]
     return listed([*shown, "others"] if len(names) > _MOST_NAMED else shown, "and")
+
+
+_GONE = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
+
+
+class Heading(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
+    """What stands above a form."""
+
+    def __init__(self, session: PanelSession, on_star: Callable[[], None], guard: Guard, parts: Parts) -> None:
+        self._presets = session.presets
+        self._guard = guard
+        self._parts = parts
+        self._shown: tuple[RemoteCall, Form] | None = None
+        self.title = parts.html()
+        self.star = Star(session.favourites, on_star, guard, parts)
+        self.fold = parts.button(
+            "Presets",
+            "jf-open-presets",
+            guard(lambda _: self._turn()),
+            tooltip="Fill the form with values that were saved, or save these",
+        )
+        hide(self.fold)
+        self.bar: PresetBar | None = None
+        super().__init__([self.title, self.fold, self.star], layout=parts.layout, _dom_classes=("jf-heading",))
+
+    def invite(self, invitation: str) -> None:
+        """Say what can be done while no function is chosen."""
+        self.title.value = f'<div class="jf-quiet">{html.escape(invitation)}</div>'
+
+    def show(self, function: RemoteCall, form: Form) -> None:
+        """Say which function is shown, and whether it is still listed; offer its presets where there are some."""
+        about = function.function.description or ("" if function.fields else "It takes no parameters.")
+        gone = "" if listed_again(function) else bad_html([_GONE])
+        self.title.value = title_html(function.name, about) + gone
+        self.star.show(function.name)
+        self._shown = function, form
+        hide(self.fold, hidden=not function.fields)
+        if self._has_some(function):
+            self._unfold()
+        elif self.bar is not None:
+            hide(self.bar)
+
+    def follow(self) -> None:
+        """Show which preset the form holds by now."""
+        if self.bar is not None and not is_hidden(self.bar):
+            self.bar.follow()
+
+    def _has_some(self, function: RemoteCall) -> bool:
+        try:
+            return bool(function.fields and self._presets.names(function.name))
+        except FuncsError:  # a broken file is told of when a person asks for presets
+            return False
+
+    def _turn(self) -> None:
+        if self.bar is None or is_hidden(self.bar):
+            self._unfold()
+        else:
+            hide(self.bar)
+
+    def _unfold(self) -> None:
+        if self._shown is None:
+            return
+        if self.bar is None:
+            self.bar = PresetBar(self._presets, self._guard, self._parts)
+            self.children = [self.title, self.fold, self.star, self.bar]
+        self.bar.show(*self._shown)
+        hide(self.bar, hidden=False)

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs import loop
-from jupyter_funcs.chooser import Chooser
-from jupyter_funcs.errors import ArgumentError, FuncsError, RunCancelledError
-from jupyter_funcs.formbox import FormBox
-from jupyter_funcs.guard import guarding
-from jupyter_funcs.head import Head
-from jupyter_funcs.heading import Heading
-from jupyter_funcs.history_tab import HistoryKind
-from jupyter_funcs.outcome import Outcome
-from jupyter_funcs.panel_run import (
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
+from jupyter_funcs.core.text import inert, listed, quote
+from jupyter_funcs.panel.chooser import Chooser
+from jupyter_funcs.panel.form.controls import below
+from jupyter_funcs.panel.form.formbox import FormBox
+from jupyter_funcs.panel.header import Head, Heading
+from jupyter_funcs.panel.result.history_tab import HistoryKind, values_of
+from jupyter_funcs.panel.result.results import TABS, Results
+from jupyter_funcs.panel.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html, summary_html
+from jupyter_funcs.panel.running import (
+    Runner,
     as_code,
     asked,
     begun,
@@ -32,26 +34,21 @@ from jupyter_funcs.panel_run import (
     swept_by,
     told_html,
 )
-from jupyter_funcs.parts import Parts, hide
-from jupyter_funcs.presets import fill
-from jupyter_funcs.results import TABS, Results
-from jupyter_funcs.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html, summary_html
-from jupyter_funcs.run_words import values_of
-from jupyter_funcs.runner import Runner
-from jupyter_funcs.saved import Saved
-from jupyter_funcs.sweep_words import failed_html
-from jupyter_funcs.text import listed, quote
-from jupyter_funcs.visit import Visit, Visits
-from jupyter_funcs.widgets import below
+from jupyter_funcs.panel.saved_output import Saved
+from jupyter_funcs.panel.shared.outcome import Outcome
+from jupyter_funcs.panel.shared.parts import Parts, guarding, hide
+from jupyter_funcs.panel.visits import Visit, Visits
+from jupyter_funcs.records.presets import fill
+from jupyter_funcs.sweeps.messages import failed_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.forms import Form
-    from jupyter_funcs.jobs import Job
-    from jupyter_funcs.run import Run
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.panel.shared.outcome import PanelSession
+    from jupyter_funcs.records.run import Run
 
 
 class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -75,7 +72,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         The code that gives the DataFrame of a run where no variable holds it, as the panel tells a person.
     """
 
-    def __init__(self, session: Session, function: RemoteFunction | None = None, form: Form | None = None) -> None:
+    def __init__(self, session: PanelSession, function: RemoteCall | None = None, form: Form | None = None) -> None:
         self.recipe = "panel.result()"
         self.form: Form | None = None
         self._session = session
@@ -87,7 +84,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         parts = self._parts = Parts()
         self._head = Head(session, self._on_refresh, guard, parts)
         failure = self._list()
-        self._chooser = Chooser(lambda: session.listed, session.shelf, self.choose, guard, parts)
+        self._chooser = Chooser(lambda: session.listed, session.favourites, self.choose, guard, parts)
         self._heading = Heading(session, self._chooser.list_functions, guard, parts)
         self._box: FormBox | None = None
         self._place = w.VBox(layout=parts.layout)
@@ -139,7 +136,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """
         self._open(self._session[name])
 
-    def _open(self, function: RemoteFunction, form: Form | None = None) -> None:
+    def _open(self, function: RemoteCall, form: Form | None = None) -> None:
         visit = self._visit = self._visits.of(function, form)
         self.form = visit.form
         self._close_box()
@@ -199,7 +196,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if visit is None or visit.job is None or visit.shown is None:
             raise ArgumentError("This panel has no result yet.", "Press Run, or call run().")
         frame = visit.job.result(timeout)
-        loop.wait(visit.shown)
+        background.wait(visit.shown)
         return frame
 
     def cancel(self) -> None:
@@ -254,22 +251,22 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                 self._end(visit, "cancelled", cancelled_html(job))
             else:
                 self._set_old(visit, is_old=True)
-                said = problem_html(error, job.progress.request_id, self._session.cleaned)
+                said = problem_html(error, job.progress.request_id, self._session.redact)
                 self._end(visit, "failed", said + told_html(job))
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
-            self._end(visit, "failed", problem_html(error, cleaned=self._session.cleaned))
+            self._end(visit, "failed", problem_html(error, cleaned=self._session.redact))
         self._show_form()
         if self._visit is not None and self._visit is not visit:
             self._end(self._visit, self._visit.state, self._visit.said)
 
     async def _finish(self, visit: Visit, job: Job, frame: pd.DataFrame) -> None:
-        if visit.job is not job:  # it is run anew by now
+        if visit.job is not job:  # it was run again by now
             return
         if is_vain(job, frame):
             self._set_old(visit, is_old=True)
             self._end(visit, "failed", failed_html(frame, self.recipe))
             return
-        visit.note = visit.keeper.keep(frame)
+        visit.note = visit.keeper.assign(frame)
         visit.outcome = Outcome(
             visit.function,
             job.args,
@@ -299,7 +296,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._set_old(visit, is_old=visit.outcome is not None and visit.form.args != visit.outcome.args)
             self._show_form()
             errors = visit.form.errors if visit.state == "invalid" else {}
-            # What was said is mended, or is to be said anew; a size that was said is that of other values.
+            # What was wrong is fixed, or is reported again; a size that was shown belongs to other values.
             if errors:
                 self._end(visit, "invalid", refusal_html(visit.form, errors))
             elif self._runner.running is not visit:
@@ -344,10 +341,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             visit.outcome = dataclasses.replace(visit.outcome, variable=visit.keeper.name)
             visit.note = ""
             self._show_result()
-            self._leaving = loop.start(self._leave(visit))
+            self._leaving = background.start(self._leave(visit))
 
     def _on_refresh(self) -> None:
-        """Show the catalog anew, and each function as it is listed now; one that is gone stays as it was."""
+        """Show the catalog again, and each function as it is listed now; one that is gone stays as it was."""
         self._chooser.list_functions()
         shown = self._visit
         before = shown and shown.function
@@ -384,7 +381,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._earlier = self._parts.button(
                 HistoryKind.title,
                 "jf-open-history",
-                self._guard(lambda _: loop.start(self._results.look_back(HistoryKind.title))),
+                self._guard(lambda _: background.start(self._results.look_back(HistoryKind.title))),
                 tooltip="The runs of this kernel, to run again or to fill the form with",
             )
             self._bar.children = (*self._bar.children, self._earlier)
@@ -396,7 +393,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._visit is visit and self._box is not None:
             self._box.refuse(error.errors)
         self._set_old(visit, is_old=True)
-        said = refusal_html(visit.form, error.errors) or problem_html(error, cleaned=self._session.cleaned)
+        said = refusal_html(visit.form, error.errors) or problem_html(error, cleaned=self._session.redact)
         self._end(visit, "invalid", said)
 
     def _set_old(self, visit: Visit, *, is_old: bool) -> None:
@@ -407,10 +404,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _show_result(self) -> None:
         if self._visit is not None:
-            loop.start(self._results.show(self._visit))
+            background.start(self._results.show(self._visit))
 
     def _show_problem(self, error: Exception) -> None:
-        said = problem_html(error, cleaned=self._session.cleaned)
+        said = problem_html(error, cleaned=self._session.redact)
         self._state.show("failed", said, self._runner.number)
 
     def _end(self, visit: Visit, state: str, said: str) -> None:
@@ -438,7 +435,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def __repr__(self) -> str:
         """Say what the panel shows; ipywidgets would print every widget in it."""
-        chosen = self._visit.function.name if self._visit else "nothing chosen"
+        chosen = inert(self._visit.function.name) if self._visit else "nothing chosen"
         return f"<Panel of {self._session.service}: {chosen}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:

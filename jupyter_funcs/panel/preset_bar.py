@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs import loop
-from jupyter_funcs.errors import FuncsError
-from jupyter_funcs.parts import hide
-from jupyter_funcs.presets import checked, fill, held
-from jupyter_funcs.text import clip, inert, listed, quote
-from jupyter_funcs.view import bad_html
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import FuncsError
+from jupyter_funcs.core.text import clip, inert, listed, quote
+from jupyter_funcs.frames.display import bad_html
+from jupyter_funcs.panel.shared.parts import hide
+from jupyter_funcs.records.presets import check_name, fill, form_values
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.forms import Form
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.parts import Parts
-    from jupyter_funcs.presets import Presets
+    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
+    from jupyter_funcs.records.presets import Presets
 
 _LONGEST_SHOWN = 40
 _NONE = ("Choose…", "")
@@ -31,27 +30,11 @@ _SETTLED = 0.25
 
 
 class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    One line: the preset that the form holds, a name to save under, and what there is to say.
-
-    Parameters
-    ----------
-    presets
-        Those of the profile.
-    guard
-        Wraps a callback, so that what it raises is seen.
-    parts
-        What it is made of.
-
-    Attributes
-    ----------
-    saving
-        What the last Enter has started.
-    """
+    """One line: the preset that the form holds, a name to save under, and what there is to say."""
 
     def __init__(self, presets: Presets, guard: Guard, parts: Parts) -> None:
         self._presets = presets
-        self._function: RemoteFunction | None = None
+        self._function: RemoteCall | None = None
         self._form: Form | None = None
         self._known: dict[str, dict[str, Any]] = {}  # by preset, what a form holds that it has filled
         self._busy = False  # while the line or the form is filled, which is no choice of a person
@@ -84,7 +67,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self.name.observe(guard(lambda _: self._reset()), "value")
         self.name.on_msg(guard(self._on_message))
 
-    def show(self, function: RemoteFunction, form: Form) -> None:
+    def show(self, function: RemoteCall, form: Form) -> None:
         """Show the presets of a function, and which of them its form holds."""
         self._function, self._form = function, form
         self.name.value = ""
@@ -100,7 +83,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _on_message(self, message: Any) -> None:
         if message.get("event") == "submit":
-            self.saving = loop.start(self._save_soon())
+            self.saving = background.start(self._save_soon())
 
     async def _save_soon(self) -> None:
         await asyncio.sleep(_SETTLED)
@@ -110,7 +93,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         """Give the preset that the form holds: the chosen one before others of the same values."""
         if not self._known or self._form is None:
             return ""
-        holds = held(self._form)
+        holds = form_values(self._form)
         names = [self.choice.value, *self._known]
         return next((name for name in names if name in self._known and _alike(self._known[name], holds)), "")
 
@@ -122,7 +105,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
                     form = self._function.form()
                     form.variables = self._form.variables
                     fill(form, self._presets.get(self._function.name, name))
-                    self._known[name] = held(form)
+                    self._known[name] = form_values(form)
             finally:
                 self._offer()
 
@@ -164,7 +147,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
     def _save(self) -> None:
         if self._function is None or self._form is None:
             return
-        name, values = checked(self.name.value), held(self._form)
+        name, values = check_name(self.name.value), form_values(self._form)
         self._list()  # another notebook may have saved, too
         is_there = name in self._known
         is_same = is_there and _alike(self._known[name], values)

@@ -3,42 +3,89 @@
 from __future__ import annotations
 
 import html
+import threading
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs.each_bar import EachBar
-from jupyter_funcs.guard import lines_of
-from jupyter_funcs.parts import hide
-from jupyter_funcs.progress import SweepProgress
-from jupyter_funcs.sweep_words import going_html
-from jupyter_funcs.text import listed
-from jupyter_funcs.view import bad_html
+from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.core.text import clip, inert, listed, size_text
+from jupyter_funcs.frames.display import bad_html
+from jupyter_funcs.panel.form.controls import reoffer
+from jupyter_funcs.panel.shared.parts import hide, lines_of
+from jupyter_funcs.sweeps.messages import going_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jupyter_funcs.forms import Form
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.jobs import Job
-    from jupyter_funcs.parts import Parts
+    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
+
+
+_NONE = ""  # not None, which ipywidgets takes for no option at all
+_LONGEST = 60
+_ABOUT = "Give a field several values: the function runs once for each of them, and gives one table"
+
+
+class EachBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
+    """Which fields have several values."""
+
+    def __init__(self, on_choice: Callable[[list[str]], object], guard: Guard, parts: Parts) -> None:
+        self._on_choice = on_choice
+        self._guard = guard
+        self._parts = parts
+        self._lock = threading.RLock()
+        self._each: list[str] = []
+        self._tags: dict[str, w.Button] = {}
+        self._box = w.Dropdown(
+            description="Run for each",
+            tooltip=_ABOUT,
+            layout=parts.layout,
+            style=parts.text_style,
+            options=[("", _NONE)],
+        )
+        self._box.observe(guard(self._choose), "value")
+        super().__init__([self._box], layout=parts.layout, _dom_classes=("jf-each", "jf-hidden"))
+
+    def show(self, fields: Sequence[str], each: Sequence[str]) -> None:
+        """Offer these fields, of which some have several values."""
+        with self._lock:  # a person's choice and the news of a list both show what there is
+            self._show(fields, each)
+
+    def _show(self, fields: Sequence[str], each: Sequence[str]) -> None:
+        first = ("another field…" if each else "choose a field…", _NONE)
+        self._each = list(each)
+        reoffer(self._box, [first, *((_shown(name), name) for name in fields if name not in each)])
+        if list(self._tags) != self._each:
+            gone = [self._tags.pop(name) for name in list(self._tags) if name not in each]
+            self._tags = {name: self._tags.get(name) or self._tag(name) for name in each}
+            self.children = [self._box, *self._tags.values()]
+            for button in gone:
+                button.close()
+        hide(self, hidden=not fields)
+
+    def _tag(self, name: str) -> w.Button:
+        # The style sheet shows the title with a cross in place of these words, which are what is read out.
+        says = f"One value for {_shown(name)} again"
+        return self._parts.button(says, "jf-tag", self._guard(lambda _: self._end(name)), tooltip=_shown(name))
+
+    def _choose(self, change: Any) -> None:
+        if name := change["new"]:
+            self._box.value = _NONE
+            self._on_choice([*self._each, name])
+
+    def _end(self, name: str) -> None:
+        self._on_choice([other for other in self._each if other != name])
+        self._box.focus()  # the button that had the keyboard is gone
+
+
+def _shown(name: str) -> str:
+    return clip(inert(name), _LONGEST)
 
 
 class RunBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    The buttons of a run.
-
-    Parameters
-    ----------
-    on_run, on_cancel, on_clear
-        What they do.
-    on_each
-        Called with the fields that are to have several values.
-    guard
-        Wraps a callback, so that what it raises is seen.
-    parts
-        What they are made of.
-    """
+    """The buttons of a run."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # what each of them does
         self,
@@ -60,18 +107,7 @@ class RunBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         super().__init__(inside, layout=parts.layout, _dom_classes=("jf-actions", "jf-hidden"))
 
     def show(self, *, running: bool, valid: bool, runs: int, fields: Sequence[str], each: Sequence[str]) -> None:
-        """
-        Offer what can be done: a run of a valid form while nothing runs, a cancel of what does, a clear.
-
-        Parameters
-        ----------
-        running, valid
-            Whether a run goes on, and whether another could.
-        runs
-            How many that would be.
-        fields, each
-            The form's fields, and those of them that have several values.
-        """
+        """Offer what can be done: a run of a valid form while nothing runs, a cancel of what does, a clear."""
         self.run.disabled = running or not valid
         self.run.description = f"Run {runs:,} times" if valid and runs != 1 else "Run"
         self.cancel.disabled = not running
@@ -88,18 +124,7 @@ class StateLine(w.HTML):  # type: ignore[misc]  # as above
         self.show("idle", "", 0)
 
     def show(self, state: str, said: str, number: int) -> None:
-        """
-        Say how it stands.
-
-        Parameters
-        ----------
-        state
-            ``idle``, ``running``, ``done``, ``failed``, ``cancelled`` or ``invalid``.
-        said
-            The same in words, as HTML.
-        number
-            Of the panel's run, from 1.
-        """
+        """Say how it stands."""
         # A clock that ticks is read out by nobody; what it ends with is.
         role = 'role="timer" aria-live="off"' if state == "running" else 'role="status"'
         attributes = f'{role} data-state="{state}" data-run="{number}"'
@@ -115,27 +140,8 @@ def running_html(job: Job, name: str) -> str:
     return html.escape(f"Running{f' {name}' if name else ''}… {job.elapsed:.0f} s{came}")
 
 
-def size_text(size: int) -> str:
-    """Give a number of bytes in words: ``1.2 MB``."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= factor:
-            return f"{size / factor:,.1f} {unit}"
-    return f"{size} byte{'s' * (size != 1)}"
-
-
 def problem_html(error: BaseException, request_id: str = "", cleaned: Callable[[str], str] = str) -> str:
-    """
-    Give an error in one to three lines, and below, to unfold, of which kind it is and what led to it.
-
-    Parameters
-    ----------
-    error
-        What was raised.
-    request_id
-        What the service calls the request, where it said so.
-    cleaned
-        Takes the token out of a text.
-    """
+    """Give an error in one to three lines, and below, to unfold, of which kind it is and what led to it."""
     lines = [cleaned(line) for line in lines_of(error)]
     chain: list[str] = []
     seen: BaseException | None = error

@@ -1,51 +1,124 @@
-"""One run of a panel, or a sweep where its form's values are several: how it begins, and what is said of its end."""
+"""Runner: one run of a panel at a time, begun once and watched to its end, on the background loop."""
 
 from __future__ import annotations
 
+import asyncio
 import html
+import threading
+import time
+import weakref
 from typing import TYPE_CHECKING
 
-from jupyter_funcs import calls
-from jupyter_funcs.each import Each, only
-from jupyter_funcs.progress import SweepProgress
-from jupyter_funcs.sweep_words import asks_text, ended_text, failed_html, one_cached_text, stopped_text
-from jupyter_funcs.variables import Variable
-from jupyter_funcs.view import code_html, done_html, shape_text
+from jupyter_funcs.catalog.values import Each, Variable, only
+from jupyter_funcs.client import snippets
+from jupyter_funcs.core import background
+from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.frames.display import code_html, done_html, shape_text
+from jupyter_funcs.sweeps.job import start_sweep
+from jupyter_funcs.sweeps.messages import asks_text, ended_text, failed_html, one_cached_text, stopped_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+    from concurrent.futures import Future
+    from typing import Any
+
     import pandas as pd
 
-    from jupyter_funcs.forms import Args, Form
-    from jupyter_funcs.jobs import Job
-    from jupyter_funcs.visit import Visit
+    from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.client.notebook import Cell
+    from jupyter_funcs.panel.visits import Visit
+
+
+_TICK_SECONDS = 0.5
+# A front end holds a change back while it waits for the one before to be taken, and a click overtakes it: for so long
+# after a change, a click waits so long for another one.
+_CHANGED_LATELY, _SETTLED = 1.0, 0.25
+_runners: weakref.WeakSet[Runner] = weakref.WeakSet()
+
+
+class Runner:
+    """The runs of a panel."""
+
+    def __init__(
+        self, on_tick: Callable[[Visit], None], on_end: Callable[[Visit, Job], Coroutine[Any, Any, None]], cell: Cell
+    ) -> None:
+        self.number = 0
+        self.running: Visit | None = None
+        self.changed = -_CHANGED_LATELY
+        self._on_tick = on_tick
+        self._on_end = on_end
+        self._pressed: Future[None] | None = None
+        self.cell = cell
+        # A run is begun by any thread, and ends on the loop.
+        self._lock = threading.Lock()
+        for other in list(_runners):
+            if cell.is_rerun_of(other.cell):
+                other.cancel()
+        _runners.add(self)
+
+    def press(self, run: Callable[[], object]) -> bool:
+        """Run on a click or on Enter; once, however often a person presses. Give whether it will."""
+        if self.running is not None or (self._pressed is not None and not self._pressed.done()):
+            return False
+        self._pressed = background.start(self._settled(run))
+        return True
+
+    def wait(self) -> None:
+        """Wait until what was pressed last has begun."""
+        if self._pressed is not None:
+            background.wait(self._pressed)
+
+    def start(self, visit: Visit, begin: Callable[[], Job]) -> Job:
+        """Start a run, or a sweep; one that goes on is cancelled."""
+        with self._lock:
+            self.cancel()
+            job = begin()
+            self.number += 1
+            visit.job = job
+            self.running = visit
+            visit.shown = background.start(self._follow(visit, job, self.number))
+        return job
+
+    def cancel(self) -> None:
+        """Stop waiting for the run that goes on, if one does."""
+        if self.running is not None and self.running.job is not None:
+            self.running.job.cancel()
+
+    async def _settled(self, run: Callable[[], object]) -> None:
+        while time.monotonic() - (before := self.changed) < _CHANGED_LATELY:
+            await asyncio.sleep(_SETTLED)
+            if self.changed == before:
+                break
+        run()
+
+    async def _follow(self, visit: Visit, job: Job, number: int) -> None:
+        ended = asyncio.wrap_future(job.future)
+        while not ended.done():
+            if number == self.number:
+                self._on_tick(visit)
+            await asyncio.wait([ended], timeout=_TICK_SECONDS)
+        _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
+        with self._lock:
+            if number == self.number:
+                self.running = None
+        if visit.job is job:
+            await self._on_end(visit, job)
+
 
 _MOST_IN_CODE = 1000
 
 
 def begun(visit: Visit, args: Args) -> Job:
-    """
-    Start what a form holds: one run, whose reply is kept, or a run for each combination of the values that are several.
-
-    Parameters
-    ----------
-    visit
-        Whose form it is.
-    args
-        What the form has checked.
-
-    Raises
-    ------
-    ArgumentError
-        These are more runs than a sweep begins with unasked.
-    """
+    """Start what a form holds: one run, or one per combination where fields have several values."""
     if not visit.form.swept:
-        return visit.function.start(args, keep=True)
+        return visit.function.start(args, keep_reply=True)
     most = visit.function.options.most_runs
     if visit.asked == args:
         most = max(most, visit.form.runs)
     # A panel shows a DataFrame of every combination, whatever else the function's own sweeps give.
     function = visit.function.with_options(pairs=False, to=None, most_runs=most)
-    return function.start_sweep(args)
+    return start_sweep(function, None, args)
 
 
 def asked(visit: Visit) -> str:
@@ -63,7 +136,7 @@ def as_code(visit: Visit, where: str) -> str:
     args, swept = form.args, form.swept
     if sum(len(args.get(name, ())) for name in swept) > _MOST_IN_CODE:
         return ""
-    return code_html(calls.python(visit.function, args, where, _named(form), sweeps=bool(swept)))
+    return code_html(snippets.python(visit.function, args, where, _named(form), sweeps=bool(swept)))
 
 
 def _named(form: Form) -> dict[str, str]:

@@ -1,17 +1,23 @@
-"""What a panel leaves in the saved notebook, as HTML that needs no kernel, no script and no style sheet."""
+"""What a panel leaves in the saved notebook: the last result as HTML, hidden while the panel itself is there."""
 
 from __future__ import annotations
 
 import html
 from typing import TYPE_CHECKING
 
-from jupyter_funcs import calls
-from jupyter_funcs.sweep_words import value_text
-from jupyter_funcs.text import clip, inert
-from jupyter_funcs.view import shape_text, table_html
+import ipywidgets as w
+
+from jupyter_funcs.client import notebook, snippets
+from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.frames.display import shape_text, table_html
+from jupyter_funcs.sweeps.messages import value_text
 
 if TYPE_CHECKING:
-    from jupyter_funcs.outcome import Outcome
+    from typing import Any
+
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Parts
+
 
 _MOST_ROWS = 5  # at the top, and as many at the end
 _MOST_COLUMNS = 12
@@ -27,16 +33,7 @@ def reopen_html(name: str) -> str:
 
 
 def left_html(outcome: Outcome, mark: str) -> str:
-    """
-    Give a run as it stays in the notebook: what, with which arguments, when, where it is kept, and its first rows.
-
-    Parameters
-    ----------
-    outcome
-        The run.
-    mark
-        A class of it, by which the panel hides it while it is there itself.
-    """
+    """Return the HTML of a run that stays in the notebook: function, arguments, time, variable and first rows."""
     frame = outcome.frame
     args = ", ".join(f"{_shown(name)} = {_shown(value_text(value))}" for name, value in outcome.args.items())
     session = outcome.function.session
@@ -47,7 +44,7 @@ def left_html(outcome: Outcome, mark: str) -> str:
     ]
     if outcome.variable:
         said.append(f"The DataFrame was kept as <code>{_shown(outcome.variable)}</code>.")
-    again = calls.magic(outcome.function, outcome.args, sweeps=bool(outcome.swept))
+    again = snippets.magic(outcome.function, outcome.args, sweeps=bool(outcome.swept))
     command = _SWEEP if outcome.swept else _CALL
     if again.startswith(command) and len(again) <= _LONGEST_VALUE:  # a long one would be cut, and open nothing
         filled = again.replace(command, "%funcs panel", 1)
@@ -69,3 +66,37 @@ def left_html(outcome: Outcome, mark: str) -> str:
 
 def _shown(text: str) -> str:
     return html.escape(clip(inert(text), _LONGEST_VALUE))
+
+
+class Saved(w.HTML):  # type: ignore[misc]  # ipywidgets has no types
+    """
+    The panel's part of the saved notebook; as a widget, the style that hides it on the page of a panel that is there.
+
+    There are two outputs: writing to the one that holds the panel's view would make the view again, and take the focus
+    from whoever types.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(layout=parts.layout)
+        self._is_put = False
+
+    @property
+    def _mark(self) -> str:
+        return f"jf-left-{self.model_id}"
+
+    def html(self, name: str, outcome: Outcome | None) -> str:
+        """Say how to get the panel back, and give its last result."""
+        return reopen_html(name) + ("" if outcome is None else left_html(outcome, self._mark))
+
+    def put(self, bundle: dict[str, Any], name: str, outcome: Outcome | None) -> None:
+        """Show the panel, whose mime types these are, and below it what the notebook keeps."""
+        self.value = f"<style>.{self._mark} {{ display: none; }}</style>"
+        notebook.show({**bundle, "text/html": reopen_html(name)})
+        left = f'<div class="{self._mark}"></div>' if outcome is None else left_html(outcome, self._mark)
+        notebook.publish_html(left, self._mark)
+        self._is_put = True
+
+    def leave(self, outcome: Outcome) -> None:
+        """Let the notebook keep this result in place of the one before; any thread may."""
+        if self._is_put:
+            notebook.publish_html(left_html(outcome, self._mark), self._mark, again=True)

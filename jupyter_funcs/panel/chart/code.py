@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jupyter_funcs.plots import MOST_CATEGORIES, MOST_PERIODS, NO_VALUE, OTHER, rows_of_a_point
-from jupyter_funcs.roles import Role
+from jupyter_funcs.frames.roles import Role
+from jupyter_funcs.panel.chart.plot import MOST_CATEGORIES, MOST_PERIODS, NO_VALUE, OTHER, rows_of_a_point
 
 if TYPE_CHECKING:
-    from jupyter_funcs.plots import Plot, Points
+    from jupyter_funcs.panel.chart.plot import Plot, Points
 
 _RESAMPLED = {
     "second": "'s'",
@@ -23,20 +23,7 @@ _RESAMPLED = {
 
 
 def program(plot: Plot, points: Points, variable: str, *, labelled: bool = False) -> str:
-    """
-    Give code that draws the chart.
-
-    Parameters
-    ----------
-    plot
-        The chart.
-    points
-        Its points.
-    variable
-        The name of the variable that holds the frame.
-    labelled
-        Whether the frame's index holds labels.
-    """
+    """Give code that draws the chart."""
     lines = ["import matplotlib.pyplot as plt", "import pandas as pd", ""]
     if "$" in f"{plot.title}{list(points.table.columns)}{list(points.table.index[:MOST_PERIODS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")

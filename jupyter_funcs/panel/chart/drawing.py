@@ -7,27 +7,263 @@ here. The picture takes over the page's text colour and font, so that it suits a
 
 from __future__ import annotations
 
+import datetime as dt
+import html
+import io
+import itertools
+import math
+import re
 import threading
+import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.backends.backend_svg import RendererSVG
+from matplotlib.colors import rgb2hex
+from matplotlib.dates import AutoDateLocator, date2num, num2date
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
+from matplotlib.ticker import MaxNLocator
 
-from jupyter_funcs.axis import along, labels_of, set_measures, thinned
-from jupyter_funcs.compact import short
-from jupyter_funcs.roles import Role
-from jupyter_funcs.svg import INK, svg
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.frames.roles import Role
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.artist import Artist
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
-    from jupyter_funcs.plots import Plot, Points
+    Floats = np.ndarray[Any, np.dtype[np.float64]]
+    from matplotlib.artist import Artist
+
+    from jupyter_funcs.panel.chart.plot import Plot, Points
+
+
+INK = "#010203"  # stands for the page's text colour
+_FIRST_UNKNOWN = 0x250  # from there on a font may have a script or not
+_SIDES = {"left": (0.0, "start"), "center": (0.5, "middle"), "right": (1.0, "end")}
+_ID = re.compile(r' id="([^"]*)"')
+_LINK = re.compile(r'(href="#|url\(#)([^")]+)')
+_TAG = re.compile(r"<[a-zA-Z][^<>]*+>")
+
+
+def svg(figure: Figure, said: str) -> str:
+    """Give a figure as SVG for a page."""
+    return _part(_document(figure), said)
+
+
+class _Renderer(RendererSVG):
+    """Texts stay texts, whatever rcParams say: the browser has every script, and the page's font."""
+
+    def draw_text(self, gc: Any, x: float, y: float, s: str, *more: Any, **named: Any) -> None:
+        # By where it is to stand and not by its left end: the page's font has other widths than the one measured by.
+        # A line of several has no artist of its own, and only the labels below an axis have several.
+        font, artist = more[0], named.get("mtext")
+        side = artist.get_ha() if artist else "center"
+        width = self.get_text_width_height_descent(s, font, ismath=False)[0]
+        look = {"x": f"{x + _SIDES[side][0] * width:.2f}", "y": f"{y:.2f}", "text-anchor": _SIDES[side][1]}
+        weight = {"font-weight": "bold"} if font.get_weight() == "bold" else {}
+        attributes = {**look, "font-size": f"{font.get_size():g}px", **weight, "fill": rgb2hex(gc.get_rgb())}
+        self.writer.element("text", s, attrib=attributes)
+
+    def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> tuple[float, float, float]:
+        # What may be missing in matplotlib's font is as wide as a letter, without a warning for each.
+        known = "".join(char if ord(char) < _FIRST_UNKNOWN else "M" for char in s)
+        # Ignored since the renderer of matplotlib has no types.
+        size = super().get_text_width_height_descent(known, prop, ismath)  # type: ignore[no-untyped-call]  # matplotlib has no types there
+        return float(size[0]), float(size[1]), float(size[2])
+
+
+class _Canvas(FigureCanvasBase):
+    """Gives what texts are measured by before anything is drawn; matplotlib would load another back end for that."""
+
+    def get_renderer(self) -> Any:
+        return _renderer(self.figure, io.StringIO())
+
+
+def _renderer(figure: Figure, out: io.StringIO) -> Any:
+    width, height = (side * 72 for side in figure.get_size_inches())
+    make: Any = _Renderer  # matplotlib gives its back ends no types
+    return make(width, height, out, image_dpi=72, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+
+
+def _document(figure: Figure) -> str:
+    _Canvas(figure)  # is the figure's from now on
+    out = io.StringIO()
+    renderer = _renderer(figure, out)
+    figure.draw(renderer)
+    renderer.finalize()
+    return out.getvalue()
+
+
+def _part(svg: str, said: str) -> str:
+    """Make a part of a page of a document: nothing in it reaches beyond it, and ids are its own."""
+    body = svg[svg.index(">", svg.index("<svg")) + 1 : svg.rindex("</svg>")]
+    # matplotlib's style sheet is for every element of the page; the root has it instead, and all below inherit.
+    body = re.sub(r"<defs>\s*+<style[^<]*+</style>\s*+</defs>", "", body, count=1)
+    linked, mark = {match[1] for match in _LINK.findall(body)}, f"jf{uuid.uuid4().hex[:8]}-"
+
+    def own(tag: re.Match[str]) -> str:
+        text = _ID.sub(lambda match: f' id="{mark}{match[1]}"' if match[1] in linked else "", tag[0])
+        text = _LINK.sub(lambda match: f"{match[1]}{mark}{match[2]}", text)
+        return text.replace(INK, "currentColor")
+
+    size = re.search(r'viewBox="([^"]*)"', svg)
+    root = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" class="jf-svg" role="img" '
+        f'viewBox="{size[1] if size else ""}" aria-label="{html.escape(said)}" '
+        'style="stroke-linejoin: round; stroke-linecap: butt">'
+    )
+    return root + re.sub(r"\n\s*", "\n", _TAG.sub(own, body)).strip() + "</svg>"
+
+
+_UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e4, "k"))
+_MOST_DECIMALS = 8
+
+
+def short(value: float, *, percent: bool = False) -> str:
+    """Give a number in three digits or so; a fraction as percent on demand."""
+    if _is_extreme(abs(value)):
+        return _signed(f"{value:.2e}")
+    scale, unit = (0.01, "%") if percent else _unit(abs(value))
+    if unit == "k" or not unit:
+        scale, unit = (1.0, "") if abs(value) < 1e4 else (1e3, "k")
+    size = abs(value) / scale
+    decimals = max(0, 2 - math.floor(math.log10(size))) if size else 0
+    if not unit and float(value).is_integer():
+        decimals = 0
+    return _signed(f"{value / scale:,.{min(decimals, 2 if percent else _MOST_DECIMALS)}f}{unit}")
+
+
+def evenly(values: Sequence[float], *, percent: bool = False) -> list[str]:
+    """Give the numbers of an axis, in one unit and with as many decimals as tell them apart."""
+    largest = max((abs(value) for value in values), default=0.0)
+    if _is_extreme(largest):
+        return [_signed(f"{value:.2e}") for value in values]
+    scale, unit = (0.01, "%") if percent else _unit(largest)
+    scale = 1e3 if unit == "k" else scale
+    scaled = [round(value / scale, _MOST_DECIMALS + 2) for value in values]
+    decimals = max((_decimals(value) for value in scaled), default=0)
+    return [_signed(f"{value:,.{decimals}f}{unit}") if value else "0" + "%" * percent for value in scaled]
+
+
+def _unit(size: float) -> tuple[float, str]:
+    return next(((scale, unit) for scale, unit in _UNITS if size >= scale), (1.0, ""))
+
+
+def _is_extreme(size: float) -> bool:
+    return bool(size) and not 1e-6 <= size < 1e16
+
+
+def _decimals(value: float) -> int:
+    text = f"{value:.{_MOST_DECIMALS}f}".rstrip("0")
+    return len(text) - text.index(".") - 1
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+_LONGEST = 400  # letters of a label that are looked at
+_LETTER = 8.3  # points that one takes below a chart
+# By the least days between two ticks: what each label says, and what is said below it when it changes.
+_DATE_LABELS = (
+    (300, "%Y", ""),
+    (27, "%b", "%Y"),
+    (1, "%d %b", "%Y"),
+    (1 / 1440, "%H:%M", "%d %b %Y"),
+    (0, "%H:%M:%S", "%d %b %Y"),
+)
+
+
+def set_measures(axes: Axes, values: Floats, *, percent: bool, zero: bool = False, sideways: bool = False) -> None:
+    """Set the limits and the ticks of the axis of a measure, with lines to read it by."""
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    if zero or 0 < low < high / 2 or low / 2 < high < 0:  # that takes not much of the picture
+        low, high = min(low, 0.0), max(high, 0.0)
+    if low == high:
+        low, high = low - (abs(low) / 2 or 1.0), high + (abs(high) / 2 or 1.0)
+    margin = high / 20 - low / 20
+    low, high = low - margin * (low != 0), high + margin * (high != 0)
+    ticks = _ticks(low, high, 6)
+    if sideways:
+        axes.set_xlim(low, high)
+        axes.set_xticks(ticks, evenly(ticks, percent=percent))
+    else:
+        axes.set_ylim(low, high)
+        axes.set_yticks(ticks, evenly(ticks, percent=percent))
+    for tick in ticks:
+        rule = (axes.axvline if sideways else axes.axhline)(tick)
+        rule.set(color=INK, alpha=0.13 if tick else 0.5, linewidth=0.8, zorder=0.5)
+        rule.set(linestyle="-", marker="None", solid_capstyle="butt", antialiased=True)
+
+
+def along(axes: Axes, index: pd.Index[Any]) -> tuple[Floats, Sequence[float], list[str]]:
+    """Give the places of an index on x, and the ticks there with their labels."""
+    if isinstance(index, pd.DatetimeIndex):
+        return _dates(axes, index)
+    if pd.api.types.is_integer_dtype(index.dtype):
+        ticks = _ticks(float(index[0]), float(index[-1]), 7)
+        return index.to_numpy(dtype=float), ticks, evenly(ticks)
+    return np.arange(len(index), dtype=float), *thinned(axes, labels_of(index))
+
+
+def labels_of(index: pd.Index[Any]) -> list[str]:
+    """Give the label of each place."""
+    if isinstance(index, pd.DatetimeIndex):
+        return list(index.strftime("%Y-%m-%d" if _are_days(index) else "%Y-%m-%d %H:%M"))
+    return [f"{label:,}" if isinstance(label, int) else inert(str(label)[:_LONGEST]) for label in index]
+
+
+def thinned(axes: Axes, labels: Sequence[str]) -> tuple[list[float], list[str]]:
+    """Give the places of as many labels as there is room for, and these labels."""
+    step = -(-len(labels) * (max(map(len, labels)) + 2) // _letters(axes))
+    return [float(at) for at in range(0, len(labels), step)], list(labels[::step])
+
+
+def _letters(axes: Axes) -> int:
+    """Give how many letters stand beside each other below a chart."""
+    return int(axes.figure.bbox.width / _LETTER)
+
+
+def _ticks(low: float, high: float, count: int) -> list[float]:
+    found = MaxNLocator(nbins=count, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    return [float(tick) for tick in found if low <= tick <= high]
+
+
+def _dates(axes: Axes, index: pd.DatetimeIndex) -> tuple[Floats, Sequence[float], list[str]]:
+    places = date2num(index.to_numpy())
+    axes.set_xlim(places[0], places[-1])
+    axes.xaxis.set_major_locator(AutoDateLocator(tz=dt.UTC, minticks=4, maxticks=9))
+    found = [float(tick) for tick in axes.xaxis.get_majorticklocs() if places[0] <= tick <= places[-1]]
+    ticks = [tick for tick in found if tick % 1 == 0 or not _are_days(index)]  # no hours where the times are days
+    ticks = ticks[:: -(-len(ticks) * 9 // _letters(axes))] if ticks else []
+    return places, ticks, _date_labels([num2date(tick, tz=dt.UTC) for tick in ticks])
+
+
+def _are_days(index: pd.DatetimeIndex) -> bool:
+    return bool((index == index.normalize()).all())
+
+
+def _date_labels(times: Sequence[dt.datetime]) -> list[str]:
+    """Give labels that say what differs from tick to tick, and below it once what does not."""
+    steps = [(after - before).total_seconds() / 86400 for before, after in itertools.pairwise(times)]
+    days = min(steps, default=1.0)
+    fine, coarse = next((fine, coarse) for least, fine, coarse in _DATE_LABELS if days >= least)
+    labels, said = [], ""
+    for time in times:
+        # strftime pads days with a zero, and has no other way that every system knows.
+        label, below = (
+            time.strftime(form).removeprefix("0" if form.startswith("%d") else "") for form in (fine, coarse)
+        )
+        labels.append(f"{label}\n{below}" if below != said else label)
+        said = below
+    return labels
+
 
 _WIDTH, _NARROW, _HEIGHT, _BAR = 700, 430, 340, 22  # points, each a pixel or so
 _FONT = "DejaVu Sans"  # matplotlib's own: on every machine a text is measured alike
@@ -63,23 +299,7 @@ _OTHER_STYLE = Style("#858585", (1, 1.5), ".")
 
 
 def draw(plot: Plot, points: Points, *, narrow: bool = False) -> str:
-    """
-    Give a chart as SVG for a page.
-
-    Parameters
-    ----------
-    plot
-        What is drawn.
-    points
-        Its points.
-    narrow
-        Whether it is for a page that has little room at the side.
-
-    Raises
-    ------
-    ImportError
-        matplotlib is not installed, or does not work.
-    """
+    """Give a chart as SVG for a page."""
     with _LOCK:
         return svg(_figure(plot, points.table, narrow=narrow), alt(plot, points))
 

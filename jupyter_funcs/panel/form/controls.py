@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs import notes
-from jupyter_funcs.choices import Choice
-from jupyter_funcs.offers import Offers
-from jupyter_funcs.text import clip, folded, inert
-from jupyter_funcs.variables import Variable, spelled, typed
+from jupyter_funcs.catalog.suggestions import Choice, Offers
+from jupyter_funcs.catalog.values import Variable, spelled, typed
+from jupyter_funcs.core.text import clip, folded, inert
+from jupyter_funcs.panel.form import messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jupyter_funcs.fields import Field
+    from jupyter_funcs.catalog.fields import Field
 
 # What stands for "not sent" in a control with options; not None, which ipywidgets takes for no option at all.
 NOT_SENT = ""
@@ -42,21 +41,7 @@ def lean(kind: type[w.DOMWidget], *classes: str, **traits: Any) -> w.DOMWidget:
 
 
 class Control:
-    """
-    One field on the screen.
-
-    Parameters
-    ----------
-    field
-        What it shows.
-    at
-        The field's number in the form, for the style sheet.
-
-    Attributes
-    ----------
-    box
-        What carries the field's name, and is placed in the form.
-    """
+    """One field on the screen."""
 
     def __init__(self, field: Field, at: int) -> None:
         self.field = field
@@ -66,15 +51,15 @@ class Control:
 
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
-        return self.described(w.Text, placeholder=notes.unset(self.field))
+        return self.described(w.Text, placeholder=messages.unset(self.field))
 
     def described(self, kind: type[w.DescriptionWidget], **traits: Any) -> w.DescriptionWidget:
         """Make a widget that carries the field's name."""
         return lean(
             kind,
             *(f"jf-at-{self.at}", f"jf-field-{folded(self.field.name)[:60]}"),
-            description=notes.label(self.field),
-            tooltip=notes.tooltip(self.field),
+            description=messages.label(self.field),
+            tooltip=messages.tooltip(self.field),
             **traits,
         )
 
@@ -176,14 +161,14 @@ class ChoiceControl(Control):
 
     @property
     def _first(self) -> tuple[str, Any]:
-        return ("Choose…" if self.field.required else notes.unset(self.field), NOT_SENT)
+        return ("Choose…" if self.field.required else messages.unset(self.field), NOT_SENT)
 
     def read(self) -> Any:
         """Give the option."""
         return None if self.box.value == NOT_SENT else self.box.value
 
     def show(self, value: Any) -> None:
-        """Show a value; one that is no option becomes one, for what the form holds is what is shown."""
+        """Show a value; one that isn't an option becomes one, for what the form holds is what is shown."""
         if value is None:
             self.box.value = NOT_SENT
             return
@@ -213,7 +198,7 @@ class SearchControl(Control):
 
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
-        return self.described(w.Combobox, placeholder=notes.unset(self.field))
+        return self.described(w.Combobox, placeholder=messages.unset(self.field))
 
     def read(self) -> Any:
         """Give the value that is spelt in the box."""

@@ -9,26 +9,78 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs import loop, notes
-from jupyter_funcs.controls import control_type, may_change
-from jupyter_funcs.each import Each, only, several
-from jupyter_funcs.each_control import EachLines, EachPick
-from jupyter_funcs.fields import by_name
-from jupyter_funcs.source_line import SourceLine
-from jupyter_funcs.sources import Source, has_source
-from jupyter_funcs.text import listed, quote
-from jupyter_funcs.variables import has_variable
-from jupyter_funcs.widgets import Control, lean, synced
+from jupyter_funcs.catalog.fields import Kind, by_name
+from jupyter_funcs.catalog.values import Each, has_variable, only, several
+from jupyter_funcs.core import background
+from jupyter_funcs.core.text import listed, quote
+from jupyter_funcs.panel.form import messages as notes
+from jupyter_funcs.panel.form.controls import ChoiceControl, Control, DateControl, SearchControl, lean, synced
+from jupyter_funcs.panel.form.list_controls import AddControl, EachLines, EachPick, LinesControl, PickControl
+from jupyter_funcs.panel.form.sources import FieldSource, SourceLine, has_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.fields import Field
-    from jupyter_funcs.forms import Args, Form
+    from jupyter_funcs.catalog.fields import Field
+    from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.client.function import RemoteCall
 
-# So long a pause in typing, in seconds, asks anew for the values that depend on what is typed.
+
+# So many values can be looked through in a dropdown, and so many in one that adds.
+MOST_TO_CHOOSE = 200
+MOST_TO_ADD = 20
+
+BY_KIND: dict[Kind, type[Control]] = {
+    Kind.CHOICE: ChoiceControl,
+    Kind.YES_NO: ChoiceControl,
+    Kind.INTEGER: Control,
+    Kind.NUMBER: Control,
+    Kind.TEXT: Control,
+    Kind.DATE: DateControl,
+    Kind.LIST: LinesControl,
+    Kind.SYMBOL: Control,
+    Kind.PANEL: Control,
+}
+
+
+def control_type(field: Field, source: FieldSource | None, *, each: bool = False) -> type[Control]:
+    """Give the kind of control for a field."""
+    usual = _of_one(field, source)
+    return usual if not each else EachPick if usual is ChoiceControl else EachLines
+
+
+def may_change(field: Field, source: FieldSource | None) -> bool:
+    """
+    Say whether what stands at a field may become more, less or another while a person is at another field.
+
+    These are tags, the button that clears a day, and what follows from the values that a source gives.
+    """
+    if source is None:
+        return field.kind is Kind.DATE or (field.kind is Kind.LIST and bool(field.options))
+    return field.kind in {Kind.LIST, Kind.PANEL} or bool(source.needs)
+
+
+def _of_one(field: Field, source: FieldSource | None) -> type[Control]:
+    are_many = len(field.options) > MOST_TO_CHOOSE
+    if field.kind is Kind.LIST and field.options:
+        return AddControl if are_many else PickControl
+    if source is None:
+        usual = BY_KIND[field.kind]
+        return SearchControl if usual is ChoiceControl and are_many else usual
+    number = len(source.offers)
+    if field.kind is Kind.LIST:
+        if source.trouble:
+            return LinesControl
+        return PickControl if source.known and 0 < number <= MOST_TO_ADD else AddControl
+    # Panels are few, and chosen from a list once that is there; while it is slow to come they are typed.
+    soon = source.asking and not source.slow and number <= MOST_TO_CHOOSE
+    if field.kind is Kind.PANEL and (soon or (source.known and 0 < number <= MOST_TO_CHOOSE)):
+        return ChoiceControl
+    return SearchControl
+
+
+# So long a pause in typing, in seconds, asks again for the values that depend on what is typed.
 _PAUSE = 0.4
 _MINUTE = 60.0
 _SECOND = 1.0
@@ -37,28 +89,11 @@ _STAY = 10.0
 
 
 class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    The controls and messages of one form.
-
-    Parameters
-    ----------
-    function
-        Whose form it is; its listing functions give the valid values.
-    form
-        What the controls show, and where their values go.
-    on_change
-        Called after a value has changed; `summary` and `valid` are those of the new value by then.
-    guard
-        Wraps a callback, so that what it raises is seen.
-    on_submit
-        Called when Enter is pressed in a text. A change that was typed just before may still be on its way.
-    variables
-        Gives the variables of the notebook, for values typed as ``$name``.
-    """
+    """The controls and messages of one form."""
 
     def __init__(  # noqa: PLR0913  # what it shows, and the four ways out of it
         self,
-        function: RemoteFunction,
+        function: RemoteCall,
         form: Form,
         on_change: Callable[[], None],
         guard: Callable[[Callable[[Any], None]], Callable[..., None]],
@@ -88,13 +123,13 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._showing: set[int] = set()  # the threads that change controls: that is no choice of a person
 
         self._sources = {
-            name: Source(field, function, form, guard(self._on_news))
+            name: FieldSource(field, function, form, guard(self._on_news))
             for name, field in self._fields.items()
             if has_source(field, function)
         }
         self._controls: dict[str, Control] = {name: self._make(name, args) for name in self._fields}
         self._lines: dict[str, SourceLine] = {}
-        # A front end draws anew what stands behind a change in a box, and whoever types there loses the keyboard.
+        # A front end draws again what stands behind a change in a box, and whoever types there loses the keyboard.
         self._places: dict[str, w.VBox] = {}
         for name, field in self._fields.items():
             if may_change(field, self._sources.get(name)) or isinstance(self._form[name], Each):
@@ -106,7 +141,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         for source in self._sources.values():
             if source.asking:
                 source.ask()
-        self._clock: Future[None] | None = loop.start(self._grow_old()) if self._sources else None
+        self._clock: Future[None] | None = background.start(self._grow_old()) if self._sources else None
         self._variables: Future[None] | None = None
         self._follow_variables()
 
@@ -142,7 +177,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             held = self._form[name]
             if (name in names) != isinstance(held, Each):
                 self._form[name] = several(held) if name in names else only(held)
-                if not self._form.gives(name):  # nobody has had the time to fill it
+                if not self._form.is_set(name):  # nobody has had the time to fill it
                     self._touched.discard(name)
                     self.recheck()
 
@@ -212,7 +247,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if name not in self._places:
             self._places[name] = self._place(name)
         self._arrange()
-        self._replaced[made] = loop.start(self._close_later(made))
+        self._replaced[made] = background.start(self._close_later(made))
 
     async def _close_later(self, made: Control) -> None:
         await asyncio.sleep(_STAY)
@@ -303,7 +338,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _follow_variables(self) -> None:
         has_one = any(map(has_variable, self._form.values.values()))
         if has_one and (self._variables is None or self._variables.done()):
-            self._variables = loop.start(self._look_at_variables())
+            self._variables = background.start(self._look_at_variables())
 
     async def _look_at_variables(self) -> None:
         """Follow the variables that are values, while there are some; a variable tells nobody that it has changed."""
@@ -317,19 +352,19 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if (self._errors, self._told) != (self._form.errors, self._form.args):
                 self._guard(follow)(None)
 
-    def _ask_again(self, source: Source, _: object) -> None:
+    def _ask_again(self, source: FieldSource, _: object) -> None:
         self._ask(source, again=True)
 
-    def _ask(self, source: Source, *, again: bool = False, after: float = 0.0) -> None:
+    def _ask(self, source: FieldSource, *, again: bool = False, after: float = 0.0) -> None:
         source.ask(again=again, after=after)
         self._show_line(source)
 
-    def _on_news(self, source: Source) -> None:
+    def _on_news(self, source: FieldSource) -> None:
         """Show what a source has given; on the background loop."""
         with self._lock:
             self._show_news(source)
 
-    def _show_news(self, source: Source) -> None:
+    def _show_news(self, source: FieldSource) -> None:
         name = source.field.name
         made = self._controls.get(name)
         if made is None:  # closed meanwhile
@@ -348,12 +383,12 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.recheck()
         self._show_line(source)
 
-    def _show_line(self, source: Source) -> None:
+    def _show_line(self, source: FieldSource) -> None:
         self._arrange()
         if line := self._lines.get(source.field.name):
             line.show()
 
-    def _drop(self, source: Source) -> None:
+    def _drop(self, source: FieldSource) -> None:
         """Take away what the source had listed before and lists no more, and say so."""
         name = source.field.name
         held = self._form[name]
@@ -380,7 +415,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         words = [self._dropped[name]] if name in self._dropped else []
         if name in self._touched:
             errors += self._errors.get(name, [])
-        if field.rule and not any(map(self._form.gives, field.rule.names)):
+        if field.rule and not any(map(self._form.is_set, field.rule.names)):
             (errors if self._asked else words).append(notes.rule_text(field.rule.names))
         if name in self._controls and (word := self._controls[name].word):
             words.append(word)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.each import Each
-from jupyter_funcs.fields import by_name
-from jupyter_funcs.text import clip, inert, listed, quote
-from jupyter_funcs.values import default_of
+from jupyter_funcs.catalog.fields import by_name
+from jupyter_funcs.catalog.values import Each, default_of
+from jupyter_funcs.core.text import clip, inert, listed, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jupyter_funcs.fields import Field
-    from jupyter_funcs.forms import Form
-    from jupyter_funcs.offers import Offers
+    from jupyter_funcs.catalog.fields import Field
+    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.catalog.suggestions import Offers
 
 _LONGEST_LABEL = 60
 _LONGEST_HELP = 600
@@ -49,31 +48,17 @@ def rule_text(names: Sequence[str]) -> str:
 
 
 def summary(form: Form, errors: dict[str, list[str]]) -> str:
-    """
-    Say what is missing for a run.
-
-    Parameters
-    ----------
-    form
-        What was filled in.
-    errors
-        The form's errors.
-
-    Returns
-    -------
-    str
-        One line: ``To run: give PanelName, and Symbol or Brand; mend PoPLookback.``; empty when nothing is missing.
-    """
+    """Say what is missing for a run."""
     if not errors:
         return ""
     fields = by_name(form.fields)
-    missing = [name for name in errors if name in fields and not form.gives(name)]
-    wrong = [name for name in errors if name in fields and form.gives(name)]
+    missing = [name for name in errors if name in fields and not form.is_set(name)]
+    wrong = [name for name in errors if name in fields and form.is_set(name)]
     rules = dict.fromkeys(field.rule.names for field in form.fields if field.rule)
-    unmet = [listed(names) for names in rules if not any(map(form.gives, names))]
+    unmet = [listed(names) for names in rules if not any(map(form.is_set, names))]
     gives = [part for part in (_several(missing), *unmet) if part]
     parts = [f"give {', and '.join(gives)}"] if gives else []
-    parts += [f"mend {_several(wrong)}"] if wrong else []
+    parts += [f"fix {_several(wrong)}"] if wrong else []
     return f"To run: {'; '.join(parts)}." if parts else " ".join(text for texts in errors.values() for text in texts)
 
 
@@ -84,7 +69,7 @@ def _several(names: list[str]) -> str:
 
 
 def unlisted(value: Any, offers: Offers) -> list[str]:
-    """Say which values the listing has nothing like; they are sent all the same, and the service decides."""
+    """Say which values the listing has nothing like; they are sent anyway, and the service decides."""
     if not len(offers):
         return []
     if isinstance(value, Each):
@@ -118,16 +103,7 @@ def said_html(said: Iterable[Said]) -> str:
 
 
 class Said:
-    """
-    The messages of one field.
-
-    Parameters
-    ----------
-    errors
-        What is wrong.
-    words
-        What else is to be known.
-    """
+    """The messages of one field."""
 
     def __init__(self, errors: Iterable[str], words: Iterable[str] = ()) -> None:
         self.errors = list(dict.fromkeys(errors))

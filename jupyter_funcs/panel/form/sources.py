@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs import loop
-from jupyter_funcs.errors import FuncsError, NotFoundError
-from jupyter_funcs.fields import Kind, listing_args
-from jupyter_funcs.offers import PAGE, Offers
-from jupyter_funcs.text import clip, folded, inert, listed
+import ipywidgets as w
+
+from jupyter_funcs.catalog.fields import Kind, listing_args
+from jupyter_funcs.catalog.suggestions import PAGE, Offers
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import FuncsError, NotFoundError
+from jupyter_funcs.core.text import clip, folded, inert, listed
+from jupyter_funcs.panel.form.controls import synced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.fields import Field
-    from jupyter_funcs.forms import Form
+    from jupyter_funcs.catalog.fields import Field
+    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.client.function import RemoteCall
+
 
 # Values are typed rather than waited for after so many seconds.
 SLOW_SECONDS = 3.0
@@ -27,36 +31,10 @@ _NOUNS = {Kind.SYMBOL: "symbols", Kind.PANEL: "panels"}
 _LISTED = {Kind.SYMBOL, Kind.PANEL, Kind.TEXT, Kind.LIST}
 
 
-class Source:
-    """
-    The valid values of one field, as its listing function gives them.
+class FieldSource:
+    """The valid values of one field, as its listing function gives them."""
 
-    Parameters
-    ----------
-    field
-        A field for which `has_source` is true.
-    function, form
-        Whose field it is; the listing takes its own arguments from the form.
-    on_news
-        Called on the background loop whenever something has changed.
-
-    Attributes
-    ----------
-    offers
-        The values listed last.
-    needs
-        The names of the fields that the listing takes values from.
-    missing
-        Those of them that have none yet.
-    trouble
-        Why the values could not be listed; empty when they could.
-    asking, slow
-        Whether the listing is asked at this moment, and for long.
-    at
-        When the values were listed, in seconds since the epoch; ``None`` while they never were.
-    """
-
-    def __init__(self, field: Field, function: RemoteFunction, form: Form, on_news: Callable[[Source], None]) -> None:
+    def __init__(self, field: Field, function: RemoteCall, form: Form, on_news: Callable[[FieldSource], None]) -> None:
         self.field = field
         self.offers = Offers()
         self.missing: list[str] = []
@@ -79,19 +57,10 @@ class Source:
         self._last = self.offers
 
     def ask(self, *, again: bool = False, after: float = 0.0) -> None:
-        """
-        Ask for the values; the latest question wins.
-
-        Parameters
-        ----------
-        again
-            Ask the service even when it has listed them already.
-        after
-            Seconds to wait for a change of mind.
-        """
+        """Ask for the values; the latest question wins."""
         self.stop()
         self.asking, self.slow, self.trouble = True, False, ""
-        self._future = loop.start(self._ask(again=again, after=after))
+        self._future = background.start(self._ask(again=again, after=after))
 
     def stop(self) -> None:
         """Ask no more."""
@@ -158,7 +127,7 @@ class Source:
         return f"{said} · type to search" if number > PAGE else said
 
 
-def has_source(field: Field, function: RemoteFunction) -> bool:
+def has_source(field: Field, function: RemoteCall) -> bool:
     """Say whether a listing function of the catalog gives the values of a field."""
     if field.source is None or field.kind not in _LISTED or field.options:
         return False
@@ -177,3 +146,27 @@ def _age(at: float | None) -> str:
             return f"{number} {word}{'s' * (number != 1)} old"
     step = next((step for step in (30, 10, 5, 2, 1) if minutes >= step), 0)
     return f"{step} min old" if step else "just now"
+
+
+class SourceLine(w.Button):  # type: ignore[misc]  # ipywidgets has no types
+    """A button that the style sheet shows as a link."""
+
+    def __init__(self, source: FieldSource, at: int) -> None:
+        self._source = source
+        super().__init__(
+            **_traits(source),
+            tooltip="List them again",
+            keys=synced(w.Button),
+            _dom_classes=("jf-line", f"jf-at-{at}"),
+        )
+
+    def show(self) -> None:
+        """Say how it stands now."""
+        with self.hold_sync():  # one message
+            for trait, value in _traits(self._source).items():
+                setattr(self, trait, value)
+
+
+def _traits(source: FieldSource) -> dict[str, Any]:
+    can_ask = not (source.asking or source.missing)
+    return {"description": source.line, "disabled": not can_ask, "icon": "refresh" if can_ask else ""}

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import ipywidgets as w
 
-from jupyter_funcs.sweep_words import cached_text, one_cached_text, value_text
-from jupyter_funcs.text import clip, in_units, inert
-from jupyter_funcs.view import shape_text
+from jupyter_funcs.core.text import clip, inert, size_text
+from jupyter_funcs.frames.display import shape_text
+from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.outcome import Outcome
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Guard
 
 _MOST_COLUMNS = 200
 _MOST_ITEMS = 20
@@ -26,14 +26,7 @@ _MOST_MEASURED = 5_000_000
 
 
 class AboutTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    What is known of a run.
-
-    Parameters
-    ----------
-    guard
-        Wraps a callback, so that what it raises is seen.
-    """
+    """What is known of a run."""
 
     title: ClassVar[str] = "About"
 
@@ -69,9 +62,9 @@ def about_html(outcome: Outcome) -> str:
         facts.append(("Attempts", str(attempts)))
     size = told.get("bytes", None if outcome.reply is None else len(outcome.reply))
     if isinstance(size, int):
-        facts.append(("Reply", in_units(size)))
+        facts.append(("Reply", size_text(size)))
     facts += [
-        ("Result", f"{shape_text(frame)}, {about}{in_units(memory)} in memory"),
+        ("Result", f"{shape_text(frame)}, {about}{size_text(memory)} in memory"),
         *((name.capitalize(), _value(told[name])) for name in ("shape", "retrievalTime") if name in told),
     ]
     for warning in told.get("warnings", ()):
@@ -94,7 +87,7 @@ def _columns(frame: pd.DataFrame) -> str:
     measured = frame.size <= _MOST_MEASURED
     for at in range(min(frame.shape[1], _MOST_COLUMNS)):
         column: pd.Series[Any] = frame.iloc[:, at]
-        size = in_units(int(column.memory_usage(index=False, deep=measured)))
+        size = size_text(int(column.memory_usage(index=False, deep=measured)))
         known = f"{int(column.notna().sum()):,}"
         lines.append(
             f"<tr><td>{_shown(frame.columns[at])}</td><td>{_shown(column.dtype)}</td>"

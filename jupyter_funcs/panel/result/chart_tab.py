@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import ipywidgets as w
 from ipywidgets.widgets.widget_description import DescriptionStyle
 
-from jupyter_funcs import loop
-from jupyter_funcs.guard import lines_of
-from jupyter_funcs.plot_code import program
-from jupyter_funcs.plots import Plot, points
-from jupyter_funcs.roles import Column, has_labels, read
-from jupyter_funcs.suggesting import NO_WISH, Wish, suggest
-from jupyter_funcs.text import clip
-from jupyter_funcs.view import bad_html, code_html
+from jupyter_funcs.core import background
+from jupyter_funcs.core.text import clip
+from jupyter_funcs.frames.display import bad_html, code_html
+from jupyter_funcs.frames.roles import ChartColumn, has_labels, read
+from jupyter_funcs.panel.chart.code import program
+from jupyter_funcs.panel.chart.plot import NO_WISH, Plot, Wish, points, suggest
+from jupyter_funcs.panel.shared.parts import lines_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.outcome import Outcome
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Guard
 
 _EMPTY = "Run the function to see a chart."
 _DRAWING = "Drawing the chart…"
@@ -48,21 +47,14 @@ class _Picture:
 
 
 class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    A chart of a run's frame, with what it was brought together from, and the code that makes it.
-
-    Parameters
-    ----------
-    guard
-        Wraps a callback, so that what it raises is seen.
-    """
+    """A chart of a run's frame, with what it was brought together from, and the code that makes it."""
 
     title: ClassVar[str] = "Chart"
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
         self._outcome: Outcome | None = None
-        self._columns: list[Column] = []
+        self._columns: list[ChartColumn] = []
         self._wish = NO_WISH
         self._turn = 0  # of what was asked for last
         self._writer = 0  # the thread that changes the choices by program
@@ -154,7 +146,7 @@ class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _on_choice(self, name: str, change: Any) -> None:
         if threading.get_ident() != self._writer and change["new"] is not None:
             self._wish = replace(self._wish, **{name: change["new"]})
-            loop.start(self._draw())
+            background.start(self._draw())
 
     def close(self) -> None:
         """Close the controls that are not on the screen, and their looks, too."""
@@ -170,7 +162,7 @@ def _has_matplotlib() -> bool:
 
 
 def _picture(plot: Plot, outcome: Outcome) -> _Picture:
-    from jupyter_funcs.drawing import draw  # noqa: PLC0415  # matplotlib is loaded with the first chart
+    from jupyter_funcs.panel.chart.drawing import draw
 
     drawn = points(plot)
     caption = f'<div class="jf-quiet jf-caption" role="status">{html.escape(" ".join(drawn.notes))}</div>'
@@ -186,7 +178,7 @@ def _failure(error: Exception) -> list[str]:
     if isinstance(error, ImportError):
         return [
             f"matplotlib is installed but does not work: {clip(str(error))}",
-            "Install it anew, then restart the kernel.",
+            "Install it again, then restart the kernel.",
         ]
     return lines_of(error)
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 import ipywidgets as w
 
-from jupyter_funcs.calls import curl, magic, python
+from jupyter_funcs.client.snippets import curl, magic, python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.forms import Args
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.outcome import Outcome
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Guard
 
 # Core widgets have no clipboard. This is the same text for every button: nothing of a run stands in it. Where the page
 # may not use the clipboard (no https, an old browser), the text is selected and copied as a person would; where it may
@@ -32,14 +32,7 @@ _FIRST = "# The first of the runs: a request is one run.\n"
 
 
 class CodeTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    A run, or what a form holds, as code.
-
-    Parameters
-    ----------
-    guard
-        Wraps a callback, so that what it raises is seen.
-    """
+    """A run, or what a form holds, as code."""
 
     title: ClassVar[str] = "Code"
 
@@ -57,34 +50,19 @@ class CodeTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def show_call(
         self,
-        function: RemoteFunction,
+        function: RemoteCall,
         args: Args,
         variables: Mapping[str, str] | None = None,
         where: str | None = None,
         swept: Sequence[str] = (),
     ) -> None:
-        """
-        Show the call with these arguments, run or not.
-
-        Parameters
-        ----------
-        function
-            What to run.
-        args
-            What is sent, by wire name.
-        variables
-            By wire name, the notebook's variables that stand for values.
-        where
-            What `connect` takes to come back; the session's own by default.
-        swept
-            The wire names of the arguments that are lists of values, of which each is run with.
-        """
+        """Show the call with these arguments, run or not."""
         where = function.session.where if where is None else where
         self._html.value = code_blocks(function, args, variables, where, swept)
 
 
 def code_blocks(
-    function: RemoteFunction,
+    function: RemoteCall,
     args: Args,
     variables: Mapping[str, str] | None,
     where: str,

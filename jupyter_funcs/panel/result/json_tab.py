@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import ipywidgets as w
 from ipywidgets.widgets.widget_string import HTMLStyle
 
-from jupyter_funcs import loop
-from jupyter_funcs.guard import lines_of
-from jupyter_funcs.json_reply import path_text
-from jupyter_funcs.json_view import Reply
-from jupyter_funcs.parts import hide
-from jupyter_funcs.view import bad_html
+from jupyter_funcs.core import background
+from jupyter_funcs.frames.display import bad_html
+from jupyter_funcs.panel.result.json_view import JsonReply, path_text
+from jupyter_funcs.panel.shared.parts import hide, lines_of
 
 if TYPE_CHECKING:
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.json_view import Page
-    from jupyter_funcs.outcome import Outcome
+    from jupyter_funcs.panel.result.json_view import Page
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Guard
 
 _NOT_KEPT = "The reply was not kept: those of more than 64 MiB are not. The table shows what came of it."
 _FROM_CACHE = "The result came from the cache, which keeps the table and not the reply."
@@ -32,19 +30,12 @@ _PAUSE = 0.2
 
 
 class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    The reply of a run as JSON.
-
-    Parameters
-    ----------
-    guard
-        Wraps a callback, so that what it raises is seen.
-    """
+    """The reply of a run as JSON."""
 
     title: ClassVar[str] = "JSON"
 
     def __init__(self, guard: Guard) -> None:
-        self._reply: Reply | None = None
+        self._reply: JsonReply | None = None
         self._page: Page | None = None
         self._firsts: list[int] = []  # where the pages before this one began
         self._number = 0  # of the latest thing that was asked for; what is older is dropped
@@ -79,7 +70,7 @@ class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             hide(self._bar)
             self._html.value = f'<div class="jf-empty">{said}</div>'
             return
-        reply = await asyncio.to_thread(Reply, outcome.reply)
+        reply = await asyncio.to_thread(JsonReply, outcome.reply)
         if number != self._number:
             return
         options = [(f"{path_text(place)} ({count:,})", at) for at, (place, count) in enumerate(reply.places)]
@@ -95,7 +86,7 @@ class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._reply is not None:
             self._firsts = firsts
             self._number += 1
-            loop.start(self._look(self._number, pause))
+            background.start(self._look(self._number, pause))
 
     async def _look(self, number: int, pause: float = 0) -> None:
         try:
@@ -116,7 +107,7 @@ class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if number == self._number:
             self._put(reply, page)
 
-    def _put(self, reply: Reply, page: Page) -> None:
+    def _put(self, reply: JsonReply, page: Page) -> None:
         self._page = page
         self._back.disabled = not self._firsts
         self._next.disabled = page.last >= page.total

@@ -3,32 +3,163 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.errors import ProtocolError
-from jupyter_funcs.formats import nested_text
-from jupyter_funcs.json_reply import (
-    LONGEST_KEY,
-    PAGE,
-    Encoded,
-    at,
-    bare,
-    items_of,
-    pairs,
-    path_text,
-    places,
-    read,
-    walk,
-)
-from jupyter_funcs.text import clip, inert, json_text
+from jupyter_funcs.core.errors import ProtocolError
+from jupyter_funcs.core.json_decoding import decode, decode_lines
+from jupyter_funcs.core.text import clip, inert, json_text
+from jupyter_funcs.core.warn import redactor
+from jupyter_funcs.frames.display import nested_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
-    from jupyter_funcs.json_reply import Path
+
+PAGE = 50
+LONGEST_KEY = 80
+
+_MOST_PLACES = 40
+_ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
+_PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A JSON document that the reply holds as a text, of so many characters, and what it says."""
+
+    value: Any
+    length: int
+
+
+class _OddError(Exception):
+    """What JSON does not allow stands in the reply."""
+
+
+def _refuse(_: str) -> str:
+    raise _OddError
+
+
+def read(data: bytes) -> tuple[Any, str]:
+    try:
+        return _opened(_quietly(data)), ""
+    except ProtocolError:
+        if b"\n" not in data.strip():
+            raise
+        try:
+            return decode_lines(data), "The reply holds one JSON document a line."
+        except ProtocolError:
+            pass
+        raise
+
+
+def _quietly(document: bytes | str) -> Any:
+    """Decode without the warnings that the frame's own reading has given already."""
+    told = redactor.set(_refuse)
+    try:
+        return decode(document)
+    except _OddError:
+        try:
+            return json.loads(document)  # it keeps NaN as it came
+        except (ValueError, RecursionError):
+            raise ProtocolError("The reply is not JSON.", "") from None
+    finally:
+        redactor.reset(told)
+
+
+def _opened(value: Any, depth: int = 0) -> Any:
+    """Read the JSON that stands in texts around the rows, as in an envelope's body."""
+    if isinstance(value, str) and _ENCODED.match(value):
+        try:
+            return Encoded(_opened(_quietly(value), depth), len(value))
+        except ProtocolError:
+            return value
+    if isinstance(value, dict) and depth < 3 and len(value) <= PAGE:
+        return {key: _opened(inner, depth + 1) for key, inner in value.items()}
+    return value
+
+
+def items_of(value: Any) -> list[Any] | dict[str, Any] | None:
+    value = bare(value)
+    return value if isinstance(value, (list, dict)) else None
+
+
+def bare(value: Any) -> Any:
+    while isinstance(value, Encoded):
+        value = value.value
+    return value
+
+
+def pairs(value: Any) -> Iterable[tuple[str | int, Any]]:
+    value = bare(value)
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+
+
+def at(value: Any, path: Path) -> Any:
+    value = bare(value)
+    for key in path:
+        value = bare(value[key])
+    return value
+
+
+def places(value: Any) -> list[tuple[Path, int]]:
+    found: list[tuple[Path, int]] = []
+    level: list[tuple[Path, Any]] = [((), value)]
+    for _ in range(5):
+        below: list[tuple[Path, Any]] = []
+        for path, each in level:
+            items = items_of(each)
+            if items is None:
+                continue
+            found.append((path, len(items)))
+            if len(items) <= PAGE or not path:
+                below += [((*path, key), inner) for key, inner in islice(pairs(each), PAGE)]
+        level = below
+    longest = max((count for _, count in found), default=0)
+    found.sort(key=lambda place: -place[1])  # of equals the first and the outermost, as they were found
+    # Short ones are seen whole, wherever the page is.
+    return [place for place in found if place[1] > PAGE or place[1] == longest][:_MOST_PLACES]
+
+
+_WITH_ITEMS = {list, dict, Encoded}
+
+
+def walk(root: Any) -> Iterator[tuple[list[str | int], Any]]:
+    """Go through every key and value, without a call a level: a reply may be nested deeply."""
+    path: list[str | int] = []
+    yield path, root
+    open_ones = [iter(pairs(root))]
+    while open_ones:
+        for key, value in open_ones[-1]:
+            path.append(key)
+            yield path, value
+            if type(value) in _WITH_ITEMS and items_of(value) is not None:
+                open_ones.append(iter(pairs(value)))
+                break
+            path.pop()
+        else:
+            open_ones.pop()
+            if path:
+                path.pop()
+
+
+def path_text(path: Path) -> str:
+    """Give a place in a reply as a person writes it: ``body[3].Symbol``."""
+    text = ""
+    for key in path:
+        if isinstance(key, int):
+            text += f"[{key}]"
+        elif _PLAIN_KEY.fullmatch(key) and len(key) <= LONGEST_KEY:
+            text += f".{key}" if text else key
+        else:
+            text += f"[{json_text(clip(key, LONGEST_KEY))}]"
+    return text or "the whole reply"
+
 
 # Characters of HTML: of a page's items, of one of them, and of all that stands around them.
 _PAGE_INK, _ITEM_INK, _SIDE_INK = 45_000, 12_000, 6_000
@@ -43,22 +174,7 @@ _AROUND = 60
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """
-    What is shown at a time.
-
-    Attributes
-    ----------
-    html
-        At most some 60 kB, in which nothing of the reply is markup.
-    first, last
-        The items shown, counted from 0; `last` is not among them.
-    total
-        How many there are.
-    what
-        What is counted: rows, keys, matches or characters.
-    said
-        What else a person should know; often nothing.
-    """
+    """What is shown at a time."""
 
     html: str
     first: int
@@ -68,22 +184,8 @@ class Page:
     said: str = ""
 
 
-class Reply:
-    """
-    A reply that is looked through.
-
-    Parameters
-    ----------
-    data
-        The body as it came.
-
-    Attributes
-    ----------
-    said
-        How it was read; nothing for plain JSON.
-    places
-        The longest arrays and objects in it with their number of items, the longest first; pages go through one.
-    """
+class JsonReply:
+    """A reply that is looked through."""
 
     def __init__(self, data: bytes) -> None:
         self.said = ""
@@ -103,16 +205,7 @@ class Reply:
         self.places = places(self._value) or self.places
 
     def page(self, place: Path = (), first: int = 0) -> Page:
-        """
-        Give the reply with a page of one array or object in it.
-
-        Parameters
-        ----------
-        place
-            Which one, of `places`.
-        first
-            The item to begin with.
-        """
+        """Give the reply with a page of one array or object in it."""
         if self._text is not None:
             last = min(first + _TEXT_PAGE, len(self._text))
             shown = _safe(_visible(self._text[first:last]))
@@ -124,18 +217,7 @@ class Reply:
         return Page(shown, first, first + writing.shown, len(items) if items is not None else 0, what)
 
     def find(self, words: str, first: int = 0, stop: Callable[[], bool] = lambda: False) -> Page:
-        """
-        Give the keys and values in which a text occurs, in capital or small letters.
-
-        Parameters
-        ----------
-        words
-            The text.
-        first
-            The match to begin with.
-        stop
-            Asked now and then whether nobody waits for the answer any more.
-        """
+        """Give the keys and values in which a text occurs, in capital or small letters."""
         pattern = re.compile(re.escape(words), re.IGNORECASE)
         if self._text is not None:
             hits = [match.span() for match in islice(pattern.finditer(self._text), _MOST_SEARCHED)]

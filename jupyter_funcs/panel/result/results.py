@@ -8,24 +8,75 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import ipywidgets as w
 
-from jupyter_funcs import loop
-from jupyter_funcs.about_tab import AboutTab
-from jupyter_funcs.chart_tab import ChartTab
-from jupyter_funcs.code_tab import CodeTab
-from jupyter_funcs.json_tab import JsonTab
-from jupyter_funcs.keep_bar import KeepBar
-from jupyter_funcs.parts import hide
-from jupyter_funcs.save_bar import SaveBar
-from jupyter_funcs.table_tab import TableTab
-from jupyter_funcs.view import bad_html, shape_text
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.frames.display import bad_html, shape_text
+from jupyter_funcs.panel.result.about_tab import AboutTab
+from jupyter_funcs.panel.result.chart_tab import ChartTab
+from jupyter_funcs.panel.result.code_tab import CodeTab
+from jupyter_funcs.panel.result.json_tab import JsonTab
+from jupyter_funcs.panel.result.save_bar import SaveBar
+from jupyter_funcs.panel.result.table_tab import TableTab
+from jupyter_funcs.panel.shared.parts import hide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.outcome import Outcome
-    from jupyter_funcs.parts import Parts
-    from jupyter_funcs.visit import Visit
+    from jupyter_funcs.client.notebook import ResultVariable
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
+    from jupyter_funcs.panel.visits import Visit
+
+
+class KeepBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
+    """The variable's name; a name that holds something else is taken only after a question."""
+
+    def __init__(self, on_rename: Callable[[], None], guard: Guard, parts: Parts) -> None:
+        self._on_rename = on_rename
+        self._keeper: ResultVariable | None = None
+        self._shows = ""
+        self.name = parts.text("Kept as", "jf-variable", tooltip="The notebook's variable that holds the DataFrame")
+        self.sure = parts.button("Use it anyway", "jf-sure", guard(lambda _: self._rename()), button_style="warning")
+        hide(self.sure)
+        self.said = parts.html()
+        super().__init__([self.name, self.sure, self.said], layout=parts.layout, _dom_classes=("jf-row", "jf-keep"))
+        self.name.observe(guard(lambda _: self._ask()), "value")
+
+    def show(self, keeper: ResultVariable, said: str = "") -> None:
+        """Show the variable of a result, and what there is to say of it."""
+        self._keeper, self._shows = keeper, keeper.name
+        self.name.value = keeper.name
+        hide(self, hidden=not keeper.name)
+        self._say(html.escape(said))
+
+    def _ask(self) -> None:
+        """Take a free name at once, ask about any other, and say why one cannot be taken."""
+        name = self.name.value.strip()
+        if self._keeper is None or name == self._shows:
+            self._say("")
+            return
+        if not name:
+            self.show(self._keeper)
+            return
+        try:
+            question = self._keeper.conflict(name)
+        except ArgumentError as error:
+            self._say(bad_html(error.lines))
+            return
+        if question:
+            self._say(html.escape(question), sure=True)
+        else:
+            self._rename()
+
+    def _rename(self) -> None:
+        if self._keeper is not None:
+            self._keeper.rename(self.name.value.strip())
+            self.show(self._keeper)
+            self._on_rename()
+
+    def _say(self, said: str, *, sure: bool = False) -> None:
+        hide(self.sure, hidden=not sure)
+        self.said.value = f'<div class="jf-quiet" role="status">{said}</div>' if said else ""
 
 
 class Tab(Protocol):
@@ -35,7 +86,7 @@ class Tab(Protocol):
         """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
 
 
-class Kind(Protocol):
+class TabType(Protocol):
     """What makes a tab; mostly its class."""
 
     @property
@@ -46,27 +97,14 @@ class Kind(Protocol):
 
 
 # In the order of the screen.
-TABS: tuple[Kind, ...] = (TableTab, ChartTab, JsonTab, CodeTab, AboutTab)
+TABS: tuple[TabType, ...] = (TableTab, ChartTab, JsonTab, CodeTab, AboutTab)
 
 
 class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    The last result of the function on the screen; made with the first one.
-
-    Parameters
-    ----------
-    on_rename
-        Called when a person has given the result's variable another name.
-    guard
-        Wraps a callback, so that what it raises is seen.
-    parts
-        What its small widgets are made of.
-    tabs
-        Which tabs, in their order.
-    """
+    """The last result of the function on the screen; made with the first one."""
 
     def __init__(
-        self, on_rename: Callable[[], None], guard: Guard, parts: Parts, tabs: tuple[Kind, ...] = TABS
+        self, on_rename: Callable[[], None], guard: Guard, parts: Parts, tabs: tuple[TabType, ...] = TABS
     ) -> None:
         self._on_rename = on_rename
         self._guard = guard
@@ -128,7 +166,7 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         # A holder for each, so that the page keeps the others as one is made.
         holders = [w.VBox(layout=parts.layout) for _ in self._kinds]
         self._box = w.Tab(holders, titles=titles, selected_index=0, layout=parts.layout)
-        self._box.observe(self._guard(lambda _: loop.start(self._fill())), "selected_index")
+        self._box.observe(self._guard(lambda _: background.start(self._fill())), "selected_index")
         self.keep_bar = KeepBar(self._on_rename, self._guard, parts)
         self.save_bar = SaveBar(self._guard, parts)
         self._below = w.HBox([self.keep_bar, self.save_bar], layout=parts.layout, _dom_classes=("jf-row", "jf-below"))

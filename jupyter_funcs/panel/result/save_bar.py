@@ -11,41 +11,25 @@ from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
-from jupyter_funcs import loop
-from jupyter_funcs.export import save
-from jupyter_funcs.guard import lines_of
-from jupyter_funcs.run_bar import size_text
-from jupyter_funcs.text import clip, inert
-from jupyter_funcs.view import bad_html
+from jupyter_funcs.core import background
+from jupyter_funcs.core.text import clip, inert, size_text
+from jupyter_funcs.frames.display import bad_html
+from jupyter_funcs.frames.export import save
+from jupyter_funcs.panel.shared.parts import lines_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from jupyter_funcs.export import Format
-    from jupyter_funcs.guard import Guard
-    from jupyter_funcs.outcome import Outcome
-    from jupyter_funcs.parts import Parts
+    from jupyter_funcs.frames.export import Format
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
 
 _FORMATS: list[tuple[str, Format]] = [("CSV", "csv"), ("Excel", "xlsx"), ("Parquet", "parquet"), ("JSON", "json")]
 _LONGEST_SLUG = 60
 
 
 class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    Save the result that is shown; a file that is there already is replaced only after a question.
-
-    Parameters
-    ----------
-    guard
-        Wraps a callback, so that what it raises is seen.
-    parts
-        What it is made of.
-
-    Attributes
-    ----------
-    saving
-        What the last click on Save has started.
-    """
+    """Save the result that is shown; a file that is there already is replaced only after a question."""
 
     def __init__(self, guard: Guard, parts: Parts) -> None:
         self.saving: Future[None] | None = None
@@ -97,7 +81,7 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         else:
             self.button.disabled = True
             self._say("Saving…")
-            self.saving = loop.start(self._save(self._outcome, path, self.format.value))
+            self.saving = background.start(self._save(self._outcome, path, self.format.value))
 
     async def _save(self, outcome: Outcome, path: Path, written: Format) -> None:
         try:

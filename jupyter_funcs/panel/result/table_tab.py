@@ -1,20 +1,29 @@
-"""A frame for itables' ITable: inert texts to sort, filter and search in the browser, of a bounded size."""
+"""The table of a run: a short one that always works, and itables' to sort and search in where that is installed."""
 
 from __future__ import annotations
 
+import asyncio
+import html
 import re
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import ipywidgets as w
 import pandas as pd
+from ipywidgets.widgets.widget_string import HTMLStyle
 
-from jupyter_funcs.formats import LONGEST_CELL, format_of
-from jupyter_funcs.text import clip, inert
+from jupyter_funcs.core import background
+from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.frames.display import LONGEST_CELL, bad_html, format_of, shape_text, shown_text, table_html
+from jupyter_funcs.panel.shared.parts import lines_of
 
 if TYPE_CHECKING:
-    from jupyter_funcs.formats import Format
+    from jupyter_funcs.frames.display import ColumnFormat
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Guard
+
 
 _SAFE = (2, 4)  # before it, itables showed the markup of a text as markup
 _MOST_CHARACTERS = 2_500_000
@@ -25,18 +34,7 @@ _SAMPLE = 50  # rows from both ends, whose length says how many fit
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """
-    What `ITable` is given.
-
-    Attributes
-    ----------
-    frame
-        Texts, and behind them the ranks that the columns of numbers are sorted by.
-    options
-        itables' and DataTables' options.
-    said
-        What is not shown; nothing when all of it is.
-    """
+    """What `ITable` is given."""
 
     frame: pd.DataFrame
     options: dict[str, Any]
@@ -56,24 +54,15 @@ def is_there() -> bool:
 
 def widget(grid: Grid) -> Any:
     """Give a new ITable."""
-    from itables.widget import ITable  # noqa: PLC0415  # an extra, which takes a while
+    from itables.widget import ITable
 
     return ITable(grid.frame, **grid.options)
 
 
 def grid_of(frame: pd.DataFrame, about: str = "") -> Grid:
-    """
-    Give the first and last rows of a frame, as many as some two megabytes of text hold, 50,000 at most.
-
-    Parameters
-    ----------
-    frame
-        Any frame with at least one row and one column.
-    about
-        The description of the function that gave it.
-    """
+    """Give the first and last rows of a frame, as many as some two megabytes of text hold, 50,000 at most."""
     # Now and not when it is shown: the import takes a while, and this runs in a thread.
-    from itables.widget import ITable as _  # noqa: PLC0415, F401  # see above
+    from itables.widget import ITable as _  # noqa: F401  # see above
 
     levels = [] if isinstance(frame.index, pd.RangeIndex) else range(frame.index.nlevels)
     columns = [pd.Series(frame.index.get_level_values(level)) for level in levels]
@@ -102,7 +91,7 @@ def grid_of(frame: pd.DataFrame, about: str = "") -> Grid:
     return Grid(grid, _options(definitions), _said(frame, rows))
 
 
-def _rows_that_fit(columns: list[pd.Series[Any]], formats: list[Format], rows: int) -> int:
+def _rows_that_fit(columns: list[pd.Series[Any]], formats: list[ColumnFormat], rows: int) -> int:
     texts = [
         form.text(value)
         for column, form in zip(columns, formats, strict=True)
@@ -119,7 +108,7 @@ def _ends(column: pd.Series[Any], rows: int) -> pd.Series[Any]:
     return column.iloc[[*range(rows - rows // 2), *range(len(column) - rows // 2, len(column))]]
 
 
-def _ranks(column: pd.Series[Any], form: Format) -> pd.Series[Any] | None:
+def _ranks(column: pd.Series[Any], form: ColumnFormat) -> pd.Series[Any] | None:
     """Give the places of the values in their order, 0 for what is missing; nothing where the texts sort as well."""
     # Times with an offset or durations, as the text has them, are in no order; days are.
     if not (form.right or isinstance(column.dtype, pd.DatetimeTZDtype) or column.dtype.kind == "m"):
@@ -163,3 +152,91 @@ def _options(definitions: list[dict[str, Any]]) -> dict[str, Any]:
         "order": [],
         "layout": {"topStart": "pageLength", "topEnd": "search", "bottomStart": "info", "bottomEnd": "paging"},
     }
+
+
+_SIMPLE, _INTERACTIVE = "Simple", "Interactive"
+
+
+class TableTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """The frame of a run as a table."""
+
+    title: ClassVar[str] = "Table"
+    # What was chosen last, for every panel of this kernel.
+    viewer: ClassVar[str] = _SIMPLE
+
+    def __init__(self, guard: Guard) -> None:
+        self._outcome: Outcome | None = None
+        self._turn = asyncio.Lock()
+        layout, texts = w.Layout(), HTMLStyle()
+        self._said, self._simple = w.HTML(layout=layout, style=texts), w.HTML(layout=layout, style=texts)
+        self._grid: Any = None
+        self._switch: Any = None
+        bar: list[Any] = [self._said]
+        if is_there():
+            self._switch = w.ToggleButtons(
+                options=[_SIMPLE, _INTERACTIVE],
+                value=self.viewer,
+                tooltips=["The first and last rows", "Sort, filter and search in the browser"],
+                layout=layout,
+                _dom_classes=("jf-viewer",),
+            )
+            self._switch.observe(guard(lambda change: self._choose(change["new"])), "value")
+            bar.append(self._switch)
+        self._bar = w.HBox(bar, layout=layout, _dom_classes=("jf-bar", "jf-apart"))
+        super().__init__([self._bar, self._simple], layout=layout, _dom_classes=("jf-table-tab",))
+
+    async def show(self, outcome: Outcome | None) -> None:
+        """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
+        self._outcome = outcome
+        async with self._turn:
+            await self._fill(self._outcome)
+
+    def _choose(self, viewer: str) -> None:
+        type(self).viewer = viewer
+        background.start(self._show_again())
+
+    async def _show_again(self) -> None:
+        try:
+            await self.show(self._outcome)
+        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
+            self._said.value = bad_html(lines_of(error))
+
+    async def _fill(self, outcome: Outcome | None) -> None:
+        if outcome is None:
+            self._put_simple('<div class="jf-empty">Run the function to see its table.</div>', "")
+            return
+        frame, about = outcome.frame, outcome.function.function.description
+        note = ""
+        if self._switch is not None and self._switch.value == _INTERACTIVE and not frame.empty:
+            try:
+                await self._put_grid(frame, about)
+            except Exception as error:  # noqa: BLE001  # whatever fails in an extra, there is the table that needs none
+                note = f"itables failed ({type(error).__name__}): "
+            else:
+                return
+        table = await asyncio.to_thread(table_html, frame, about)
+        scrolls = f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Table">{table}</div>'
+        self._put_simple(scrolls, note + (shown_text(frame) or shape_text(frame)))
+
+    async def _put_grid(self, frame: pd.DataFrame, about: str) -> None:
+        made = await asyncio.to_thread(grid_of, frame, about)
+        if self._grid is None:
+            self._grid = widget(made)
+            self._grid.add_class("jf-grid")
+        else:
+            self._grid.update(made.frame, **made.options)
+        self._say(made.said or shape_text(frame))
+        self._simple.value = ""
+        self.children = [self._bar, self._grid]
+
+    def _put_simple(self, table: str, said: str) -> None:
+        self._say(said)
+        self._simple.value = table
+        self.children = [self._bar, self._simple]
+        made, self._grid = self._grid, None
+        if made is not None:
+            made.layout.close()
+            made.close()
+
+    def _say(self, text: str) -> None:
+        self._said.value = f'<span class="jf-quiet jf-shown">{html.escape(text)}</span>' if text else ""

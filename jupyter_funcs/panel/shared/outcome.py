@@ -1,47 +1,48 @@
-"""Outcome: one finished run, as the tabs of the panel show it."""
+"""What the parts of a panel share: the session it belongs to, and one finished run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, Self
+
+from jupyter_funcs.client.function import ClientLike
 
 if TYPE_CHECKING:
     import datetime as dt
 
     import pandas as pd
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.forms import Args
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.catalog.listing import Catalog
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.client.status import Status
+    from jupyter_funcs.records.favourites import Favourites
+    from jupyter_funcs.records.history import History
+    from jupyter_funcs.records.presets import Presets
+
+
+class PanelSession(ClientLike, Protocol):
+    """A client with records: history, presets and favourites."""
+
+    @property
+    def catalog(self) -> Catalog: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def favourites(self) -> Favourites: ...
+    @property
+    def presets(self) -> Presets: ...
+    def ready(self) -> Self: ...
+    def refresh(self) -> Self: ...
+    def status(self) -> Status: ...
+    def redact(self, text: str) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """
-    One finished run, as the tabs show it.
+    """One finished run, as the tabs show it."""
 
-    Attributes
-    ----------
-    function
-        What was run.
-    args
-        What was sent.
-    frame
-        What came of it; its ``attrs["funcs"]`` says more.
-    reply
-        The reply's body as it came, decompressed; ``None`` when it was not kept, as for one of more than 64 MiB.
-    started
-        When, in UTC.
-    elapsed
-        Seconds from the start to the frame.
-    where
-        What `connect` takes to come back; empty for what is configured, and for the demo.
-    variable
-        The notebook variable that holds the frame; empty for none.
-    swept
-        The wire names of the arguments that are lists of values, of which each was run with; empty for one run.
-    """
-
-    function: RemoteFunction
+    function: RemoteCall
     args: Args
     frame: pd.DataFrame
     reply: bytes | None

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import ipywidgets as w
 from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from jupyter_funcs.core.errors import ArgumentError, FuncsError
+from jupyter_funcs.core.text import clip, inert
 
 _HIDDEN = "jf-hidden"
 
 
 class Parts:
-    """
-    What the small widgets of one panel share. Where they stand and how wide they are is the style sheet's, by class.
-
-    Attributes
-    ----------
-    layout
-        The layout of them all.
-    """
+    """What the small widgets of one panel share; the style sheet places them by class."""
 
     def __init__(self) -> None:
         self.layout = w.Layout()
@@ -58,3 +52,31 @@ def hide(widget: w.DOMWidget, *, hidden: bool = True) -> None:
     """Take a widget from the page, or put it back."""
     if hidden != is_hidden(widget):
         (widget.add_class if hidden else widget.remove_class)(_HIDDEN)
+
+
+Guard: TypeAlias = Callable[[Callable[[Any], object]], Callable[..., None]]
+
+
+def guarding(show: Callable[[Exception], None]) -> Guard:
+    """Give what wraps a widget's callback, so that what it raises is shown."""
+
+    def guard(callback: Callable[[Any], object]) -> Callable[..., None]:
+        def guarded(*told: Any) -> None:  # ipywidgets tells a change, a button, or a widget and its message
+            try:
+                callback(told[1] if len(told) > 1 else told[0])
+            except ArgumentError as error:
+                if not error.errors:
+                    show(error)
+            except Exception as error:  # noqa: BLE001  # see above
+                show(error)
+
+        return guarded
+
+    return guard
+
+
+def lines_of(error: BaseException) -> list[str]:
+    """Give what a person reads of an error, in one to three lines; one of our own making says that it is ours."""
+    if isinstance(error, FuncsError):
+        return error.lines
+    return [f"Something failed inside jupyter_funcs: {type(error).__name__}: {clip(inert(str(error)))}"]

@@ -1,0 +1,1 @@
+"""The widget. May import `records` and below."""

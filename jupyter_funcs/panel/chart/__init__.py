@@ -1,0 +1,1 @@
+"""The chart of a result, and its code."""

@@ -1,0 +1,1 @@
+"""The result of a run in the panel, tab by tab."""
