@@ -1,4 +1,4 @@
-"""Tab in the body of a cell of %%funcs: the arguments, as `key: value` lines or as one JSON object."""
+"""Tab in the body of a `%%funcs` cell: `key: value` lines, or one JSON object."""
 
 from __future__ import annotations
 
@@ -6,45 +6,31 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.brackets import Code
-from jupyter_funcs.line import QUOTES, unquoted, with_items_below
-from jupyter_funcs.tab_lines import name_and_given, read_line
-from jupyter_funcs.tab_offers import (
-    Candidate,
-    Offer,
-    Writer,
-    field_of,
-    function_of,
-    left_of,
-    offer_of_a_value,
-    read_values,
-    same,
-    spelt,
-    unquoted_begin,
-    values_of,
-)
+from jupyter_funcs.core.line import QUOTES, unquoted, with_items_below
+from jupyter_funcs.magic.candidates import Candidate, Offer, Quoting, WrittenCall, offer, without_quote
+from jupyter_funcs.magic.known import field_named, find_function, known_values, name_in_line, remaining_fields
+from jupyter_funcs.magic.partial import PartialCode, PartialLine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.magic import FuncsMagics
+    from jupyter_funcs.magic.state import MagicState
 
 _PAIR = re.compile(r'\s*"(?P<name>(?:[^"\\]|\\.)*+)"\s*:\s*(?P<value>.*)', re.DOTALL)
-_KEYS = re.compile(r'"((?:[^"\\]|\\.)*+)"\s*:')
+_KEYS = re.compile(r'(?<!\\)"((?:[^"\\]|\\.)*+)"\s*:')
+# A value ends with its line, so that spaces in it need no quotes.
+_TO_LINE_END = Quoting(lambda text: text == text.strip() and text[:1] not in {*QUOTES, "[", "$", ""})
 
 
-def in_body(line: str, before: str, after: str, magics: FuncsMagics) -> Offer | None:
-    """Offer what fits in a cell's body, of which the text before and behind the cursor is given."""
-    first = read_line(f"{line} ")
-    name, given, _ = name_and_given(first.words)
-    function = function_of(magics.known(first.profile), name)
+def in_body(line: str, before: str, after: str, state: MagicState) -> Offer | None:
+    """Offer what fits in a body, given the cell's first line and the body's text before and after the cursor."""
+    first = PartialLine.read(f"{line} ")
+    name, given, _ = first.call()
+    function = find_function(state.known(first.profile), name)
     if function is None:
         return None
     if before.lstrip().startswith("{"):
-        return _in_json(function, Code(before, after), given, magics.namespace)
+        return _in_json(WrittenCall(function, given, state.namespace), PartialCode(before, after))
     *above, typed = before.split("\n")
-    behind, *below = after.split("\n")
+    rest, *below = after.split("\n")
     if typed.lstrip().startswith("#"):
         return None
     typed = _with_items_above(typed, above)
@@ -54,17 +40,14 @@ def in_body(line: str, before: str, after: str, magics: FuncsMagics) -> Offer | 
             given[unquoted(key.strip())] = value.strip()
     key, colon, value = typed.partition(":")
     if not colon:
-        key = key.lstrip()
-        return Offer(key, key, same(f"{spelt(field)}: " for field in left_of(function, given)), "param")
-    field = field_of(function, unquoted(key.strip()))
-    values = values_of(function, field, read_values(given, magics.namespace)) if field else ()
-    # A value goes to the line's end, so that spaces in it need no quotes.
-    writer = Writer(lambda text: text == text.strip() and text[:1] not in {*QUOTES, "[", "$", ""})
-    return offer_of_a_value(value.lstrip(), behind, values, writer, magics.namespace)
+        fields = remaining_fields(function, given)
+        return offer(key.lstrip(), [f"{name_in_line(field)}: " for field in fields], "param")
+    call = WrittenCall(function, given, state.namespace)
+    return call.offer_values(unquoted(key.strip()), value.lstrip(), rest, _TO_LINE_END)
 
 
 def _with_items_above(typed: str, above: list[str]) -> str:
-    """Give what is typed behind the items of a list that began in a line above and is still open."""
+    """Return the typed text joined to the items above it, if it is in a list that began in an earlier line."""
     for at in range(len(above) - 1, -1, -1):
         value = above[at].partition(":")[2].strip()
         if value.startswith("["):
@@ -75,49 +58,44 @@ def _with_items_above(typed: str, above: list[str]) -> str:
     return typed
 
 
-def _in_json(
-    function: RemoteFunction, code: Code, typed_above: Mapping[str, str], namespace: Mapping[str, Any]
-) -> Offer | None:
-    """Offer the keys of the object, the texts that are their values, and the items of a list that is one."""
-    brackets = [code.before[bracket.at] for bracket in code.open]
-    if brackets not in (["{"], ["{", "["], ["{", "[", "["]):
+def _in_json(call: WrittenCall, code: PartialCode) -> Offer | None:
+    """Offer the keys of the object, their values, and the items of a list; the call is the cell's first line."""
+    depth = len(code.open)
+    if "".join(code.bracket(index) for index in range(depth)) not in {"{", "{[", "{[["}:
         return None
-    begin = code.string if code.string is not None else code.name_before(len(code.before))
-    typed = code.before[begin:]
+    typed = code.before[code.begin :]
     if typed[:1] == "'":
         return None
-    *pairs, last = code.parts(code.open[0])
+    *pairs, last = code.parts(0)
     known = {found["name"]: found["value"] for pair in pairs if (found := _PAIR.fullmatch(pair))}
     pair = _PAIR.fullmatch(last)
     if pair is None:
         if last.strip() != typed:
             return None
-        left = left_of(function, [*typed_above, *known, *_KEYS.findall(code.after)])
-        closed = "" if typed and code.after.startswith('"') else '": '  # many editors close a quote themselves
-        keys = [Candidate(name, f'"{name}{closed}') for name in map(_in_quotes, (field.name for field in left))]
-        return Offer(typed, unquoted_begin(typed), keys, "param")
+        fields = remaining_fields(call.function, [*call.given, *known, *_KEYS.findall(code.after)])
+        closing = "" if typed and code.after.startswith('"') else '": '  # many editors close a quote themselves
+        keys = [Candidate(key, f'"{key}{closing}') for key in (_escaped(field.name) for field in fields)]
+        return Offer(typed, without_quote(typed), keys, "param")
     items: list[Any] = []
-    if len(brackets) > 1:
-        *before, item = code.parts(code.open[-1])
+    item = pair["value"]
+    if depth > 1:
+        *before, item = code.parts(-1)
         items = [value for text in before for value in _read(text)]
-    else:
-        item = pair["value"]
-    field = field_of(function, pair["name"])
+    field = field_named(call.function, pair["name"])
     if field is None or item.strip() != typed:
         return None
-    given = read_values(typed_above, namespace) | {name: value for name, text in known.items() for value in _read(text)}
-    values = [value for value in values_of(function, field, given) if value not in items]
-    writer = Writer(lambda _: False, lambda value, _: _in_quotes(value))
-    return Offer(typed, unquoted_begin(typed), writer.candidates(values, typed, code.after), "value")
+    given = call.values() | {name: value for name, text in known.items() for value in _read(text)}
+    values = [value for value in known_values(call.function, field, given) if value not in items]
+    return Quoting(escape=lambda value, _: _escaped(value)).offer(typed, values, code.after, "value")
 
 
 def _read(text: str) -> list[Any]:
-    """Give the value of a piece of JSON; none for what is not finished."""
+    """Return the value of a piece of JSON as a list of one; an empty list if it isn't complete."""
     try:
         return [json.loads(text)]
     except (ValueError, RecursionError):
         return []
 
 
-def _in_quotes(text: str) -> str:
+def _escaped(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)[1:-1]

@@ -1,4 +1,4 @@
-"""Tab in Python: the functions of a session, what they take, and its values, within calls and brackets."""
+"""Tab in Python code: the functions of a session, and the parameters and values of a call."""
 
 from __future__ import annotations
 
@@ -9,138 +9,119 @@ import sys
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.tab_offers import (
-    GIVEN_AFTER,
-    Offer,
-    Writer,
-    each,
-    field_of,
-    function_of,
-    left_of,
-    same,
-    unquoted_begin,
-    values_of,
-)
+from jupyter_funcs.magic.candidates import Offer, Quoting, offer
+from jupyter_funcs.magic.known import field_named, find_function, known_values, remaining_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from jupyter_funcs.brackets import Code
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import RemoteFunction, Session
+    from jupyter_funcs.magic.partial import PartialCode
 
+_SESSION = ("jupyter_funcs.api", "Session")
+_FUNCTION = ("jupyter_funcs.api", "RemoteFunction")
+_OPTIONS = ("jupyter_funcs.client.options", "CallOptions")
 _ARGUMENT = re.compile(r"\s*(?P<name>\w+)\s*=(?!=)\s*(?P<value>.*)", re.DOTALL)
 # The methods of a function that take its parameters.
 _TAKE_PARAMETERS = {"submit", "form", "panel", "request", "sweep"}
 
 
-class _PanelOf(NamedTuple):
+class _PanelMethod(NamedTuple):
     """The method ``funcs.panel``, which takes a function's name and then its arguments."""
 
     session: Session
 
 
-class _Call(NamedTuple):
-    """
-    A call that is open at the cursor.
-
-    Attributes
-    ----------
-    owner
-        What is called, as `_resolve` gives it.
-    parts
-        What stands between its commas; the last part ends at the cursor.
-    items
-        The items before the cursor, when it stands in a list that is an argument.
-    """
+class _OpenCall(NamedTuple):
+    """A call that is open at the cursor: what is called, its arguments, and the items of a list that is open in it."""
 
     owner: Any
     parts: list[str]
     items: list[Any] | None
+    namespace: Mapping[str, Any]
+
+    @property
+    def function(self) -> RemoteFunction | None:
+        if isinstance(self.owner, _PanelMethod):
+            return find_function(self.owner.session, str(_literal(self.parts[0], self.namespace)))
+        return self.owner if _is_a(self.owner, _FUNCTION) else None
 
 
-def in_python(code: Code, namespace: Mapping[str, Any]) -> Offer | None:
-    begin = code.string if code.string is not None else code.name_before(len(code.before))
+def in_python(code: PartialCode, namespace: Mapping[str, Any]) -> Offer | None:
+    """Offer the attributes of a session or a function, names of functions, parameters and values."""
+    begin = code.begin
     typed = code.before[begin:]
     if code.string is None and code.before[begin - 1 : begin] == ".":
         owner = _resolve(code.owner(begin - 1), namespace)
-        is_ours = _is_a(owner, "session", "Session") or _is_a(owner, "callables", "RemoteFunction")
+        is_ours = _is_a(owner, _SESSION) or _is_a(owner, _FUNCTION)
         return _attributes(owner, typed) if is_ours else None
     if not code.open or typed.startswith(('"""', "'''")):
         return None
-    bracket, items = code.open[-1], None
-    if code.before[bracket.at] == "[":
-        session = _resolve(code.owner(bracket.at), namespace)
-        if _is_a(session, "session", "Session"):
+    bracket, items = -1, None
+    if code.bracket(-1) == "[":
+        session = _resolve(code.owner(code.open[-1].at), namespace)
+        if _is_a(session, _SESSION):
             return _strings(typed, code.after, (one.name for one in session.listed or ()), "function")
-        *before, item = code.parts(bracket)
+        *before, item = code.parts(-1)
         if len(code.open) == 1 or item.lstrip() != typed:
             return None
-        bracket, items = code.open[-2], [_literal(one, namespace) for one in before]
-        if code.before[bracket.at] == "[" and len(code.open) > 2 and code.parts(bracket)[-1].lstrip().startswith("["):
-            bracket = code.open[-3]  # a list of lists, as a sweep takes it
-    if code.before[bracket.at] != "(":
+        bracket, items = -2, [_literal(one, namespace) for one in before]
+        if code.bracket(-2) == "[" and len(code.open) > 2 and code.parts(-2)[-1].lstrip().startswith("["):
+            bracket = -3  # a list of lists in a sweep
+    if code.bracket(bracket) != "(":
         return None
-    owner = _resolve(code.owner(bracket.at), namespace)
-    return _in_call(code, _Call(owner, code.parts(bracket), items), typed, namespace)
+    owner = _resolve(code.owner(code.open[bracket].at), namespace)
+    return _in_call(_OpenCall(owner, code.parts(bracket), items, namespace), code, typed)
 
 
-def _in_call(code: Code, call: _Call, typed: str, namespace: Mapping[str, Any]) -> Offer | None:
+def _in_call(call: _OpenCall, code: PartialCode, typed: str) -> Offer | None:
     *before, last = call.parts
     given = {found["name"]: found["value"] for part in before if (found := _ARGUMENT.fullmatch(part))}
     argument = _ARGUMENT.fullmatch(last)
     if argument is None:
-        return _argument(code, call, typed, given, namespace) if last.strip() == typed else None
-    function = _called(call, namespace)
-    field = field_of(function, argument["name"]) if function else None
+        return _offer_names(call, code, typed, given) if last.strip() == typed else None
+    function = call.function
+    field = field_named(function, argument["name"]) if function else None
     is_here = argument["value"] == typed if call.items is None else argument["value"].startswith("[")
     if function is None or field is None or not is_here:
         return None
-    values = values_of(function, field, {name: _literal(text, namespace) for name, text in given.items()})
+    values = known_values(function, field, {name: _literal(text, call.namespace) for name, text in given.items()})
     return _strings(typed, code.after, [value for value in values if value not in (call.items or ())], "value")
 
 
-def _argument(code: Code, call: _Call, typed: str, given: Iterable[str], namespace: Mapping[str, Any]) -> Offer | None:
-    """Offer what an argument begins with: the name of a parameter, and first in ``funcs.panel`` that of a function."""
-    if isinstance(call.owner, _PanelOf) and len(call.parts) == 1:
+def _offer_names(call: _OpenCall, code: PartialCode, typed: str, given: Iterable[str]) -> Offer | None:
+    """Offer the names of parameters; as the first argument of ``funcs.panel``, the names of functions."""
+    if isinstance(call.owner, _PanelMethod) and len(call.parts) == 1:
         return _strings(typed, code.after, (one.name for one in call.owner.session.listed or ()), "function")
     if code.string is not None:
         return None
-    given = [*given, *GIVEN_AFTER.findall(code.after.partition(")")[0])]
-    function = _called(call, namespace)
-    if function:
-        names = [field.identifier for field in left_of(function, given)]
-    elif _is_a(call.owner, "callables", "Options"):
+    if (function := call.function) is not None:
+        fields = remaining_fields(function, given, code.after.partition(")")[0])
+        names = [field.identifier for field in fields]
+    elif _is_a(call.owner, _OPTIONS):
         names = [one.name for one in dataclass_fields(call.owner) if one.name not in given]
     else:
         return None
-    return Offer(typed, typed, same(f"{name}=" for name in names), "param")
-
-
-def _called(call: _Call, namespace: Mapping[str, Any]) -> RemoteFunction | None:
-    if isinstance(call.owner, _PanelOf):
-        return function_of(call.owner.session, str(_literal(call.parts[0], namespace)))
-    return call.owner if _is_a(call.owner, "callables", "RemoteFunction") else None
+    return offer(typed, [f"{name}=" for name in names], "param")
 
 
 def _strings(typed: str, after: str, values: Iterable[str], kind: str) -> Offer:
-    """Offer values as Python texts; where letters stand without quotes, others offer variables too."""
-    writer = Writer(lambda _: False, lambda value, end: value.replace("\\", r"\\").replace(end, rf"\{end}"))
+    """Offer values as string literals; at letters without quotes, others may also offer variables."""
+    quoting = Quoting(escape=lambda value, end: value.replace("\\", r"\\").replace(end, rf"\{end}"))
     in_quotes = typed[:1] in {"'", '"'}
-    candidates = writer.candidates(values, typed, after)
-    return Offer(typed, unquoted_begin(typed), candidates, kind, alone=in_quotes or not typed, only=in_quotes)
+    return quoting.offer(typed, values, after, kind)._replace(alone=in_quotes or not typed, only=in_quotes)
 
 
 def _attributes(owner: Any, typed: str) -> Offer:
-    """Offer the slugs of a session's functions, and what a session or a function has; jedi would bind every one."""
+    """Offer the slugs of a session's functions, then the attributes of its class; jedi would evaluate each of them."""
     names = [name for name in {*dir(type(owner)), *vars(owner)} if name.startswith("_") <= typed.startswith("_")]
-    catalog = None if _is_a(owner, "callables", "RemoteFunction") else owner.listed
+    catalog = None if _is_a(owner, _FUNCTION) else owner.listed
     slugs = catalog.slugs if catalog else ()
-    return Offer(typed, typed, each(dict.fromkeys([*slugs, *sorted(names)])), "function")
+    return offer(typed, dict.fromkeys([*slugs, *sorted(names)]), "function")
 
 
 def _resolve(node: ast.expr | None, namespace: Mapping[str, Any]) -> Any:
-    """Give the session or the function that an expression stands for; no code of the user's or of a service's runs."""
+    """Return the session or function that an expression names, without running the user's or a service's code."""
     match node:
         case ast.Name(id=name):
             return namespace.get(name)
@@ -148,8 +129,8 @@ def _resolve(node: ast.expr | None, namespace: Mapping[str, Any]) -> Any:
             return _attribute(_resolve(inner, namespace), name)
         case ast.Subscript(value=inner, slice=ast.Constant(value=key)):
             owner = _resolve(inner, namespace)
-            if _is_a(owner, "session", "Session"):
-                return function_of(owner, str(key))
+            if _is_a(owner, _SESSION):
+                return find_function(owner, str(key))
             return owner.get(key) if type(owner) is dict else None
         case ast.Call(func=ast.Attribute(value=inner, attr="with_options")):
             return _resolve(inner, namespace)
@@ -157,25 +138,26 @@ def _resolve(node: ast.expr | None, namespace: Mapping[str, Any]) -> Any:
 
 
 def _attribute(owner: Any, name: str) -> Any:
-    if _is_a(owner, "session", "Session"):
+    if _is_a(owner, _SESSION):
         if name == "panel":
-            return _PanelOf(owner)
-        return None if hasattr(type(owner), name) else function_of(owner, name)
-    if _is_a(owner, "callables", "RemoteFunction"):
+            return _PanelMethod(owner)
+        return None if hasattr(type(owner), name) else find_function(owner, name)
+    if _is_a(owner, _FUNCTION):
         if name == "with_options":
             return owner.options
         return owner if name in _TAKE_PARAMETERS else None
     return inspect.getattr_static(owner, name, None)
 
 
-def _is_a(value: object, room: str, name: str) -> bool:
-    """Say whether a value is of a class of ours, without importing the heavy room that the class is in."""
-    module = sys.modules.get(f"{__package__}.{room}")
+def _is_a(value: object, kind: tuple[str, str]) -> bool:
+    """Return whether a value is of one of our classes, without importing the class's heavy module."""
+    path, name = kind
+    module = sys.modules.get(path)
     return module is not None and isinstance(value, getattr(module, name))
 
 
 def _literal(text: str, namespace: Mapping[str, Any]) -> Any:
-    """Give the value of a literal or of a variable; ``None`` for any other code."""
+    """Return the value of a literal or a variable, None for other code."""
     text = text.strip()
     if text.isidentifier():
         return namespace.get(text)

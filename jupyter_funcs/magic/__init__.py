@@ -1,0 +1,1 @@
+"""`%funcs`, `%%funcs` and Tab. May import `api` and below."""

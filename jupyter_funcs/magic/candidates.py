@@ -1,0 +1,119 @@
+"""What Tab offers: candidates, written and quoted as the place at the cursor needs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jupyter_funcs.core.line import QUOTES, read_value
+from jupyter_funcs.magic.known import field_named, known_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from jupyter_funcs.api import RemoteFunction
+
+_PLAIN_WORD = re.compile(r"[\w+./@%:-]+")
+# The items of a list before the one being typed, and those of a list within it; each can be read in only one way.
+_ITEM = r"(?>'[^']*'|\"[^\"]*\"|[^,'\"\[\]]*)\s*+"
+_ITEMS_BEFORE = re.compile(
+    rf"\[(?:\s*+(?:\[(?:\s*+{_ITEM},)*+\s*+{_ITEM}\]\s*+|{_ITEM}),)*+\s*+(?P<within>\[(?:\s*+{_ITEM},)*+\s*+)?"
+)
+
+
+class Candidate(NamedTuple):
+    """A completion: the text that is compared with what was typed, and the text that replaces it."""
+
+    compared: str
+    written: str
+
+
+class Offer(NamedTuple):
+    """What fits at the cursor: `typed` is replaced, `compared` is `typed` without an opening quote."""
+
+    typed: str
+    compared: str
+    candidates: Iterable[Candidate]
+    kind: str
+    alone: bool = True  # hides what others offer, if anything fits
+    only: bool = False  # hides what others offer, even if nothing fits
+
+
+NOTHING = Offer("", "", (), "", only=True)
+
+
+def offer(typed: str, texts: Iterable[str], kind: str) -> Offer:
+    """Offer texts that are written as they are."""
+    return Offer(typed, typed, (Candidate(text, text) for text in texts), kind)
+
+
+class Quoting(NamedTuple):
+    """How values are quoted at the cursor: which need no quotes, and how they are escaped; None if they can't be."""
+
+    is_plain: Callable[[str], object] = lambda _: False
+    escape: Callable[[str, str], str | None] = lambda value, end: (
+        None if end in value else value.replace("\\", "\\\\") if end == '"' else value
+    )
+
+    def offer(self, typed: str, values: Iterable[str], after: str, kind: str) -> Offer:
+        """Offer values, written in place of what was typed."""
+        return Offer(typed, without_quote(typed), self._candidates(typed, values, after), kind)
+
+    def _candidates(self, typed: str, values: Iterable[str], after: str) -> Iterator[Candidate]:
+        # Most values of a long list don't fit: skip them before they are quoted.
+        compared = without_quote(typed).casefold()
+        if "\\" not in compared:
+            values = (value for value in values if value.casefold().startswith(compared))
+        if end := QUOTES.get(typed[:1]):
+            closing = "" if after.startswith(end) else end  # many editors close a quote themselves
+            for value in values:
+                if (inner := self.escape(value, end)) is not None:
+                    yield Candidate(inner, f"{typed[:1]}{inner}{closing}")
+            return
+        for value in values:
+            if self.is_plain(value):
+                yield Candidate(value, value)
+                continue
+            inners = ((quote, self.escape(value, quote)) for quote in "\"'")
+            quoted = next((f"{quote}{inner}{quote}" for quote, inner in inners if inner is not None), None)
+            if quoted is not None:
+                yield Candidate(value, quoted)
+
+
+IN_LINE = Quoting(_PLAIN_WORD.fullmatch)
+
+
+def without_quote(typed: str) -> str:
+    return typed[1:] if typed[:1] in QUOTES else typed
+
+
+class WrittenCall(NamedTuple):
+    """A call in a line or a cell's body: its function, its arguments as written so far, and the user's variables."""
+
+    function: RemoteFunction
+    given: Mapping[str, str]
+    namespace: Mapping[str, Any]
+
+    def offer_values(self, name: str, typed: str, after: str, quoting: Quoting = IN_LINE) -> Offer:
+        """Offer the values of one more argument, by its name."""
+        if typed.startswith("$"):
+            return offer_variables(typed, self.namespace)
+        field = field_named(self.function, name)
+        values = known_values(self.function, field, self.values()) if field else []
+        if typed.startswith("[") and (before := _ITEMS_BEFORE.match(typed)):
+            items = read_value(f"{before['within'] or before[0]}]", self.namespace)
+            values = [value for value in values if value not in items]
+            typed, quoting = typed[before.end() :], IN_LINE
+        return quoting.offer(typed, values, after, "value")
+
+    def values(self) -> dict[str, Any]:
+        """Return the values of the arguments, without those that name an unknown variable."""
+        return {
+            name: read_value(text, self.namespace)
+            for name, text in self.given.items()
+            if not text.startswith("$") or text[1:] in self.namespace
+        }
+
+
+def offer_variables(typed: str, names: Iterable[str]) -> Offer:
+    return offer(typed, sorted(f"${name}" for name in names if not name.startswith("_")), "variable")

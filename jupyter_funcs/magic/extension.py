@@ -1,0 +1,144 @@
+"""What `%load_ext` adds to an IPython shell and `%unload_ext` removes; light, so the rest is imported on first use."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.completer import context_matcher
+from IPython.core.magic import no_var_expand
+from IPython.lib.pretty import _repr_pprint  # what prints a frame otherwise
+
+if TYPE_CHECKING:
+    from IPython.core.completer import CompletionContext, SimpleMatcherResult
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_funcs.magic.state import MagicState
+
+_NAME = "funcs"
+_KINDS = ("line", "cell")
+_PLAIN, _HTML = "text/plain", "text/html"
+# What is shown in our way: what a sweep into a folder returns, and results, with pandas' names of today and before
+# pandas 3. By name, so that pyarrow and pandas are imported only by those who use them.
+_DATASET = "pyarrow._dataset.FileSystemDataset"
+_FRAMES = ("pandas.DataFrame", "pandas.core.frame.DataFrame")
+_SERIES = ("pandas.Series", "pandas.core.series.Series")
+
+
+class Extension:
+    """The magics and the Tab of one shell; it outlives `%reload_ext`, and with it the connection and the panel."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self._state: MagicState | None = None
+        self._replaced: dict[str, Any] = {}  # other magics of this name, by kind
+        plain, rich = [(_PLAIN, name) for name in (*_FRAMES, *_SERIES)], [(_HTML, name) for name in _FRAMES]
+        self._printers: dict[tuple[str, str], Any] = {
+            (_PLAIN, _DATASET): _print_dataset,
+            **{key: partial(self._print_result, key) for key in plain},
+            **{key: partial(self._result_html, key) for key in rich},
+        }
+        self._replaced_printers: dict[tuple[str, str], Any] = {}
+        # Bound once, so that `unload` can tell our magic from one that others registered later.
+        self._funcs = self.funcs
+
+        # The highest priority: jedi doesn't start where its names wouldn't be shown.
+        @context_matcher(identifier="jupyter_funcs", priority=1000)  # type: ignore[untyped-decorator]  # IPython's
+        def matcher(context: CompletionContext) -> SimpleMatcherResult:
+            from jupyter_funcs.magic.completion import complete
+
+            return complete(context, self.state)
+
+        self._matcher = matcher
+
+    @property
+    def state(self) -> MagicState:
+        """The session in use and the panel opened last."""
+        if self._state is None:
+            from jupyter_funcs.magic.state import MagicState
+
+            self._state = MagicState(self._shell)
+        return self._state
+
+    @no_var_expand
+    def funcs(self, line: str, cell: str | None = None) -> Any:
+        """Choose a function, fill in its form and run it: see ``%funcs --help``."""
+        from jupyter_funcs.magic.magic import run
+
+        return run(self.state, line, cell)
+
+    def _mask_typed_tokens(self, result: Any) -> None:
+        if "jupyter_funcs.connection.secrets" in sys.modules:  # else no token is in use
+            from jupyter_funcs.magic.masking import mask_tokens_in_use
+
+            mask_tokens_in_use(self._shell, result)
+
+    def load(self) -> None:
+        """Add the magics, the matcher, the printers and the mask, once however often it is called."""
+        self.unload()
+        self._shell.events.register("post_run_cell", self._mask_typed_tokens)
+        tables = self._shell.magics_manager.magics
+        self._replaced = {kind: tables[kind][_NAME] for kind in _KINDS if _NAME in tables[kind]}
+        self._shell.magics_manager.register_function(self._funcs, "line_cell", _NAME)
+        self._shell.Completer.custom_matchers.append(self._matcher)
+        for (kind, name), printer in self._printers.items():
+            present = self._formatter(kind).pop(name, None)
+            if present is not None and (kind, name) in self._replaced_printers:  # registered after ours, may call it
+                self._formatter(kind).for_type(name, present)
+                continue
+            self._replaced_printers[kind, name] = present
+            self._formatter(kind).for_type(name, printer)
+
+    def unload(self) -> None:
+        """Remove what `load` added and restore what it replaced; what others added later stays."""
+        with suppress(ValueError):  # not loaded
+            self._shell.events.unregister("post_run_cell", self._mask_typed_tokens)
+        matchers = self._shell.Completer.custom_matchers
+        matchers[:] = [matcher for matcher in matchers if matcher is not self._matcher]
+        for kind in _KINDS:
+            table = self._shell.magics_manager.magics[kind]
+            if table.get(_NAME) is not self._funcs:
+                continue
+            if kind in self._replaced:
+                table[_NAME] = self._replaced[kind]
+            else:
+                del table[_NAME]
+        for (kind, name), printer in self._printers.items():
+            if self._formatter(kind).for_type(name) is printer:
+                self._formatter(kind).pop(name)
+                self._formatter(kind).for_type(name, self._replaced_printers.pop((kind, name)))
+
+    def _formatter(self, kind: str) -> Any:
+        return self._shell.display_formatter.formatters[kind]  # type: ignore[union-attr]  # each shell has one
+
+    def _print_result(self, key: tuple[str, str], shown: Any, printer: Any, *more: Any) -> None:
+        """Print a DataFrame or a Series; a result without characters that a terminal would act on or hide."""
+        from jupyter_funcs.core.text import visible
+
+        if "funcs" in shown.attrs:
+            printer.text(visible(repr(shown)))
+        else:
+            (self._replaced_printers[key] or _repr_pprint)(shown, printer, *more)
+
+    def _result_html(self, key: tuple[str, str], shown: Any) -> Any:
+        """Return a DataFrame as HTML, as `_print_result` prints it."""
+        from jupyter_funcs.core.text import visible
+
+        html = (self._replaced_printers[key] or type(shown)._repr_html_)(shown)
+        return visible(html) if html and "funcs" in shown.attrs else html
+
+
+def _print_dataset(dataset: Any, printer: Any, *_: object) -> None:
+    from jupyter_funcs.records.run import dataset_text
+
+    printer.text(dataset_text(dataset))
+
+
+def of(shell: InteractiveShell) -> Extension:
+    """Return a shell's extension, created on first use."""
+    extension: Extension | None = shell.meta.get("jupyter_funcs")  # IPython's place for the data of extensions
+    if extension is None:
+        extension = shell.meta["jupyter_funcs"] = Extension(shell)
+    return extension

@@ -1,0 +1,255 @@
+"""
+What each subcommand of `%funcs` does: one function per subcommand, which `magic.py` calls by its name.
+
+A new subcommand is a function here and a row in `usage.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
+from jupyter_funcs.core.line import ROTATE, read_word, unquoted
+from jupyter_funcs.core.text import did_you_mean, json_escape, listed, quote, visible
+from jupyter_funcs.magic.masking import masked_traceback
+from jupyter_funcs.magic.state import LIST_FUNCTIONS
+from jupyter_funcs.magic.usage import is_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from jupyter_funcs.api import RemoteFunction, Session
+    from jupyter_funcs.catalog.listing import Catalog
+    from jupyter_funcs.magic.state import MagicState
+    from jupyter_funcs.magic.usage import Line
+    from jupyter_funcs.records.lock import Lock
+
+_TERMINAL = "TerminalInteractiveShell"
+_NO_PANEL = "A terminal can't show the panel. Use %funcs find, describe and call; %funcs --help lists all subcommands."
+_SWITCHES = ("on", "off", "clear")
+_MOST_REQUESTS = 3
+_MOST_CHANGES = 3
+
+
+def find(state: MagicState, line: Line) -> pd.DataFrame:
+    return state.session_for(line).find(" ".join(map(unquoted, line.words)))
+
+
+def describe(state: MagicState, line: Line) -> pd.DataFrame:
+    function, values = state.function_and_values(line)
+    if values:
+        raise ArgumentError(f"%funcs describe takes only a name, not {listed(values, 'and')}.", "Leave that out.")
+    return function.describe()
+
+
+def call(state: MagicState, line: Line) -> Any:
+    function, values = state.function_and_values(line)
+    if not line.options.dry_run:
+        return _with_options(function, state, line)(**values)
+    request = function.request(**values)
+    return _printed_or_returned(request, json.dumps(request, indent=2, ensure_ascii=False), line)
+
+
+def sweep(state: MagicState, line: Line) -> Any:
+    tables = [word for word in line.words if is_table(word)]
+    if len(tables) > 1:
+        raise ArgumentError(f"A sweep takes one table, not {listed(tables, 'and')}.", "Combine them in Python.")
+    table = read_word(tables[0], state.namespace) if tables else None
+    line = line._replace(words=[word for word in line.words if not is_table(word)])
+    function, values = state.function_and_values(line)
+    function = _with_options(function, state, line)
+    if not line.options.dry_run:
+        return function.sweep(table, **values)
+    requests = _requests(function, table, values)
+    return _printed_or_returned(requests, _first_of(requests), line)
+
+
+def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    from jupyter_funcs.sources.service import run_body
+    from jupyter_funcs.sweeps.combinations import combos
+
+    options = function.options
+    found = combos(function, table, values, pairs=options.pairs, most=options.most_runs, validate=options.validate)
+    return [run_body(function.name, args) for args in found.runs]
+
+
+def _first_of(requests: list[dict[str, Any]]) -> str:
+    number = len(requests)
+    shown = [json.dumps(request, ensure_ascii=False) for request in requests[:_MOST_REQUESTS]]
+    runs = "1 run would be sent" if number == 1 else f"{number:,} runs would be sent"
+    more = f", of which the first {_MOST_REQUESTS} are" if number > _MOST_REQUESTS else ""
+    return "\n".join([f"{runs}{more}:", *shown])
+
+
+def again(state: MagicState, line: Line) -> pd.DataFrame:
+    if len(line.words) != 1:
+        given = f", not {quote(' '.join(line.words))}" if line.words else ""
+        raise ArgumentError(f"%funcs again takes the number of a run{given}.", "%funcs history shows the numbers.")
+    return state.session_for(line).history.again(unquoted(line.words[0]))
+
+
+def _with_options(function: RemoteFunction, state: MagicState, line: Line) -> RemoteFunction:
+    given = line.options
+    options = {
+        "timeout": given.timeout,
+        "force": given.force or None,
+        "pairs": given.pairs or None,
+        "to": None if given.to is None else read_word(given.to, state.namespace),
+        "cache": False if given.no_cache else None,
+        "max_age": given.max_age,
+        "concurrency": given.concurrency,
+        "most_runs": given.most_runs,
+        "executor": None if given.executor is None else read_word(given.executor, state.namespace),
+        "progress": False if given.quiet and line.subcommand == "sweep" else None,
+    }
+    return function.with_options(**{name: value for name, value in options.items() if value is not None})
+
+
+def _printed_or_returned(value: Any, text: str, line: Line) -> Any:
+    """Return a value that `-o` assigns; without `-o`, print it as text."""
+    if line.options.output is not None:
+        return value
+    print(visible(text, json_escape))
+    return None
+
+
+def panel(state: MagicState, line: Line) -> Any:
+    is_waiting = line.options.wait
+    if line.words:
+        function, values = state.function_and_values(line)
+        opened = _with_options(function, state, line).panel(**values)
+    elif line.cell is not None and line.cell.strip():
+        raise ArgumentError("The cell has arguments, but the line names no function.", "Write %%funcs panel NAME.")
+    elif is_waiting:
+        raise ArgumentError("--wait needs a function's name, and values to run it with.", LIST_FUNCTIONS)
+    else:
+        opened = state.session_for(line).panel()
+    if type(state.shell).__name__ == _TERMINAL and not is_waiting:
+        print(_NO_PANEL)
+    opened.recipe = "df = %funcs result"
+    state.panel = opened
+    if not is_waiting:
+        return opened
+    # For front ends that show nothing once a cell has ended, such as Colab.
+    from IPython.display import display
+
+    display(opened)  # type: ignore[no-untyped-call]  # IPython's
+    opened.run()
+    return opened.result()
+
+
+def result(state: MagicState, line: Line) -> pd.DataFrame:
+    if state.panel is None:
+        raise ArgumentError("No panel has been opened yet.", "Open one with %funcs.")
+    return state.panel.result(line.options.timeout)
+
+
+def history(state: MagicState, line: Line) -> pd.DataFrame | None:
+    runs, is_earlier = state.session_for(line).history, line.options.all
+    if not line.words:
+        return runs.table(earlier=is_earlier)
+    word, *more = map(unquoted, line.words)
+    if more or word not in _SWITCHES or is_earlier:
+        hint = did_you_mean(word, _SWITCHES) or "To run one again, write %funcs again N."
+        raise ArgumentError(f"%funcs history takes {listed(_SWITCHES)}, not {quote(' '.join(line.words))}.", hint)
+    if word == "clear":
+        number = runs.clear()
+        print(f"Deleted {_counted(number, 'saved run')}." if number else "There were no saved runs.")
+        return None
+    runs.save(on=word == "on")
+    if word == "on":
+        print(f"Runs are saved in {runs.path} from now on, including those of this kernel so far.")
+        print("Functions, arguments and times are saved, results are not. %funcs history --all shows them.")
+    else:
+        print("Runs are no longer saved. %funcs history clear deletes those that were.")
+    return None
+
+
+def lock(state: MagicState, line: Line) -> None:
+    lock_functions(state.session_for(line), line.words, is_check=line.options.check)
+
+
+def lock_functions(session: Session, words: list[str], *, is_check: bool) -> None:
+    """Lock the functions named, or those run so far and those locked already; or compare them with the lock."""
+    from jupyter_funcs.records import lock as lock_file
+
+    try:
+        folder = Path.cwd()
+    except OSError:
+        raise ConfigError("The notebook's folder no longer exists.", "Change to another one: %cd FOLDER.") from None
+    held = lock_file.read(folder)
+    locked = list(held.functions) if held is not None else []
+    if is_check:
+        if held is None:
+            raise NotFoundError(f"There is no {lock_file.NAME} in {folder}.", "Create it with %funcs lock.")
+        _compare(session, held, _names(session.catalog, words, locked) if words else locked)
+        return
+    catalog = session.catalog
+    names = _names(catalog, words, []) if words else [*(run.function for run in session.history), *locked]
+    found = [function for name in dict.fromkeys(names) if (function := catalog.peek(name)) is not None]
+    if not found:
+        raise ArgumentError("No function has been run yet.", "Name the functions to lock: %funcs lock NAME …")
+    made = lock_file.write(folder, session.address or "demo", found)
+    print(f"Locked {_counted(len(found))} in {made.path}: {listed([function.name for function in found], 'and')}.")
+
+
+def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:
+    """Return the names of functions: each word is one, or all words together are one name without quotes."""
+    names = [*map(unquoted, words)]
+    if names[0] not in locked and catalog.peek(names[0]) is None:
+        names = [unquoted(" ".join(words))]
+    return [name if name in locked else catalog.get(name).name for name in names]
+
+
+def _compare(session: Session, held: Lock, names: list[str]) -> None:
+    service = session.address or "demo"
+    if held.service != service:
+        raise ArgumentError(f"{held.path} is for {held.service}, not for {service}.", "Connect to that service.")
+    catalog = session.refresh().catalog
+    changes = [text for name in names if (text := held.drifted(name, catalog.peek(name)))]
+    if changes:
+        more = [f"And {len(changes) - _MOST_CHANGES:,} more."] if len(changes) > _MOST_CHANGES else []
+        raise FuncsError(" ".join([*changes[:_MOST_CHANGES], *more]), "Fix the notebook, then run %funcs lock again.")
+    print(f"{_counted(len(names))} {'matches' if len(names) == 1 else 'match'} {held.path.name}.")
+
+
+def _counted(number: int, noun: str = "function") -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def connect(state: MagicState, line: Line) -> Session:
+    if len(line.words) > 1 or any("=" in word and "://" not in word for word in line.words):
+        raise ConfigError("%funcs connect takes one profile or URL, and no token.", ROTATE)
+    return state.switch(*map(unquoted, line.words))
+
+
+def status(state: MagicState, line: Line) -> Any:
+    return state.session_for(line).status()
+
+
+def refresh(state: MagicState, line: Line) -> Session:
+    return state.session_for(line).refresh()
+
+
+def cache(state: MagicState, line: Line) -> Any:
+    words = line.words
+    if words not in ([], ["clear"]):
+        hint = did_you_mean(words[0], ["clear"]) or "Write %funcs cache or %funcs cache clear."
+        raise ArgumentError(f"%funcs cache takes clear or nothing, not {quote(' '.join(words))}.", hint)
+    session = state.known()
+    if session is None:  # the cache can be looked at even if there is no service to connect to
+        from jupyter_funcs.client.cache import user_cache
+
+        own = user_cache()
+    else:
+        own = session.cache
+    return own.clear() if words else own.status()
+
+
+def lasterror(_state: MagicState, line: Line) -> Any:
+    text = masked_traceback(last_traceback()).rstrip()
+    return _printed_or_returned(text, text or "No error has been shown in this kernel yet.", line)

@@ -1,0 +1,238 @@
+"""The subcommands and options of `%funcs` as tables, and what is made from them: the parser and the help."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from jupyter_funcs.core.line import Parser, unquoted
+from jupyter_funcs.core.text import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_VARIABLE = re.compile(r"\$\w+")
+_COUNT = re.compile(r"\d{1,18}|\d{1,3}(?:,\d{3}){1,5}", re.ASCII)  # also 1,000,000, as messages write it
+
+
+class Subcommand(NamedTuple):
+    """What the help says about a subcommand; `subcommands.py` has a function of the same name that runs it."""
+
+    takes: str
+    does: str
+    example: str
+    more: str = ""
+
+    @property
+    def takes_function(self) -> bool:
+        return self.takes.startswith("NAME")
+
+    @property
+    def takes_arguments(self) -> bool:
+        return "k=" in self.takes
+
+    @property
+    def words(self) -> list[str]:
+        """The words to choose from, as in ``[on|off]``; none if it takes something else."""
+        return self.takes.strip("[]").split("|") if self.takes.islower() and not self.takes_arguments else []
+
+
+class Option(NamedTuple):
+    """An option: its value, what it does, and the subcommands that take it."""
+
+    value: str
+    does: str
+    subcommands: tuple[str, ...]
+
+
+class Line(NamedTuple):
+    """A line as read: its subcommand, the words after it, its options, and the cell's body if there is one."""
+
+    subcommand: str
+    words: list[str]
+    options: argparse.Namespace
+    cell: str | None
+
+
+def is_table(word: str) -> bool:
+    """Return whether a word of a sweep is its table of arguments: a ``$variable`` that isn't an argument's value."""
+    return _VARIABLE.fullmatch(word) is not None
+
+
+_ARGUMENTS = """\
+NAME is the function's name in quotes, its slug (get_panel_daily) or its id.
+A value is text, 'quoted text', a list [a, b, c] or $variable."""
+
+SUBCOMMANDS = {
+    "find": Subcommand(
+        "[WORD …]",
+        "list the functions that contain these words, as a table",
+        "%funcs find panel daily",
+        "Without words it lists the whole catalog.",
+    ),
+    "describe": Subcommand("NAME", "show a function's parameters as a table", "%funcs describe get_panel_daily"),
+    "call": Subcommand(
+        "NAME k=v …",
+        "run a function and return a DataFrame",
+        'df = %funcs call get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY" Dimensions=[Region]\n\n'
+        "%%funcs call get_panel_daily -o df\nPanelName: Demo Card Panel\nSymbol: BKQU US EQUITY",
+        f"{_ARGUMENTS}\n"
+        "Quotes and backslashes work as in a shell. {braces} and a $ inside text are left as they are.\n"
+        "End the line with ; to display nothing.",
+    ),
+    "sweep": Subcommand(
+        "NAME k=[a,b] …",
+        "run a function once per value of the lists and return one DataFrame",
+        'df = %funcs sweep get_panel_daily PanelName="Demo Card Panel" Symbol=[BKQU, NVRA] -q\n\n'
+        "%%funcs sweep get_panel_daily --dry-run\n"
+        "PanelName: Demo Card Panel\nSymbol: [BKQU, NVRA]\nDimensions: [[Region], [Region, Brand]]",
+        f"{_ARGUMENTS}\n"
+        "Each combination of the lists' values is one run. A parameter that takes a list is swept with [[a], [b, c]].\n"
+        "$table, without a name, is a DataFrame of arguments: each row is one run.\n"
+        "After an interrupt, the same line resumes the sweep.",
+    ),
+    "panel": Subcommand(
+        "NAME k=v …",
+        "open the panel with values filled in",
+        '%funcs panel get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY"',
+        f"{_ARGUMENTS}\nWithout a name, the panel opens with no function chosen.",
+    ),
+    "result": Subcommand("", "return the DataFrame of the panel opened last", "df = %funcs result"),
+    "history": Subcommand(
+        "[on|off|clear]",
+        "show the runs so far; on and off: save runs for later kernels, or stop",
+        "%funcs history\n%funcs history on\n%funcs history --all",
+        "Without a word it shows a table. on saves functions, arguments and times, but no results.\n"
+        "--all includes the runs of other kernels: %funcs again 14/3 runs one of those again.\n"
+        "clear deletes all saved runs.",
+    ),
+    "again": Subcommand(
+        "N",
+        "run number N of the history again and return a DataFrame",
+        "before = %funcs call get_panels\nnow = %funcs again 1",
+    ),
+    "lock": Subcommand(
+        "[NAME …]",
+        "record in funcs.lock the parameters of these functions, or of all that were run",
+        "%funcs lock\n%funcs lock get_panel_daily get_panels\n%funcs lock --check",
+        "Later runs of a locked function report parameters that were renamed or removed, or became required.",
+    ),
+    "connect": Subcommand(
+        "[PROFILE|URL]",
+        "switch to another service (default: the configured one), logging in if needed",
+        "%funcs connect work",
+        "It takes no token: a profile says where its token is, and FUNCS_TOKEN belongs to FUNCS_BASE_URL.\n"
+        "The functions are listed at once. If that fails, the current service stays in use.",
+    ),
+    "status": Subcommand("", "show the service in use, your user name and when the token expires", "%funcs status"),
+    "refresh": Subcommand("", "list the functions again", "%funcs refresh"),
+    "cache": Subcommand(
+        "[clear]",
+        "show where results are cached, how many and how old; clear deletes them",
+        "%funcs cache clear",
+        "A sweep caches its results and uses cached ones that are recent enough, so it resumes after an interrupt.\n"
+        "A single run does the same with with_options(cache=True).",
+    ),
+    "lasterror": Subcommand("", "print the full traceback of the last error", "%funcs lasterror"),
+}
+ALIASES = {"list": "find", "run": "call"}
+NAMES = [name for command in SUBCOMMANDS for name in (command, *(a for a, of in ALIASES.items() if of == command))]
+
+_RUN = ("call", "sweep", "panel")
+_USE_A_SERVICE = ("find", "describe", *_RUN, "history", "again", "lock", "status", "refresh")
+OPTIONS = {
+    "-o/--output": Option("NAME", "assign the result to the variable NAME and display nothing", tuple(SUBCOMMANDS)),
+    "-q/--quiet": Option("", "hide warnings and the progress bar", tuple(SUBCOMMANDS)),
+    "--dry-run": Option("", "print the JSON that would be sent", ("call", "sweep")),
+    "--timeout": Option("SECONDS", "time limit of a run, or of waiting for a result", (*_RUN, "result")),
+    "--force": Option("", "send even while requests are paused after repeated failures", _RUN),
+    "--pairs": Option("", "pair the lists item by item instead of combining them", ("sweep",)),
+    "--to": Option("FOLDER", "write the results to a folder of Parquet files and return a dataset", ("sweep",)),
+    "--no-cache": Option("", "run everything again and cache nothing on disk", ("sweep",)),
+    "--max-age": Option("SECONDS", "maximum age of a cached result (3600)", ("sweep",)),
+    "--concurrency": Option("N", "maximum number of runs at a time (32)", ("sweep",)),
+    "--most-runs": Option("N", "allow up to N runs (10,000)", ("sweep",)),
+    "--executor": Option("$NAME", "a variable with the concurrent.futures.Executor to run on", ("sweep",)),
+    "--all": Option("", "include the runs saved by other kernels", ("history",)),
+    "--check": Option("", "compare with funcs.lock and fail if anything has changed", ("lock",)),
+    "--profile": Option("NAME", "use another service for this line only", _USE_A_SERVICE),
+    "--wait": Option("", "run the panel's function in the cell and return its DataFrame", ("panel",)),
+    "-h/--help": Option("", "show this text; after a subcommand, show its own help", tuple(SUBCOMMANDS)),
+}
+
+
+def subcommand(name: str) -> Subcommand:
+    """Return a subcommand by its name or alias."""
+    return SUBCOMMANDS[ALIASES.get(name, name)]
+
+
+def taken_by(option: str) -> list[str]:
+    """Return the subcommands, including aliases, that take an option of `OPTIONS`."""
+    return [name for name in NAMES if ALIASES.get(name, name) in OPTIONS[option].subcommands]
+
+
+def usage() -> str:
+    """Return the help of `%funcs`."""
+    rows = [("%funcs", "open the panel")]
+    for name, row in SUBCOMMANDS.items():
+        also = "".join(f" (also: {alias})" for alias, of in ALIASES.items() if of == name)
+        rows.append((_synopsis(name), f"{row.does}{also}"))
+    rows.append(("%%funcs call NAME", "take the arguments from the cell: `key: value` lines or one JSON object"))
+    options = [(_spelling(name), option.does) for name, option in OPTIONS.items()]
+    return "\n".join([*_table(rows), "", _ARGUMENTS, "", *_table(options)])
+
+
+def usage_of(name: str) -> str:
+    """Return the help of one subcommand, with an example."""
+    name, row = ALIASES.get(name, name), subcommand(name)
+    options = [(_spelling(spelt), option.does) for spelt, option in OPTIONS.items() if name in option.subcommands]
+    more = [row.more, ""] if row.more else []
+    head = [_synopsis(name), f"    {row.does}", ""]
+    return "\n".join([*head, *more, *_table(options, 20), "", "For example:", "", row.example])
+
+
+def _synopsis(name: str) -> str:
+    return f"%funcs {name} {SUBCOMMANDS[name].takes}".rstrip()
+
+
+def _spelling(option: str) -> str:
+    return f"{option.replace('/', ', ')} {OPTIONS[option].value}".rstrip()
+
+
+def _table(rows: list[tuple[str, str]], width: int = 30) -> list[str]:
+    return [f"{left:<{width}}  {right}" for left, right in rows]
+
+
+def parser() -> Parser:
+    """Return the parser of a line."""
+    made = Parser(prog="%funcs", add_help=False, allow_abbrev=False)
+    made.add_argument("words", nargs="*")
+    for name, option in OPTIONS.items():
+        if option.value:
+            made.add_argument(*name.split("/"), type=_READERS.get(option.value, unquoted), metavar=option.value)
+        else:
+            made.add_argument(*name.split("/"), action="store_true")
+    return made
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(unquoted(text))
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, not {quote(text)}")
+    return value
+
+
+def _count(text: str) -> int:
+    written = unquoted(text)
+    if not _COUNT.fullmatch(written) or int(written.replace(",", "")) == 0:
+        raise argparse.ArgumentTypeError(f"expected a whole number above 0, not {quote(text)}")
+    return int(written.replace(",", ""))
+
+
+# FOLDER and $NAME may name a variable, which is looked up where the user's variables are known.
+_READERS: dict[str, Callable[[str], object]] = {"SECONDS": _seconds, "N": _count, "FOLDER": str, "$NAME": str}
