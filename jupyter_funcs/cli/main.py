@@ -1,9 +1,8 @@
-"""``jupyter funcs``: the demo, the catalog and a run from a shell, and the commands of the local service."""
+"""``jupyter funcs``: the command line of the client, and the commands of the local service."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 import warnings
@@ -12,45 +11,33 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from jupyter_funcs.commands import Parser
-from jupyter_funcs.errors import ArgumentError, ConfigError, FuncsError
-from jupyter_funcs.line import given_twice, read_value
-from jupyter_funcs.notices import plain
-from jupyter_funcs.text import inert, listed, quote
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError
+from jupyter_funcs.core.files import atomic_write_bytes
+from jupyter_funcs.core.line import Parser, given_twice, read_value
+from jupyter_funcs.core.text import inert, listed, quote
+from jupyter_funcs.core.warn import format_short
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from jupyter_funcs.export import Format
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.frames.export import Format
 
 _FORMATS = ("table", "csv", "json", "parquet", "xlsx")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """
-    Run ``jupyter funcs`` (also ``jupyter-funcs``).
+    """Run ``jupyter funcs`` (also ``jupyter-funcs``) and return the process's exit code."""
+    from jupyter_funcs.service.messages import SetupError
 
-    Parameters
-    ----------
-    arguments
-        Without the program's name; those of the process by default.
-
-    Returns
-    -------
-    int
-        0; 1 for an error of ours, which is written to the standard error; 130 for an interrupt.
-    """
-    from jupyter_funcs.service.errors import SetupError  # noqa: PLC0415  # upwards: the service's own commands
-
-    # A line of this program's own says nothing to who typed a command.
-    before, warnings.formatwarning = warnings.formatwarning, plain
+    # Without the line of this program's code that Python adds to a warning.
+    before, warnings.formatwarning = warnings.formatwarning, format_short
     try:
         given, rest = _parser().parse_known_args(arguments)
         if rest and not given.takes_more:
             option = next((word.partition("=")[0] for word in rest if word.startswith("-")), None)
-            _parser().error(f"there is no option {option}" if option else f"'{rest[0]}' is one word too many")
+            _parser().error(f"unknown option {option}" if option else f"unexpected argument {quote(rest[0])}")
         given.rest = rest
         given.command(given)
     except FuncsError as error:
@@ -61,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(f"{error.name} is not installed.\npip install 'jupyter-funcs[service]'")
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # `jupyter funcs list | head` has read what it wanted
+    except BrokenPipeError:  # `jupyter funcs list | head` has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
         warnings.formatwarning = before
@@ -74,212 +61,57 @@ def _fail(text: str) -> int:
 
 
 def _note(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201  # the person who ran the command reads it there
-
-
-def demo(given: argparse.Namespace) -> None:
-    """Open JupyterLab on a copy of the notebooks, so that what is installed or cloned stays as it is."""
-    if given.dir is None:
-        folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-"))
-        print(f"The notebooks are a copy in {folder}; with --dir DIR your changes go where you like.")  # noqa: T201
-    else:
-        folder = given.dir.expanduser()
-    copy_notebooks(folder)
-    try:
-        from jupyterlab.labapp import LabApp  # noqa: PLC0415  # the largest import of all, and only here
-    except ModuleNotFoundError:
-        raise ConfigError("JupyterLab is not installed.", "pip install 'jupyter-funcs[lab]'") from None
-    # Containers run as root, and the server listens on this machine alone and asks for a token.
-    as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-    # By its address and not as a file to open, so that the address that the server prints leads there as well.
-    where = [f"--ServerApp.root_dir={folder}", "--LabApp.default_url=/lab/tree/quickstart.ipynb"]
-    LabApp.launch_instance([*where, *as_root, *given.rest])
-
-
-def copy_notebooks(folder: Path) -> None:
-    """
-    Copy the notebooks into a folder; a notebook that is there already is kept.
-
-    Raises
-    ------
-    ConfigError
-        The folder cannot be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for notebook in sorted(_notebooks().glob("*.ipynb")):
-            if not (folder / notebook.name).exists():
-                shutil.copyfile(notebook, folder / notebook.name)
-    except OSError as error:
-        raise ConfigError(f"{folder} cannot be written: {error.strerror}.", "Give another folder with --dir.") from None
-
-
-def _notebooks() -> Path:
-    # In the wheel they lie inside the package, in a clone beside it.
-    package = Path(str(resources.files("jupyter_funcs")))
-    inside = package / "notebooks"
-    return inside if inside.is_dir() else package.parent / "notebooks"
-
-
-def list_functions(given: argparse.Namespace) -> None:
-    """Write the catalog, or the functions in which every word occurs."""
-    from jupyter_funcs.export import save  # noqa: PLC0415  # pandas, for a reply only
-
-    found, written = _session(given).find(" ".join(given.words)), _format(given)
-    if written == "table" and given.output is None and sys.stdout.isatty():
-        print(found)  # noqa: T201  # as wide as the terminal
-    else:
-        save(found, given.output or sys.stdout, written)
-    if found.empty:
-        _note("No function has these words; jupyter funcs list alone lists them all.")
-
-
-def call(given: argparse.Namespace) -> None:
-    """Run a function and write its result."""
-    from jupyter_funcs.export import BINARY, NAMES, save  # noqa: PLC0415  # pandas, for a reply only
-
-    values = {}
-    for word in given.arguments:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise ArgumentError(f"{quote(word)} is no argument.", "Write NAME=VALUE, in quotes where it holds spaces.")
-        if name in values:
-            raise given_twice(name)
-        # A shell has put its own variables in already.
-        values[name] = value if value.startswith("$") else read_value(value, {})
-    function = _session(given)[given.name].with_options(timeout=given.timeout)
-    written = _format(given)
-    if written in BINARY and given.output is None and sys.stdout.isatty():
-        raise ArgumentError(f"{NAMES[written]} is no text for a terminal.", "Give a file with -o FILE.")
-    target = given.output or (sys.stdout.buffer if written in BINARY else sys.stdout)
-    frame = function(**values)
-    save(frame, target, written)
-    if not len(frame):
-        _note(f"{inert(function.name)} gave no rows.")
-
-
-def _format(given: argparse.Namespace) -> Format:
-    """Give the format asked for, else the one that the file's name ends with, else a table."""
-    ending = given.output.suffix.lower().removeprefix(".") if given.output else ""
-    if given.format is None and ending not in {*_FORMATS, "", "txt"}:
-        raise ArgumentError(f"No format is called {quote(ending)}.", f"Choose one: --format {listed(_FORMATS)}.")
-    wanted = given.format or ending
-    return cast("Format", wanted if wanted in _FORMATS else "table")
-
-
-def _session(given: argparse.Namespace) -> Session:
-    import jupyter_funcs  # noqa: PLC0415  # what connects is imported on first use
-
-    return jupyter_funcs.connect(given.profile)
-
-
-def login(given: argparse.Namespace) -> None:
-    """Log in for a profile, and put the token into the keyring, from which notebooks take it."""
-    from jupyter_funcs.config import resolve  # noqa: PLC0415  # see `_session`
-    from jupyter_funcs.login import Login  # noqa: PLC0415  # as above
-    from jupyter_funcs.prompts import password_of  # noqa: PLC0415  # as above
-
-    connection = resolve(given.profile)
-    source = connection.token if connection is not None else None
-    if not isinstance(source, Login) or not source.in_keyring:
-        raise ConfigError(
-            "There is nothing to log in to: no such profile has a login that is kept.",
-            'Give it login = "EMAIL" and keep = "keyring", and name it with --profile NAME.',
-        )
-    session = _session(given)
-    session.login(source.email, password_of(source.email))
-    print(session.status())  # noqa: T201  # that it worked, and until when
-
-
-def write_stubs(given: argparse.Namespace) -> None:
-    """Write a module that types the session's functions, for editors and mypy."""
-    from jupyter_funcs import stubs  # noqa: PLC0415  # what connects is imported on first use
-
-    for path in stubs.write(_session(given), given.output):
-        print(path)  # noqa: T201  # what was written
-
-
-def serve_mcp(given: argparse.Namespace) -> None:
-    """Serve the catalog as tools of the Model Context Protocol, over standard input and output."""
-    try:
-        from jupyter_funcs import mcp_server  # noqa: PLC0415  # the SDK is an extra
-    except ModuleNotFoundError as error:
-        what = f"The SDK of the Model Context Protocol is not installed ({error.name} is missing)."
-        raise ConfigError(what, "pip install 'jupyter-funcs[mcp]'") from None
-    mcp_server.serve(_session(given))
-
-
-def enable(_given: argparse.Namespace) -> None:
-    """Have IPython load the extension in this environment."""
-    from jupyter_funcs import autoload  # noqa: PLC0415  # as above
-
-    done = "Kernels that start now have" if autoload.enable() else "It was enabled already: kernels have"
-    print(f"{done} %funcs without %load_ext jupyter_funcs.\n{autoload.config_file()}")  # noqa: T201  # what was done
-
-
-def disable(_given: argparse.Namespace) -> None:
-    """Have IPython no longer load the extension in this environment."""
-    from jupyter_funcs import autoload  # noqa: PLC0415  # as above
-
-    done = "Kernels that start now have" if autoload.disable() else "It was not enabled: kernels have"
-    print(f"{done} %funcs after %load_ext jupyter_funcs.\n{autoload.config_file()}")  # noqa: T201  # what was done
+    print(text, file=sys.stderr)
 
 
 def _parser() -> Parser:
-    parser = Parser(
-        prog="jupyter funcs", description="A function catalog: list it, run it, see it in the demo, or serve your own."
-    )
+    about = "List and run the functions of a catalog, try the demo, or serve functions of your own."
+    parser = Parser(prog="jupyter funcs", description=about)
     parser.set_defaults(takes_more=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    demo_parser = commands.add_parser(
-        "demo",
-        help="open JupyterLab on the quickstart, with synthetic data",
-        description="Further options go to JupyterLab.",
-    )
-    demo_parser.add_argument("--dir", type=Path, help="where the copy of the notebooks goes (a new temporary folder)")
-    demo_parser.set_defaults(command=demo, takes_more=True)
+    def add(name: str, run: Callable[[argparse.Namespace], None], help_: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help_)
+        added.set_defaults(command=run)
+        return added
 
-    list_parser = commands.add_parser("list", help="the functions, or those in which every word occurs")
+    demo_parser = add("demo", demo, "open JupyterLab with the quickstart and synthetic data")
+    demo_parser.description = "Other options are passed to JupyterLab."
+    demo_parser.add_argument("--dir", type=Path, help="folder for the copied notebooks (default: a new temporary one)")
+    demo_parser.set_defaults(takes_more=True)
+
+    list_parser = add("list", list_functions, "list all functions, or those that contain every WORD")
     list_parser.add_argument("words", nargs="*", metavar="WORD")
-    list_parser.set_defaults(command=list_functions)
 
-    call_parser = commands.add_parser("call", help="run a function and write its result")
+    call_parser = add("call", call, "run a function and write its result")
     call_parser.add_argument("name", metavar="FUNCTION", help="its name, slug or id")
-    call_parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help="a list as [a, b, c]")
-    call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="for the whole run (300)")
-    call_parser.set_defaults(command=call)
+    call_parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help="write a list as [a, b, c]")
+    call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="time limit (default: 300)")
+    for with_result in (list_parser, call_parser):
+        with_result.add_argument("--format", choices=_FORMATS, help="default: the suffix of FILE, else table")
+        with_result.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the result to FILE")
 
-    login_parser = commands.add_parser("login", help="log in, and keep the token in the system's keyring")
-    login_parser.add_argument("--profile", metavar="PROFILE", help="whose login; the configured one without it")
-    login_parser.set_defaults(command=login)
+    login_parser = add("login", login, "log in, and store the token in the system keyring")
+    login_parser.add_argument("--profile", metavar="PROFILE", help="profile to log in with (default: as configured)")
 
-    for one in (list_parser, call_parser):
-        one.add_argument("--format", choices=_FORMATS, help="the ending of FILE, else table")
-        one.add_argument("-o", "--output", type=Path, metavar="FILE", help="write there, whole or not at all")
-
-    stubs_parser = commands.add_parser("stubs", help="write a module that types the functions, for editors and mypy")
-    stubs_parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="where (this folder)")
-    stubs_parser.set_defaults(command=write_stubs)
-
-    mcp_parser = commands.add_parser("mcp", help="serve the functions to an assistant, as tools over stdio")
-    mcp_parser.set_defaults(command=serve_mcp)
-
-    enable_parser = commands.add_parser("enable", help="load %%funcs in every notebook of this environment")
-    enable_parser.set_defaults(command=enable)
-
-    disable_parser = commands.add_parser("disable", help="undo enable")
-    disable_parser.set_defaults(command=disable)
-
-    for one in (list_parser, call_parser, stubs_parser, mcp_parser):
-        one.add_argument("--profile", metavar="PROFILE|URL", help="the service, in place of the configured one")
+    stubs_parser = add("stubs", write_stubs, "write a typed module of the functions, for editors and mypy")
+    stubs_parser.add_argument("-o", "--output", type=Path, default=Path(), metavar="DIR", help="default: this folder")
+    mcp_parser = add("mcp", serve_mcp, "serve the functions to an assistant, as MCP tools over stdio")
+    only = "serve only functions whose name or slug matches, such as 'get_*' (repeatable)"
+    mcp_parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help=only)
+    declares = "tell the assistant that these functions change nothing, which a catalog doesn't say"
+    mcp_parser.add_argument("--declare-read-only", action="store_true", help=declares)
+    add("enable", enable, "load %%funcs in every notebook of this environment")
+    add("disable", disable, "undo enable")
+    for with_service in (list_parser, call_parser, stubs_parser, mcp_parser):
+        with_service.add_argument("--profile", metavar="PROFILE|URL", help="service to use (default: as configured)")
 
     try:
-        from jupyter_funcs.service import admin, serving  # noqa: PLC0415  # upwards: it brings its own commands
-    except ModuleNotFoundError as error:  # the client alone: the commands above work without the service
+        from jupyter_funcs.service.server import admin, serving
+    except ModuleNotFoundError as error:  # only the client is installed
         for name in ("serve", "token", "admin"):
-            one = commands.add_parser(name, help="needs jupyter-funcs[service]", add_help=False)
-            one.set_defaults(command=partial(_absent, error), takes_more=True)
+            absent = commands.add_parser(name, help="needs jupyter-funcs[service]", add_help=False)
+            absent.set_defaults(command=partial(_raise, error), takes_more=True)
     else:
         serving.add_serve(commands)
         admin.add_token(commands)
@@ -287,8 +119,134 @@ def _parser() -> Parser:
     return parser
 
 
-def _absent(error: ModuleNotFoundError, _given: argparse.Namespace) -> None:
+def _raise(error: ModuleNotFoundError, _given: argparse.Namespace) -> None:
     raise error
+
+
+def _session(given: argparse.Namespace) -> Session:
+    from jupyter_funcs.api import connect
+
+    return connect(given.profile)
+
+
+def demo(given: argparse.Namespace) -> None:
+    """Open JupyterLab on a copy of the notebooks, which leaves the originals unchanged."""
+    folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-")) if given.dir is None else given.dir.expanduser()
+    copy_notebooks(folder)
+    if given.dir is None:
+        print(f"The notebooks were copied to {folder}. To choose another folder, use --dir DIR.")
+    try:
+        from jupyterlab.labapp import LabApp
+    except ModuleNotFoundError:
+        raise ConfigError("JupyterLab is not installed.", "pip install 'jupyter-funcs[lab]'") from None
+    # Containers run as root; the server listens on this machine only and asks for a token.
+    as_root = ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    # As a URL and not as a file to open, so that the address that the server prints leads there too.
+    where = [f"--ServerApp.root_dir={folder}", "--LabApp.default_url=/lab/tree/quickstart.ipynb"]
+    LabApp.launch_instance([*where, *as_root, *given.rest])
+
+
+def copy_notebooks(folder: Path) -> None:
+    """Copy the notebooks into a folder; those that exist there stay as they are."""
+    package = Path(str(resources.files("jupyter_funcs")))
+    source = package / "notebooks"  # in the wheel; in a clone the notebooks are next to the package
+    source = source if source.is_dir() else package.parent / "notebooks"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for notebook in sorted(source.glob("*.ipynb")):
+            if not (folder / notebook.name).exists():
+                atomic_write_bytes(folder / notebook.name, notebook.read_bytes())
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} can't be written: {error.strerror}.", "Choose another folder with --dir."
+        ) from None
+
+
+def list_functions(given: argparse.Namespace) -> None:
+    from jupyter_funcs.frames.export import save
+
+    found, written = _session(given).find(" ".join(given.words)), _format(given)
+    if written == "table" and given.output is None and sys.stdout.isatty():
+        print(found)  # wrapped at the terminal's width
+    else:
+        save(found, given.output or sys.stdout, written)
+    if found.empty:
+        _note("No function matches. jupyter funcs list, without words, lists them all.")
+
+
+def call(given: argparse.Namespace) -> None:
+    from jupyter_funcs.frames.export import BINARY, NAMES, save
+
+    values = {}
+    for word in given.arguments:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            hint = "Write NAME=VALUE, with quotes if it contains spaces."
+            raise ArgumentError(f"{quote(word)} isn't an argument.", hint)
+        if name in values:
+            raise given_twice(name)
+        # The shell has expanded its own variables already.
+        values[name] = value if value.startswith("$") else read_value(value, {})
+    function = _session(given)[given.name].with_options(timeout=given.timeout)
+    written = _format(given)
+    if written in BINARY and given.output is None and sys.stdout.isatty():
+        raise ArgumentError(f"A terminal can't show {NAMES[written]}.", "Write it to a file: -o FILE.")
+    target = given.output or (sys.stdout.buffer if written in BINARY else sys.stdout)
+    frame = function(**values)
+    save(frame, target, written)
+    if not len(frame):
+        _note(f"{inert(function.name)} returned no rows.")
+
+
+def _format(given: argparse.Namespace) -> Format:
+    suffix = given.output.suffix.lower().removeprefix(".") if given.output else ""
+    if given.format is None and suffix not in {*_FORMATS, "", "txt"}:
+        raise ArgumentError(f"There is no format {quote(suffix)}.", f"Choose one: --format {listed(_FORMATS)}.")
+    wanted = given.format or suffix
+    return cast("Format", wanted if wanted in _FORMATS else "table")
+
+
+def login(given: argparse.Namespace) -> None:
+    from jupyter_funcs.connection.login import Login, ask_password
+    from jupyter_funcs.connection.profiles import resolve
+
+    connection = resolve(given.profile)
+    source = connection.token if connection is not None else None
+    if not isinstance(source, Login) or not source.in_keyring:
+        what = "This profile has no login whose token is stored in the keyring."
+        raise ConfigError(what, 'Add login = "EMAIL" and keep = "keyring" to a profile, and use --profile NAME.')
+    session = _session(given)
+    session.login(source.email, ask_password(source.email))
+    print(session.status())
+
+
+def write_stubs(given: argparse.Namespace) -> None:
+    from jupyter_funcs.cli import stubs
+
+    print(*stubs.write(_session(given), given.output), sep="\n")
+
+
+def serve_mcp(given: argparse.Namespace) -> None:
+    try:
+        from jupyter_funcs.cli import mcp
+    except ModuleNotFoundError as error:
+        what = f"The SDK of the Model Context Protocol is not installed ({error.name} is missing)."
+        raise ConfigError(what, "pip install 'jupyter-funcs[mcp]'") from None
+    mcp.serve(_session(given), given.only, reads=given.declare_read_only)
+
+
+def enable(_given: argparse.Namespace) -> None:
+    from jupyter_funcs.cli import enable
+
+    done = "Enabled: new kernels have" if enable.enable() else "Already enabled: kernels have"
+    print(f"{done} %funcs without %load_ext jupyter_funcs.\n{enable.config_file()}")
+
+
+def disable(_given: argparse.Namespace) -> None:
+    from jupyter_funcs.cli import enable
+
+    done = "Disabled: new kernels have" if enable.disable() else "It was not enabled: kernels have"
+    print(f"{done} %funcs after %load_ext jupyter_funcs.\n{enable.config_file()}")
 
 
 if __name__ == "__main__":

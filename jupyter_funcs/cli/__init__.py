@@ -1,0 +1,1 @@
+"""`jupyter funcs`: the commands, stubs, the MCP server. May import `api`, `service` and below."""
