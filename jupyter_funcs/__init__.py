@@ -1,8 +1,8 @@
 """
-A team's function catalog in the notebook: a form, a callable and a DataFrame for every listed function.
+A team's function catalog in the notebook: a form, a callable and a DataFrame for every function.
 
 >>> import jupyter_funcs as jf
->>> funcs = jf.connect()                                  # no account: the embedded demo, with synthetic data
+>>> funcs = jf.connect()                                  # without an account: the demo, with synthetic data
 >>> funcs.find("panel daily")
 >>> df = funcs.get_panel_daily(PanelName="…", Symbol="…")
 >>> funcs.panel("Get Panel Daily")                        # the same as a form
@@ -16,13 +16,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import httpx
     from IPython.core.interactiveshell import InteractiveShell
 
-    from jupyter_funcs.comparing import diff
-    from jupyter_funcs.errors import (
+    from jupyter_funcs.api import Session, connect
+    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.core.errors import (
         ArgumentError,
         AuthenticationError,
         CircuitOpenError,
@@ -39,20 +38,17 @@ if TYPE_CHECKING:
         ServerError,
         ServiceConnectionError,
     )
-    from jupyter_funcs.forms import Form
-    from jupyter_funcs.frame import to_frame
-    from jupyter_funcs.jobs import Job
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.frames.diff import diff
+    from jupyter_funcs.frames.frame import to_frame
 
-__version__ = "0.1.0"
-
-# Imported on first use: `%load_ext` must cost next to nothing in a running kernel.
-_ROOMS = {
-    "Form": "forms",
-    "Job": "jobs",
-    "Session": "session",
-    "diff": "comparing",
-    "to_frame": "frame",
+# Imported on first use, so that `%load_ext` costs next to nothing.
+_MODULES = {
+    "Form": "catalog.form",
+    "Job": "client.jobs",
+    "Session": "api",
+    "connect": "api",
+    "diff": "frames.diff",
+    "to_frame": "frames.frame",
 }
 __all__ = [
     "ArgumentError",
@@ -79,86 +75,28 @@ __all__ = [
 ]
 
 
-def connect(
-    where: str | None = None,
-    *,
-    token: str | Callable[[], str] | None = None,
-    api_key: str | None = None,
-    transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None,
-) -> Session:
-    """
-    Give a session: the environment's service, else a profile's, else the embedded demo with synthetic data.
-
-    Nothing is sent yet. Where the demo is taken although ``FUNCS_CONFIG`` names a file, which does not exist, a warning
-    says so.
-
-    Parameters
-    ----------
-    where
-        The address of a service (``https://…``), or the name of a profile.
-    token
-        A bearer token, or a callable that gives one and is asked for each request.
-    api_key
-        An API key, sent as ``X-Api-Key`` in place of a token.
-    transport
-        Any httpx transport in place of the network.
-
-    Raises
-    ------
-    ConfigError
-        The address, the profile or the token is not usable, or nothing is configured and the embedded service is
-        not installed.
-    """
-    from jupyter_funcs.config import Connection, Secret, absent_config, resolve  # noqa: PLC0415  # see _ROOMS
-    from jupyter_funcs.session import Session  # noqa: PLC0415  # see _ROOMS
-    from jupyter_funcs.tokens import Constant  # noqa: PLC0415  # see _ROOMS
-
-    connection = resolve(where, token, api_key)
-    if connection is not None:
-        return Session(connection, transport)
-
-    from jupyter_funcs.errors import ConfigError  # noqa: PLC0415  # see _ROOMS
-    from jupyter_funcs.notices import warn  # noqa: PLC0415  # see _ROOMS
-
-    try:
-        import httpx  # noqa: PLC0415  # see _ROOMS
-
-        from jupyter_funcs.service import embedded  # noqa: PLC0415  # upwards: the demo is met over its wire only
-
-        demo = embedded()
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            f"No service is configured, and the embedded demo is not installed ({error.name} is missing).",
-            "Set FUNCS_BASE_URL and FUNCS_TOKEN, or: pip install 'jupyter-funcs[service]'.",
-        ) from None
-    if absent := absent_config():
-        warn(f"{absent}: this is the demo, with synthetic data.")
-    return Session(
-        Connection("demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True),
-        httpx.ASGITransport(demo.app, raise_app_exceptions=False) if transport is None else transport,
-    )
-
-
 def load_ipython_extension(ip: InteractiveShell) -> None:
-    """Add ``%funcs`` and ``%%funcs``, and Tab within them, to a running IPython."""
-    from jupyter_funcs import extension  # noqa: PLC0415  # see _ROOMS
+    """Add ``%funcs`` and ``%%funcs``, with Tab completion, to a running IPython."""
+    from jupyter_funcs.magic import extension
 
     extension.of(ip).load()
 
 
 def unload_ipython_extension(ip: InteractiveShell) -> None:
-    """Take ``%funcs``, ``%%funcs`` and their Tab away again, and put back what they replaced."""
-    from jupyter_funcs import extension  # noqa: PLC0415  # see _ROOMS
+    """Remove ``%funcs``, ``%%funcs`` and their Tab completion, and restore what they replaced."""
+    from jupyter_funcs.magic import extension
 
     extension.of(ip).unload()
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.import_module("importlib.metadata").version("jupyter-funcs")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_ROOMS.get(name, 'errors')}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES.get(name, 'core.errors')}"), name)
 
 
 def __dir__() -> list[str]:
-    # Without the rooms, which stand here once they are imported.
+    # Without subpackages, which become attributes when they are imported.
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -1,0 +1,269 @@
+"""What a notebook calls: `connect`, `Session` and `RemoteFunction`."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.client.client import Client
+from jupyter_funcs.client.function import RemoteCall
+from jupyter_funcs.connection.profiles import Connection, config_problem, favourites_file, resolve
+from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.core.errors import ConfigError
+from jupyter_funcs.core.warn import warn
+from jupyter_funcs.records.favourites import Favourites
+from jupyter_funcs.records.history import History
+from jupyter_funcs.records.lock import LockChecker
+from jupyter_funcs.records.presets import Presets, presets_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import httpx
+    import pandas as pd
+
+    from jupyter_funcs.catalog.listing import Catalog
+    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.panel.panel import Panel
+    from jupyter_funcs.sweeps.job import SweepJob
+
+
+def connect(
+    where: str | None = None,
+    *,
+    token: str | Callable[[], str] | None = None,
+    api_key: str | None = None,
+    transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None,
+) -> Session:
+    """
+    Return a session with a service.
+
+    Without arguments, this is the service that the environment names, else the default profile's service, else the
+    embedded demo with synthetic data. Nothing is sent until you ask for something.
+
+    Parameters
+    ----------
+    where
+        The address of a service (``https://…``), or the name of a profile.
+    token
+        A bearer token, or a callable that returns one and is called before each request.
+    api_key
+        An API key, sent as ``X-Api-Key`` instead of a token.
+    transport
+        An httpx transport to use instead of the network.
+
+    Returns
+    -------
+    Session
+        The functions of the service.
+
+    Raises
+    ------
+    ConfigError
+        The address, profile or token is not valid; or nothing is configured and the demo is not installed.
+
+    Warns
+    -----
+    UserWarning
+        ``FUNCS_CONFIG`` names a file that doesn't exist or can't be read, so the session uses the demo.
+    """
+    connection = resolve(where, token, api_key)
+    if connection is not None:
+        return Session(connection, transport)
+    try:
+        import httpx
+
+        from jupyter_funcs.service import embedded
+
+        demo = embedded()
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"No service is configured, and the embedded demo is not installed ({error.name} is missing).",
+            "Set FUNCS_BASE_URL and FUNCS_TOKEN, or: pip install 'jupyter-funcs[service]'.",
+        ) from None
+    except OSError as error:
+        raise ConfigError(
+            f"The embedded demo can't be loaded: {error.strerror}.", "Check the disk and ulimit -n."
+        ) from None
+    if problem := config_problem():
+        warn(f"{problem}: using the demo, with synthetic data.")
+    return Session(
+        Connection("demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True),
+        httpx.ASGITransport(demo.app, raise_app_exceptions=False) if transport is None else transport,
+    )
+
+
+class RemoteFunction(RemoteCall):
+    """
+    A function of the catalog: call it to get a DataFrame, or use `submit`, `sweep` or `panel`.
+
+    Attributes
+    ----------
+    name, slug : str
+        The wire name, and the name in Python.
+    params : tuple of Param
+        The parameters as the catalog lists them.
+    fields : tuple of Field
+        One field per parameter, in the same order: what the form, the signature and the JSON Schema agree on.
+    """
+
+    session: Session
+
+    def sweep(self, table: pd.DataFrame | None = None, /, **values: Any) -> pd.DataFrame:
+        """
+        Run the function for many arguments and return one DataFrame: ``fn.sweep(Symbol=[…], PanelName="…")``.
+
+        Parameters
+        ----------
+        table
+            One row of arguments per run; its columns are parameters.
+        **values
+            Arguments as in a call. Lists are swept: every combination runs. With ``with_options(pairs=True)``, the
+            first values of all lists run together, then the second ones. For a parameter that takes a list, pass a
+            list of lists.
+
+        Returns
+        -------
+        DataFrame
+            One block per run, in the order of the arguments, with the swept ones as leading columns.
+            ``attrs["errors"]`` lists the failed runs; ``attrs["funcs"]`` describes the sweep.
+
+        Raises
+        ------
+        ArgumentError
+            A value is missing or not valid, or there are too many runs; nothing was sent.
+        KeyboardInterrupt
+            The sweep was interrupted. Finished runs are cached, and the same call continues from there.
+        """
+        from jupyter_funcs.sweeps.job import sweep
+
+        return sweep(self, table, values)
+
+    def start_sweep(
+        self, values: Mapping[str, Any] | None = None, table: pd.DataFrame | None = None, /, **named: Any
+    ) -> SweepJob:
+        """
+        Start a sweep in the background, without a progress bar.
+
+        Parameters
+        ----------
+        values
+            Arguments by parameter.
+        table
+            As in `sweep`.
+        **named
+            Arguments as in `sweep`; they override those in `values`.
+
+        Returns
+        -------
+        SweepJob
+            The job of the whole sweep.
+
+        Raises
+        ------
+        ArgumentError
+            A value is missing or not valid, or there are more runs than the option ``most_runs``.
+        """
+        from jupyter_funcs.sweeps.job import start_sweep
+
+        return start_sweep(self, table, {**(values or {}), **named})
+
+    def panel(self, /, **values: Any) -> Panel:
+        """
+        Return the widget, opened at this function.
+
+        Parameters
+        ----------
+        **values
+            Values to fill the form with.
+        """
+        from jupyter_funcs.panel.panel import Panel
+
+        return Panel(self.session, self, self.form(**values))
+
+    def preset(self, name: str) -> dict[str, Any]:
+        """
+        Return the values of a preset, to call the function with: ``fn(**fn.preset("Walmart"))``.
+
+        Raises
+        ------
+        NotFoundError
+            The function has no preset with this name; the error lists its presets.
+        """
+        return self.session.presets.get(self.name, name)
+
+
+class Session(Client[RemoteFunction]):
+    """
+    One user's functions on one service.
+
+    ``funcs["Get Panel Daily"]`` (a wire name, id or slug) and ``funcs.get_panel_daily`` return a function;
+    ``funcs.names`` and ``funcs.find("words")`` list them. Nothing is sent until you ask for something.
+
+    Parameters
+    ----------
+    connection
+        The service and its token.
+    transport
+        An httpx transport to use instead of the network.
+    """
+
+    _call_type = RemoteFunction
+
+    def __init__(
+        self, connection: Connection, transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None
+    ) -> None:
+        super().__init__(connection, transport)
+        self.on_run = self._record
+
+    @staticmethod
+    def reconnect(where: str | None) -> Session:
+        """Connect in another process."""
+        return connect(where)
+
+    @cached_property
+    def lock_checker(self) -> LockChecker:
+        """Compares the functions that run with ``funcs.lock``."""
+        return LockChecker(self.address or "demo")
+
+    @property
+    def history(self) -> History:
+        """The runs on this service in this kernel: ``funcs.history.get(3)``, ``funcs.history.again(3)``."""
+        return History(self)
+
+    @cached_property
+    def favourites(self) -> Favourites:
+        """The favourite and recent functions."""
+        return Favourites(self.address or "demo", favourites_file(os.environ))
+
+    @cached_property
+    def presets(self) -> Presets:
+        """The presets of this profile: named values for forms."""
+        return Presets("demo" if self._connection.synthetic else self.service, presets_file(os.environ))
+
+    def panel(self, name: str | int | None = None, /, **values: Any) -> Panel:
+        """
+        Return the widget: choose a function, fill in its form, run it, view the result.
+
+        Parameters
+        ----------
+        name
+            The function to open at. Without it, the panel opens even if the functions can't be listed, says why, and
+            can retry.
+        **values
+            Values to fill the form with.
+        """
+        from jupyter_funcs.panel.panel import Panel
+
+        return Panel(self) if name is None else self[name].panel(**values)
+
+    def _record(self, function: RemoteCall, job: Job) -> None:
+        self.history.add(function, job)
+        if note := self.lock_checker.check(function.function):
+            job.note(note)
+
+    def _replace_catalog(self, catalog: Catalog) -> None:
+        super()._replace_catalog(catalog)
+        self.__dict__.pop("lock_checker", None)
