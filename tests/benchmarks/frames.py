@@ -42,6 +42,7 @@ import numpy as np
 import pandas as pd
 
 import jupyter_funcs as jf
+from jupyter_funcs.core.text import replace_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -245,9 +246,6 @@ def difference(frame: pd.DataFrame, wanted: Wanted) -> str | None:
     return None
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 def same(found: Any, value: Any) -> bool:
     """Say whether a cell holds what JSON says: a number as integer or float, a moment as text or as what it is."""
     if isinstance(found, np.generic):
@@ -261,7 +259,7 @@ def same(found: Any, value: Any) -> bool:
     if isinstance(value, str):
         if isinstance(found, pd.Timestamp):
             return _is_moment(found, value)
-        return isinstance(found, str) and found in {value, _SURROGATE.sub("\ufffd", value)}
+        return isinstance(found, str) and found in {value, replace_surrogates(value)}
     return _same_inside(found, value)
 
 

@@ -164,8 +164,8 @@ def main(seconds: float) -> int:
         line = "".join(cell.rjust(width) for cell, width in zip(cells, _WIDTHS, strict=False))
         print(name.ljust(28) + line, flush=True)
 
-    serve = [sys.executable, "-m", "jupyter_funcs.cli", "serve", "--port", "0"]
-    token_of = [sys.executable, "-m", "jupyter_funcs.cli", "token", "--user", "analyst", "--hours", "1"]
+    serve = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", "--port", "0"]
+    token_of = [sys.executable, "-m", "jupyter_funcs.cli.main", "token", "--user", "analyst", "--hours", "1"]
     with (
         tempfile.TemporaryDirectory() as os.environ["FUNCS_STATE_DIR"],
         started([sys.executable, "-c", HELLO], r"running on (\S+)") as hello,

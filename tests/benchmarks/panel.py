@@ -28,8 +28,8 @@ from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs.formbox import FormBox
-from jupyter_funcs.forms import Form
+from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.panel.form.formbox import FormBox
 
 ROUNDS = 21
 PAINTS = 5

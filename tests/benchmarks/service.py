@@ -28,11 +28,11 @@ import duckdb
 import msgspec
 import pyarrow.parquet as pq
 
-from jupyter_funcs.service import companies, demo, demo_files, functions, queries, synthesis
-from jupyter_funcs.service.accounts import Asset
-from jupyter_funcs.service.dataset import Cards
-from jupyter_funcs.service.engine import DuckDBEngine
-from jupyter_funcs.service.registry import Registry
+from jupyter_funcs.service.accounts.records import Asset
+from jupyter_funcs.service.builtin import companies, demo, demo_files, functions, queries, synthesis
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.tables import Cards
+from jupyter_funcs.service.publishing.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,7 +245,7 @@ def generate(path: Path, copies: int) -> int:
                 own = dict(spend[profile.symbol])
                 own["spend_cents"] = own["spend_cents"] + copy
                 table = demo_files._cards_table(name.name, dataclasses.replace(profile, symbol=symbol), own)
-                writer.write_table(table, row_group_size=demo_files._ROWS_A_GROUP)
+                writer.write_table(table, row_group_size=demo_files._ROWS_PER_GROUP)
                 count += len(table)
     return count
 

@@ -35,7 +35,7 @@ from tests.benchmarks.http import started
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from jupyter_funcs.forms import Args
+    from jupyter_funcs.catalog.form import Args
 
 RUNS, SECONDS = 500, 0.05
 IN_FLIGHT = (32, 64, 256)
@@ -157,9 +157,9 @@ async def with_aiohttp(url: str, in_flight: int) -> Took:
 
 async def transport(url: str, in_flight: int) -> Took:
     """Give what our transport takes, with all that it looks after, and no frames."""
-    from jupyter_funcs.config import resolve
-    from jupyter_funcs.retries import Purpose
-    from jupyter_funcs.transport import Terms, Transport
+    from jupyter_funcs.connection.profiles import resolve
+    from jupyter_funcs.connection.retries import Purpose
+    from jupyter_funcs.connection.transport import Terms, Transport
 
     connection = resolve(url, TOKEN, environment={})
     assert connection is not None
@@ -210,7 +210,7 @@ def stacking(repeats: int) -> tuple[float, float]:
     """Give the seconds of `stacked` and of `pd.concat` for so many small blocks."""
     import pandas as pd
 
-    from jupyter_funcs.stacking import stacked
+    from jupyter_funcs.sweeps.stacking import stacked
 
     block = pd.DataFrame({"s": pd.array(["x", None] * 5, dtype="string"), "n": range(10), "f": [0.5] * 10})
     blocks: list[tuple[Args, pd.DataFrame]] = [({"a": str(number)}, block.copy()) for number in range(BLOCKS)]

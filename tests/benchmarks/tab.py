@@ -19,7 +19,7 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_funcs as jf
-from jupyter_funcs import extension
+from jupyter_funcs.magic import extension
 
 TARGET = 50.0  # milliseconds
 PARAMS = ("PanelName", "Symbol", "Brand", "PoPGrowth", "PoPLookback", "Dimensions")
@@ -80,7 +80,7 @@ def main(count: int = 10_000) -> int:
     shell = InteractiveShell.instance()
     shell.run_line_magic("load_ext", "jupyter_funcs")
     session = jf.connect("https://service.example", token="a-token", transport=httpx.MockTransport(answer))
-    extension.of(shell).magics._session = session  # no magic takes a transport
+    extension.of(shell).state._session = session  # no magic takes a transport
     function = list(session)[count // 2]
     methods = {other.slug: lambda _, **values: values for other in session}
     shell.user_ns |= {
