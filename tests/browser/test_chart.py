@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.test_drawing import CROWDED, FRAMES, NO_WISH, WISHES, picture
+from tests.panel.test_drawing import CROWDED, FRAMES, NO_WISH, WISHES, picture
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -25,6 +25,7 @@ _UNREADABLE = """() => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("narrow", [False, True])
 def test_no_text_stands_on_another(page: Page, narrow: bool) -> None:
     """At both widths no two texts of a chart overlap and none is cut off, whatever the days, periods and names."""
@@ -35,6 +36,7 @@ def test_no_text_stands_on_another(page: Page, narrow: bool) -> None:
         assert page.evaluate(_UNREADABLE) == [], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "colour"), [("#fff", "rgb(20, 20, 20)"), ("#111", "rgb(230, 230, 230)")])
 def test_a_picture_has_the_colour_of_its_page(page: Page, scheme: str, colour: str) -> None:
     """Texts are drawn in the colour of the text around them, on the page's own ground."""
@@ -46,6 +48,7 @@ def test_a_picture_has_the_colour_of_its_page(page: Page, scheme: str, colour: s
     assert "rgb(255, 255, 255)" not in grounds
 
 
+@pytest.mark.slow
 def test_a_picture_leaves_the_page_alone(page: Page) -> None:
     """No rule of a picture reaches what stands beside it."""
     beside = '<svg id="beside"><path d="M 0 0 L 9 9"/></svg>'

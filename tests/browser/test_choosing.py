@@ -80,7 +80,7 @@ def test_a_favourite_is_there_in_the_next_panel(open_notebook: Callable[..., Pag
     first = page.locator(".jf-list option")
     expect(first.nth(0)).to_have_text("★\u00a0Favourites")
     expect(first.nth(1)).to_have_text("\u00a0\u00a0Get\u00a0KPIs")
-    read = "import jupyter_funcs as jf\nprint(jf.connect().shelf.favourites)"
+    read = "import jupyter_funcs as jf\nprint(jf.connect().favourites.names)"
     assert run_python(page, read) == "['Get KPIs']"
     star.click()
     expect(first.nth(0)).to_have_text("Reference")

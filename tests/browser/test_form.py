@@ -85,7 +85,7 @@ def test_enter_runs_what_was_typed(open_notebook: Callable[..., Page]) -> None:
     expect(run).to_be_disabled()
     number.press_sequentially("abc", delay=0)
     page.keyboard.press("Enter")
-    expect(page.locator(".jf-form .jf-bad")).to_have_text(["n takes a whole number, not 'abc'."])
+    expect(page.locator(".jf-form .jf-bad")).to_have_text(["N takes a whole number, not 'abc'."])
     expect(run).to_be_disabled()
     number.fill("")
     number.press_sequentially("1234567", delay=0)
@@ -147,7 +147,9 @@ def test_what_comes_at_a_field_takes_nothing_from_a_later_one(open_notebook: Cal
     run_python(page, "may_list.append('now')")
     expect(form.locator(".jf-field-panelname select")).to_be_visible(timeout=10_000)
     assert is_kept("half written", 8)
-    run_python(page, "from jupyter_funcs.each import Each\npanel.form['Dimensions'] = Each((['Region'], ['Brand']))")
+    run_python(
+        page, "from jupyter_funcs.catalog.values import Each\npanel.form['Dimensions'] = Each((['Region'], ['Brand']))"
+    )
     expect(form.locator(".jf-field-dimensions textarea")).to_have_value("Region\nBrand")
     assert is_kept("half written", 8)
     page.keyboard.type("!")
@@ -167,11 +169,12 @@ def test_a_day_that_does_not_exist_is_not_run_without(open_notebook: Callable[..
     assert held(page) == "{'n': '2'}"
     expect(run).to_be_hidden()
     said = "e => getComputedStyle(e, '::after').content"
-    assert "no whole date" in page.locator(".jf-field-startdate").evaluate(said)
+    assert "Enter a valid date" in page.locator(".jf-field-startdate").evaluate(said)
     day.click()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    day.press_sequentially("28")
+    for _ in range(3):  # down to the 28th; typing it would pass by the 2nd, which is sent
+        page.keyboard.press("ArrowDown")
     page.locator(".jf-field-n input").click()
     expect(run).to_be_visible()
     assert held(page) == "{'n': '2', 'start_date': '2025-02-28'}"

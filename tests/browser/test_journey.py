@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import FRESH, STUCK, choose, open_tab, wait_for_state
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
     from tests.browser.fronts import Front
 
 
+@pytest.mark.slow
 def test_the_whole_journey(front: Front, open_in: Callable[..., Page]) -> None:
-    """Choose, fill, mend what a rule says, run, cancel, run, look at each tab, save; then the kernel goes."""
+    """Choose, fill, fix what a rule says, run, cancel, run, look at each tab, save; then the kernel goes."""
     page = open_in(front, STUCK, FRESH)
     run, cancel = page.locator("button.jf-run"), page.locator("button.jf-cancel")
     choose(page, "daily", "Get Panel Daily")

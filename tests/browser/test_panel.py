@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
+@pytest.mark.slow
 def test_python_has_what_the_panel_shows(open_notebook: Callable[..., Page]) -> None:
     """What a person filled in and ran is in the named variable, in the form, and in the code that the panel shows."""
     page = open_notebook(LOAD, "panel = %funcs\npanel")
@@ -41,6 +42,7 @@ def test_python_has_what_the_panel_shows(open_notebook: Callable[..., Page]) -> 
     assert same == f"True 10956 {SYMBOL}"
 
 
+@pytest.mark.slow
 def test_what_is_missing_stands_at_its_field(open_notebook: Callable[..., Page]) -> None:
     """Nothing can be run before the form is valid; each field says what it needs, and mending takes the words away."""
     page = open_notebook(LOAD, "panel = %funcs panel get_panel_daily\npanel")
@@ -54,8 +56,8 @@ def test_what_is_missing_stands_at_its_field(open_notebook: Callable[..., Page])
     lookback = page.locator(".jf-field-poplookback input")
     lookback.fill("abc")
     lookback.press("Tab")
-    expect(page.locator(".jf-form .jf-bad")).to_have_text(["PoPLookback takes a whole number, not 'abc'."])
-    expect(summary).to_have_text("To run: mend PoPLookback.")
+    expect(page.locator(".jf-form .jf-bad")).to_have_text(["PoP Lookback takes a whole number, not 'abc'."])
+    expect(summary).to_have_text("To run: fix PoPLookback.")
     expect(run).to_be_disabled()
     lookback.fill("1")
     lookback.press("Enter")  # runs, now that it is valid

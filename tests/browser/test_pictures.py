@@ -137,8 +137,8 @@ def test_the_controls_in_pictures(fronts: Callable[[str], Front], open_in: Calla
     page.locator("button.jf-run").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
+    page.wait_for_function("getComputedStyle(document.activeElement).outlineStyle === 'solid'")
     look(page, "23-focus")
-    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 def look(page: Page, name: str) -> None:

@@ -71,7 +71,7 @@ def test_a_person_runs_for_each(open_notebook: Callable[..., Page]) -> None:
     page.wait_for_function("Number(document.querySelector('.jf-progress')?.value) == 5", timeout=60_000)
     page.locator("button.jf-cancel").click()
     wait_for_state(page, "cancelled", 1)
-    expect(page.locator(".jf-status")).to_contain_text("Cancelled: 4 of 8 runs have come and are kept.")
+    expect(page.locator(".jf-status")).to_contain_text("Cancelled after 4 of 8 runs.")
     assert run_python(page, "go_on = True; print(len(sent))") == "7"
     run.click()
     wait_for_state(page, "done", 2)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from jupyter_funcs.cli import copy_notebooks
+from jupyter_funcs.cli.main import copy_notebooks
 from tests.browser.conftest import OF_VOILA
 from tests.browser.steps import open_tab, wait_for_state
 from tests.browser.test_pictures import FOLDER
