@@ -1,4 +1,4 @@
-"""Several values of a field: what a form makes of them, and how a person gives them."""
+"""Several values of one field: what a form makes of them, and how a person enters them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs import formbox, forms, swept
-from jupyter_funcs.choices import Choice
-from jupyter_funcs.controls import control_type
-from jupyter_funcs.each import Each, only, several
-from jupyter_funcs.each_control import EachLines, EachPick
-from jupyter_funcs.fields import Field, Kind
-from jupyter_funcs.forms import Form
-from jupyter_funcs.offers import Offers
-from jupyter_funcs.variables import Variable
+from jupyter_funcs.catalog import form as forms
+from jupyter_funcs.catalog import values as swept
+from jupyter_funcs.catalog.fields import Field, Kind
+from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.catalog.suggestions import Choice, Offers
+from jupyter_funcs.catalog.values import Each, Variable, only, several
+from jupyter_funcs.panel.form import formbox
+from jupyter_funcs.panel.form.formbox import control_type
+from jupyter_funcs.panel.form.list_controls import EachLines, EachPick
 from tests.conftest import PANEL, SYMBOL
-from tests.test_formbox import open_box, parts, settled, universe
-from tests.test_widgets import BRAND, DIMENSIONS, Known, field, wait_until
+from tests.panel.test_controls import BRAND, DIMENSIONS, Known, field, wait_until
+from tests.panel.test_formbox import open_box, parts, settled, universe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 LOOKBACK = field("n", 1, "At least 1 and at most 50.")
 DAY = field("start_date")
@@ -64,7 +64,7 @@ def form_of(one: Field, value: Any, **variables: Any) -> Form:
     ],
 )
 def test_each_value_is_sent_once_in_its_order(one: Field, values: tuple[Any, ...], sent: list[Any]) -> None:
-    """What is sent for several values is a list of what would be sent for each, each once; as many runs are told."""
+    """Several values are sent as a list without repeats, and the form counts as many runs."""
     form = form_of(one, Each(values))
     assert form.errors == {}
     assert form.args == {one.name: sent}
@@ -72,14 +72,14 @@ def test_each_value_is_sent_once_in_its_order(one: Field, values: tuple[Any, ...
 
 
 def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
-    """A bad value has a text of its own; of many alike three are shown, and how many more."""
+    """Each bad value has its own error; after three, the rest are counted."""
     form = form_of(LOOKBACK, Each((1, "x", 99, *range(51, 60))))
     assert form.args == {"n": ["1"]}
     assert form.errors == {
         "n": [
-            "n takes a whole number, not 'x'.",
-            "n is at most 50, not 99.",
-            "n is at most 50, not 51.",
+            "N takes a whole number, not 'x'.",
+            "N must be between 1 and 50, not 99.",
+            "N must be between 1 and 50, not 51.",
             "And 8 more like these.",
         ]
     }
@@ -96,7 +96,7 @@ def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
     ],
 )
 def test_a_variable_stands_for_each_of_its_values(one: Field, held: Any, sent: list[str]) -> None:
-    """A variable of a list, an array or a column gives each of its values, beside others, as it is at that moment."""
+    """A variable that holds a list, an array or a column stands for each of its current values."""
     values = {"names": held}
     form = form_of(one, Each((Variable("names"), "c")))
     form.variables = lambda: values
@@ -109,7 +109,7 @@ def test_a_variable_stands_for_each_of_its_values(one: Field, held: Any, sent: l
 
 
 def test_a_variable_of_a_list_field_is_one_list_or_several() -> None:
-    """For a field that takes a list, a variable of texts is one value, and one of lists is several."""
+    """For a list field, a variable of texts is one value, and a variable of lists is several."""
     each = Each((Variable("d"),))
     assert form_of(DIMENSIONS, each, d=["Region", "Brand"]).args == {"Dimensions": [["Region", "Brand"]]}
     assert form_of(DIMENSIONS, each, d=[["Region"], ["Brand"]]).args == {"Dimensions": [["Region"], ["Brand"]]}
@@ -118,7 +118,7 @@ def test_a_variable_of_a_list_field_is_one_list_or_several() -> None:
 
 
 def test_a_field_that_is_to_have_several_and_has_none_is_not_set() -> None:
-    """Where several values are wanted and none is given yet, a required field is missing and another is not sent."""
+    """With no values yet, a required field is missing and an optional one is not sent."""
     needed = Field("Need", "Need", Kind.TEXT, "Need", "", required=True)
     form = Form(_F(needed, NAME), Need=Each(()), Name=Each(()))
     assert form.errors == {"Need": ["Need is required."]}
@@ -127,7 +127,7 @@ def test_a_field_that_is_to_have_several_and_has_none_is_not_set() -> None:
 
 
 def test_each_of_several_dates_goes_with_each_other_date() -> None:
-    """A last day before any of the first days is wrong, since each goes with each."""
+    """An end date before any start date is an error, because a sweep combines them all."""
     fields = (
         Field("start", "start", Kind.DATE, "start", ""),
         Field("end", "end", Kind.DATE, "end", "", not_before="start"),
@@ -139,16 +139,16 @@ def test_each_of_several_dates_goes_with_each_other_date() -> None:
 
 
 def test_a_form_of_several_values_is_no_single_run(funcs: Session) -> None:
-    """A call with such a form says which field holds several values; nothing is sent."""
+    """A single call with such a form names the field with several values and sends nothing."""
     function = funcs["Get Panel Daily"]
     form = function.form(PanelName=PANEL, Symbol=Each((SYMBOL,)))
-    with pytest.raises(jf.ArgumentError, match="Symbol holds several values"):
+    with pytest.raises(jf.ArgumentError, match="Symbol has several values"):
         function.submit(form)
     assert form.check(sweeps=True) == {"PanelName": PANEL, "Symbol": [SYMBOL]}
 
 
 def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A form reads thousands of values once, and not again each time it is asked; other values it reads anew."""
+    """A form converts thousands of values once, until they change."""
     read: list[Each] = []
 
     def counted(one: Field, each: Each, *args: Any, **options: Any) -> Any:
@@ -165,7 +165,7 @@ def test_ten_thousand_values_are_read_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_one_value_becomes_several_and_back() -> None:
-    """The value that stands there is the first of the several, and the first of them stays."""
+    """One value becomes the first of several, and the first of several stays."""
     assert (several("a"), several(None), several(["a"])) == (Each(("a",)), Each(()), Each((["a"],)))
     assert (only(Each(("a", "b"))), only(Each(())), only("a")) == ("a", None, "a")
 
@@ -184,7 +184,7 @@ def test_one_value_becomes_several_and_back() -> None:
     ],
 )
 def test_few_options_are_picked_and_the_rest_is_a_line_each(one: Field, source: Any, wanted: type[Any]) -> None:
-    """Several of few options are picked; texts, symbols, dates, numbers and lists are typed, one a line."""
+    """A few options are picked; texts, symbols, dates, numbers and lists are typed, one per line."""
     assert control_type(one, source, each=True) is wanted
 
 
@@ -202,7 +202,7 @@ def test_few_options_are_picked_and_the_rest_is_a_line_each(one: Field, source: 
     ],
 )  # fmt: skip
 def test_lines_are_read_as_people_write_them(one: Field, text: str, values: tuple[Any, ...]) -> None:
-    """One value a line, cells apart; a comma belongs to a name, parts numbers and dates, and the items of a list."""
+    """Lines and cells separate values; commas separate numbers, dates and list items, but belong to names."""
     made = EachLines(one, 0)
     made.box.value = text
     assert made.read() == Each(values)
@@ -215,7 +215,7 @@ _TEXTS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_s
 
 @given(st.lists(_TEXTS, unique=True, max_size=5), st.lists(st.lists(_TEXTS, min_size=1, max_size=4), max_size=4))
 def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]) -> None:
-    """Any texts and any lists of texts are shown so that they are read back as they were."""
+    """Any texts and lists of texts are shown in a form that reads back the same."""
     for one, values in (NAME, texts), (field("Items", 4), lists):
         made = EachLines(one, 0)
         made.show(Each(tuple(values)))
@@ -223,7 +223,7 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
 
 
 def test_a_search_adds_lines() -> None:
-    """What is picked in the search becomes a line, and what is typed there with Enter; what waits there is said."""
+    """Picking in the search adds a line, as does typing and Enter; a note names text that isn't added yet."""
     made = EachLines(field("Symbol", 6), 0)
     made.show(Each(("zz",)))
     made.offer(Offers([Choice("AA US", "Alpha"), Choice("AB US", "Beta")]))
@@ -242,7 +242,7 @@ def test_a_search_adds_lines() -> None:
 
 
 def test_commas_part_values_that_are_listed() -> None:
-    """Listed values with commas between them are each a value; a listed name with a comma and an unlisted one stay."""
+    """Commas separate listed values; a listed name with a comma, and an unlisted one, stay whole."""
     made = EachLines(field("Symbol", 6), 0)
     made.offer(Offers([Choice("AA"), Choice("BB"), Choice("AA, BB Inc")]))
     made.box.value = "aa, BB;AA\nAA, BB inc\nAA, ZZ"
@@ -250,7 +250,7 @@ def test_commas_part_values_that_are_listed() -> None:
 
 
 def test_all_options_are_taken_at_once() -> None:
-    """The few options of a field are picked one by one, or all with one choice; each has a tag that takes it away."""
+    """Options are picked one by one or all at once; each has a tag that removes it."""
     made = EachPick(YES, 0)
     told: list[Any] = []
     made.watch(lambda _: told.append(made.read()))
@@ -263,7 +263,7 @@ def test_all_options_are_taken_at_once() -> None:
 
 
 def test_a_field_is_given_several_values_and_one_again(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The value that stood there is the first of several; back at one value the first is kept, and no model is left."""
+    """Switching a field to several values and back keeps the first one and leaves no widget model behind."""
     monkeypatch.setattr(formbox, "_STAY", 0.5)
     funcs.get_panels(), funcs.get_universe()
     before = set(_instances)
@@ -290,7 +290,7 @@ def test_a_field_is_given_several_values_and_one_again(funcs: Session, monkeypat
 
 
 def test_clear_keeps_which_fields_have_several_values(funcs: Session) -> None:
-    """Clear empties the lines, and the field still takes several values; nothing is said of it until a run is tried."""
+    """Clear empties the lines but keeps several values per field, without an error until a run is tried."""
     box = open_box(funcs, "Get Panel Daily", PanelName=PANEL, Symbol=Each((SYMBOL, "BVQS US EQUITY")))
     box.clear()
     assert box.each == ["Symbol"]
@@ -302,18 +302,18 @@ def test_clear_keeps_which_fields_have_several_values(funcs: Session) -> None:
 
 
 def test_a_required_field_is_not_at_once_called_missing(funcs: Session) -> None:
-    """A required field that is to have several values has no error before a person has had the time to give one."""
+    """Switching a required field to several values shows no error before a run is tried."""
     box = open_box(funcs, "Get Panel Daily")
     box.run_for_each(["PanelName"])
     assert box.messages == {}
     assert not box.valid
     box.refuse({})
-    assert box.messages["PanelName"][0].startswith("PanelName is required.")
+    assert box.messages["PanelName"][0].startswith("Panel Name is required.")
     box.close()
 
 
 def test_a_form_follows_code_that_gives_several_values(funcs: Session) -> None:
-    """Code that sets several values, or one again, changes the control, which shows them as they would be typed."""
+    """Code that sets several values, or one, changes the control, which shows them as typed."""
     box = open_box(funcs, "Get Panel Daily")
     box._form["PoPLookback"] = Each((1, 2))
     assert box._controls["PoPLookback"].box.value == "1\n2"
@@ -325,12 +325,12 @@ def test_a_form_follows_code_that_gives_several_values(funcs: Session) -> None:
 
 
 def test_a_bad_value_among_several_stands_at_its_field(funcs: Session) -> None:
-    """A line that is not valid has its text at the field and keeps the form from being run; an unlisted one is said."""
+    """An invalid line shows an error at the field and blocks the run; an unlisted value shows a note."""
     box = open_box(funcs, "Get Panel Daily", PanelName=PANEL)
     wait_until(lambda: settled(box))
     box.run_for_each(["PoPLookback", "Symbol"])
     box._controls["PoPLookback"].box.value = "1, 2, x"
-    assert box.messages == {"PoPLookback": ["PoPLookback takes a whole number, not 'x'."]}
+    assert box.messages == {"PoPLookback": ["PoP Lookback takes a whole number, not 'x'."]}
     assert not box.valid
     box._controls["Symbol"].box.value = f"NOPE\n{SYMBOL}\nBV"
     assert "The list has no &#x27;NOPE&#x27;; it is sent" in box._said.value
@@ -339,7 +339,7 @@ def test_a_bad_value_among_several_stands_at_its_field(funcs: Session) -> None:
 
 
 def test_several_values_follow_what_is_listed(answering: Callable[..., Session]) -> None:
-    """Typed while the list fails, searched once it is there; what is listed no more goes from several values too."""
+    """Values are typed while the listing fails and searched once it works; delisted values are removed."""
     with universe(answering) as (session, state):
         state["go"].set()
         state["reply"] = {"error": "no symbols today", "body": None}
@@ -362,7 +362,7 @@ def test_several_values_follow_what_is_listed(answering: Callable[..., Session])
 
 
 def test_the_values_of_the_first_run_list_those_of_another_field(answering: Callable[..., Session]) -> None:
-    """Where a listing needs a field that has several values, it is asked with the first of them."""
+    """A listing that needs a field with several values uses the first of them."""
     import httpx  # for this test alone
 
     functions = [

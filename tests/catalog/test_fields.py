@@ -1,4 +1,4 @@
-"""A field is read from a parameter's code, name and prose: each wording below is one the service or a peer uses."""
+"""Fields are read from code, name and prose; every wording below is used by the service or a peer."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from jupyter_funcs.catalog import Function, Param
-from jupyter_funcs.fields import Field, Kind, Rule, listing_args, read_fields, unknown_codes
+from jupyter_funcs.catalog.fields import Field, Kind, Rule, listing_args, read_fields, unknown_codes
+from jupyter_funcs.catalog.listing import Function, Param
+from tests.rows import each_row
 
 
 def function(*params: dict[str, Any]) -> Function:
@@ -20,7 +21,7 @@ def function(*params: dict[str, Any]) -> Function:
 
 
 def read(description: str, name: str = "Given", code: int = 0, others: tuple[str, ...] = ("Symbol", "Brand")) -> Field:
-    """Read one parameter that stands before two others."""
+    """Read one parameter that comes before two others."""
     rest = [{"name": other} for other in others if other != name]
     return read_fields(function({"name": name, "type": code, "description": description}, *rest))[0]
 
@@ -151,11 +152,11 @@ WORDINGS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("wording", "said"), WORDINGS.items(), ids=[wording[:60] or "nothing" for wording in WORDINGS])
+@each_row("wording, said", WORDINGS.items(), ids=[wording[:60] or "nothing" for wording in WORDINGS])
 def test_a_wording_says_the_same_after_each_marker_and_under_each_code_of_no_known_use(
     wording: str, said: dict[str, Any]
 ) -> None:
-    """What the service says in prose is read; what it does not say stays neutral, and the field is free text."""
+    """Prose decides the attributes of a field; the rest stay neutral, and the field is free text."""
     names = said.get("rule")
     for code, marker in itertools.product([0, 2, 3, 5, 7, 9, 99, -1], ["", "[Required] ", "[optional]: "]):
         field = read(marker + wording, code=code)
@@ -197,9 +198,9 @@ NO_OPTIONS = [
 ]
 
 
-@pytest.mark.parametrize("wording", NO_OPTIONS)
+@each_row("wording", NO_OPTIONS)
 def test_examples_exceptions_defaults_and_function_names_are_no_options(wording: str) -> None:
-    """Options refuse every other value, so words that only look like a list of options are not taken for one."""
+    """Options exclude every other value, so words that only look like a list of options don't count."""
     assert read(wording).options == ()
     assert read(wording, code=4).options == ()
 
@@ -218,7 +219,7 @@ def test_examples_exceptions_defaults_and_function_names_are_no_options(wording:
 def test_a_known_code_decides_the_kind_and_the_function_that_lists_its_values(
     code: int, kind: Kind, source: str | None
 ) -> None:
-    """The code wins over name and prose, and prose over the function that usually lists such values."""
+    """The code wins over name and prose; prose wins over the usual listing function."""
     assert (read("", code=code).kind, read("", code=code).source) == (kind, source)
     assert read("Use function 'Get Mine'", code=code).source == "Get Mine"
     if kind is not Kind.TEXT:
@@ -227,7 +228,7 @@ def test_a_known_code_decides_the_kind_and_the_function_that_lists_its_values(
 
 
 def test_unknown_codes_are_named_once_in_order() -> None:
-    """The session warns of each code without a known meaning, once."""
+    """A session warns once of each code without a known meaning."""
     codes = [9, 0, 1, 4, 6, 8, 2, 9, 99]
     listing = [function({"name": "A", "type": code}) for code in codes]
     assert unknown_codes(listing) == [2, 9, 99]
@@ -251,7 +252,7 @@ def test_unknown_codes_are_named_once_in_order() -> None:
     ],
 )
 def test_a_date_is_known_by_its_name(name: str) -> None:
-    """The observed run's dates have no code of their own, only names."""
+    """Dates have no type code, so their names decide."""
     assert read("[Optional]", name).kind is Kind.DATE
     assert read("Options are 'MTD', 'YTD'", name).kind is Kind.CHOICE
     assert read("As MM/DD/YYYY", name).kind is Kind.TEXT
@@ -262,7 +263,7 @@ def test_a_date_is_known_by_its_name(name: str) -> None:
     ["update", "UPDATE", "candidate", "Mandate", "PeriodToDate", "year_to_date", "DateRange", "Dates"],
 )
 def test_a_name_that_only_ends_like_a_date_is_none(name: str) -> None:
-    """PeriodToDate is a flag, and a candidate a text."""
+    """PeriodToDate is a flag, and candidate a text."""
     assert read("[Optional]", name).kind is Kind.TEXT
     assert read("If none, it defaults to 'No'", name).kind is Kind.YES_NO
 
@@ -280,7 +281,7 @@ def test_a_name_that_only_ends_like_a_date_is_none(name: str) -> None:
     ],
 )
 def test_a_symbol_and_a_panel_are_known_by_name_where_the_code_does_not_say(name: str, kind: Kind) -> None:
-    """A deployment that codes all as text still gets its pickers."""
+    """A service that codes everything as text still gets pickers."""
     assert read("[Optional]", name).kind is kind
 
 
@@ -297,7 +298,7 @@ def test_a_symbol_and_a_panel_are_known_by_name_where_the_code_does_not_say(name
     ],
 )
 def test_the_last_of_two_dates_knows_the_first(name: str, names: tuple[str, ...], first: str | None) -> None:
-    """A pair of dates in the wrong order is an error of the second one."""
+    """Two dates in the wrong order are an error of the second one."""
     assert read("", name, others=names).not_before == first
 
 
@@ -327,9 +328,9 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize(("wording", "bounds"), BOUNDS.items(), ids=[wording[:40] for wording in BOUNDS])
+@each_row("wording, bounds", BOUNDS.items(), ids=[wording[:40] for wording in BOUNDS])
 def test_bounds_of_a_number_are_read_and_of_a_text_are_not(wording: str, bounds: tuple[int | None, int | None]) -> None:
-    """A bound refuses values, so a number that bounds something else is not taken for one."""
+    """A bound refuses values, so a number that limits something else doesn't count."""
     field = read(wording, code=1)
     assert (field.minimum, field.maximum) == bounds
     text = read(wording, code=4)
@@ -337,7 +338,7 @@ def test_bounds_of_a_number_are_read_and_of_a_text_are_not(wording: str, bounds:
 
 
 def test_what_a_fraction_must_exceed_is_no_least_whole_number() -> None:
-    """0.5 is greater than 0, and is not refused for being less than 1."""
+    """0.5 is greater than 0 and isn't refused for being less than 1."""
     field = read("A number greater than 0 and at most 1", code=0)
     assert (field.kind, field.minimum, field.maximum) == (Kind.NUMBER, None, 1)
 
@@ -358,7 +359,7 @@ def test_what_a_fraction_must_exceed_is_no_least_whole_number() -> None:
     ],
 )
 def test_required_wins_over_the_marker_and_a_rule_over_both(marker: str, required: bool | None, means: bool) -> None:
-    """The marker speaks where the listing leaves `required` out (SERVICE.md 3)."""
+    """The marker counts only if the listing has no `required` flag (SERVICE.md 3)."""
     said = {} if required is None else {"required": required}
     fields = read_fields(function({"name": "Given", "description": marker, **said}, {"name": "Brand"}))
     assert fields[0].required is means
@@ -378,13 +379,13 @@ def test_required_wins_over_the_marker_and_a_rule_over_both(marker: str, require
     ],
 )
 def test_a_label_is_the_name_in_words(name: str, label: str) -> None:
-    """People read words, and the wire name stays as it is."""
+    """The label has words; the wire name stays unchanged."""
     field = read("", name)
     assert (field.label, field.name) == (label, name)
 
 
 def test_the_brief_help_leaves_out_what_a_control_shows() -> None:
-    """Options, default, listing function and a day's format are the control's; the rest stays to be read."""
+    """The control shows options, default, listing function and date format; the rest stays in the help."""
     said = "The panel. Options are 'a', 'b'. If none, Given defaults to 'a'. Use function 'Get Panels' to get list."
     assert read(said).brief == "The panel."
     assert read("Options are many. Default none.").brief == "Options are many. Default none."
@@ -406,7 +407,7 @@ def test_the_brief_help_leaves_out_what_a_control_shows() -> None:
 def test_a_listing_function_takes_its_arguments_from_the_form(
     listing: list[str], values: dict[str, Any], args: dict[str, Any], missing: list[str]
 ) -> None:
-    """Brand asks Get Panel Dimensions for Dimensions=['Brand'] in the panel of the form (SERVICE.md 2)."""
+    """Brand calls Get Panel Dimensions with Dimensions=['Brand'] and the form's panel (SERVICE.md 2)."""
     known = {
         "PanelName": Field("PanelName", "PanelName", Kind.PANEL, "", "", required=True),
         "Dimensions": Field("Dimensions", "Dimensions", Kind.LIST, "", "", required=True, options=DIMENSIONS),
@@ -427,7 +428,7 @@ HOSTILE_NAMES = [
 @given(st.lists(st.sampled_from(HOSTILE_NAMES) | st.text(max_size=8), max_size=12))
 @example(HOSTILE_NAMES)
 def test_each_parameter_has_one_field_in_order_with_an_identifier_of_its_own(names: list[str]) -> None:
-    """Repeated, reserved, clashing and hostile names give as many fields, exact names and safe distinct identifiers."""
+    """Repeated, reserved, clashing and hostile names keep their fields and get safe, distinct identifiers."""
     fields = read_fields(function(*({"name": name} for name in names)))
     assert [field.name for field in fields] == names
     identifiers = [field.identifier for field in fields]
@@ -452,7 +453,7 @@ PIECES = st.sampled_from(
 
 @given(st.text() | st.lists(PIECES, max_size=40).map("".join), st.integers(-1, 10))
 def test_no_description_makes_the_reader_raise(description: str, code: int) -> None:
-    """A listing is never refused for its prose, and what is read from it is coherent."""
+    """Any prose can be read, and the result is consistent."""
     field = read(description, code=code)
     assert isinstance(field.kind, Kind)
     assert len(set(field.options)) == len(field.options)
@@ -471,18 +472,19 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_hang")
-@pytest.mark.parametrize("end", ["", "!", "'"])
-@pytest.mark.parametrize("piece", HOSTILE)
+@each_row("end", ["", "!", "'"])
+@each_row("piece", HOSTILE)
 def test_a_long_hostile_description_is_read_in_one_go(piece: str, end: str) -> None:
-    """No pattern tries more than a bounded number of ways; one that backtracks would not come back from these."""
+    """The patterns take linear time; one that backtracks would never finish these."""
     description = piece * (20_000 // len(piece)) + end
     for code in (0, 1):
         assert read(description, code=code).help == " ".join(description.split())
 
 
 def test_ten_thousand_options_are_all_kept() -> None:
-    """A long list is not cut: a value that is left out would be refused."""
+    """A long list isn't cut, because a missing option would be refused."""
     options = [f"Brand {number}" for number in range(10_000)]
     quoted = ", ".join(f"'{option}'" for option in options)
     assert read(f"Options are {quoted}.").options == tuple(options)

@@ -1,4 +1,4 @@
-"""A form turns what a person or code sets into the arguments of a run, or into errors at their fields."""
+"""A form turns values into the arguments of a run, or into errors at their fields."""
 
 from __future__ import annotations
 
@@ -17,11 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs.catalog import Function, Param
-from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.fields import Field, Kind, Rule, read_fields
-from jupyter_funcs.forms import Form
-from jupyter_funcs.values import as_json, to_wire
+from jupyter_funcs.catalog.fields import Field, Kind, Rule, read_fields
+from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.catalog.listing import Function, Param
+from jupyter_funcs.catalog.values import as_json, to_wire
+from jupyter_funcs.core.errors import ArgumentError
+from tests.examples import examples
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +52,7 @@ def function(described: dict[str, tuple[int, str]] | None = None, name: str = "G
 
 
 def in_json(form: Form) -> dict[str, Any]:
-    """Give what a form sends in JSON's own types, as its schema says them; on the wire numbers are texts."""
+    """Return the arguments in the JSON types of the schema; on the wire, numbers are texts."""
     return {name: as_json(form.field(name), value) for name, value in form.args.items()}
 
 
@@ -59,7 +61,7 @@ def filled(**values: Any) -> Form:
 
 
 def test_nothing_is_sent_but_what_was_set() -> None:
-    """Unset is not the default and not null: the service takes its own default (SERVICE.md 3)."""
+    """Unset is neither the default nor null: the service uses its own default (SERVICE.md 3)."""
     assert Form(function()).args == {}
     form = filled(PoPLookback=2)
     assert form.args == {"PanelName": "Card", "Symbol": "BKQU", "PoPLookback": "2"}
@@ -68,7 +70,7 @@ def test_nothing_is_sent_but_what_was_set() -> None:
 
 
 def test_arguments_stand_in_the_order_of_the_parameters() -> None:
-    """The request reads like the function, in whatever order the values were set."""
+    """Arguments are in parameter order, whatever order the values were set in."""
     form = Form(function())
     for name in reversed(DESCRIBED):
         form[name] = {"PoPLookback": 1, "Share": 1, "StartDate": "2025-01-01", "EndDate": "2025-01-02"}.get(name, "x")
@@ -80,10 +82,10 @@ def test_arguments_stand_in_the_order_of_the_parameters() -> None:
 EMPTY = [None, "", "  ", "\n", [], (), set(), {}, np.array([]), pd.Series([], dtype=str), pd.Index([])]
 
 
-@pytest.mark.parametrize("empty", EMPTY, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(EMPTY)])
-@pytest.mark.parametrize("name", ["Symbol", "Dimensions"])
+@each_row("empty", EMPTY, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(EMPTY)])
+@each_row("name", ["Symbol", "Dimensions"])
 def test_nothing_clears(name: str, empty: Any) -> None:
-    """None, blank text and an empty list of any type mean: not sent."""
+    """None, blank text and empty collections mean: not sent."""
     form = filled(**{name: "Region"})
     assert name in form.args
     form[name] = empty
@@ -92,14 +94,14 @@ def test_nothing_clears(name: str, empty: Any) -> None:
 
 
 def test_clearing_one_and_all() -> None:
-    """`del` clears a value, also one that is not set, and `clear` clears them all."""
+    """`del` clears a value, even an unset one; `clear` clears all of them."""
     form = filled()
     del form["symbol"]
     del form["symbol"]
     assert form.args == {"PanelName": "Card"}
     form.clear()
     assert form.args == {}
-    assert form.errors["PanelName"] == ["PanelName is required. List the values with 'Get Panels'."]
+    assert form.errors["PanelName"] == ["Panel Name is required. 'Get Panels' lists its values."]
 
 
 class Word(enum.StrEnum):
@@ -107,7 +109,7 @@ class Word(enum.StrEnum):
 
 
 class Fails:
-    """An object that fails whichever way it is looked at."""
+    """An object that raises however it is inspected."""
 
     def __fail(self, *_: Any) -> Any:
         raise RuntimeError("boom")
@@ -208,8 +210,8 @@ def field(kind: Kind, **said: Any) -> Field:
     return Field("Given", "Given", kind, "Given", "", **{"options": OPTIONS.get(kind, ())} | said)
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "sent"),
+@each_row(
+    "kind, value, sent",
     [
         pytest.param(kind, value, sent, id=f"{kind}: {value!r} {number}")
         for kind, rows in BY_KIND.items()
@@ -219,19 +221,28 @@ def field(kind: Kind, **said: Any) -> Field:
 def test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings(
     kind: Kind, value: Any, sent: Any
 ) -> None:
-    """numpy, pandas and Decimal values arrive exactly, in the spelling of the service (SERVICE.md 3, FAULTS 91)."""
+    """numpy, pandas and Decimal values are sent exactly, as the service spells them (SERVICE.md 3, FAULTS 91)."""
     got = to_wire(field(kind), value)
     assert got == sent
     assert {type(got)} | {type(one) for one in got} <= {str, list}
 
 
-NOTHING = [float("nan"), np.nan, pd.NA, pd.NaT, np.datetime64("NaT", "s"), np.timedelta64("NaT", "s"), Decimal("NaN"), Decimal("sNaN")]  # fmt: skip  # noqa: E501
+NOTHING = [
+    float("nan"),
+    np.nan,
+    pd.NA,
+    pd.NaT,
+    np.datetime64("NaT", "s"),
+    np.timedelta64("NaT", "s"),
+    Decimal("NaN"),
+    Decimal("sNaN"),
+]
 
 
-@pytest.mark.parametrize("value", NOTHING, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(NOTHING)])
-@pytest.mark.parametrize("kind", list(Kind))
+@each_row("value", NOTHING, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(NOTHING)])
+@each_row("kind", list(Kind))
 def test_what_stands_for_no_value_is_an_error_and_not_a_text(kind: Kind, value: Any) -> None:
-    """NaN, NaT and pd.NA come from a frame by mistake: nobody means the text 'nan' (FAULTS 90, 91)."""
+    """NaN, NaT and pd.NA are mistakes: nobody means the text 'nan' (FAULTS 90, 91)."""
     for held in (value, [value]) if kind is Kind.LIST else (value,):
         with pytest.raises(ValueError, match=r"Given has no value: '.*'\. Leave it out"):
             to_wire(field(kind), held)
@@ -250,7 +261,7 @@ BAD: list[tuple[Kind, Any, str]] = [
         "20250304", "2025-W10-2", "04.03.2025", "2025-3-4", "2025-03-04T00:00", "tomorrow", 20250304, "\uff12025-03-04",
         np.datetime64("2025"), np.datetime64("2025-03"), np.datetime64("2025-03-04T05"), True,
     )),
-    *((Kind.DATE, value, "has no such day in the calendar") for value in ("2025-02-29", "2025-13-01", "0000-01-01")),
+    *((Kind.DATE, value, "is not a valid date") for value in ("2025-02-29", "2025-13-01", "0000-01-01")),
     *((Kind.DATE, value, "without a time of day") for value in (
         pd.Timestamp("2025-03-04 05:06"), dt.datetime(2025, 3, 4, 5, tzinfo=dt.UTC),
         pd.Timestamp("2025-03-04") + pd.Timedelta(1, "ns"),
@@ -259,17 +270,17 @@ BAD: list[tuple[Kind, Any, str]] = [
         ["a"], ("a", "b"), {"a": 1}, {"a"}, b"a", np.array(["a"]), pd.Series(["a"]), pd.DataFrame({"a": [1]}),
         iter("a"),
     )),
-    *((kind, np.timedelta64(5, "ns"), "takes no duration") for kind in Kind),
+    *((kind, np.timedelta64(5, "ns"), "does not take a duration") for kind in Kind),
     *((Kind.TEXT, value, "takes text, not") for value in (object(), dt.time(1), dt.timedelta(1), len, int, ...)),
     *((Kind.LIST, value, "takes a list, not") for value in (
         {"a": 1}, np.array([["a"]]), iter(["a"]), (one for one in "ab"),
     )),
-    (Kind.LIST, pd.DataFrame({"a": [1]}), "takes a column of a table, not all of it: table['a'], on a line a variable"),
+    (Kind.LIST, pd.DataFrame({"a": [1]}), "takes one column, not a whole table: use table['a'] (in %funcs"),
     *((Kind.LIST, value, "takes a list of texts, not") for value in (
         [["a"]], [b"a"], b"ab", bytearray(b"a"), [{"a": 1}],
     )),
     *((Kind.LIST, [value], "takes text, not") for value in (None, object())),
-    *((kind, "a\ud800", "half a character") for kind in (Kind.TEXT, Kind.LIST, Kind.SYMBOL)),
+    *((kind, "a\ud800", "an invalid character (a lone surrogate)") for kind in (Kind.TEXT, Kind.LIST, Kind.SYMBOL)),
     *((kind, Fails(), "Given does not take '<Fails>'") for kind in Kind),
     (Kind.YES_NO, "maybe", "has no option 'maybe'. Options are 'Yes' and 'No'."),
     (Kind.YES_NO, 1, "has no option '1'"),
@@ -279,19 +290,20 @@ BAD: list[tuple[Kind, Any, str]] = [
 
 
 def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
-    """Who gives a list where one value goes is told what takes it."""
+    """A list where one value goes is answered with the way to sweep it."""
     form = Form(SimpleNamespace(name="F", fields=[field(Kind.SYMBOL)]))
     for value, is_several in (["a", "b"], True), (pd.Series(["a"]), True), ({"a": 1}, False), (b"a", False):
         form["Given"] = value
         [[said]] = form.errors.values()
-        assert said.endswith(" For several: %funcs sweep, fn.sweep(…), or Run for each in a panel.") == is_several
+        assert (
+            said.endswith(" To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel.")
+            == is_several
+        )
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "words"), BAD, ids=[f"{number} {kind}" for number, (kind, _, _) in enumerate(BAD)]
-)
+@each_row("kind, value, words", BAD, ids=[f"{number} {kind}" for number, (kind, _, _) in enumerate(BAD)])
 def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(kind: Kind, value: Any, words: str) -> None:
-    """Overflow, a truth value for a number, a day that does not exist, a table: each is named, and nothing is lost."""
+    """Overflow, a boolean for a number, an invalid day, a table: each error names it, and the value is kept."""
     form = Form(SimpleNamespace(name="F", fields=[field(kind)]))
     if not (isinstance(value, str) and value == ""):
         form["Given"] = value
@@ -309,19 +321,19 @@ def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(kind: Kind
 
 
 @pytest.mark.parametrize(
-    ("value", "words"), [(0, "is at least 1, not 0"), (5, "is at most 4, not 5"), ("abc", "whole")]
+    ("value", "words"), [(0, "must be between 1 and 4, not 0"), (5, "must be between 1 and 4, not 5"), ("abc", "whole")]
 )
 def test_a_number_outside_its_bounds_is_an_error(value: Any, words: str) -> None:
-    """PoPLookback=0 and "abc" never leave the notebook."""
+    """PoPLookback=0 and "abc" are never sent."""
     assert words in filled(PoPLookback=value).errors["PoPLookback"][0]
-    assert filled(Share=1.5).errors == {"Share": ["Share is at most 1, not 1.5."]}
+    assert filled(Share=1.5).errors == {"Share": ["Share must be at most 1, not 1.5."]}
     assert filled(Share=0.5).errors == {}
 
 
 def test_the_last_date_may_not_stand_before_the_first() -> None:
-    """A reversed pair is an error of the second date; a day is a period too."""
+    """Reversed dates are an error of the second one; equal dates are valid."""
     form = filled(StartDate="2025-03-04", EndDate=dt.date(2025, 3, 3))
-    assert form.errors == {"EndDate": ["EndDate 2025-03-03 is before StartDate 2025-03-04."]}
+    assert form.errors == {"EndDate": ["End Date 2025-03-03 is before Start Date 2025-03-04."]}
     form["EndDate"] = "2025-03-04"
     assert form.errors == {}
     form.update({"StartDate": "junk", "EndDate": "2020-01-01"})
@@ -329,9 +341,9 @@ def test_the_last_date_may_not_stand_before_the_first() -> None:
 
 
 def test_one_of_symbol_and_brand_is_needed_and_both_are_valid() -> None:
-    """The rule is quoted, under no field's name, once for both of its fields (FAULTS 84)."""
+    """The rule is quoted once for both fields, under no field's name (FAULTS 84)."""
     form = Form(function(), PanelName="Card")
-    text = "Give Symbol or Brand: 'Required if Brand is not specified'."
+    text = "Symbol or Brand is required: 'Required if Brand is not specified'."
     assert form.errors == {"": [text]}
     with pytest.raises(ArgumentError) as caught:
         form.check()
@@ -343,19 +355,19 @@ def test_one_of_symbol_and_brand_is_needed_and_both_are_valid() -> None:
 
 
 def test_all_that_is_missing_is_named_at_once() -> None:
-    """One round of mending is enough (FAULTS 83)."""
+    """All errors are listed at once (FAULTS 83)."""
     form = Form(function({"A": (0, "[Required]"), "B": (0, "[Required] Use function 'Get B'"), "C": (0, "[Optional]")}))
     with pytest.raises(ArgumentError) as caught:
         form.check()
     assert caught.value.errors == {
         "A": ["A is required."],
-        "B": ["B is required. List the values with 'Get B'."],
+        "B": ["B is required. 'Get B' lists its values."],
     }
     assert 1 <= len(caught.value.lines) <= 3
 
 
 def test_an_unknown_parameter_names_the_nearest_and_sets_nothing() -> None:
-    """A typo is told with at most three suggestions, and all typos at once (FAULTS 87)."""
+    """Each typo gets at most three suggestions, and all typos are listed at once (FAULTS 87)."""
     form = filled()
     with pytest.raises(ArgumentError, match="Did you mean 'Symbol'") as caught:
         form.update({"Symbl": "x", "Note": "y", "Zzzzzz": "z"})
@@ -364,12 +376,12 @@ def test_an_unknown_parameter_names_the_nearest_and_sets_nothing() -> None:
     for use in (form.__getitem__, form.__delitem__, form.field):
         with pytest.raises(ArgumentError, match="has no parameter 'Brnd'"):
             use("Brnd")
-    with pytest.raises(ArgumentError, match="It takes none"):
+    with pytest.raises(ArgumentError, match="It takes no parameters"):
         Form(SimpleNamespace(name="Get Panels", fields=()), a=1)
 
 
 def test_a_parameter_is_found_in_any_spelling_that_is_its_own() -> None:
-    """Case and separators do not matter, unless two parameters differ in nothing else."""
+    """Case and separators don't matter, unless two parameters differ only in them."""
     form = Form(
         function({"PanelName": (0, ""), "a_b": (0, ""), "AB": (0, ""), "class": (0, ""), "1st": (0, ""), "?": (0, "")})
     )
@@ -385,7 +397,7 @@ def test_a_parameter_is_found_in_any_spelling_that_is_its_own() -> None:
 
 
 def test_a_repeated_parameter_has_one_value() -> None:
-    """One name goes over the wire once, and the first of the two reads it (FAULTS 78)."""
+    """A repeated name is sent once, and the first of the two fields reads it (FAULTS 78)."""
     twice = (field(Kind.INTEGER), field(Kind.TEXT, required=True))
     form = Form(SimpleNamespace(name="F", fields=twice))
     assert form.fields == twice
@@ -398,7 +410,7 @@ def test_a_repeated_parameter_has_one_value() -> None:
 
 
 def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
-    """`validate=False` is for a service that knows more than its description; all else stays checked."""
+    """`validate=False` allows unlisted options; everything else is still checked."""
     form = Form(function(), validate=False, PanelName="Card", Symbol="x", Unit="year", Dimensions=["Region", "City"])
     assert form.errors == {}
     assert form.args["Unit"] == "year"
@@ -411,7 +423,7 @@ def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
 
 
 def test_options_of_a_listing_function_are_hints() -> None:
-    """A symbol or panel that no list holds is sent: the service has the last word (SERVICE.md 3)."""
+    """An unlisted symbol or panel is sent: the service decides (SERVICE.md 3)."""
     assert filled(Symbol="NOBODY HAS THIS").errors == {}
 
 
@@ -436,7 +448,7 @@ def test_options_of_a_listing_function_are_hints() -> None:
 def test_options_hold_for_numbers_and_dates_only_where_all_of_them_are_such(
     kind: Kind, options: tuple[str, ...], value: Any, sent: Any
 ) -> None:
-    """Options refuse other values in the description's spelling; words beside numbers refuse no number."""
+    """Options exclude other values, unless some of them aren't numbers or dates."""
     one = field(kind, options=options)
     form = Form(SimpleNamespace(name="F", fields=[one]), Given=value)
     assert form.args.get("Given") == sent
@@ -446,7 +458,7 @@ def test_options_hold_for_numbers_and_dates_only_where_all_of_them_are_such(
 
 
 def test_a_thousand_options_are_told_briefly() -> None:
-    """A message stays a line, however many options there are."""
+    """The message is one line, however many options there are."""
     long = field(Kind.CHOICE, options=tuple(f"option {number}" for number in range(10_000)))
     with pytest.raises(ValueError, match="has no option 'q'") as caught:
         to_wire(long, "q")
@@ -478,7 +490,7 @@ CHECKER = jsonschema.FormatChecker(["date"])
 
 @pytest.mark.parametrize(("args", "valid"), SCHEMA_ERRORS, ids=[json.dumps(args) for args, _ in SCHEMA_ERRORS])
 def test_the_schema_and_the_form_agree_on_what_is_valid(args: dict[str, Any], valid: bool) -> None:
-    """The JSON Schema says required, rules, options, bounds and types as the form does."""
+    """Required fields, rules, options, bounds and types are the same in both."""
     schema = Form(function()).json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     assert jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(args) is valid
@@ -489,7 +501,7 @@ def test_the_schema_and_the_form_agree_on_what_is_valid(args: dict[str, Any], va
 
 
 def test_the_schema_carries_help_and_defaults() -> None:
-    """A tool that only knows the schema knows as much as the form."""
+    """A tool that only has the schema knows as much as the form."""
     properties = Form(function()).json_schema()["properties"]
     assert list(properties) == list(DESCRIBED)
     assert properties["PoPGrowth"] == {
@@ -517,7 +529,7 @@ def test_the_schema_carries_help_and_defaults() -> None:
 
 
 def test_a_schema_has_every_rule_and_no_default_that_its_own_options_refuse() -> None:
-    """Two rules stand side by side; a default that is none of the options is said in the help alone."""
+    """Two rules are both in the schema; a default outside the options is only in the help."""
     rules = {
         "A": (0, "Required if B is not specified"),
         "B": (0, ""),
@@ -586,12 +598,13 @@ VALUES = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@pytest.mark.slow
+@settings(max_examples=examples(400))
 @given(FIELDS, st.data())
 def test_whatever_is_set_the_form_never_raises_and_what_it_gives_is_valid(
     fields: list[Field], data: st.DataObject
 ) -> None:
-    """Any Python value in any field is an argument or an error, and arguments without errors satisfy the schema."""
+    """Any Python value becomes an argument or an error, and valid arguments satisfy the schema."""
     form = Form(SimpleNamespace(name="F", fields=fields), validate=data.draw(st.booleans()))
     held = {name: data.draw(VALUES) for name in {field.name for field in fields}}
     for name, value in held.items():
@@ -622,10 +635,10 @@ JSON_SCALARS = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(FIELDS, st.lists(JSON_SCALARS | st.lists(JSON_SCALARS, max_size=2), min_size=5))
 def test_what_the_schema_accepts_the_form_accepts(fields: list[Field], values: list[Any]) -> None:
-    """A tool that keeps to the schema is refused nothing but a last date before the first."""
+    """The form accepts whatever the schema does, except reversed dates."""
     form = Form(SimpleNamespace(name="F", fields=fields))
     schema = form.json_schema()
     # For each field the first value that its own schema takes, so that most of what is tried is valid as a whole.
@@ -641,7 +654,7 @@ def test_what_the_schema_accepts_the_form_accepts(fields: list[Field], values: l
 
 @pytest.mark.parametrize("use", [Form.check, lambda form: form.args, lambda form: form.errors, Form.json_schema])
 def test_reading_a_form_leaves_it_as_it_is(use: Callable[[Form], Any]) -> None:
-    """What was set stays as it was set, in its own type."""
+    """Values stay as set, with their types."""
     day = dt.date(2025, 3, 4)
     form = filled(StartDate=day, Dimensions=("Region",))
     use(form)
@@ -650,7 +663,7 @@ def test_reading_a_form_leaves_it_as_it_is(use: Callable[[Form], Any]) -> None:
 
 @pytest.mark.parametrize(("value", "sent"), [(True, "Yes"), (False, "No"), (np.True_, "Yes"), ("auto", "Auto")])
 def test_a_choice_with_yes_and_no_takes_true_and_false(value: object, sent: str) -> None:
-    """True and False go as the Yes and No of any options that hold them."""
+    """True and False are sent as Yes and No if the options have them."""
     function = Function(name="F", params=(Param(name="Mode", description="Options are 'Yes', 'No', 'Auto'."),))
     (one,) = read_fields(function)
     assert to_wire(one, value) == sent

@@ -1,4 +1,4 @@
-"""Listing bytes become frozen functions in their order, and each is found by a name of its own."""
+"""A listing becomes frozen functions in order, and each can be looked up by a distinct name."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from jupyter_funcs.catalog import Catalog, Function, Param, identifiers, parse_listing
-from jupyter_funcs.errors import NotFoundError, ProtocolError
+from jupyter_funcs.catalog.listing import Catalog, Function, Param, identifiers, parse_listing
+from jupyter_funcs.core.errors import NotFoundError, ProtocolError
 
 PARAM = {
     "id": 11,
@@ -61,7 +61,7 @@ def names(catalog: Catalog) -> list[str]:
 
 
 def test_every_field_of_a_listing_is_read() -> None:
-    """All that SERVICE.md 1 names comes back as it was, under its name in the listing."""
+    """Every field of SERVICE.md 1 is read and can be dumped unchanged."""
     (function,) = parse([FUNCTION])
     assert function.model_dump(by_alias=True) == {**FUNCTION, "params": (PARAM,)}
     assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == ("Card Spend", "ada", 3)
@@ -69,14 +69,14 @@ def test_every_field_of_a_listing_is_read() -> None:
 
 
 def test_unknown_fields_are_kept() -> None:
-    """A newer service says more; what it says stays reachable."""
+    """Fields of a newer service stay accessible."""
     (function,) = parse([{**FUNCTION, "tags": ["a"], "params": [{**PARAM, "unit": "USD"}]}])
     assert function.model_extra == {"tags": ["a"]}
     assert function.params[0].model_extra == {"unit": "USD"}
 
 
 def test_only_a_name_is_needed() -> None:
-    """Any other absent field takes its neutral value (FAULTS 70)."""
+    """Any other absent field gets its neutral value (FAULTS 70)."""
     (function,) = parse([{"name": "F", "params": [{"name": "P"}]}])
     assert function == Function(name="F", params=(Param(name="P"),))
     said = function.model_dump(exclude={"name", "params"}) | function.params[0].model_dump(exclude={"name"})
@@ -85,7 +85,7 @@ def test_only_a_name_is_needed() -> None:
 
 @pytest.mark.parametrize("junk", [None, "x", "", -1.5, [], {}, [1], {"a": 1}, True, 10**30])
 def test_no_field_of_another_type_refuses_a_listing(junk: Any) -> None:
-    """A field whose type is not the promised one is read as far as it goes, or is neutral."""
+    """A field of another type is converted if possible, or else neutral."""
     odd = {key: junk for key in FUNCTION if key != "name"}
     odd["params"] = [{key: junk for key in PARAM if key != "name"} | {"name": "P"}]
     (function,) = parse([{**odd, "name": "F"}])
@@ -115,7 +115,7 @@ def test_a_flag_as_text_means_what_it_says(said: Any, means: bool) -> None:
 
 
 def test_functions_and_parameters_are_frozen() -> None:
-    """What came over the wire is not changed afterwards."""
+    """Listed values can't be changed."""
     (function,) = parse([FUNCTION])
     with pytest.raises(ValidationError):
         function.name = "x"  # type: ignore[misc]
@@ -123,8 +123,8 @@ def test_functions_and_parameters_are_frozen() -> None:
 
 @pytest.mark.parametrize("bad", [{}, {"name": None}, {"name": ""}, {"name": " "}, {"name": 5}, None, "F", 7, []])
 def test_an_entry_without_a_name_is_left_out_with_one_warning(bad: Any) -> None:
-    """One broken entry, or parameter, costs nobody the rest of the catalog (FAULTS 70)."""
-    with pytest.warns(UserWarning, match="^3 of the listing's entries have no name and are left out") as caught:
+    """A broken entry or parameter doesn't affect the rest of the catalog (FAULTS 70)."""
+    with pytest.warns(UserWarning, match="^Left out 3 unnamed entries of the listing") as caught:
         catalog = parse([bad, {"name": "F", "params": [bad, {"name": "P"}, bad]}])
     assert len(caught) == 1
     assert names(catalog) == ["F"]
@@ -154,7 +154,7 @@ def test_the_array_of_functions_is_found_in_what_wraps_it(document: Any) -> None
 
 @pytest.mark.parametrize("document", [[], {"functions": []}, {"body": "[]"}])
 def test_a_user_may_have_no_function(document: Any) -> None:
-    """An empty catalog is a catalog."""
+    """An empty catalog is valid."""
     assert len(parse(document)) == 0
 
 
@@ -177,20 +177,20 @@ def test_a_user_may_have_no_function(document: Any) -> None:
     ids=str,
 )
 def test_a_reply_without_exactly_one_such_array_is_named(document: Any) -> None:
-    """Two arrays, or none, are no listing: nothing is guessed."""
+    """Two arrays, or none, are an error: nothing is guessed."""
     with pytest.raises(ProtocolError, match="listing"):
         parse(document)
 
 
 @pytest.mark.parametrize("data", [b"", b"<html>login</html>", b'[{"name": "A"', b"\xff"])
 def test_what_is_not_json_is_no_listing(data: bytes) -> None:
-    """A login page or a reply cut short is a ProtocolError that names the listing."""
+    """A login page or a truncated reply raises a ProtocolError that names the listing."""
     with pytest.raises(ProtocolError, match="listing"):
         parse_listing(data)
 
 
 def test_functions_stand_by_sort_value_and_ties_in_listing_order() -> None:
-    """So do parameters; an absent sort value is the entry's position (FAULTS 70)."""
+    """The same holds for parameters; an absent sort value is the entry's position (FAULTS 70)."""
     entries = [("c", 5), ("a", 1), ("b", 5), ("z", -1), ("d", "3"), ("e", None)]
     listed = [{"name": name, "sortValue": value} for name, value in entries]
     assert names(parse(listed)) == ["z", "a", "d", "c", "b", "e"]
@@ -225,7 +225,7 @@ CATALOG = parse([
     ],
 )
 def test_a_function_is_found_by_name_slug_id_and_any_spelling(name: str | int, found: str) -> None:
-    """The wire name wins over the slug, the slug over the id, all three over a sloppy spelling."""
+    """The wire name wins over the slug, the slug over the id, and all of them over other spellings."""
     assert CATALOG.get(name).name == found
 
 
@@ -250,7 +250,7 @@ def test_an_unknown_name_is_told_with_what_is_near(name: str, hint: str) -> None
 
 
 def test_names_that_are_alike_are_all_reachable() -> None:
-    """Equal and case-only names have slugs of their own; the bare name is the first's (FAULTS 72)."""
+    """Equal names, and names that differ only in case, get distinct slugs; the plain one is the first's (FAULTS 72)."""
     catalog = parse([*named("Get X", id=1), *named("get x", id=2), *named("Get X", id=3), *named("Get X")])
     assert catalog.slugs == ("get_x", "get_x_2", "get_x_3", "get_x_4")
     assert [catalog.get(slug) for slug in catalog.slugs] == list(catalog)
@@ -275,13 +275,13 @@ def test_names_that_are_alike_are_all_reachable() -> None:
     ],
 )
 def test_a_search_finds_every_word_somewhere_and_names_first(words: str, found: list[str]) -> None:
-    """Words are looked for in name, group, asset, description and parameters."""
+    """Words are searched in name, group, asset, description and parameters."""
     assert [function.name for function in CATALOG.search(words)] == found
 
 
 @pytest.mark.parametrize("word", ["company", "companies", "Company", "daily", "by"])
 def test_a_word_finds_one_and_several(word: str) -> None:
-    """Who looks for a company finds what lists the companies, and the other way round."""
+    """A search for company finds companies, and the other way round."""
     texts = ["List the companies by day", "Of a company by day", "The daily list, by company", "None of by"]
     catalog = parse([{"name": str(at), "description": text} for at, text in enumerate(texts)])
     found = {"daily": ["2"], "by": ["0", "1", "2", "3"]}.get(word, ["0", "1", "2"])
@@ -289,7 +289,7 @@ def test_a_word_finds_one_and_several(word: str) -> None:
 
 
 def test_what_a_parameter_may_be_is_found() -> None:
-    """Who looks for spend by region finds what breaks spend down by it, and not what is named in other help."""
+    """A search includes the options of parameters, but not the rest of their help."""
     texts = ["[Optional] Options are 'Age Group', 'Region'. If none, it is No.", "Use function 'Region' to list them."]
     listing = [{"name": f"Spend {at}", "params": [{"name": "p", "description": text}]} for at, text in enumerate(texts)]
     catalog = parse(listing)
@@ -298,7 +298,7 @@ def test_what_a_parameter_may_be_is_found() -> None:
 
 
 def test_what_is_named_like_the_words_is_found_first() -> None:
-    """A name that others begin with is reached by typing it whole."""
+    """A full name comes first, even if other names start with it."""
     names = ["Get Panel Daily", "Panel", "Get Panel"]
     assert [function.name for function in parse([{"name": name} for name in names]).search("get_panel")] == [
         "Get Panel",
@@ -317,7 +317,7 @@ def test_what_is_named_like_the_words_is_found_first() -> None:
     ],
 )
 def test_a_function_without_a_group_stands_under_its_asset(said: dict[str, Any], group: str) -> None:
-    """The panel lists every function under a heading."""
+    """Every function has a heading."""
     assert parse([{"name": "F", **said}]).functions[0].group == group
 
 
@@ -338,13 +338,13 @@ def test_a_function_without_a_group_stands_under_its_asset(said: dict[str, Any],
     ],
 )
 def test_a_name_becomes_a_legal_identifier(name: str, slug: str, kept: str) -> None:
-    """Reserved, dunder, hostile and path-like names become plain ones (FAULTS 75, 82)."""
+    """Reserved, dunder, hostile and path-like names become plain identifiers (FAULTS 75, 82)."""
     assert (*identifiers([name], lower=True), *identifiers([name])) == (slug, kept)
 
 
 @given(st.lists(st.text(max_size=6) | st.sampled_from(["a", "A", "a_2", "ª", "ß", "İ", "·a", "²"]), max_size=8))
 def test_slugs_are_legal_distinct_and_each_finds_its_function(wire: list[str]) -> None:
-    """Whatever the names, no function is out of reach."""
+    """Every function can be looked up, whatever the names."""
     catalog = Catalog([Function(name=name) for name in wire])
     assert len(set(catalog.slugs)) == len(wire)
     for slug, function in zip(catalog.slugs, catalog, strict=True):
@@ -356,7 +356,7 @@ def test_slugs_are_legal_distinct_and_each_finds_its_function(wire: list[str]) -
 
 
 def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """10,000 functions cost ten times what 1,000 cost, and not a hundred times (FAULTS 77)."""
+    """10,000 functions take ten times as long as 1,000, not a hundred times (FAULTS 77)."""
     compared = []
 
     class Counting(difflib.SequenceMatcher):  # type: ignore[type-arg]
@@ -374,7 +374,7 @@ def test_a_suggestion_in_a_large_catalog_looks_at_each_name_once(monkeypatch: py
 
 
 def test_ten_thousand_equal_names_are_all_told_apart() -> None:
-    """Numbering clashes does not start from one for each of them."""
+    """Numbering of clashes takes linear time."""
     assert len(set(identifiers(["a"] * 10_000))) == 10_000
 
 
@@ -388,6 +388,6 @@ def test_ten_thousand_equal_names_are_all_told_apart() -> None:
     ],
 )
 def test_what_stands_beside_the_functions_is_no_obstacle(listing: dict[str, object]) -> None:
-    """A text that begins like an array, groups and empty arrays are passed over where one array holds functions."""
+    """Text that starts like an array, groups and empty arrays are ignored if one array holds functions."""
     catalog = parse_listing(json.dumps(listing).encode())
     assert [function.name for function in catalog] == ["A"]

@@ -1,4 +1,4 @@
-"""A value that the service refuses is answered with the listed ones that look like it, where they are known already."""
+"""A refused value gets suggestions from the values that are already listed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.fields import read_fields
-from jupyter_funcs.near import nearest_listed
+from jupyter_funcs.catalog.fields import read_fields
+from jupyter_funcs.catalog.suggestions import nearest_listed
 from tests.conftest import PANEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 SYMBOLS = [
     ("BKQU US EQUITY", "Bulkandry Clubs"),
@@ -45,14 +45,14 @@ NEAR: dict[tuple[str, str], list[str]] = {
 def test_a_listed_value_is_near_by_its_spelling_or_its_label(
     funcs: Session, typed: tuple[str, str], near: list[str]
 ) -> None:
-    """Symbols are told apart by their tickers, which is how they may be typed; what is listed has nothing near."""
+    """Symbols are compared by ticker; a listed value has no suggestions."""
     name, value = typed
     field = next(field for field in read_fields(funcs["Get Panel Daily"].function) if field.name == name)
     assert nearest_listed(field, value, SYMBOLS if name == "Symbol" else PANELS) == near
 
 
 def test_of_very_many_values_those_with_the_same_first_letter_are_compared(funcs: Session) -> None:
-    """Each comparison takes time, and a typo there is rare."""
+    """Comparing all of them would be slow, and typos in the first letter are rare."""
     field = next(field for field in funcs["Get Panel Daily"].fields if field.name == "PanelName")
     many = [(f"{letter} Panel {number}", "") for letter in "AB" for number in range(6000)]
     assert nearest_listed(field, "a Panl 17", many)[0] == "A Panel 17"
@@ -60,7 +60,7 @@ def test_of_very_many_values_those_with_the_same_first_letter_are_compared(funcs
 
 
 def test_a_refused_symbol_is_answered_with_the_nearest(funcs: Session) -> None:
-    """In the error and at its field, once the symbols are known; what the service suggests itself is not repeated."""
+    """The suggestion is in the error and at the field, and doesn't repeat one from the service."""
     daily = funcs.get_panel_daily
     universe = funcs.get_universe()
     with pytest.raises(jf.ArgumentError) as caught:
@@ -87,7 +87,7 @@ LISTING = [
 
 
 def test_nothing_is_asked_for_a_suggestion(answering: Callable[..., Session]) -> None:
-    """Values that were not listed yet are not suggested; an error in the function's own words is helped as well."""
+    """Suggestions need listed values and never request them; they also help with the function's own errors."""
     asked: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""Variables of a notebook as values of a form: typed, shown, looked up when the form is read."""
+"""Variables of a notebook as values of a form: typed, shown, and looked up when the form is read."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_funcs.catalog import Function, Param
-from jupyter_funcs.forms import Form
-from jupyter_funcs.line import read_value
-from jupyter_funcs.variables import Variable, resolved, spelled, typed
+from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.catalog.listing import Function, Param
+from jupyter_funcs.catalog.values import Variable, resolved, spelled, typed
+from jupyter_funcs.core.line import read_value
 
 if TYPE_CHECKING:
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 
 @given(st.text(st.sampled_from("$'\" ab\n")) | st.text())
 def test_a_text_is_spelt_so_that_it_is_read_back(text: str) -> None:
-    """Whatever code has set is shown as a text that, typed, gives the same: a text stays one, a variable too."""
+    """A value is shown as the text to type for it, for texts and variables alike."""
     assert typed(spelled(text)) == text
     assert typed(spelled(Variable("x"))) == Variable("x")
 
 
 @pytest.mark.parametrize("text", ["$a", "'$a'", '"$5"', "plain", "a $b"])
 def test_a_dollar_is_read_as_the_magic_reads_it(text: str) -> None:
-    """`$name` is the variable and quotes make it a text, in the form as behind `name=` of the magic."""
+    """`$name` is a variable and quotes make it a text, in the form as after `name=` in the magic."""
     variables = {"a": ["x", "y"]}
     assert resolved(typed(text), variables) == read_value(text, variables)
 
@@ -42,7 +42,7 @@ def form(**values: Any) -> Form:
 
 class _Some:
     def __init__(self, name: str, function: Function) -> None:
-        from jupyter_funcs.fields import read_fields
+        from jupyter_funcs.catalog.fields import read_fields
 
         self.name = name
         self.fields = read_fields(function)
@@ -62,7 +62,7 @@ def _variables() -> None:
     ids=["text", "list", "array", "Series"],
 )
 def test_a_variable_is_sent_as_what_it_holds_at_the_run(value: object, sent: list[str]) -> None:
-    """The form keeps the name; what is sent is what the variable holds as the form is read, alone or in a list."""
+    """The form stores the name and sends the variable's current value, alone or within a list."""
     filled = form(many=Variable("it"), a="z")
     VARIABLES["it"] = "earlier"
     assert filled.args["many"] == ["earlier"]
@@ -80,11 +80,11 @@ def test_a_variable_is_sent_as_what_it_holds_at_the_run(value: object, sent: lis
         (Variable("zzz"), "There is no variable 'zzz'. Define it, or quote the value: '$zzz'."),
         (Variable(""), "There is no variable ''. Define it, or quote the value: '$'."),
         (Variable("nothing"), "$nothing is empty: 'None'."),
-        (Variable("symbol"), "n takes a whole number, not 'BKQU'."),
+        (Variable("symbol"), "N takes a whole number, not 'BKQU'."),
     ],
 )
 def test_a_variable_that_gives_no_value_is_an_error_at_its_field(value: Variable, said: str) -> None:
-    """A name that is unknown, empty or of a wrong value is said at the field, and nothing is sent for it."""
+    """An unknown, empty or unsuitable variable is an error at the field, and nothing is sent for it."""
     VARIABLES.update(symbol="BKQU", nothing=None, _hidden=1)
     filled = form(n=value)
     assert filled.errors == {"n": [said]}
@@ -93,7 +93,7 @@ def test_a_variable_that_gives_no_value_is_an_error_at_its_field(value: Variable
 
 @pytest.mark.parametrize("value", [{"a": 1}, pd.DataFrame({"a": [1]}), iter("ab"), np.array("x"), object()])
 def test_a_variable_of_any_type_never_breaks_the_form(value: object) -> None:
-    """What a variable holds is refused at its field where it fits nothing, alone and among others."""
+    """An unsuitable value of a variable is refused at its field, alone or within a list."""
     VARIABLES["it"] = value
     for many in (Variable("it"), ["x", Variable("it")]):
         filled = form(many=many)
@@ -101,7 +101,7 @@ def test_a_variable_of_any_type_never_breaks_the_form(value: object) -> None:
 
 
 def test_a_form_given_to_a_function_keeps_its_variables(funcs: Session) -> None:
-    """A call with a form looks the form's variables up, as the form itself does."""
+    """A call with a form looks up the form's variables, as the form itself does."""
     function = funcs["Get Panel Daily"]
     filled = function.form(PanelName=Variable("it"), Symbol="BKQU US EQUITY")
     filled.variables = lambda: {"it": "Demo Card Panel"}
