@@ -1,4 +1,4 @@
-"""``jupyter funcs``: the same as the notebook, from a shell."""
+"""``jupyter funcs`` does in a shell what the magic does in a notebook."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.cli import copy_notebooks, main
+from jupyter_funcs.cli.main import copy_notebooks, main
 from tests.conftest import PANEL, SYMBOL
 
 DAILY = ["call", "Get Panel Daily", f"PanelName={PANEL}", f"Symbol={SYMBOL}"]
 
 
 def test_list_writes_the_catalog(capsys: pytest.CaptureFixture[str]) -> None:
-    """List writes one function a line below a heading; words narrow it."""
+    """list writes one line per function below a heading; words filter it."""
     assert main(["list"]) == 0
     assert len(capsys.readouterr().out.strip().splitlines()) == 8
     assert main(["list", "panel", "daily", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["name"] == "Get Panel Daily"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_call_writes_the_same_frame_in_every_format(tmp_path: Path, form: str) -> None:
-    """A file of each format reads back as the frame that Python gives."""
+    """A file of each format reads back as the frame of the same call in Python."""
     target = tmp_path / f"daily.{form}"
-    assert main([*DAILY, "Dimensions=[Region]", "-o", str(target)]) == 0  # the format is that of the file's ending
-    # Not pd.read_json, which changes most numbers in their last digits.
+    assert main([*DAILY, "Dimensions=[Region]", "-o", str(target)]) == 0  # the suffix says the format
+    # Not pd.read_json: it changes the last digits of most numbers.
     readers = {
         "csv": pd.read_csv,
         "parquet": pd.read_parquet,
@@ -48,7 +49,7 @@ def test_call_writes_the_same_frame_in_every_format(tmp_path: Path, form: str) -
 
 
 def test_call_writes_a_sheet(tmp_path: Path) -> None:
-    """A file that ends with xlsx is a workbook; tests/test_export.py looks into it."""
+    """A file with the suffix xlsx is a workbook; tests/frames/test_export.py checks its content."""
     pytest.importorskip("xlsxwriter")
     target = tmp_path / "panels.xlsx"
     assert main(["call", "get_panels", "-o", str(target)]) == 0
@@ -64,13 +65,13 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
 
 
 def test_what_has_no_rows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    """A result without rows, and words that no function has, are no failure, and not told by silence alone."""
+    """A result without rows and a search without matches succeed, with a note on the standard error."""
     assert main(["call", "get_report", "report_id=RPT-101", "report_time_after=2099-01-01"]) == 0
-    assert capsys.readouterr().err == "Get Report gave no rows.\n"
+    assert capsys.readouterr().err == "Get Report returned no rows.\n"
     assert main(["list", "nothing-like-it", "--format", "json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out) == []
-    assert err.startswith("No function has these words")
+    assert err.startswith("No function matches")
 
 
 @pytest.mark.parametrize(
@@ -78,16 +79,16 @@ def test_what_has_no_rows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "COMMAND"),
         (["lst"], "Did you mean 'list'?"),
-        (["list", "--profile"], "--profile takes PROFILE|URL behind it"),
-        (["call", "get_panels", "-o", "panels.xls"], "No format is called 'xls'"),
+        (["list", "--profile"], "--profile needs a value: --profile PROFILE|URL"),
+        (["call", "get_panels", "-o", "panels.xls"], "There is no format 'xls'"),
         (["call", "Get Panl Daily"], "Did you mean 'Get Panel Daily'"),
-        (["call", "get_panel_daily"], "PanelName is required"),
-        (["call", "get_panels", "x"], "'x' is no argument"),
+        (["call", "get_panel_daily"], "Panel Name is required"),
+        (["call", "get_panels", "x"], "'x' isn't an argument"),
         (["call", "get_panels", "a=1", "a=2"], "a is given twice"),
         (["call", "get_panels", "a=$HOME"], "no parameter 'a'"),
-        (["call", "get_panels", "--nope"], "no option --nope"),
-        (["serve", "--prot", "3"], "no option --prot."),
-        (["admin", "users", "add", "ann", "lee"], "'lee' is one word too many"),
+        (["call", "get_panels", "--nope"], "unknown option --nope"),
+        (["serve", "--prot", "3"], "unknown option --prot."),
+        (["admin", "users", "add", "ann", "lee"], "unexpected argument 'lee'"),
         (["call", "get_panels", "--format", "ods"], "invalid choice"),
         (["call", "get_panels", "--timeout", "0"], "positive"),
         (["call", "get_panels", "-o", "/no/such/folder/x.csv"], "/no/such/folder"),
@@ -98,7 +99,7 @@ def test_what_has_no_rows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_input_is_one_error_and_status_1(
     capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
-    """Bad input writes one to three lines to the standard error, nothing to the output, and ends with 1."""
+    """Bad input writes one to three lines to the standard error, nothing to the output, and exits with 1."""
     assert main(arguments) == 1
     out, err = capsys.readouterr()
     assert said in err
@@ -107,8 +108,9 @@ def test_bad_input_is_one_error_and_status_1(
     assert not out
 
 
+@pytest.mark.slow
 def test_the_console_script_is_jupyters_subcommand() -> None:
-    """`jupyter funcs` finds the program, and a reader that closes early is no error."""
+    """`jupyter funcs` finds the program, and a reader that closes early isn't an error."""
     jupyter = Path(sys.executable).parent / "jupyter"
     command = [jupyter, "funcs", "list", "--format", "csv"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -119,16 +121,18 @@ def test_the_console_script_is_jupyters_subcommand() -> None:
     assert not done.stderr
 
 
+@pytest.mark.slow
 def test_a_warning_is_one_line() -> None:
-    """The program's own line of code is not among it."""
-    command = [sys.executable, "-m", "jupyter_funcs.cli", "list"]
+    """Without the line of the program's code."""
+    command = [sys.executable, "-m", "jupyter_funcs.cli.main", "list"]
     env = os.environ | {"FUNCS_CONFIG": "/absent.toml"}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True)
     assert done.stderr == (
-        "UserWarning: FUNCS_CONFIG names '/absent.toml', which does not exist: this is the demo, with synthetic data.\n"
+        "UserWarning: FUNCS_CONFIG names '/absent.toml', which does not exist: using the demo, with synthetic data.\n"
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -139,10 +143,9 @@ def test_a_warning_is_one_line() -> None:
     ],
 )
 def test_the_client_alone_has_its_commands_and_names_what_the_others_need(command: list[str], said: str) -> None:
-    """Without the service's libraries the client's own commands work, and those of the service say how they come in."""
-    program = (
-        "import sys; sys.modules |= {'jwt': None, 'duckdb': None}; from jupyter_funcs.cli import main; sys.exit(main())"
-    )
+    """Without the service's libraries the client's commands work, and the service's say what to install."""
+    program = "import sys; sys.modules |= {'jwt': None, 'duckdb': None}\n"
+    program += "from jupyter_funcs.cli.main import main; sys.exit(main())"
     words = [sys.executable, "-c", program, *command]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
     assert said in done.stdout + done.stderr
@@ -150,10 +153,10 @@ def test_the_client_alone_has_its_commands_and_names_what_the_others_need(comman
 
 
 def test_the_demo_works_on_a_copy(tmp_path: Path) -> None:
-    """The notebooks are copied once; what a person changed in the copy stays."""
+    """The notebooks are copied once; changes in the copy stay."""
     copy_notebooks(tmp_path / "new")
     copied = tmp_path / "new" / "quickstart.ipynb"
-    source = Path(__file__).parent.parent / "notebooks" / "quickstart.ipynb"
+    source = Path(__file__).parents[2] / "notebooks" / "quickstart.ipynb"
     assert copied.read_bytes() == source.read_bytes()
     copied.write_text("mine")
     copy_notebooks(tmp_path / "new")

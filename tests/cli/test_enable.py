@@ -1,4 +1,4 @@
-"""``jupyter funcs enable`` and ``disable``: %funcs without %load_ext in an environment, and all as it was after it."""
+"""``jupyter funcs enable`` and ``disable``: %funcs without %load_ext in an environment, and back."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
 import jupyter_funcs as jf
-from jupyter_funcs import autoload
-from jupyter_funcs.cli import main
+from jupyter_funcs.cli import enable
+from jupyter_funcs.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An environment of the test's own, by its prefix."""
+    """A new environment, by its prefix."""
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     return tmp_path
 
 
 @pytest.fixture
 def config(environment: Path) -> Path:
-    """The place of its configuration, which is not there yet."""
+    """The path of its configuration file, which doesn't exist yet."""
     folder = environment / "etc" / "ipython"
     folder.mkdir(parents=True)
     return folder / "ipython_config.json"
@@ -49,7 +49,7 @@ def loaded(path: Path) -> Any:
 
 @pytest.fixture
 def magics_of(tmp_path: Path) -> Callable[[Path], set[str]]:
-    """Start a kernel of a Python, with no configuration of the person's; give the names of its line magics."""
+    """Start a kernel of a Python, without the user's configuration; return the names of its line magics."""
 
     def ask(python: Path) -> set[str]:
         manager = KernelManager()
@@ -72,10 +72,11 @@ def magics_of(tmp_path: Path) -> Callable[[Path], set[str]]:
     return ask
 
 
+@pytest.mark.slow
 def test_a_kernel_of_an_enabled_environment_has_the_magic(
     tmp_path: Path, magics_of: Callable[[Path], set[str]]
 ) -> None:
-    """In a new environment a kernel has %funcs between enable and disable, and the environment is then as it was."""
+    """A kernel has %funcs between enable and disable, and afterwards the environment is as before."""
     home = tmp_path / "env"
     venv.create(home, symlinks=True)
     python = home / "bin" / "python"
@@ -85,7 +86,7 @@ def test_a_kernel_of_an_enabled_environment_has_the_magic(
     before = files(home)
 
     def run(command: str) -> str:
-        words = [python, "-m", "jupyter_funcs.cli", command]
+        words = [python, "-m", "jupyter_funcs.cli.main", command]
         return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
 
     assert "funcs" not in magics_of(python)
@@ -97,9 +98,9 @@ def test_a_kernel_of_an_enabled_environment_has_the_magic(
 
 
 def test_load_ext_of_what_starts_with_the_kernel_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """Where %funcs is there from the start, a notebook's own %load_ext is silent and does no harm."""
+    """Where %funcs is enabled, a notebook's own %load_ext is silent and harmless."""
     shell = InteractiveShell()
-    shell.extension_manager.load_extension(autoload.__name__)
+    shell.extension_manager.load_extension("jupyter_funcs.autoload")
     assert "funcs" in shell.magics_manager.magics["line"]
     matchers = len(shell.Completer.custom_matchers)
     for magic in ("load_ext", "reload_ext"):
@@ -122,22 +123,22 @@ BEFORE = [
 
 @pytest.mark.parametrize("before", BEFORE)
 def test_what_stood_there_is_kept_and_comes_back_byte_for_byte(config: Path, before: bytes | None) -> None:
-    """Enabling adds one name to what others have configured; disabling leaves their bytes and permissions alone."""
+    """Enabling adds one name to the configuration; disabling restores its bytes and permissions."""
     if before is not None:
         config.write_bytes(before)
         config.chmod(0o664)
-    assert autoload.config_file() == config
-    assert autoload.enable()
+    assert enable.config_file() == config
+    assert enable.enable()
     enabled = json.loads(config.read_bytes())
     assert loaded(config)[-1] == "jupyter_funcs.autoload"
     names = enabled["InteractiveShellApp"].pop("extra_extensions")
     was = json.loads(before or b"{}")
     assert names[:-1] == was.get("InteractiveShellApp", {}).pop("extra_extensions", [])
     assert {**enabled, "InteractiveShellApp": None} == {**was, "InteractiveShellApp": None}
-    assert not autoload.enable()
+    assert not enable.enable()
     assert loaded(config) == names
-    assert autoload.disable()
-    assert not autoload.disable()
+    assert enable.disable()
+    assert not enable.disable()
     assert (config.read_bytes() if config.exists() else None) == before
     assert files(config.parent) == ({} if before is None else {config.name: before})
     if before is None:
@@ -147,27 +148,27 @@ def test_what_stood_there_is_kept_and_comes_back_byte_for_byte(config: Path, bef
 
 
 def test_what_others_changed_in_between_stays(config: Path) -> None:
-    """Disabling takes our own name alone out of a file that was changed after enabling."""
+    """Disabling removes only our name from a file that was changed after enabling."""
     config.write_text('{"X": {"a": 1}}')
-    autoload.enable()
+    enable.enable()
     changed = json.loads(config.read_text())
     changed["InteractiveShellApp"]["extra_extensions"].append("later")
     changed["Y"] = {"b": 2}
     config.write_text(json.dumps(changed))
-    autoload.disable()
+    enable.disable()
     expected = {"X": {"a": 1}, "InteractiveShellApp": {"extra_extensions": ["later"]}, "Y": {"b": 2}}
     assert json.loads(config.read_text()) == expected
     assert list(files(config.parent)) == [config.name]
 
 
 def test_a_link_leads_where_it_did(config: Path, tmp_path: Path) -> None:
-    """A file that lies elsewhere, behind a link, is changed there."""
+    """The target of a link is changed, and the link stays."""
     (tmp_path / "mine.json").write_text("{}")
     config.symlink_to(tmp_path / "mine.json")
-    autoload.enable()
+    enable.enable()
     assert config.is_symlink()
     assert loaded(tmp_path / "mine.json") == ["jupyter_funcs.autoload"]
-    autoload.disable()
+    enable.disable()
     assert config.is_symlink()
     assert (tmp_path / "mine.json").read_text() == "{}"
 
@@ -175,18 +176,18 @@ def test_a_link_leads_where_it_did(config: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "said"),
     [
-        (b"{", "is no JSON"),
-        (b"\xff", "is no JSON"),
-        (b"[]", "holds no configuration"),
-        (b'{"InteractiveShellApp": []}', "is no list"),
-        (b'{"InteractiveShellApp": {"extra_extensions": "other"}}', "is no list"),
+        (b"{", "isn't valid JSON"),
+        (b"\xff", "isn't valid JSON"),
+        (b"[]", "isn't a JSON object"),
+        (b'{"InteractiveShellApp": []}', "isn't a list"),
+        (b'{"InteractiveShellApp": {"extra_extensions": "other"}}', "isn't a list"),
     ],
 )
 @pytest.mark.parametrize("command", ["enable", "disable"])
 def test_what_is_no_configuration_is_left_and_named(
     config: Path, before: bytes, said: str, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A file that cannot be merged is an error of ours in two lines, and is left as it is."""
+    """A file that can't be merged is an error of two lines, and is left unchanged."""
     config.write_bytes(before)
     assert main([command]) == 1
     shown = capsys.readouterr().err
@@ -200,9 +201,9 @@ def test_what_is_no_configuration_is_left_and_named(
 def test_an_environment_that_cannot_be_written_is_said(
     config: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where no file can be made the error says so, and what to do in its place; nothing half-done stays."""
+    """Where no file can be written, the error says so and what to do instead; nothing half-done remains."""
     if command == "disable":
-        autoload.enable()
+        enable.enable()
     before = files(config.parent)
     refuse(config.parent)
     try:
@@ -217,7 +218,7 @@ def test_an_environment_that_cannot_be_written_is_said(
 
 
 def refuse(folder: Path) -> None:
-    """Let nobody write in a folder, root neither, whom permissions do not stop."""
+    """Make a folder read-only, for root too, whom permissions don't stop."""
     if os.geteuid():
         folder.chmod(0o555)
         return
@@ -235,7 +236,7 @@ def allow(folder: Path) -> None:
 
 def test_the_commands_say_what_they_did(environment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each says whether it changed anything, and where."""
-    for command, said in [("disable", "not"), ("enable", "now"), ("enable", "already"), ("disable", "now")]:
+    for command, said in [("disable", "not"), ("enable", "Enabled"), ("enable", "Already"), ("disable", "Disabled")]:
         assert main([command]) == 0
         shown = capsys.readouterr().out
         assert said in shown

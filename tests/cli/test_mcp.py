@@ -1,13 +1,16 @@
-"""``jupyter funcs mcp``: the SDK's own client, over stdio, sees the functions as tools and gets what they give."""
+"""``jupyter funcs mcp``: the SDK's client, over stdio, lists the functions as tools and receives their results."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import csv
 import io
+import json
 import os
 import sys
 import threading
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -19,30 +22,33 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.service import embedded
+from tests.client.test_function import listing
 from tests.conftest import PANEL, SYMBOL, serving_accounts
-from tests.test_callables import listing
+from tests.faults.canary import CANARY, leaks
 
 mcp = pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 
-from jupyter_funcs import mcp_server  # noqa: E402  # behind the extra
+from jupyter_funcs.cli import mcp as mcp_server  # noqa: E402  # behind the extra
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 
 
-def ask(questions: Callable[[Any], Awaitable[Any]], url: str, token: str, errlog: Any) -> Any:
-    """Start the command as an assistant does, put questions to it, and end it."""
+def ask(questions: Callable[[Any], Awaitable[Any]], url: str, token: str, errlog: Any, *options: str) -> Any:
+    """Start the command as an assistant does, ask it questions, and end it."""
     root = str(Path(jf.__file__).parent.parent)
     environment = {
         "FUNCS_BASE_URL": url,
         "FUNCS_TOKEN": token,
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
     }
-    server = mcp.StdioServerParameters(command=sys.executable, args=["-m", "jupyter_funcs.cli", "mcp"], env=environment)
+    server = mcp.StdioServerParameters(
+        command=sys.executable, args=["-m", "jupyter_funcs.cli.main", "mcp", *options], env=environment
+    )
 
     async def run() -> Any:
         async with mcp.Client(mcp.stdio_client(server, errlog=errlog), read_timeout_seconds=60) as client:
@@ -55,8 +61,9 @@ def text_of(result: Any) -> str:
     return "\n".join(block.text for block in result.content)
 
 
+@pytest.mark.slow
 def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str, tmp_path: Path) -> None:
-    """Tools are the functions of the token, results are their frames, errors are our words; no token leaves."""
+    """Tools are the token's functions, results are their frames, errors are our messages; no token is passed on."""
 
     async def questions(client: Any) -> SimpleNamespace:
         call = client.call_tool
@@ -68,6 +75,7 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
             missing=await call("get_panel_daily", {"Symbol": SYMBOL}),
             rule=await call("get_panel_daily", {"PanelName": PANEL}),
             unknown=await call("get_panel_daly", {}),
+            server=client.server_info,
             refused=await call("get_panel_daily", {**DAILY, "PanelName": "No such panel"}),
         )
 
@@ -91,12 +99,15 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
     total = len(funcs.get_panel_daily(**DAILY, Dimensions=["Region"]))
     shown = len(pd.read_csv(io.StringIO(table)))
     assert 100 < shown < total
-    assert said.startswith(f"The first {shown} of {total} rows.")
+    assert said.startswith(
+        f"The first {shown} of {total} rows. A result has at most 30,000 characters. To ask for less"
+    )
+    assert seen.server.version == version("jupyter-funcs")
     assert len(table) <= mcp_server.MOST_CHARACTERS
 
     for result, words in [
-        (seen.missing, "PanelName is required"),
-        (seen.rule, "Give Symbol or Brand"),
+        (seen.missing, "Panel Name is required"),
+        (seen.rule, "Symbol or Brand is required"),
         (seen.unknown, "Did you mean 'Get Panel Daily'"),
         (seen.refused, "No such panel"),
     ]:
@@ -107,7 +118,7 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
 
 
 def test_an_assistant_has_the_grants_of_the_token_and_no_more(tmp_path: Path) -> None:
-    """A function that only another user was given is no tool, and calling it is as if there was none (FAULTS 110)."""
+    """Another user's function isn't a tool, and calling it fails as if it didn't exist (FAULTS 110)."""
 
     async def questions(client: Any) -> tuple[set[str], Any]:
         tools = (await client.list_tools()).tools
@@ -115,16 +126,18 @@ def test_an_assistant_has_the_grants_of_the_token_and_no_more(tmp_path: Path) ->
 
     with serving_accounts() as service, (tmp_path / "errors").open("w") as errlog:
         analyst, guest = (
-            ask(questions, service.url, service.auth.issue(user, 1), errlog) for user in ("analyst", "guest")
+            ask(questions, service.url, service.auth.issue(user, 1), errlog, "--only", "get_*")
+            for user in ("analyst", "guest")
         )
     assert analyst[0] - guest[0] == {"get_report"}
-    assert "was not run" in text_of(analyst[1])  # for want of its arguments
+    assert "was not run" in text_of(analyst[1])  # its arguments are missing
     assert guest[1].is_error
     assert text_of(guest[1]).startswith("There is no function 'get_report' in your catalog.")
 
 
+@pytest.mark.slow
 def test_a_token_that_is_refused_is_an_error_in_our_words(service_url: str, tmp_path: Path) -> None:
-    """Where the service does not accept the token, listing and calling say so, without it."""
+    """If the service refuses the token, listing and calling say so without showing it."""
 
     async def questions(client: Any) -> tuple[str, Any]:
         with pytest.raises(mcp.MCPError) as caught:
@@ -143,7 +156,7 @@ def test_a_token_that_is_refused_is_an_error_in_our_words(service_url: str, tmp_
 
 
 def test_a_request_that_is_cancelled_cancels_its_run() -> None:
-    """What an assistant no longer waits for is not waited for here either: the run's request is closed."""
+    """When an assistant cancels a request, the run's request is closed."""
     began, ended = threading.Event(), threading.Event()
 
     async def answer(request: httpx.Request) -> httpx.Response:
@@ -169,17 +182,180 @@ def test_a_request_that_is_cancelled_cancels_its_run() -> None:
 
 
 def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(funcs: Session) -> None:
-    """Properties and what is required are json_schema()'s; at the top stands no anyOf, and the rule is in the words."""
+    """Properties and required are json_schema()'s; there is no anyOf at the top, and the description has its rule."""
     for function in funcs:
         own, tool = function.json_schema(), mcp_server.tool(function)
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         assert tool.input_schema == {key: value for key, value in own.items() if key not in {"anyOf", "allOf"}}
         assert tool.description.startswith(function.function.description)
-    assert "Give Symbol or Brand." in mcp_server.tool(funcs["Get Panel Daily"]).description
+    assert "Requires Symbol or Brand." in mcp_server.tool(funcs["Get Panel Daily"]).description
+
+
+def in_memory(session: Session, questions: Callable[[Any], Awaitable[Any]], *only: str, reads: bool = False) -> Any:
+    """Ask a server in this process, through the SDK's client."""
+
+    async def run() -> Any:
+        async with mcp.Client(mcp_server.server_of(session, only, reads=reads)) as client:
+            return await questions(client)
+
+    return asyncio.run(run())
+
+
+async def tools_of(client: Any) -> list[Any]:
+    return list((await client.list_tools()).tools)
+
+
+OPTIONS = {
+    "g": "Valid options: 'Da\u200bily', 'Weekly' or 'Mon\U000e0041thly'. Default is 'Da\u200bily'.",
+    "q": "The list of regions. Options: 'No\u2060rth', 'So\u202euth', 'West'. Default: 'No\u2060rth'.",
+}
+
+
+@pytest.mark.fault(126)
+def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(answering: Callable[..., Session]) -> None:
+    """No invisible character reaches an assistant, and the spelling that it sees stands for the service's own."""
+    sent: list[Any] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, content=listing(["F"], OPTIONS))
+        sent.append(json.loads(request.content)["Args"])
+        return httpx.Response(200, json={"error": None, "body": "[]"})
+
+    async def questions(client: Any) -> Any:
+        [tool] = await tools_of(client)
+        g, q = (tool.input_schema["properties"][name] for name in "gq")
+        assert not (await client.call_tool("f", {"g": g["default"], "q": q["default"]})).is_error
+        assert not (await client.call_tool("f", {"g": g["enum"][2], "q": q["items"]["enum"]})).is_error
+        return tool
+
+    tool = in_memory(answering(answer), questions)
+    assert tool.model_dump_json().isascii()
+    assert "\\u200" not in tool.model_dump_json().replace("\\\\", "")
+    assert tool.input_schema["properties"]["g"]["enum"] == ["Da\\u200bily", "Weekly", "Mon\\U000e0041thly"]
+    assert sent == [
+        {"g": "Da\u200bily", "q": ["No\u2060rth"]},
+        {"g": "Mon\U000e0041thly", "q": ["No\u2060rth", "So\u202euth", "West"]},
+    ]
+
+
+@pytest.mark.fault(126)
+def test_a_token_in_a_reply_does_not_reach_an_assistant(answering: Callable[..., Session]) -> None:
+    """Not from data, column names, errors or the catalog, as it is or in base64; all the rest of them does."""
+    coded = base64.urlsafe_b64encode(f"x{CANARY}".encode()).decode()
+    rows = [{"n": 1, "said": f"token={CANARY};"}, {"n": 2, CANARY: coded}]
+    bodies = {
+        "f": {"error": None, "body": json.dumps(rows)},
+        "g": {"error": f"refused {CANARY} ({coded})", "body": "[]"},
+    }
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, content=listing(["f", "g"], {"a": f"Valid options: 'x', '{CANARY}'. {coded}"}))
+        return httpx.Response(200, json=bodies[json.loads(request.content)["FunctionName"]])
+
+    async def questions(client: Any) -> list[Any]:
+        return [await client.list_tools(), await client.call_tool("f", {"a": "x"}), await client.call_tool("g", {})]
+
+    tools, rows_read, refused = in_memory(answering(answer, token=CANARY), questions)
+    assert not leaks("".join(each.model_dump_json() for each in (tools, rows_read, refused)))
+    assert rows_read.content[1].text.splitlines()[1].startswith("1,token=****;")
+    assert refused.is_error
+    assert text_of(refused).startswith("The function failed: refused **** (eG****")
+
+
+def test_only_the_functions_that_match_are_tools(answering: Callable[..., Session]) -> None:
+    """`--only` chooses by slug and by name, in any case; what it leaves out can't be called either."""
+    names = ["Get Panels", "Get Report", "Delete All"]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_listing = request.url.path.endswith("ListUserFunctions")
+        return httpx.Response(200, content=listing(names, {}) if is_listing else b'{"error": null, "body": "[]"}')
+
+    async def questions(client: Any) -> tuple[list[str], Any, Any]:
+        tools = [tool.name for tool in await tools_of(client)]
+        return tools, await client.call_tool("get_panels", {}), await client.call_tool("delete_all", {})
+
+    session = answering(answer)
+    for only in (["get_*"], ["GET *"], ["get_panels", "Get Rep*"]):
+        tools, called, refused = in_memory(session, questions, *only)
+        assert tools == ["get_panels", "get_report"]
+        assert not called.is_error
+        assert refused.is_error
+        assert "Delete All isn't a tool of this server" in text_of(refused)
+    with pytest.raises(jf.ArgumentError, match=r"No function of service\.example matches --only 'nothing\*'"):
+        mcp_server.serve(session, ["get_*", "nothing*"])
+
+
+def test_no_text_claims_more_than_is_known(answering: Callable[..., Session]) -> None:
+    """Only the demo's functions are known to change nothing and its data to be synthetic, unless you declare it."""
+    other = answering(lambda _: httpx.Response(200, content=listing(["F"], {})))
+
+    async def questions(client: Any) -> tuple[str, set[tuple[bool, bool]]]:
+        hints = {
+            (tool.annotations.read_only_hint, tool.annotations.destructive_hint) for tool in await tools_of(client)
+        }
+        return client.instructions, hints
+
+    unknown, demo = "Whether a function changes anything is not known.", "The data are synthetic."
+    for session, reads, hints, said, unsaid in [
+        (other, False, (False, True), [unknown], [demo]),
+        (other, True, (True, False), [], [unknown, demo]),
+        (jf.connect(), False, (True, False), [demo], [unknown]),
+    ]:
+        instructions, found = in_memory(session, questions, reads=reads)
+        assert found == {hints}
+        assert "at most 30,000 characters" in instructions
+        assert all(text in instructions for text in said)
+        assert not any(text in instructions for text in unsaid)
+
+
+def test_a_note_names_parameters_that_the_tool_has(answering: Callable[..., Session]) -> None:
+    """A result that is cut says with which parameters to ask for less, and where there are none it says so."""
+    about = {
+        "f": {"StartDate": "", "Regions": "List of regions.", "Limit": "Maximum number of rows.", "Name": ""},
+        "g": {"Name": "", "Store": ""},
+        "h": {},
+    }
+    listed = [
+        {"name": name, "params": [{"name": key, "description": text} for key, text in params.items()]}
+        for name, params in about.items()
+    ]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=listed)
+        return httpx.Response(200, json={"error": None, "body": json.dumps([{"text": "x" * 100}] * 1000)})
+
+    async def questions(client: Any) -> list[str]:
+        return [(await client.call_tool(name, {})).content[0].text for name in about]
+
+    cut, notes = "A result has at most 30,000 characters.", in_memory(answering(answer), questions)
+    ends = [note.partition(f"{cut} ")[2] for note in notes]
+    assert ends == [
+        "To ask for less, use the parameters StartDate, Regions and Limit.",
+        "The tool has no parameter for a period, a list or a limit. Other values of Name or Store may return less.",
+        "The tool has no parameter for a period, a list or a limit.",
+    ]
+
+
+def test_a_warning_reaches_the_assistant(answering: Callable[..., Session]) -> None:
+    """What a notebook's user is warned of, such as rows that may be missing, is in the note."""
+    body = json.dumps({"error": None, "body": json.dumps([{"a": "half \ud800"}])}).encode()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, content=listing(["F"], {}))
+        return httpx.Response(200, content=body)
+
+    async def questions(client: Any) -> str:
+        return str((await client.call_tool("f", {})).content[0].text)
+
+    assert in_memory(answering(answer), questions).startswith("All rows: 1. Warning: The body of the reply")
 
 
 def test_names_and_words_that_assistants_do_not_take_are_changed(answering: Callable[..., Session]) -> None:
-    """Tools and properties have names of at most 64 plain characters that lead back to the wire's; words are inert."""
+    """Tools and properties have names of at most 64 plain characters that map to the wire's; texts are inert."""
     names = {"a b": "x\u202e\n\x1b[2J", "a_b": "", "é": "", "y" * 80: "", "z" * 79 + "é": "", "class": "", "a b ": ""}
     session = answering(lambda _: httpx.Response(200, content=listing(["Größe", "x" * 200], names)))
     tools = [mcp_server.tool(function) for function in session]
@@ -187,7 +363,7 @@ def test_names_and_words_that_assistants_do_not_take_are_changed(answering: Call
     for tool, function in zip(tools, session, strict=True):
         properties = tool.input_schema["properties"]
         assert len(properties) == len(names)
-        assert all(mcp_server._TAKEN.fullmatch(name) for name in [tool.name, *properties])
+        assert all(mcp_server._ACCEPTED.fullmatch(name) for name in [tool.name, *properties])
         assert {"a_b", "class"} <= properties.keys()
         assert "\x1b" not in str(tool)
         assert "\u202e" not in str(tool)
@@ -210,7 +386,7 @@ def test_names_and_words_that_assistants_do_not_take_are_changed(answering: Call
     ],
 )
 def test_a_result_is_bounded_and_says_what_is_left_out(frame: pd.DataFrame, said: str, rows: int | None) -> None:
-    """Whole rows are left out, and the count of those that are there is right."""
+    """Whole rows are left out, and the note counts the rows that are there."""
     note, table = mcp_server.as_texts(frame, 500)
     assert said in note
     assert len(table) <= 500
@@ -222,17 +398,17 @@ def test_a_result_is_bounded_and_says_what_is_left_out(frame: pd.DataFrame, said
 
 
 def test_synthetic_data_are_called_so() -> None:
-    """A result of the demo tells the assistant that its data are invented."""
+    """A result of the demo says that its data are synthetic."""
     assert mcp_server.as_texts(jf.connect().get_panels())[0] == "All rows: 2. The data are synthetic."
 
 
 def test_without_the_extra_the_command_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The SDK is imported by the command alone, and its absence is one line and a remedy."""
-    from jupyter_funcs.cli import main
+    """Only this command imports the SDK; without it, the error says what to install."""
+    from jupyter_funcs.cli.main import main
 
-    monkeypatch.setitem(sys.modules, "jupyter_funcs.mcp_server", None)
-    monkeypatch.delattr(jf, "mcp_server")
+    monkeypatch.setitem(sys.modules, "jupyter_funcs.cli.mcp", None)
+    monkeypatch.delattr("jupyter_funcs.cli.mcp", raising=False)
     assert main(["mcp"]) == 1
     assert "pip install 'jupyter-funcs[mcp]'" in capsys.readouterr().err
