@@ -19,27 +19,28 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import cache as cache_room
-from jupyter_funcs import loop, remote
-from jupyter_funcs.about_tab import about_html
-from jupyter_funcs.cache import Cache
-from jupyter_funcs.cache_status import CacheStatus
-from jupyter_funcs.catalog import Function
-from jupyter_funcs.config import Connection, results_folder
-from jupyter_funcs.frame import to_frame
-from jupyter_funcs.json_tab import JsonTab
-from jupyter_funcs.options import Options
-from jupyter_funcs.secret import Secret
-from jupyter_funcs.status import span
+from jupyter_funcs.catalog.listing import Function
+from jupyter_funcs.client import cache as cache_module
+from jupyter_funcs.client import remote
+from jupyter_funcs.client.cache import Cache, run_keys
+from jupyter_funcs.client.options import CallOptions
+from jupyter_funcs.client.status import CacheStatus, span
+from jupyter_funcs.connection.profiles import Connection, results_folder
+from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.core import background
+from jupyter_funcs.frames.frame import to_frame
+from jupyter_funcs.panel.result.about_tab import about_html
+from jupyter_funcs.panel.result.json_tab import JsonTab
+from tests.conftest import interactive_shell
 from tests.faults.canary import CANARY, leaks
-from tests.test_panel import guard
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
+from tests.panel.test_panel import guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 LISTING: list[dict[str, Any]] = [
@@ -84,7 +85,7 @@ def connection(**changes: Any) -> Connection:
 
 
 def test_the_same_call_is_not_sent_twice(answering: Callable[..., Session]) -> None:
-    """With cache=True a second call gives what the first one gave, and says since when that is."""
+    """With cache=True, a second call returns the first result, and says when that ran."""
     service = Counting()
     function = answering(service)["F"].with_options(cache=True)
     first, second = function(a="1"), function(a="1")
@@ -98,7 +99,7 @@ def test_the_same_call_is_not_sent_twice(answering: Callable[..., Session]) -> N
 
 
 def test_another_session_of_the_same_user_takes_it_too(answering: Callable[..., Session]) -> None:
-    """Results are kept on disk: a session that connects later, with another token of the same user, finds them."""
+    """Results are on disk: a later session of the same user, with another token, finds them."""
     service = Counting()
     answering(service, jwt(sub="ann", exp=time.time() + 6000))["F"].with_options(cache=True)(a="1")
     answering(service, jwt(sub="ann", exp=time.time() + 9000))["F"].with_options(cache=True)(a="1")
@@ -108,7 +109,7 @@ def test_another_session_of_the_same_user_takes_it_too(answering: Callable[..., 
 
 
 def test_without_the_option_a_call_is_sent_and_nothing_kept(answering: Callable[..., Session]) -> None:
-    """A single call neither takes from the cache nor keeps anything there unless it is told to."""
+    """A single call neither reads nor writes the cache unless it is told to."""
     service = Counting()
     session = answering(service)
     for options in ({}, {"cache": False}, {"cache": None}):
@@ -118,7 +119,7 @@ def test_without_the_option_a_call_is_sent_and_nothing_kept(answering: Callable[
 
 
 def test_a_result_that_is_too_old_is_asked_for_anew(answering: Callable[..., Session]) -> None:
-    """`max_age` says in seconds how old a result may be; what was run anew takes its place."""
+    """`max_age` limits the age of a result in seconds; a new run replaces it."""
     service = Counting()
     function = answering(service)["F"].with_options(cache=True)
     function(a="1")
@@ -130,7 +131,7 @@ def test_a_result_that_is_too_old_is_asked_for_anew(answering: Callable[..., Ses
 
 
 def test_a_function_that_is_listed_otherwise_is_run_anew(answering: Callable[..., Session]) -> None:
-    """The key holds the function as it is listed, but for its place among the others."""
+    """The key includes the function as listed, except for its position."""
     service = Counting()
     session = answering(service)
     session["F"].with_options(cache=True)(a="1")
@@ -143,7 +144,7 @@ def test_a_function_that_is_listed_otherwise_is_run_anew(answering: Callable[...
 
 
 def test_a_run_that_fails_is_not_kept(answering: Callable[..., Session]) -> None:
-    """A failure is met again by each call; only results are kept."""
+    """Each call fails again; only results are cached."""
     asked = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -161,7 +162,7 @@ def test_a_run_that_fails_is_not_kept(answering: Callable[..., Session]) -> None
 
 def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
     """Another service, profile, user, token, function, argument or schema is another key; the order is none."""
-    cache, options = Cache(tmp_path), Options()
+    cache, options = Cache(tmp_path), CallOptions()
     function = Function.model_validate(LISTING[0])
 
     def key(
@@ -172,7 +173,7 @@ def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
         **changes: Any,
     ) -> str:
         identity = cache.identity(where or connection(), Secret(token))
-        return cache.keys(identity, of, options.changed(**changes), [args or {"a": "1", "b": ["x"]}])[0]
+        return run_keys(identity, of, options.changed(**changes), [args or {"a": "1", "b": ["x"]}])[0]
 
     others = [
         key(),
@@ -206,16 +207,16 @@ def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
 
 @POSIX
 def test_what_is_kept_is_for_its_user_alone(tmp_path: Path) -> None:
-    """The folder and the salt can be read by nobody else."""
+    """Nobody else can read the folder and the salt."""
     cache = Cache(tmp_path / "results")
-    cache.keep("it", frame())
+    cache.put("it", frame())
     assert stat.S_IMODE(cache.folder.stat().st_mode) == 0o700
     cache.identity(connection(), Secret("opaque-token"))
     assert stat.S_IMODE((cache.folder / "salt").stat().st_mode) == 0o600
 
 
 def test_a_broken_salt_is_made_anew(tmp_path: Path) -> None:
-    """A salt that is cut short is replaced; until then it hashes as well as any."""
+    """A truncated salt is replaced."""
     (tmp_path / "salt").write_bytes(b"short")
     first = Cache(tmp_path).identity(connection(), Secret("opaque-token"))
     assert Cache(tmp_path).identity(connection(), Secret("opaque-token")) == first
@@ -223,7 +224,7 @@ def test_a_broken_salt_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_no_file_of_the_cache_holds_the_token(answering: Callable[..., Session]) -> None:
-    """No file holds the token, a piece of it, or a hash of it without the salt; a result that echoes it is not kept."""
+    """No file contains the token, a part of it, or an unsalted hash; a result that echoes the token is not cached."""
     import hashlib
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -250,7 +251,7 @@ def test_no_file_of_the_cache_holds_the_token(answering: Callable[..., Session])
 def test_a_source_of_tokens_that_hangs_is_not_waited_for(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before anything is looked up the token is asked for, by whom results are told apart; that has an end too."""
+    """The token is needed for the key of a result; waiting for it has a time limit too."""
     hangs: list[bool] = []
     ended = threading.Event()
 
@@ -281,7 +282,9 @@ def test_a_cache_that_cannot_be_written_fails_nothing(
     service = Counting()
     session = answering(service)
     function = session["F"].with_options(cache=True)
-    with pytest.warns(UserWarning, match=r"^Results are not kept on disk: Not a directory \(.*results\)\.$") as caught:
+    with pytest.warns(
+        UserWarning, match=r"^Results are not cached on disk: Not a directory \(.*results\)\.$"
+    ) as caught:
         found = [function(a="1")["a"][0] for _ in range(3)]
     assert found == ["1"] * 3
     assert len(caught) == 1
@@ -291,24 +294,25 @@ def test_a_cache_that_cannot_be_written_fails_nothing(
 
 
 def test_a_cache_that_can_be_written_again_keeps_again(tmp_path: Path) -> None:
-    """What was wrong once is tried again by the next who writes."""
+    """A problem is not permanent: the next write tries again."""
     (tmp_path / "results").write_text("in its place")
     cache = Cache(tmp_path / "results")
-    with pytest.warns(UserWarning, match="not kept"):
-        cache.keep("it", frame())
+    with pytest.warns(UserWarning, match="not cached"):
+        cache.put("it", frame())
     (tmp_path / "results").unlink()
-    cache.keep("it", frame())
+    cache.put("it", frame())
     assert cache.trouble == ""
-    assert cache.take("it", 60) is not None
+    assert cache.get("it", 60) is not None
 
 
+@pytest.mark.slow
 def test_without_pyarrow_there_is_no_cache(tmp_path: Path) -> None:
-    """An environment without pyarrow runs all the same, and is told once what to install."""
+    """Without pyarrow, runs work, and one warning says what to install."""
     program = """
 import os, sys, warnings
 sys.modules["pyarrow"] = None
 import jupyter_funcs as jf
-from tests.test_cache import service
+from tests.client.test_cache import service
 os.environ["FUNCS_RESULTS_DIR"] = sys.argv[1]
 function = jf.connect("https://service.example", token="a-token", transport=service())["F"]
 with warnings.catch_warnings(record=True) as caught:
@@ -328,7 +332,7 @@ print([str(warning.message) for warning in caught])
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("1\n1\n"), done.stdout
-    assert done.stdout.count("['Results are not kept on disk: pyarrow is not installed (pip install pyarrow).']") == 1
+    assert done.stdout.count("['Results are not cached on disk: pyarrow is not installed (pip install pyarrow).']") == 1
     assert not (tmp_path / "results").exists()
 
 
@@ -339,12 +343,12 @@ def service() -> httpx.MockTransport:
 FILLS = """
 import json, resource, sys, warnings
 from pathlib import Path
-from jupyter_funcs.cache import Cache
-from jupyter_funcs.frame import to_frame
+from jupyter_funcs.client.cache import Cache
+from jupyter_funcs.frames.frame import to_frame
 
 cache = Cache(Path(sys.argv[1]))
 frame = to_frame(json.dumps([{"a": at, "b": f"{at * 7919}"} for at in range(400)]))
-cache.keep("before", frame)
+cache.put("before", frame)
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -356,11 +360,11 @@ with warnings.catch_warnings(record=True) as caught:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
         assert not all(kept), kept
         assert writer.trouble.startswith("File too large"), writer.trouble
-assert cache.take("before", 60).equals(frame)
+assert cache.get("before", 60).equals(frame)
 assert cache.find([f"{turn} {at}" for turn in range(2) for at in range(5)], 60) == {}
 assert len(list(Path(sys.argv[1]).iterdir())) == 1
-cache.keep("after", frame)
-assert cache.take("after", 60).equals(frame) and not cache.trouble
+cache.put("after", frame)
+assert cache.get("after", 60).equals(frame) and not cache.trouble
 print([str(warning.message) for warning in caught])
 """
 
@@ -372,15 +376,15 @@ def test_a_full_disk_leaves_what_was_kept(tmp_path: Path) -> None:
         [sys.executable, "-c", FILLS, str(tmp_path)], check=False, capture_output=True, text=True, timeout=60
     )
     assert done.stderr == ""
-    assert done.stdout == f"['Results are not kept on disk: File too large ({tmp_path}).']\n"
+    assert done.stdout == f"['Results are not cached on disk: File too large ({tmp_path}).']\n"
 
 
 def test_a_killed_kernel_loses_a_few_seconds_and_the_files_are_few_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a result a second all but the last five are there for others at any time; closed, they are one file."""
+    """With one result per second, others can read all but the last five; once closed, they are in one file."""
     now = 0.0
-    monkeypatch.setattr("jupyter_funcs.segment.time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr("jupyter_funcs.frames.parquet.time", SimpleNamespace(monotonic=lambda: now))
     writer, other = Cache(tmp_path).writer(), Cache(tmp_path)
     for now in map(float, range(60)):
         writer.add(f"{now}", frame())
@@ -391,7 +395,7 @@ def test_a_killed_kernel_loses_a_few_seconds_and_the_files_are_few_in_the_end(
 
 
 def test_what_goes_while_it_is_read_is_run_again(answering: Callable[..., Session]) -> None:
-    """Another process removes the files between looking and reading, or damages them: the run is sent again."""
+    """If another process deletes or damages files between finding and reading, the run is sent again."""
     service = Counting()
     session = answering(service)
     function = session["F"].with_options(cache=True)
@@ -422,10 +426,11 @@ while ended.is_alive():
 """
 
 
+@pytest.mark.slow
 def test_a_sweep_goes_on_while_another_process_removes_its_files(answering: Callable[..., Session]) -> None:
-    """Whatever another process does to the folder, also to files that are not whole yet, each sweep gives every row."""
+    """Whatever another process does to the folder, even to unfinished files, each sweep returns every row."""
     session = answering(Counting())
-    session.cache.keep("it", frame())
+    session.cache.put("it", frame())
     values = [str(at) for at in range(40)]
     remover = subprocess.Popen(
         [sys.executable, "-c", REMOVES, str(session.cache.folder)],
@@ -437,7 +442,7 @@ def test_a_sweep_goes_on_while_another_process_removes_its_files(answering: Call
         assert remover.stdout is not None
         assert remover.stdout.readline() == "ready\n"
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Results are not kept on disk: No such file or directory")
+            warnings.filterwarnings("ignore", "Results are not cached on disk: No such file or directory")
             for _ in range(3):
                 found = session["F"].with_options(progress=False).sweep(a=values)
                 assert list(found["a"]) == values
@@ -449,9 +454,9 @@ def test_a_sweep_goes_on_while_another_process_removes_its_files(answering: Call
 
 
 def test_the_clock_may_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A result from the future is not taken: how old it is, nobody knows. A minute is no matter."""
+    """A result from the future is not used, because its age is unknown; up to a minute doesn't matter."""
     cache = Cache(tmp_path)
-    cache.keep("it", frame())
+    cache.put("it", frame())
     now = time.time()
     for ahead, there in {30: True, 3600: False}.items():
         monkeypatch.setattr(time, "time", lambda ahead=ahead: now - ahead)
@@ -462,17 +467,17 @@ def test_the_clock_may_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_cache_stays_within_its_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was kept first goes when there are too many bytes or results, and what nobody would take any more."""
+    """Beyond the limits of bytes and results, the oldest are deleted, and so are those that are too old."""
     cache = Cache(tmp_path, most=4000)
     for at in range(12):
-        cache.keep(str(at), frame(f"{at}"))
+        cache.put(str(at), frame(f"{at}"))
         time.sleep(0.002)
     status = cache.status()
     assert 0 < status.size <= 4000
     assert "11" in cache.find(["11"], 60)
     assert "0" not in cache.find(["0"], 60)
-    monkeypatch.setattr(cache_room, "_MOST_RESULTS", 1)
-    cache.keep("new", frame())
+    monkeypatch.setattr(cache_module, "_MOST_RESULTS", 1)
+    cache.put("new", frame())
     assert cache.status().runs == 1
     later = time.time() + 31 * 86_400
     monkeypatch.setattr(time, "time", lambda: later)
@@ -481,21 +486,21 @@ def test_the_cache_stays_within_its_bounds(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_status_says_what_there_is(tmp_path: Path) -> None:
-    """`%funcs cache` shows where, how many, how large and how old; hostile paths are inert and escaped."""
+    """`%funcs cache` shows the folder, number, size and age; hostile paths are inert and escaped."""
     cache = Cache(tmp_path / "<b>\u202e")
     assert "holds     nothing" in repr(cache.status())
-    cache.keep("it", frame())
+    cache.put("it", frame())
     said = repr(cache.status())
     assert "1 result, " in said
     assert " in 1 file" in said
-    assert "2.1 GB in all, 30 days each" in said
+    assert "2.1 GB in total, 30 days each" in said
     assert "0 s old" in said
     assert "\u202e" not in said
     assert "<b>" not in cache.status()._repr_html_()
     cleared = cache.clear()
     assert repr(cleared).startswith("removed   1 result, ")
     assert (cleared.runs, cleared.files, cleared.size) == (0, 0, 0)
-    assert cache.take("it", 60) is None
+    assert cache.get("it", 60) is None
     assert repr(cache.clear()).startswith("removed   0 results, 0 bytes")
 
 
@@ -507,14 +512,14 @@ def test_ages_are_in_units_of_people(seconds: float, text: str) -> None:
 
 
 def test_the_folder_is_the_users_own_unless_it_is_named(tmp_path: Path) -> None:
-    """FUNCS_RESULTS_DIR names the folder; by default it is the user's cache, and never one below the working folder."""
+    """FUNCS_RESULTS_DIR names the folder; by default it is the user's cache, never below the working directory."""
     assert results_folder({"FUNCS_RESULTS_DIR": str(tmp_path)}) == tmp_path
     assert results_folder({}).is_absolute()
     assert results_folder({}).parts[-2:] == ("jupyter_funcs", "results")
 
 
 def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Session]) -> None:
-    """A result of the cache says so in the state line, in About and where its reply would be; another one does not."""
+    """The state line, About and the reply tab say that a result is from the cache, and only then."""
     panel = answering(Counting())["F"].with_options(cache=True).panel(a="1")
     for is_cached in (False, True):
         panel.run()
@@ -525,7 +530,7 @@ def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Sessio
         assert (" · from the cache (" in panel._state.value) == is_cached
         assert (f"{outcome.frame.attrs['funcs']['time']}, from the cache (" in about_html(outcome)) == is_cached
         tab = JsonTab(guard)
-        loop.start(tab.show(outcome)).result(20)
+        background.start(tab.show(outcome)).result(20)
         assert ("from the cache, which keeps the table and not the reply" in tab._html.value) == is_cached
         tab.close()
     panel.close()
@@ -533,18 +538,15 @@ def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Sessio
 
 @pytest.fixture
 def run() -> Iterator[Callable[[str], Any]]:
-    from IPython.core.interactiveshell import InteractiveShell
-
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-    yield lambda line: shell.run_line_magic("funcs", line)
-    InteractiveShell.clear_instance()
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        yield lambda line: shell.run_line_magic("funcs", line)
 
 
 def test_the_magic_shows_and_clears_it_without_a_service(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`%funcs cache` and `%funcs cache clear` work before anything is connected; any other word is refused."""
+    """`%funcs cache` and `%funcs cache clear` work without a connection; any other word is refused."""
     monkeypatch.setenv("FUNCS_BASE_URL", "https://nowhere.example")
-    cache_room.own_cache().keep("it", frame())
+    cache_module.user_cache().put("it", frame())
     assert isinstance(run("cache"), CacheStatus)
     assert run("cache").runs == 1
     for wrong, hint in {"cache claer": "clear", "cache now": "cache clear", "cache clear all": "clear"}.items():

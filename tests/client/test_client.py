@@ -27,7 +27,7 @@ from tests.conftest import PANEL, SYMBOL, serving
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 ALL = [
     "Get Panels",
@@ -42,14 +42,14 @@ DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 
 
 def test_names_are_in_the_catalogs_order(funcs: Session) -> None:
-    """The wire names come by sort value."""
+    """The wire names are sorted by sort value."""
     assert funcs.names == ALL
     assert len(funcs) == len(ALL)
 
 
 @pytest.mark.parametrize("name", ["Get Panel Daily", "get_panel_daily", "get panel daily", "GetPanelDaily"])
 def test_a_function_is_found_by_each_of_its_names(funcs: Session, name: str) -> None:
-    """Wire name, slug and any spelling of them give the same function, and so do its id and its attribute."""
+    """The wire name, the slug, other spellings, the id and the attribute all find the same function."""
     function = funcs[name]
     assert function.name == "Get Panel Daily"
     assert funcs[function.function.id] is function
@@ -67,7 +67,7 @@ def test_an_unknown_function_names_its_neighbours(funcs: Session) -> None:
 
 
 def test_a_run_gives_a_frame_that_says_where_it_comes_from(funcs: Session) -> None:
-    """A call gives every day of five years, typed, and attrs of plain JSON values."""
+    """A call returns every day of five years, typed, with attrs of plain JSON values."""
     frame = funcs.get_panel_daily(**DAILY, PoPGrowth=True)
     assert len(frame) == 1826
     assert frame["Date"].dtype.kind == "M"
@@ -83,7 +83,7 @@ def test_a_run_gives_a_frame_that_says_where_it_comes_from(funcs: Session) -> No
 
 
 def test_the_demo_is_called_synthetic_also_where_it_is_served(funcs: Session) -> None:
-    """In the session's words, in its status and on a sweep: whoever looks at the demo's figures is told."""
+    """The session's repr, its status and a sweep all say that the data are synthetic."""
     assert len(funcs) == len(ALL)
     assert funcs.synthetic
     assert "synthetic data" in repr(funcs)
@@ -92,7 +92,7 @@ def test_the_demo_is_called_synthetic_also_where_it_is_served(funcs: Session) ->
 
 
 def test_the_demos_functions_are_called_synthetic_and_not_those_beside_them(answering: Callable[..., Session]) -> None:
-    """A team may serve functions of its own beside the demo's: each run says what it is, and the session nothing."""
+    """Beside a team's own functions, each result says whether it is synthetic, and the session doesn't."""
     demo = {"name": "G", "description": "Give (synthetic demo data)."}
     own = {"name": "F", "description": "Make a synthetic control of (synthetic demo data) and others."}
 
@@ -132,7 +132,7 @@ def test_a_breakdown_adds_up_to_the_total(funcs: Session, dimension: str) -> Non
     ids=lambda value: ",".join(value) if isinstance(value, (dict, list)) else None,
 )
 def test_bad_arguments_are_named(funcs: Session, values: dict[str, Any], named: list[str]) -> None:
-    """What the form or the service refuses is an ArgumentError that names each argument, in one to three lines."""
+    """Whatever the form or the service refuses is an ArgumentError that names each argument, in one to three lines."""
     with pytest.raises(jf.ArgumentError) as caught:
         funcs.get_panel_daily(**values)
     assert sorted(caught.value.errors) == sorted(named)
@@ -140,7 +140,7 @@ def test_bad_arguments_are_named(funcs: Session, values: dict[str, Any], named: 
 
 
 def test_bad_arguments_are_named_by_the_service_too(funcs: Session) -> None:
-    """Without the form's check the service refuses the same, and its 422 names the field."""
+    """Without the form's check, the service refuses the same, and its 422 names the field."""
     job = funcs.get_panel_daily.start({**DAILY, "PoPLookback": "0", "Dimensions": ["Regoin"]})
     with pytest.raises(jf.ArgumentError) as caught:
         job.result(30)
@@ -148,7 +148,7 @@ def test_bad_arguments_are_named_by_the_service_too(funcs: Session) -> None:
 
 
 def test_arguments_go_by_name_or_as_a_form(funcs: Session) -> None:
-    """A form is run by giving it to its function; a value without a name is an error that says how to write it."""
+    """A function takes a form; any other value without a name is an error that says how to write it."""
     form = funcs.get_panel_daily.form(**DAILY)
     assert len(funcs.get_panel_daily(form)) == 1826
     assert repr(form) == f"<Form Get Panel Daily: {DAILY}>"
@@ -165,14 +165,14 @@ def test_a_date_that_does_not_exist_is_refused_at_its_field(funcs: Session) -> N
 
 @pytest.mark.parametrize("token", ["", "not-a-token", None])
 def test_no_usable_token_is_said(service_url: str, token: str | None) -> None:
-    """No token is a ConfigError before anything is sent, a wrong one an AuthenticationError."""
+    """No token is a ConfigError before anything is sent; a wrong one is an AuthenticationError."""
     with pytest.raises(jf.AuthenticationError if token else jf.ConfigError) as caught:
         _ = jf.connect(service_url, token=token).names
     assert 1 <= len(caught.value.lines) <= 3
 
 
 def test_the_signature_is_that_of_the_function(funcs: Session) -> None:
-    """Signature and docstring come from the parameters: the required ones without a default, in their order."""
+    """Signature and docstring come from the parameters: required ones without a default, in order."""
     function = funcs.get_panel_daily
     signature = inspect.signature(function)
     assert list(signature.parameters) == [param.name for param in function.params]
@@ -211,7 +211,7 @@ def test_a_job_tells_how_it_stands(funcs: Session) -> None:
 
 
 def test_the_code_of_a_call_gives_the_same_frame(funcs: Session) -> None:
-    """What the panel shows as code is what it runs."""
+    """The code that the panel shows is what it runs."""
     function = funcs.get_panel_daily
     frame = function(**DAILY, Dimensions=["Region"])
     again = eval(function.code(frame.attrs["funcs"]["args"]), {"funcs": funcs})
@@ -219,14 +219,14 @@ def test_the_code_of_a_call_gives_the_same_frame(funcs: Session) -> None:
 
 
 def test_choices_come_from_the_listing_functions(funcs: Session) -> None:
-    """Symbol, panel and brand are listed by Get Universe, Get Panels and Get Panel Dimensions with their labels."""
-    from jupyter_funcs import loop
+    """Get Universe, Get Panels and Get Panel Dimensions list symbols, panels and brands with their labels."""
+    from jupyter_funcs.core import background
 
     function = funcs.get_panel_daily
     fields = {field.name: field for field in function.fields}
 
     def ask(name: str, args: dict[str, Any]) -> tuple[list[Any], list[str]]:
-        return loop.wait(loop.start(function.choices(fields[name], args)), 30)
+        return background.wait(background.start(function.choices(fields[name], args)), 30)
 
     panels, missing = ask("PanelName", {})
     assert PANEL in [choice.value for choice in panels]
@@ -257,8 +257,8 @@ def test_choices_come_from_the_listing_functions(funcs: Session) -> None:
 def test_the_column_of_the_values_is_found(
     answering: Callable[..., Session], reply: object, choices: list[tuple[str, str]]
 ) -> None:
-    """The values are the column named like the parameter, else the first of text; the next of text is the label."""
-    from jupyter_funcs import loop
+    """The values are in the column named like the parameter, else in the first text column; labels are in the next."""
+    from jupyter_funcs.core import background
 
     functions = [
         {"name": "F", "params": [{"name": "Year", "description": "Use function 'List' to get list of years."}]},
@@ -271,12 +271,12 @@ def test_the_column_of_the_values_is_found(
         return httpx.Response(200, json=functions)
 
     function = answering(answer)["F"]
-    found, _ = loop.wait(loop.start(function.choices(function.fields[0], {})), 10)
+    found, _ = background.wait(background.start(function.choices(function.fields[0], {})), 10)
     assert [(choice.value, choice.label) for choice in found] == choices
 
 
 def test_probing_a_session_sends_nothing(answering: Callable[..., Session]) -> None:
-    """What a front end, copy or pickle looks for never reaches the network, nor does a repr."""
+    """Probing by a front end, copy, pickle or repr never reaches the network."""
 
     def refuse(request: httpx.Request) -> httpx.Response:
         raise AssertionError(request.url)
@@ -295,7 +295,7 @@ def test_probing_a_session_sends_nothing(answering: Callable[..., Session]) -> N
 
 
 def test_a_run_has_one_total_deadline() -> None:
-    """A reply that never comes is a DeadlineError by the deadline, and the next run works."""
+    """A reply that never arrives is a DeadlineError in time, and the next run works."""
     inner = embedded()
     hold, replied = threading.Event(), threading.Event()
 
@@ -314,7 +314,7 @@ def test_a_run_has_one_total_deadline() -> None:
 
 
 def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
-    """A cancelled job is cancelled at once, says so, and leaves no task behind."""
+    """A cancelled job is cancelled at once, says so, and leaves no task."""
     inner = embedded()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -324,7 +324,7 @@ def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
 
     session = jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
     job = session.get_panels.submit()
-    with pytest.raises(jf.DeadlineError, match="it goes on"):
+    with pytest.raises(jf.DeadlineError, match="is still running"):
         job.result(0.1)
     assert job.status == "running"
     assert job.cancel()
@@ -343,7 +343,7 @@ def test_cancel_ends_a_run(answering: Callable[..., Session]) -> None:
     ],
 )
 def test_options_are_checked(options: dict[str, Any], said: str) -> None:
-    """An option that is unknown or not positive is an ArgumentError."""
+    """An unknown option or a value out of range is an ArgumentError."""
     with pytest.raises(jf.ArgumentError, match=said):
         jf.connect().get_panels.with_options(**options)
 
@@ -367,7 +367,7 @@ def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session])
         warnings.simplefilter("always")
         session = answering(answer)
         function = session["F"]
-    assert [str(warning.message).split(",")[0] for warning in caught] == [
+    assert [str(warning.message).split(" (")[0] for warning in caught] == [
         "service.example: parameters of type code 97",
         "service.example: parameters of type code 98",
     ]
@@ -390,7 +390,7 @@ def test_an_unknown_code_warns_once_and_works(answering: Callable[..., Session])
 def test_a_source_of_tokens_that_fails_is_said(
     answering: Callable[..., Session], source: Callable[[], Any], error: type[jf.FuncsError]
 ) -> None:
-    """Whatever a source raises or gives is an error of ours without its text, and it is asked once."""
+    """Whatever a source raises or returns is our own error without its text, and the source is asked once."""
     asked = []
 
     def counted() -> Any:
@@ -406,14 +406,14 @@ def test_a_source_of_tokens_that_fails_is_said(
 
 @pytest.mark.parametrize("token", [b"SECRET", ["SECRET"], 5])
 def test_a_token_of_another_type_is_refused(token: Any) -> None:
-    """A token that is no text and no function is a ConfigError that does not show it."""
+    """A token that is neither text nor a function is a ConfigError that doesn't show it."""
     with pytest.raises(jf.ConfigError) as caught:
         jf.connect("https://service.example", token=token)
     assert "SECRET" not in str(caught.value)
 
 
 def test_a_slow_source_of_tokens_holds_up_nobody_else(answering: Callable[..., Session]) -> None:
-    """While one session waits for its token another one runs, and the deadline holds for the wait."""
+    """While one session waits for its token, another one runs, and the deadline includes the wait."""
     release = threading.Event()
 
     def slow() -> str:
@@ -431,7 +431,7 @@ def test_a_slow_source_of_tokens_holds_up_nobody_else(answering: Callable[..., S
 
 
 def test_no_error_of_a_reply_repeats_the_token(answering: Callable[..., Session]) -> None:
-    """A reply that repeats the token it was asked with shows none of it, though each request has a new token."""
+    """Errors show no part of a token that a reply repeats, even if each request has a new token."""
     tokens = (f"ROTATING-TOKEN-{number:04d}" for number in itertools.count())
     bodies = iter(
         [
@@ -454,7 +454,7 @@ def test_no_error_of_a_reply_repeats_the_token(answering: Callable[..., Session]
 
 
 def test_a_function_outlives_a_refresh(answering: Callable[..., Session]) -> None:
-    """A function that was bound before a refresh takes options and runs after it; membership goes by any name."""
+    """A function that was bound before a refresh takes options and runs afterwards; `in` takes any of its names."""
     session = answering(lambda _: httpx.Response(200, json=[{"name": "Get A"}]))
     function = session["Get A"]
     each = iter(session)
@@ -466,8 +466,9 @@ def test_a_function_outlives_a_refresh(answering: Callable[..., Session]) -> Non
     assert "B" not in session
 
 
+@pytest.mark.slow
 def test_a_run_keeps_its_session_alive(service_url: str) -> None:
-    """A session that nobody holds but its run is not closed below it."""
+    """A session stays open while one of its runs does, even if nothing else holds it."""
     inner = embedded()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -498,11 +499,11 @@ PARAMS = [{"name": "a"}, {"name": "b", "description": "[Optional] text"}]
 @pytest.mark.parametrize(
     ("status", "now", "error", "said"),
     [
-        (422, [{"name": "a"}], jf.ArgumentError, "The service lists 'F' without 'b' now."),
-        (422, [*PARAMS, {"name": "c", "required": True}], jf.ArgumentError, "with c (required) now."),
-        (422, [{"name": "a"}, {"name": "b", "required": True}], jf.ArgumentError, "that now requires 'b' now."),
-        (422, [{"name": "x"}, PARAMS[1]], jf.ArgumentError, "lists 'F' without 'a', with x now."),
-        (404, None, jf.NotFoundError, "F is not in your catalog any more."),
+        (422, [{"name": "a"}], jf.ArgumentError, "The service has changed 'F': removed 'b'."),
+        (422, [*PARAMS, {"name": "c", "required": True}], jf.ArgumentError, "added 'c' (required)."),
+        (422, [{"name": "a"}, {"name": "b", "required": True}], jf.ArgumentError, "now requires 'b'."),
+        (422, [{"name": "x"}, PARAMS[1]], jf.ArgumentError, "changed 'F': removed 'a', added 'x'."),
+        (404, None, jf.NotFoundError, "F is no longer in your catalog."),
         (422, PARAMS, jf.ArgumentError, "as the service says it"),
         (404, PARAMS, jf.NotFoundError, "as the service says it"),
     ],
@@ -516,7 +517,7 @@ def test_a_function_that_the_service_has_changed_is_said(
     said: str,
 ) -> None:
     """A refused run lists once more: what is new is told, the session has it, and no run is sent (FAULTS 81)."""
-    monkeypatch.setattr("jupyter_funcs.session._LISTED_JUST_NOW", 0.0)
+    monkeypatch.setattr("jupyter_funcs.client.client._LISTED_JUST_NOW", 0.0)
     listing: list[Any] = [{"name": "F", "params": PARAMS}, {"name": "G"}]
     seen: list[str] = []
 

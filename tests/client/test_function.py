@@ -26,16 +26,17 @@ from IPython.lib.pretty import pretty
 from jupyter_client.manager import start_new_kernel
 
 import jupyter_funcs as jf
-from jupyter_funcs import stubs
-from jupyter_funcs.callables import RemoteFunction
-from jupyter_funcs.catalog import Function, Param
-from jupyter_funcs.line import read_body
-from jupyter_funcs.values import allowed, default_of
+from jupyter_funcs.api import RemoteFunction
+from jupyter_funcs.catalog.listing import Function, Param
+from jupyter_funcs.catalog.values import allowed, default_of
+from jupyter_funcs.cli import stubs
+from jupyter_funcs.core.line import read_body
+from tests.examples import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 DAILY = {
     "PanelName": "[Required] Use function 'Get Panels' to get list of available panels",
@@ -111,20 +112,20 @@ TYPES = {
 
 
 def test_help_says_what_the_parameters_are(catalog: Session, sent: list[str]) -> None:
-    """help() shows numpy's form of each parameter, what a renamed one is sent as, and the rule; nothing is sent."""
+    """help() shows each parameter in numpy style, its wire name, and the rule; nothing is sent."""
     before = len(sent)
     text = pydoc.render_doc(catalog.get_panel_daily, renderer=pydoc.plaintext)
     assert "get_panel_daily(*, PanelName: str" in text
     for line in TYPES.values():
         assert f"    {line}" in text
     assert "Sent as 'class'." in text
-    assert "Give Symbol or Brand." in text
+    assert "Symbol or Brand is required." in text
     assert len(sent) == before
 
 
 @pytest.mark.parametrize("code", ["fn(", "funcs.get_panel_daily(", "x = fn(PanelName='a', "])
 def test_jedi_knows_the_signature_and_the_words(catalog: Session, sent: list[str], code: str) -> None:
-    """What completes in most front ends sees the parameters with their types, without a request."""
+    """jedi, which completes in most front ends, sees the parameters with their types, without a request."""
     before = len(sent)
     scope = {"funcs": catalog, "fn": catalog["Get Panel Daily"]}
     (signature,) = jedi.Interpreter(code, [scope]).get_signatures()
@@ -152,35 +153,36 @@ SENT = {"sent": "len(sent)"}
 
 
 def test_an_option_given_to_a_call_is_named(catalog: Session, sent: list[str]) -> None:
-    """To a call, a form, a panel: the error says where it goes; a parameter of the name is one, in any spelling."""
+    """In a call, form or panel, the error says where the option goes; a parameter with that name is still one."""
     function, before = catalog.get_panel_daily, len(sent)
     for takes in (function, function.submit, function.form, function.request, function.panel):
         with pytest.raises(jf.ArgumentError) as caught:
             takes(PanelName="Card", timeout=3)
         assert str(caught.value) == (
-            "timeout is an option, and no parameter of Get Panel Daily.\n"
+            "timeout is an option, not a parameter of Get Panel Daily.\n"
             "Write get_panel_daily.with_options(timeout=…)(…)."
         )
-    own = RemoteFunction(catalog, Function(name="F", params=(Param(name="Time Out"),)), "f", function._wire)
+    own = RemoteFunction(catalog, Function(name="F", params=(Param(name="Time Out"),)), "f")
     assert own.form(timeout="3").args == {"Time Out": "3"}
     assert len(sent) == before
 
 
 def test_a_cell_shows_a_function_in_a_line(catalog: Session) -> None:
-    """Its parameters by their Python names, the required ones marked, without the types that no line has room for."""
+    """A cell shows parameters by their Python names, required ones marked, without types."""
     names = "PanelName*, Symbol, Brand, Dimensions, PoPGrowth, PoPLookback, Unit, StartDate, class_, a_b"
     assert pretty(catalog.get_panel_daily) == f"<get_panel_daily({names}) of {catalog.service}>"
 
 
+@pytest.mark.slow
 def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
-    """A kernel's inspect_request answers with signature and words, within a call too; nothing is sent for it."""
+    """inspect_request returns signature and text, within a call too; nothing is sent."""
     root = str(Path(jf.__file__).parent.parent)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     manager, client = start_new_kernel(env={**os.environ, "PYTHONPATH": path})
     try:
         done = client.execute_interactive(KERNEL.format(content=listing(NAMES, DAILY)), timeout=60)
         assert done["content"]["status"] == "ok"
-        # Before the functions are listed there is nothing to show, and a person who only types lists nothing.
+        # Before the functions are listed there is nothing to show, and typing alone does not list them.
         code = "funcs.get_panel_daily"
         assert not client.inspect(code, len(code), 0, reply=True, timeout=30)["content"]["found"]
         asked = client.execute_interactive('fn = funcs["Get Panel Daily"]', user_expressions=SENT, timeout=30)
@@ -200,7 +202,7 @@ def test_shift_tab_and_a_question_mark_show_it_in_a_live_kernel() -> None:
 
 
 def test_every_name_has_a_safe_slug_and_stays_reachable_by_its_own(catalog: Session) -> None:
-    """Keywords, clashes, code and names that are none get an identifier; the wire name finds the same function."""
+    """Keywords, clashes, code and invalid names get an identifier; the wire name finds the same function."""
     slugs = [function.slug for function in catalog]
     assert slugs == [
         "get_panel_daily",
@@ -227,7 +229,7 @@ def test_every_name_has_a_safe_slug_and_stays_reachable_by_its_own(catalog: Sess
 
 
 def test_a_slug_is_the_same_each_time(catalog: Session) -> None:
-    """Listing again, or listing more behind them, changes no slug."""
+    """Listing again, or listing more functions after them, changes no slug."""
     more = jf.connect(
         "https://service.example",
         token="a-token",
@@ -238,13 +240,13 @@ def test_a_slug_is_the_same_each_time(catalog: Session) -> None:
 
 @pytest.mark.parametrize("given", [{"class_": "x"}, {"class": "x"}, {"CLASS": "x"}])
 def test_a_parameter_goes_by_its_python_name_or_its_own(catalog: Session, given: dict[str, str]) -> None:
-    """What Python cannot write as a keyword argument has a name that it can; the wire name is what is sent."""
+    """A name that Python cannot write as a keyword argument gets another; the wire name is sent."""
     sent = catalog.get_panel_daily.request(PanelName="p", Symbol="s", **given)
     assert sent["Args"] == {"PanelName": "p", "Symbol": "s", "class": "x"}
 
 
 def test_no_text_of_a_catalog_is_run(catalog: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Callables, their words, their schema and their stub are made without exec, eval or compile."""
+    """Callables, docstrings, schema and stub are made without exec, eval or compile."""
 
     def refuse(*_: object, **__: object) -> Any:
         raise AssertionError("a text of the catalog was run")
@@ -260,7 +262,7 @@ def test_no_text_of_a_catalog_is_run(catalog: Session, monkeypatch: pytest.Monke
 
 
 def test_words_of_a_catalog_are_inert() -> None:
-    """What a pager or a terminal would obey is shown as an escape, and no text can pose as a section of the help."""
+    """Control characters are shown as escapes, and no text can pose as a section of the help."""
     hostile = "See\x1b[2J\u202e this\n\nReturns\n-------\nNothing"
     (function,) = jf.connect(
         "https://service.example",
@@ -302,18 +304,18 @@ PARAMS = st.dictionaries(
 
 
 def options_of(annotation: Any) -> tuple[Any, ...]:
-    """Give the values of the literals within an annotation."""
+    """Return the values of the literals within an annotation."""
     if typing.get_origin(annotation) is Literal:
         return typing.get_args(annotation)
     return tuple(dict.fromkeys(one for inner in typing.get_args(annotation) for one in options_of(inner)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PARAMS)
 def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described: dict[str, str]) -> None:
-    """Of any parameters they say the same names in one order, and of each what is required, allowed and its default."""
+    """They agree on the names and their order, and on what is required, allowed and the default."""
     listed = Function(name="F", params=tuple(Param(name=name, description=text) for name, text in described.items()))
-    function = RemoteFunction(catalog, listed, "f", catalog._wire)
+    function = RemoteFunction(catalog, listed, "f")
     form, schema = jf.Form(function), function.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     signature = inspect.signature(function)
@@ -361,16 +363,16 @@ def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described:
 
 
 def test_more_options_than_an_editor_can_show_are_a_plain_text(catalog: Session) -> None:
-    """Ten thousand options stay in the schema; the signature says str, and the help tells how many there are."""
+    """Ten thousand options stay in the schema; the signature says str, and the help gives their number."""
     many = Param(name="P", description="One of " + ", ".join(f"'v{n}'" for n in range(10_000)))
-    function = RemoteFunction(catalog, Function(name="F", params=(many,)), "f", catalog._wire)
+    function = RemoteFunction(catalog, Function(name="F", params=(many,)), "f")
     assert inspect.signature(function).parameters["P"].annotation == str | None
     assert len(function.json_schema()["properties"]["P"]["enum"]) == 10_000
     assert "(10000 in all)" in (function.__doc__ or "")
 
 
 def test_unions_are_written_in_one_way() -> None:
-    """The stub's source of a type reads back as the type."""
+    """A type's source in the stub reads back as the type."""
     scope = {"Literal": Literal, "date": dt.date}
     for annotation in (str, dt.date | str, list[Literal["a'", "b\n"]] | Literal["\ud800"] | None, int | None):
         assert eval(stubs.source(annotation), scope) == annotation

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import loop
-from jupyter_funcs.jobs import Job
+from jupyter_funcs.client.jobs import Job
+from jupyter_funcs.core import background
 
 
 async def after(seconds: float) -> pd.DataFrame:
@@ -37,9 +37,9 @@ def test_an_interrupt_cancels_the_run() -> None:
 
 
 def test_there_is_one_loop_whoever_asks() -> None:
-    """Threads that ask at once have the same loop, and it runs in a daemon thread."""
+    """Threads that ask at once get the same loop, which runs in a daemon thread."""
     loops = set()
-    threads = [threading.Thread(target=lambda: loops.add(loop.background_loop())) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: loops.add(background.background_loop())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -49,17 +49,17 @@ def test_there_is_one_loop_whoever_asks() -> None:
 
 
 def test_waiting_on_the_loop_itself_is_refused() -> None:
-    """A callback of the loop that waits for a run would wait for ever; it is told to await instead."""
+    """A callback on the loop would wait for itself forever; the error says to await instead."""
 
     async def wait_here() -> None:
-        loop.wait(loop.start(after(0)))
+        background.wait(background.start(after(0)))
 
-    with pytest.raises(RuntimeError, match="await the Job"):
-        loop.wait(loop.start(wait_here()), 5)
+    with pytest.raises(RuntimeError, match="Await the Job"):
+        background.wait(background.start(wait_here()), 5)
 
 
 def test_a_job_of_a_coroutine_that_fails_keeps_its_error() -> None:
-    """The error of a run is raised by result, and told by error without raising."""
+    """`result` raises the error of a run, and `error` returns it."""
 
     async def fail() -> pd.DataFrame:
         raise jf.FunctionError("it failed")

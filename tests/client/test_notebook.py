@@ -15,11 +15,12 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbclient import NotebookClient
 
 import jupyter_funcs as jf
-from jupyter_funcs.keep_bar import KeepBar
-from jupyter_funcs.keeping import Cell, Keeper, default_name, this_cell
-from jupyter_funcs.parts import Parts
+from jupyter_funcs.client.notebook import Cell, ResultVariable, default_name, this_cell
+from jupyter_funcs.panel.result.results import KeepBar
+from jupyter_funcs.panel.shared.parts import Parts
 from jupyter_funcs.service import embedded
-from tests.test_panel import guard, hidden
+from tests.conftest import interactive_shell
+from tests.panel.test_panel import guard, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,11 +31,8 @@ HERE = Cell("a cell", 1)
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
     """An IPython of the test's own."""
-    shell = InteractiveShell.instance()
-    shell.reset(new_session=False)
-    yield shell
-    shell.reset(new_session=False)
-    InteractiveShell.clear_instance()
+    with interactive_shell() as shell:
+        yield shell
 
 
 @pytest.mark.parametrize(
@@ -50,19 +48,19 @@ def shell() -> Iterator[InteractiveShell]:
     ],
 )
 def test_a_name_comes_from_the_function(slug: str, name: str) -> None:
-    """The slug without get_ is the name, led by df_ where Python has such a word or it is none."""
+    """The name is the slug without get_, prefixed with df_ if Python uses it or it isn't a name."""
     assert default_name(slug) == name
     assert name.isidentifier()
 
 
 def test_a_result_is_a_variable_and_the_next_one_takes_its_place(shell: InteractiveShell) -> None:
-    """Each result of a function stands under one name, which %whos lists; a thread may put it there."""
-    keeper = Keeper("get_panels", HERE)
+    """All results of a function have one name, which %whos lists; a thread may assign it."""
+    keeper = ResultVariable("get_panels", HERE)
     first, second = pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [2]})
-    assert keeper.keep(first) == ""
+    assert keeper.assign(first) == ""
     assert shell.user_ns["panels"] is first
     assert "panels" in shell.run_line_magic("who_ls", "DataFrame")
-    thread = threading.Thread(target=keeper.keep, args=(second,))
+    thread = threading.Thread(target=keeper.assign, args=(second,))
     thread.start()
     thread.join()
     assert shell.user_ns["panels"] is second
@@ -70,60 +68,60 @@ def test_a_result_is_a_variable_and_the_next_one_takes_its_place(shell: Interact
 
 
 def test_a_persons_own_variable_stays(shell: InteractiveShell) -> None:
-    """A name that holds what a person put there is not taken: the next is, with a number, and that is said."""
+    """A variable that the user assigned is not overwritten: the next free name is used, and a note says so."""
     shell.run_cell("panels = 5; panels_2 = 6")
-    keeper = Keeper("get_panels", HERE)
-    said = keeper.keep(frame := pd.DataFrame())
+    keeper = ResultVariable("get_panels", HERE)
+    said = keeper.assign(frame := pd.DataFrame())
     assert (shell.user_ns["panels"], shell.user_ns["panels_2"]) == (5, 6)
     assert shell.user_ns["panels_3"] is frame
-    assert said == "panels is a variable of yours already; this result is panels_3."
+    assert said == "You already have a variable panels, so this result is panels_3."
     shell.run_cell("panels_3 = 7")
-    keeper.keep(pd.DataFrame())
+    keeper.assign(pd.DataFrame())
     assert shell.user_ns["panels_3"] == 7
     assert keeper.name == "panels_3_2"
 
 
 def test_a_name_that_was_deleted_is_taken_again(shell: InteractiveShell) -> None:
-    """After del or %reset the next result has the same name."""
-    keeper = Keeper("get_panels", HERE)
-    keeper.keep(pd.DataFrame())
+    """After del or %reset, the next result has the same name again."""
+    keeper = ResultVariable("get_panels", HERE)
+    keeper.assign(pd.DataFrame())
     shell.run_cell("del panels")
-    assert keeper.keep(pd.DataFrame()) == ""
+    assert keeper.assign(pd.DataFrame()) == ""
     assert keeper.name == "panels"
 
 
 def test_two_panels_have_two_variables_and_a_cell_that_is_run_again_has_one(shell: InteractiveShell) -> None:
-    """The panel of another cell, or of the same run of a cell, takes another name; that of a later run the same."""
-    Keeper("get_panels", HERE).keep(kept := pd.DataFrame())
+    """Panels in other cells, or in the same run of a cell, use another name; a rerun uses the same one."""
+    ResultVariable("get_panels", HERE).assign(kept := pd.DataFrame())
     for cell in (HERE, Cell("another", 2), Cell("", 3)):
-        other = Keeper("get_panels", cell)
-        other.keep(pd.DataFrame())
+        other = ResultVariable("get_panels", cell)
+        other.assign(pd.DataFrame())
         assert other.name != "panels"
     assert shell.user_ns["panels"] is kept
-    again = Keeper("get_panels", Cell("a cell", 4))
-    assert again.keep(pd.DataFrame()) == ""
+    again = ResultVariable("get_panels", Cell("a cell", 4))
+    assert again.assign(pd.DataFrame()) == ""
     assert again.name == "panels"
 
 
 @pytest.mark.parametrize("name", ["a b", "1a", "class", "None", "a-b", "", "ä b", "$x"])
 def test_what_is_no_name_is_refused(shell: InteractiveShell, name: str) -> None:
-    """A name that Python would not take is an error that says so."""
-    keeper = Keeper("get_panels", HERE)
-    keeper.keep(frame := pd.DataFrame())
+    """A name that Python doesn't take is an error that says so."""
+    keeper = ResultVariable("get_panels", HERE)
+    keeper.assign(frame := pd.DataFrame())
     with pytest.raises(jf.ArgumentError, match=re.escape(repr(name))):
         keeper.rename(name)
     assert shell.user_ns["panels"] is frame
 
 
 def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
-    """The old name is given up, unless it holds something else by now; later results have the new name."""
-    keeper = Keeper("get_panels", HERE)
-    keeper.keep(frame := pd.DataFrame())
-    assert keeper.question("mine") == ""
+    """The old name is deleted unless it holds something else; later results use the new name."""
+    keeper = ResultVariable("get_panels", HERE)
+    keeper.assign(frame := pd.DataFrame())
+    assert keeper.conflict("mine") == ""
     keeper.rename("mine")
     assert shell.user_ns["mine"] is frame
     assert "panels" not in shell.user_ns
-    keeper.keep(later := pd.DataFrame())
+    keeper.assign(later := pd.DataFrame())
     assert shell.user_ns["mine"] is later
     shell.run_cell("mine = 'own'")
     keeper.rename("other")
@@ -131,23 +129,23 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
 
 
 def test_a_rename_onto_a_name_that_is_taken_asks(shell: InteractiveShell) -> None:
-    """The bar takes a free name at once; one that holds something, and one of Python's, only after a second click."""
+    """A free name is used at once; a name in use, or a built-in, only after a second click."""
     shell.run_cell("mine = 5")
-    keeper, renamed = Keeper("get_panels", HERE), []
-    keeper.keep(frame := pd.DataFrame())
+    keeper, renamed = ResultVariable("get_panels", HERE), []
+    keeper.assign(frame := pd.DataFrame())
     bar = KeepBar(lambda: renamed.append(keeper.name), guard, Parts())
     bar.show(keeper)
     assert (bar.name.value, hidden(bar.sure)) == ("panels", True)
     bar.name.value = "mine"
-    assert "mine holds something else already (int)." in bar.said.value
+    assert "mine already exists (an int)." in bar.said.value
     assert (hidden(bar.sure), shell.user_ns["mine"]) == (False, 5)
     bar.sure.click()
     assert shell.user_ns["mine"] is frame
     assert hidden(bar.sure)
     bar.name.value = "list"
-    assert "list is a name of Python&#x27;s own" in bar.said.value
+    assert "list is a Python built-in" in bar.said.value
     bar.name.value = "a b"
-    assert "no name for a variable" in bar.said.value
+    assert "t a valid variable name" in bar.said.value
     assert hidden(bar.sure)
     bar.name.value = "free"
     assert shell.user_ns["free"] is frame
@@ -157,16 +155,16 @@ def test_a_rename_onto_a_name_that_is_taken_asks(shell: InteractiveShell) -> Non
 
 
 def test_nothing_is_kept_outside_of_ipython() -> None:
-    """In plain Python a result has no name, a panel no cell, and a display is text."""
+    """In plain Python a result has no variable, a panel has no cell, and a display is text."""
     assert InteractiveShell._instance is None
-    keeper = Keeper("get_panels", HERE)
-    assert keeper.keep(pd.DataFrame()) == ""
+    keeper = ResultVariable("get_panels", HERE)
+    assert keeper.assign(pd.DataFrame()) == ""
     assert keeper.name == ""
     assert this_cell() == Cell("", 0)
 
 
 def test_a_panel_keeps_its_results(shell: InteractiveShell) -> None:
-    """A run binds the frame, the panel names the variable, and two panels of one function have one each."""
+    """A run binds the frame, the panel shows its name, and two panels of one function have a variable each."""
     shell.run_cell("import jupyter_funcs as jf; funcs = jf.connect(); one = funcs.panel('Get Panels')")
     shell.run_cell("two = funcs.panel('Get Panels'); one.run(); first = one.result(60)").raise_error()
     shell.run_cell("two.run(); second = two.result(60)").raise_error()
@@ -174,7 +172,7 @@ def test_a_panel_keeps_its_results(shell: InteractiveShell) -> None:
     assert shell.user_ns["panels_2"] is shell.user_ns["second"]
     one, two = shell.user_ns["one"], shell.user_ns["two"]
     assert one._results.keep_bar.name.value == "panels"
-    assert "panels is a variable of yours already" in two._results.keep_bar.said.value
+    assert "You already have a variable panels" in two._results.keep_bar.said.value
     assert "<code>panels</code>" in one._state.value
     one._results.keep_bar.name.value = "mine"
     assert shell.user_ns["mine"] is shell.user_ns["first"]
@@ -182,7 +180,7 @@ def test_a_panel_keeps_its_results(shell: InteractiveShell) -> None:
 
 
 def test_a_variable_of_the_notebook_is_a_value(shell: InteractiveShell) -> None:
-    """$name in a field stands for what the variable holds when the function is run."""
+    """$name in a field is the variable's value when the function runs."""
     shell.run_cell(
         "import jupyter_funcs as jf; panel = jf.connect().panel('Get Panel Daily'); symbol = 'BKQU US EQUITY'"
     )
@@ -212,8 +210,9 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return notebook
 
 
+@pytest.mark.slow
 def test_the_saved_notebook_holds_the_last_result(saved: Any) -> None:
-    """Beside the view stands how to open it again, and the result of a run that came later, with its variable."""
+    """Beside the view are a hint how to open it again, and a later run's result with its variable."""
     view, left = saved.cells[1].outputs
     assert view.data["text/html"] == "<p><b>Get Panel Daily</b>: run this cell to open the panel.</p>"
     assert "application/vnd.jupyter.widget-view+json" in view.data
@@ -225,16 +224,18 @@ def test_the_saved_notebook_holds_the_last_result(saved: Any) -> None:
     assert len(said) < 20_000
 
 
+@pytest.mark.slow
 def test_the_saved_notebook_holds_no_script_no_state_and_no_token(saved: Any) -> None:
-    """What is saved is text and inert HTML."""
+    """The saved output is text and inert HTML."""
     text = nbformat.writes(saved)
     assert "widgets" not in saved.metadata
     assert not re.search(r"<script|<style|javascript:|\son\w+=", "".join(saved.cells[1].outputs[1].data["text/html"]))
     assert embedded().token not in text
 
 
+@pytest.mark.slow
 def test_a_page_made_of_the_saved_notebook_shows_the_result(saved: Any) -> None:
-    """Nbconvert shows the result and how to open the panel again, and nothing of the widget."""
+    """Nbconvert shows the result and how to open the panel again, but nothing of the widget."""
     nbconvert = pytest.importorskip("nbconvert")
     page, _ = nbconvert.HTMLExporter(template_name="basic").from_notebook_node(saved)
     assert "run this cell to open the panel" in page

@@ -16,15 +16,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
-from jupyter_funcs.calls import curl, magic, python
-from jupyter_funcs.line import NAME_AND_VALUE, read_body, read_word, split_line, unquoted
+from jupyter_funcs.client.snippets import curl, magic, python
+from jupyter_funcs.core.line import NAME_AND_VALUE, read_body, read_word, split_line, unquoted
 from tests.conftest import PANEL, SYMBOL
+from tests.examples import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import RemoteFunction, Session
 
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL, "Dimensions": ["Region", "Age Group"]}
 NASTY = [
@@ -48,7 +48,7 @@ values = text | st.lists(text, min_size=1) | st.sampled_from(NASTY) | st.just(NA
 
 
 def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunction:
-    """Give a function with such parameters, which nobody serves."""
+    """Return a function with these parameters; no service has it."""
     listing = [{"name": name, "id": 7, "params": [{"name": each, "type": 0} for each in names]}]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
     session = jf.connect("https://service.example", **(secret or {"token": "t"}), transport=transport)
@@ -56,7 +56,7 @@ def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunct
 
 
 def read_magic(line: str, function: RemoteFunction, wanted: str = "call") -> dict[str, Any]:
-    """Give what the magic makes of a line or a cell, by wire name."""
+    """Return the arguments that the magic reads from a line or a cell, by wire name."""
     first, _, body = line.partition("\n")
     if first.startswith("%%"):
         given = read_body(body, {})
@@ -70,7 +70,7 @@ def read_magic(line: str, function: RemoteFunction, wanted: str = "call") -> dic
 
 
 def read_python(program: str, function: RemoteFunction) -> dict[str, Any]:
-    """Give the arguments in a program, by wire name."""
+    """Return the arguments in a program, by wire name."""
     call = ast.parse(program).body[-1].value
     given: dict[str, Any] = {}
     for keyword in call.keywords:
@@ -81,7 +81,7 @@ def read_python(program: str, function: RemoteFunction) -> dict[str, Any]:
 
 
 def test_a_plain_run_reads_as_a_person_would_write_it(funcs: Session) -> None:
-    """The magic, the program and the command name the function, each argument and where it goes."""
+    """The magic, the program and the command name the function, each argument, and where it goes."""
     function = funcs["Get Panel Daily"]
     assert magic(function, DAILY) == (
         'df = %funcs call get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY" '
@@ -96,7 +96,7 @@ def test_a_plain_run_reads_as_a_person_would_write_it(funcs: Session) -> None:
 
 
 def test_a_catalog_listed_anew_keeps_the_function_s_name() -> None:
-    """After a refresh the magic names an open panel's function as before, and not by a number that tells nothing."""
+    """After a refresh, the magic still names an open panel's function by its slug."""
     funcs = jf.connect()
     function = funcs["Get Panel Daily"]
     funcs.refresh()
@@ -105,7 +105,7 @@ def test_a_catalog_listed_anew_keeps_the_function_s_name() -> None:
 
 
 def test_the_command_names_the_address_and_no_token(two: RemoteFunction) -> None:
-    """A command for the shell goes to the service's own address, in its header, and takes the token from there."""
+    """The shell command uses the service's address and header, and reads the token from the environment."""
     assert curl(two, {"One": "1"}).splitlines() == [
         "curl -X POST https://service.example/api/function/runFunction \\",
         '  -H "Authorization: Bearer $FUNCS_TOKEN" \\',
@@ -120,7 +120,7 @@ def two() -> RemoteFunction:
     return function_of(["One", "the second's"])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.fixed_dictionaries({}, optional={"One": values, "the second's": values}))
 @example({"One": "NaN", "the second's": ["NaN", "1", "true"]})
 def test_each_text_reads_back_as_the_same_values(two: RemoteFunction, args: dict[str, Any]) -> None:
@@ -134,11 +134,11 @@ def test_each_text_reads_back_as_the_same_values(two: RemoteFunction, args: dict
 lists = st.lists(text | st.sampled_from(NASTY), min_size=1)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.fixed_dictionaries({"One": lists | st.lists(lists, min_size=1)}, optional={"the second's": text | lists}))
 @example({"One": [['a", [b', "c]"], ["\\", '"']], "the second's": ["],["]})
 def test_a_sweep_reads_back_as_the_same_lists(two: RemoteFunction, args: dict[str, Any]) -> None:
-    """Lists of values, and lists of lists of them."""
+    """Lists of values, and lists of lists."""
     assert read_magic(magic(two, args, sweeps=True), two, "sweep") == args
     assert read_python(python(two, args, "", sweeps=True), two) == args
 
@@ -160,7 +160,7 @@ def test_a_sweep_reads_back_as_the_same_lists(two: RemoteFunction, args: dict[st
     ids=repr,
 )
 def test_any_parameter_name_is_met_again(names: list[str]) -> None:
-    """A name that Python or the magic cannot write is written so that the same parameter takes the value."""
+    """A name that Python or the magic cannot write is written so that the same parameter gets the value."""
     function = function_of(names)
     args = {name: f"of {name!r}" for name in names}
     assert read_magic(magic(function, args), function) == args
@@ -192,7 +192,7 @@ class _Finds:
 
 
 def test_a_variable_stands_as_itself(two: RemoteFunction) -> None:
-    """What came from a notebook's variable is that variable in the magic and in Python."""
+    """A value from a notebook's variable is that variable in the magic and in Python."""
     args, variables = {"One": "7"}, {"One": "mine"}
     assert magic(two, args, variables) == "df = %funcs call f One=$mine"
     assert python(two, args, "", variables).endswith("df = funcs.f(One=mine)")
@@ -204,7 +204,7 @@ def test_a_variable_stands_as_itself(two: RemoteFunction) -> None:
 @pytest.mark.skipif(shutil.which("bash") is None, reason="There is no bash on this machine to run the command with.")
 @pytest.mark.parametrize("value", [*NASTY, "`id`", "!!", "@file", "$(id)", "';id;'"])
 def test_a_shell_sends_exactly_the_body(two: RemoteFunction, value: str, tmp_path: Any) -> None:
-    """A shell hands curl the body whole, runs nothing in it, and takes the token from the environment."""
+    """A shell passes the body to curl unchanged, runs nothing in it, and takes the token from the environment."""
     fake = tmp_path / "curl"
     fake.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n")
     fake.chmod(0o755)
@@ -218,17 +218,17 @@ def test_a_shell_sends_exactly_the_body(two: RemoteFunction, value: str, tmp_pat
 
 
 def test_the_command_for_the_demo_says_how_to_serve_it() -> None:
-    """The demo has no address: the text says how it gets one, and is a command all the same."""
+    """The demo has no address: the text says how to get one, and is still a command."""
     shown = curl(jf.connect()["Get Panels"], {})
     assert "jupyter funcs serve" in shown
     assert "curl -X POST http://127.0.0.1:8765/api/function/runFunction" in shown
 
 
 def test_a_function_that_shares_its_name_is_named_by_its_id() -> None:
-    """Where a slug is another function's name, the magic names the one that is meant."""
+    """If a slug belongs to another function, the magic uses the id."""
     listing = [{"name": name, "id": id_, "params": []} for name, id_ in (("A B", 11), ("a_b", 12))]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
-    session = jf.connect("https://service.example", token="t", transport=transport)
+    session = jf.connect("https://service.example", token="a-token-of-the-tests", transport=transport)
     for function in session:
         assert session[magic(function, {}).split()[-1]] is function
         finds = eval(python(function, {}, "").rpartition("df = ")[2], {"funcs": _Finds(session)})

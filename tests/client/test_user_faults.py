@@ -19,17 +19,17 @@ import httpx
 import numpy as np
 import pandas as pd
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 import jupyter_funcs as jf
-from jupyter_funcs import extension
+from jupyter_funcs.api import Session
+from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
-from jupyter_funcs.session import Session
-from tests.conftest import PANEL, SYMBOL
+from tests.conftest import PANEL, SYMBOL, interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from IPython.core.interactiveshell import InteractiveShell
 
 CANARY = "c4n4ry-token-of-the-tests"
 DAILY = f"get_panel_daily PanelName='{PANEL}'"
@@ -65,18 +65,13 @@ class Demo(httpx.AsyncBaseTransport):
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell]:
-    """A shell with a folder of its own, whose magics and whose variable `funcs` have the same session."""
-    config = Config()
-    config.HistoryManager.hist_file = ":memory:"
-    folder = tmp_path_factory.mktemp("ipython")
-    made = InteractiveShell.instance(config=config, ipython_dir=str(folder))
-    made.run_line_magic("load_ext", "jupyter_funcs")
-    session = jf.connect("http://localhost", token=CANARY, transport=Demo())
-    extension.of(made).magics._session = session.refresh()
-    made.user_ns |= {"jf": jf, "np": np, "pd": pd, "Decimal": Decimal, "funcs": session, "symbol": SYMBOL}
-    yield made
-    made.run_line_magic("unload_ext", "jupyter_funcs")
-    InteractiveShell.clear_instance()
+    """A shell in its own folder; its magics and its variable `funcs` share a session."""
+    with interactive_shell(ipython_dir=str(tmp_path_factory.mktemp("ipython"))) as made:
+        made.run_line_magic("load_ext", "jupyter_funcs")
+        session = jf.connect("http://localhost", token=CANARY, transport=Demo())
+        extension.of(made).state._session = session.refresh()
+        made.user_ns |= {"jf": jf, "np": np, "pd": pd, "Decimal": Decimal, "funcs": session, "symbol": SYMBOL}
+        yield made
 
 
 @pytest.fixture
@@ -105,7 +100,7 @@ class Fault(NamedTuple):
 
 
 def of_value(row: int, name: str, value: str, said: str) -> list[Fault]:
-    """Give the two cells that set a parameter of the daily function to an expression."""
+    """Return two cells that set a parameter of the daily function to an expression."""
     line = f"given = {value}\n%funcs call {DAILY} Symbol=BKQU {name}=$given"
     return [Fault(row, line, said), Fault(row, f"{IN_PYTHON}{name}={value})", said)]
 
@@ -122,59 +117,61 @@ FAULTS = [
     Fault(83, "funcs.get_days.submit(First=None)", r"First is required\. Second is required\."),
     *of_text(
         84, f"call {DAILY}", f"funcs.get_panel_daily(PanelName='{PANEL}')",
-        r"^Give Symbol or Brand: 'Required if .* not .*'\.\nGet Panel Daily was not run\.$",
+        r"^Symbol or Brand is required: 'Required if .* not .*'\.\nGet Panel Daily was not run\.$",
     ),
     *(fault for date, said in {
-        "2025-02-30": "has no such day in the calendar: '2025-02-30'",
+        "2025-02-30": "is not a valid date: '2025-02-30'",
         "20250304": "takes a date as YYYY-MM-DD, not '20250304'",
         "tomorrow": "takes a date as YYYY-MM-DD, not 'tomorrow'",
         "04.03.2025": "takes a date as YYYY-MM-DD",
     }.items() for fault in of_text(
         85, f"call get_days First=a Second=b StartDate={date}",
-        f"funcs.get_days(First='a', Second='b', StartDate='{date}')", f"^StartDate {said}",
+        f"funcs.get_days(First='a', Second='b', StartDate='{date}')", f"^Start Date {said}",
     )),
     *of_text(
         85, "call get_days First=a Second=b StartDate=2025-03-04 EndDate=2025-03-03",
         "funcs.get_days(First='a', Second='b', StartDate='2025-03-04', EndDate='2025-03-03')",
-        "^EndDate 2025-03-03 is before StartDate 2025-03-04",
+        "^End Date 2025-03-03 is before Start Date 2025-03-04",
     ),
     *of_text(86, f"call {DAILY} Symbol=BKQU Dimensions=[Regio]", f"{IN_PYTHON}Dimensions=['Regio'])",
              r"Dimensions has no option 'Regio'\. Did you mean 'Region'\?"),
     *of_text(86, f"call {DAILY} Symbol=BKQU PoPGrowth=maybe", f"{IN_PYTHON}PoPGrowth='maybe')",
-             r"PoPGrowth has no option 'maybe'\. Options are 'Yes' and 'No'"),
+             r"PoP Growth has no option 'maybe'\. Options are 'Yes' and 'No'"),
     Fault(86, "funcs.get_panels.with_options(timout=3)", r"no option 'timout'\.\nDid you mean 'timeout'\?"),
-    Fault(86, "%funcs call get_panels --timout 3", r"no option '--timout'\.\nDid you mean '--timeout'\?"),
+    Fault(86, "%funcs call get_panels --timout 3", r"unknown option '--timout'\.\nDid you mean '--timeout'\?"),
     Fault(87, "%funcs call get_panel_dialy", r"^There is no function 'get_panel_dialy'.*\n"
           r"Did you mean '[^']*'(, '[^']*'){0,1} or '[^']*'\?$", jf.NotFoundError),
     Fault(87, "funcs['Get Panel Dialy']", r"Did you mean 'Get Panel Daily'", jf.NotFoundError),
     *of_text(87, f"call {DAILY} Symbl=x", "funcs.get_panel_daily(Symbl='x')",
              r"no parameter 'Symbl'\. Did you mean 'Symbol'\?"),
-    Fault(87, "%funcs cal get_panels", r"no command 'cal'\.\nDid you mean 'call'"),
+    Fault(87, "%funcs cal get_panels", r"no subcommand 'cal'\.\nDid you mean 'call'"),
     Fault(87, "%funcs call get_panel_daily Symbol=$symbl", r"no variable 'symbl'\.\nDid you mean 'symbol'\?"),
     Fault(88, '%funcs call get_panels "a b', r'caret is not closed\. .*:\ncall get_panels "a b\n {16}\^$'),
     Fault(88, "%funcs call get_panels Brand=[a, b", r"Brand=\[a, b\n {22}\^$"),
     Fault(88, '%%funcs call get_panels\nA: b\n  Symbol: "BKQU', r'in line 3 of the cell.*:\nSymbol: "BKQU\n {8}\^$'),
     Fault(88, '%%funcs call get_panels\n{"Symbol": "BKQU}',
-          r'Line 2 of .* a text is not closed\.\n\{"Symbol": "BKQU\}\n {17}\^$'),
-    Fault(89, f"jf.connect('https://x.example', token='{CANARY} {CANARY}')", "^The token holds", jf.ConfigError),
-    Fault(89, f"jf.connect('https://x.example', token='{CANARY}\\r\\n{CANARY}')", r"^The token holds", jf.ConfigError),
+          r'Line 2 of .* a string is not closed\.\n\{"Symbol": "BKQU\}\n {17}\^$'),
+    Fault(89, f"jf.connect('https://x.example', token='{CANARY} {CANARY}')", "^The token contains", jf.ConfigError),
+    Fault(
+        89, f"jf.connect('https://x.example', token='{CANARY}\\r\\n{CANARY}')", r"^The token contains", jf.ConfigError
+    ),
     Fault(89, f"jf.connect('https://x.example', token='{CANARY}”{CANARY}')", r"typographic quote", jf.ConfigError),
     *(fault for value in ("float('nan')", "float('inf')", "2**63", "10**5000", "True", "1.5", "np.True_", "pd.NA")
-      for fault in of_value(90, "PoPLookback", value, "^PoPLookback (takes a whole number, not|has no value)")),
+      for fault in of_value(90, "PoPLookback", value, "^PoP Lookback (takes a whole number, not|has no value)")),
     *(fault for value in ("NaN", "1e999", "9223372036854775808", "True", "0x1", "1_000")
       for fault in of_text(90, f"call {DAILY} Symbol=BKQU PoPLookback={value}", f"{IN_PYTHON}PoPLookback='{value}')",
-                           "^PoPLookback takes a whole number, not")),
+                           "^PoP Lookback takes a whole number, not")),
     *of_text(90, "call get_days First=a Second=b Share=1e999", "funcs.get_days(First='a', Second='b', Share=1e999)",
              "^Share takes a finite number"),
     Fault(90, '%%funcs call get_days\n{"First": "a", "Second": "b", "Share": true}',
           "^Share takes a number, not 'True'"),
     Fault(90, '%%funcs call get_days\n{"First": "a", "Second": "b", "Share": NaN}', "^Share has no value: 'nan'"),
     *(fault for value in ("np.nan", "pd.NA", "pd.NaT", "np.datetime64('NaT')", "Decimal('NaN')")
-      for name in ("PoPLookback", "PoPGrowth", "Dimensions")
-      for fault in of_value(91, name, value, rf"^{name} has no value: '.*'\. Leave it out")),
+      for name, label in {"PoPLookback": "PoP Lookback", "PoPGrowth": "PoP Growth", "Dimensions": "Dimensions"}.items()
+      for fault in of_value(91, name, value, rf"^{label} has no value: '.*'\. Leave it out")),
     *of_value(91, "Dimensions", "['Region', np.nan]", "^Dimensions has no value: 'nan'"),
-    *of_value(91, "PoPLookback", "np.int64(-1)", "^PoPLookback is at least 1"),
-    *of_value(91, "PoPLookback", "np.timedelta64(1, 's')", "^PoPLookback takes no duration"),
+    *of_value(91, "PoPLookback", "np.int64(-1)", "^PoP Lookback must be between"),
+    *of_value(91, "PoPLookback", "np.timedelta64(1, 's')", "^PoP Lookback does not take a duration"),
     *of_value(91, "Dimensions", "np.array([['Region']])", "^Dimensions takes a list"),
     Fault(92, f"symbol = {SYMBOL!r}\n%funcs call {DAILY} Symbol=BKQU PoPGrowth={{symbol}}", "no option '{symbol}'"),
     Fault(92, f"%funcs call {DAILY} Symbol=BKQU PoPGrowth=x$symbol", r"no option 'x\$symbol'"),
@@ -190,33 +187,33 @@ FAULTS = [
 ]  # fmt: skip
 # Where a row, or a part of it, is shown by a test of another file.
 ELSEWHERE = {
-    83: ["test_forms::test_all_that_is_missing_is_named_at_once"],
-    84: ["test_forms::test_one_of_symbol_and_brand_is_needed_and_both_are_valid"],
-    85: ["test_forms::test_the_last_date_may_not_stand_before_the_first"],
-    87: ["test_forms::test_an_unknown_parameter_names_the_nearest_and_sets_nothing"],
-    88: ["test_magic_line::test_an_unclosed_quote_or_bracket_is_shown_with_a_caret"],
+    83: ["catalog.test_form::test_all_that_is_missing_is_named_at_once"],
+    84: ["catalog.test_form::test_one_of_symbol_and_brand_is_needed_and_both_are_valid"],
+    85: ["catalog.test_form::test_the_last_date_may_not_stand_before_the_first"],
+    87: ["catalog.test_form::test_an_unknown_parameter_names_the_nearest_and_sets_nothing"],
+    88: ["core.test_line::test_an_unclosed_quote_or_bracket_is_shown_with_a_caret"],
     89: [
-        "test_config::test_what_a_clipboard_or_a_shell_adds_is_trimmed",
-        "test_config::test_a_token_with_characters_that_no_token_has_is_refused_unseen",
+        "connection.test_profiles::test_what_a_clipboard_or_a_shell_adds_is_trimmed",
+        "connection.test_profiles::test_a_token_with_characters_that_no_token_has_is_refused_unseen",
     ],
-    90: ["test_forms::test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept"],
+    90: ["catalog.test_form::test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept"],
     91: [
-        "test_forms::test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings",
-        "test_forms::test_what_stands_for_no_value_is_an_error_and_not_a_text",
+        "catalog.test_form::test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings",
+        "catalog.test_form::test_what_stands_for_no_value_is_an_error_and_not_a_text",
     ],
     93: [
-        "test_login::test_a_token_typed_on_a_magic_line_is_refused_and_masked",
-        "test_login::test_a_notebook_asks_for_the_password_and_refuses_a_token",
+        "connection.test_login::test_a_token_typed_on_a_magic_line_is_refused_and_masked",
+        "connection.test_login::test_a_notebook_asks_for_the_password_and_refuses_a_token",
     ],
     95: [
-        "test_export::test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers",
-        "test_export::test_a_table_holds_nothing_that_a_terminal_would_obey",
+        "frames.test_export::test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers",
+        "frames.test_export::test_a_table_holds_nothing_that_a_terminal_would_obey",
     ],
     98: [
-        "test_extension::test_reloading_leaves_one_of_everything_and_unloading_nothing",
-        "test_extension::test_unloading_puts_back_a_magic_of_the_same_name",
+        "magic.test_extension::test_reloading_leaves_one_of_everything_and_unloading_nothing",
+        "magic.test_extension::test_unloading_puts_back_a_magic_of_the_same_name",
     ],
-    103: ["test_login::test_no_source_shows_its_token"],
+    103: ["connection.test_login::test_no_source_shows_its_token"],
 }
 
 
@@ -298,9 +295,9 @@ def test_what_numpy_and_pandas_give_is_converted_exactly(
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("print", "-o print hides what Python calls print; `del print` brings it back"),
-        ("list", "-o list hides what Python calls list; `del list` brings it back"),
-        ("In", "-o In hides what IPython calls In, until the kernel is restarted"),
+        ("print", "-o print hides Python's print; `del print` restores it"),
+        ("list", "-o list hides Python's list; `del list` restores it"),
+        ("In", "-o In hides IPython's In until the kernel restarts"),
     ],
 )
 def test_a_result_that_hides_a_name_of_pythons_is_warned_of(run: Callable[[str], Any], name: str, said: str) -> None:
@@ -321,14 +318,15 @@ def test_a_token_is_in_nothing_that_a_kernel_shows_or_stores(
     """Row 103: tracebacks of every mode with all that is at hand, %whos, %store, pickle, %config, and what is kept."""
     run("fn = funcs.get_panels\npanel = funcs.panel('Get Panels')\njob = fn.submit(); frame = job.result()")
     run("def fails(session, fn, panel, job, frame, wire, connection, secret):\n    raise KeyError(secret)")
-    call = "fails(funcs, fn, panel, job, frame, funcs._wire, funcs._wire.transport.connection, funcs._wire.transport.connection.token)"  # noqa: E501
+    run("remote = funcs._remote; connection = remote.transport.connection")
+    call = "fails(funcs, fn, panel, job, frame, remote, connection, connection.token)"
     for mode in ("Plain", "Context", "Verbose", "Minimal"):
         shell.run_line_magic("xmode", mode)
         assert isinstance(shell.run_cell(call).error_in_exec, KeyError)
         assert isinstance(shell.run_cell("funcs['Get Panls']").error_in_exec, jf.NotFoundError)
     shell.run_line_magic("xmode", "Context")
     run("%whos\n%who\n%config\n%funcs lasterror\n%funcs status")
-    run("print(vars(funcs), vars(funcs._wire), vars(fn), vars(job), funcs, fn, panel, job)\nframe")
+    run("print(vars(funcs), vars(funcs._remote), vars(fn), vars(job), funcs, fn, panel, job)\nframe")
     run("%load_ext storemagic\n%store frame")
     assert not shell.run_cell("%store funcs").success
     for held in ("funcs", "fn", "job"):
