@@ -18,13 +18,13 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service import companies, demo_files
-from jupyter_funcs.service.dataset import Cards
-from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine
-from jupyter_funcs.service.remote import RemoteEngine
-from tests.service.test_engines import CASES, ODD, serve
-
-from .workers import workers
+from jupyter_funcs.service.builtin import companies, demo_files
+from jupyter_funcs.service.engine.calls import CallCancelledError
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.remote import RemoteEngine
+from jupyter_funcs.service.engine.tables import Cards
+from tests.cluster.workers import workers
+from tests.service.engine.test_engines import CASES, ODD, serve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
