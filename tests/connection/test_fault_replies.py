@@ -33,15 +33,19 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import export, frame, loop, pieces, reply, view
-from jupyter_funcs.dtypes import Declared
-from tests.test_limits import CANARY, GZIP, LISTING, bomb, packed
+from jupyter_funcs.connection import replies as reply
+from jupyter_funcs.core import background
+from jupyter_funcs.frames import chunks as pieces
+from jupyter_funcs.frames import display, export
+from jupyter_funcs.frames.dtypes import Declared
+from tests.connection.test_reply_limits import CANARY, GZIP, LISTING, bomb, packed
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 
-    from jupyter_funcs.columns import Column
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.frames.columns import Column
 
 MIB = 2**20
 LIMIT = 64 * MIB
@@ -53,7 +57,7 @@ LINES = {"content-type": "application/x-ndjson"}
 
 @dataclass(frozen=True)
 class Frame:
-    """What must come of a reply: dtype and values by column, None for null, an ISO text for a time."""
+    """The expected frame: dtype and values by column, None for null, ISO text for a time."""
 
     columns: Mapping[str, tuple[str, Sequence[Any]]]
     shape: str = "records"
@@ -62,7 +66,7 @@ class Frame:
     warns: str = ""
 
     def longer(self, times: int) -> Frame:
-        """Give what must come when the first row stands there so many times, numbered where rows have labels."""
+        """Return the expected outcome if the first row is repeated, numbered where rows have labels."""
         columns = {name: (dtype, [values[0]] * times + [*values[1:]]) for name, (dtype, values) in self.columns.items()}
         rows = self.rows and self.rows + times - 1
         return replace(self, columns=columns, index=self.index and [*range(times), *self.index[1:]], rows=rows)
@@ -70,7 +74,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Refused:
-    """What must be said: the class of the error, words of it, and the row it names."""
+    """The expected error: its class, words of it, and the row it names."""
 
     words: str
     error: type[jf.FuncsError] = jf.ProtocolError
@@ -83,7 +87,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Case:
-    """One reply, what is asked of it, and what must come."""
+    """One reply, how it is read, and the expected outcome."""
 
     template: bytes
     required: Frame | Refused
@@ -103,7 +107,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Asked:
-    """A case in one of its forms: the reply as it is sent, and what must come."""
+    """A case in one of its forms: the reply as sent, and the expected outcome."""
 
     case: Case
     reply: bytes
@@ -129,10 +133,10 @@ def asked(case: Case, *, times: int = 1, token: str = "", as_text: bool = False)
 
 
 def long(case: Case, *, as_text: bool = False) -> Asked:
-    """Give a case whose reply is so long that it is read in pieces, several of them."""
+    """Return the case with a reply so long that it is read in several pieces."""
     row = re.search(rb"(?s)<more>(.*?)</more>", case.template)
     assert row is not None
-    return asked(case, times=3 * pieces._PIECE // (len(row[1]) + 1) + 1, as_text=as_text)
+    return asked(case, times=3 * pieces._CHUNK // (len(row[1]) + 1) + 1, as_text=as_text)
 
 
 def cut(template: bytes, **rest: Any) -> Case:
@@ -174,8 +178,8 @@ TWO = {"a": ("int64", [1, 2])}
 NOTHING: dict[str, tuple[str, Sequence[Any]]] = {}
 _ROWS = b'[<more>{"a":1}</more>,{"a":2}]'
 _BOM = b"\xef\xbb\xbf"
-_NULLED = "holds NaN or Infinity, which JSON does not have"
-_HALVES = "holds halves of surrogate pairs; each is replaced by U+FFFD"
+_NULLED = "contains NaN or Infinity, which JSON doesn't have"
+_HALVES = "contains halves of surrogate pairs; each is replaced by U+FFFD"
 _DEEP = 100_000
 _DIGITS = b"9" * 5_000
 _PACKED = packed(b'[{"a":1},{"a":2}]')
@@ -253,22 +257,22 @@ TABLE: dict[int, dict[str, Case]] = {
         "before a cut": cut(_BOM + b'[{"a":1}'),
     },
     51: {
-        coding: refused(_ROWS, "is UTF-16 or UTF-32; JSON on the wire is UTF-8", coding=coding, whole=True)
+        coding: refused(_ROWS, "is UTF-16 or UTF-32; JSON must be UTF-8", coding=coding, whole=True)
         for coding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
     },
     52: {
         "beside integers": read(
-            b'[<more>{"a":1}</more>,{"a":NaN}]', {"a": ("Int64", [1, None])}, warns=f"{_NULLED} (1 in all)"
+            b'[<more>{"a":1}</more>,{"a":NaN}]', {"a": ("Int64", [1, None])}, warns=f"{_NULLED} (1 in total)"
         ),
         "beside floats": read(
             b'[<more>{"a":0.5}</more>,{"a":NaN},{"a":-Infinity},{"a":Infinity}]',
             {"a": ("float64", [0.5, None, None, None])},
-            warns=f"{_NULLED} (3 in all)",
+            warns=f"{_NULLED} (3 in total)",
         ),
         "beside truths and texts": read(
             b'[<more>{"a":true,"b":"x"}</more>,{"a":NaN,"b":NaN}]',
             {"a": ("boolean", [True, None]), "b": ("string", ["x", None])},
-            warns=f"{_NULLED} (2 in all)",
+            warns=f"{_NULLED} (2 in total)",
         ),
         "beside dates": read(
             b'[<more>{"a":"2024-01-31"}</more>,{"a":NaN}]',
@@ -289,11 +293,11 @@ TABLE: dict[int, dict[str, Case]] = {
         "declared": read(declaring("int32", '"0":1,"1":NaN'), {"a": ("Int32", [1, None])}, "schema", warns=_NULLED),
         "declared as never null": Case(
             declaring("int32", '"0":1,"1":NaN', nullable="false"),
-            Refused("Column 'a' is declared as never null and has a null", row=1, warns=_NULLED),
+            Refused("Column 'a' is declared as not nullable but contains a null", row=1, warns=_NULLED),
         ),
         "and a value that repeats the token": Case(
             b'[<more>{"a":1}</more>,{"a":NaN},{"a":"<token>x"}]',
-            Refused("Column 'a' is declared as int64 and holds", row=2, warns=_NULLED),
+            Refused("Column 'a' is declared as int64 but contains", row=2, warns=_NULLED),
             {"schema": {"a": "int64"}},
         ),
         "by itself": read(b"NaN", NOTHING, "null", rows=0, warns=_NULLED),
@@ -307,15 +311,15 @@ TABLE: dict[int, dict[str, Case]] = {
         "None": refused(b'[<more>{"a":1}</more>,{"a":<at>None}]', "not JSON at byte"),
     },
     53: {
-        "among integers": refused(b'[<more>{"a":1}</more>,{"a":1e999}]', "holds a number too large to keep: 1e999."),
-        "among floats": refused(b'[<more>{"a":0.5}</more>,{"a":-1e400}]', "too large to keep: -1e400."),
-        "among texts": refused(b'[<more>{"a":"x"}</more>,{"a":1E+999}]', "too large to keep: 1E+999."),
-        "in columns": refused(b'{"a":{<more>"#":1</more>,"900000":1e999}}', "too large to keep: 1e999."),
-        "in rows": refused(b"[<more>[1]</more>,[1e999]]", "too large to keep: 1e999."),
-        "in a list of a record": refused(b'[<more>{"a":[1]}</more>,{"a":[1e999]}]', "too large to keep"),
-        "declared": refused(declaring("float64", '"0":1,"1":1e999'), "too large to keep"),
-        "by itself": refused(b"1e999", "too large to keep: 1e999."),
-        "written in full": refused(b'[<more>{"a":0.5}</more>,{"a":1' + b"0" * 400 + b".0}]", "too large to keep: 1000"),
+        "among integers": refused(b'[<more>{"a":1}</more>,{"a":1e999}]', "contains a number that is too large: 1e999."),
+        "among floats": refused(b'[<more>{"a":0.5}</more>,{"a":-1e400}]', "too large: -1e400."),
+        "among texts": refused(b'[<more>{"a":"x"}</more>,{"a":1E+999}]', "too large: 1E+999."),
+        "in columns": refused(b'{"a":{<more>"#":1</more>,"900000":1e999}}', "too large: 1e999."),
+        "in rows": refused(b"[<more>[1]</more>,[1e999]]", "too large: 1e999."),
+        "in a list of a record": refused(b'[<more>{"a":[1]}</more>,{"a":[1e999]}]', "too large"),
+        "declared": refused(declaring("float64", '"0":1,"1":1e999'), "too large"),
+        "by itself": refused(b"1e999", "too large: 1e999."),
+        "written in full": refused(b'[<more>{"a":0.5}</more>,{"a":1' + b"0" * 400 + b".0}]", "too large: 1000"),
         "the largest of all": read(
             b'[<more>{"a":0.5}</more>,{"a":1.7976931348623157e308},{"a":-5e-324}]',
             {"a": ("float64", [0.5, 1.7976931348623157e308, -5e-324])},
@@ -333,12 +337,12 @@ TABLE: dict[int, dict[str, Case]] = {
         "of the error": Case(
             b'{"error":null,"body":[{"a":1}],"error":"<token>gone"}', Refused("gone", jf.FunctionError), whole=True
         ),
-        "strictly": strictly(b'[<more>{"a":1}</more>,{"b":7,"a":7,"a":2}]', "holds the key 'a' twice in one object"),
-        "strictly, of a column": strictly(b'{"a":{"0":7},"a":{"0":1,"1":2}}', "holds the key 'a' twice"),
-        "strictly, of a row": strictly(b'{"a":{<more>"#":1</more>,"0":1}}', "holds the key '0' twice"),
+        "strictly": strictly(b'[<more>{"a":1}</more>,{"b":7,"a":7,"a":2}]', "contains the key 'a' twice in one object"),
+        "strictly, of a column": strictly(b'{"a":{"0":7},"a":{"0":1,"1":2}}', "contains the key 'a' twice"),
+        "strictly, of a row": strictly(b'{"a":{<more>"#":1</more>,"0":1}}', "contains the key '0' twice"),
     },
     55: {
-        "arrays": refused(b"[" * _DEEP + b"]" * _DEEP, "is nested too deeply to be read"),
+        "arrays": refused(b"[" * _DEEP + b"]" * _DEEP, "is nested too deeply"),
         "objects": refused(b'{"a":' * _DEEP + b"1" + b"}" * _DEEP, "nested too deeply"),
         "arrays without an end": refused(b"[" * _DEEP, "nested too deeply"),
         "objects without an end": refused(b'{"a":' * _DEEP, "nested too deeply"),
@@ -390,12 +394,12 @@ TABLE: dict[int, dict[str, Case]] = {
         ),
         "declared as int64": refused(
             declaring("int64", '<more>"#":1</more>,"900000":9223372036854775808'),
-            "Column 'a' is declared as int64 and holds '9223372036854775808'",
+            "Column 'a' is declared as int64 but contains '9223372036854775808'",
             row=1,
         ),
         "declared as int32": refused(
             declaring("int32", '<more>"#":1</more>,"900000":2147483648'),
-            "Column 'a' is declared as int32 and holds '2147483648'",
+            "Column 'a' is declared as int32 but contains '2147483648'",
             row=1,
         ),
         "a row key": read(
@@ -443,18 +447,18 @@ TABLE: dict[int, dict[str, Case]] = {
         ),
         "declared as a float": refused(
             declaring("float64", '<more>"#":0.5</more>,"900000":9007199254740993'),
-            "Column 'a' is declared as float64 and holds '9007199254740993'",
+            "Column 'a' is declared as float64 but contains '9007199254740993'",
             row=1,
         ),
     },
     58: {
         "in records": refused(
-            b'[<more>{"a":1}</more>,{"a":' + _DIGITS + b"}]", "holds an integer of 5,000 digits: 9999"
+            b'[<more>{"a":1}</more>,{"a":' + _DIGITS + b"}]", "contains an integer with 5,000 digits: 9999"
         ),
-        "below zero": refused(b'[<more>{"a":1}</more>,{"a":-' + _DIGITS + b"}]", "an integer of 5,000 digits: -9999"),
-        "in columns": refused(b'{"a":{<more>"#":1</more>,"900000":' + _DIGITS + b"}}", "an integer of 5,000 digits"),
-        "in rows": refused(b"[<more>[1]</more>,[" + _DIGITS + b"]]", "an integer of 5,000 digits"),
-        "by itself": refused(_DIGITS, "an integer of 5,000 digits"),
+        "below zero": refused(b'[<more>{"a":1}</more>,{"a":-' + _DIGITS + b"}]", "an integer with 5,000 digits: -9999"),
+        "in columns": refused(b'{"a":{<more>"#":1</more>,"900000":' + _DIGITS + b"}}", "an integer with 5,000 digits"),
+        "in rows": refused(b"[<more>[1]</more>,[" + _DIGITS + b"]]", "an integer with 5,000 digits"),
+        "by itself": refused(_DIGITS, "an integer with 5,000 digits"),
         "4,300 digits": read(
             b'[<more>{"a":1}</more>,{"a":' + b"9" * 4300 + b"}]", {"a": ("object", [1, 10**4300 - 1])}
         ),
@@ -495,7 +499,7 @@ TABLE: dict[int, dict[str, Case]] = {
             Refused("gone \ufffd", jf.FunctionError, warns=_HALVES),
             whole=True,
         ),
-        "strictly": strictly(rb'[<more>{"a":"x"}</more>,{"a":"y\ud800"}]', "holds halves of surrogate pairs"),
+        "strictly": strictly(rb'[<more>{"a":"x"}</more>,{"a":"y\ud800"}]', "contains halves of surrogate pairs"),
     },
     61: {
         "in values": read(
@@ -529,7 +533,7 @@ TABLE: dict[int, dict[str, Case]] = {
         ),
         "in what is refused": refused(
             rb'[<more>{"a":1}</more>,{"a":"\u001b[31m\u202e"}]',
-            r"Column 'a' is declared as int64 and holds '\x1b[31m\u202e'",
+            r"Column 'a' is declared as int64 but contains '\x1b[31m\u202e'",
             row=1,
             options={"schema": {"a": "int64"}},
         ),
@@ -579,7 +583,7 @@ TABLE: dict[int, dict[str, Case]] = {
         "text that opens like JSON": refused(
             b'{"error":null,"body":"[pending]<token>"}', "The body of the reply is not JSON at byte 1", whole=True
         ),
-        "text with a quote": refused(rb'{"error":null,"body":"\"a\" is missing"}', "goes on after its", whole=True),
+        "text with a quote": refused(rb'{"error":null,"body":"\"a\" is missing"}', "continues after its", whole=True),
         "a broken triple": refused(
             rb'{"error":null,"body":"\"[1,<token>oops]\""}', "The body of the reply", whole=True
         ),
@@ -592,15 +596,15 @@ TABLE: dict[int, dict[str, Case]] = {
         ),
     },
     63: {
-        "two lines": refused(b'{"a":1}\n<at>{"a":2}\n', "goes on after its JSON document, at byte"),
-        "junk": refused(b'[<more>{"a":1}</more>,{"a":2}] <at><token>x', "goes on after its JSON document, at byte"),
-        "a comma": refused(b'[<more>{"a":1}</more>]<at>,', "goes on after its JSON document, at byte"),
-        "a second list": refused(b'[<more>{"a":1}</more>]<at>[{"a":2}]', "goes on after its JSON document, at byte"),
-        "a bracket": refused(b'[<more>{"a":1}</more>]<at>]', "goes on after its JSON document, at byte"),
-        "NUL": refused(b'[<more>{"a":1}</more>]<at>\0', "goes on after its JSON document, at byte"),
-        "after columns": refused(b'{"a":{<more>"#":1</more>}}<at>}', "goes on after its JSON document, at byte"),
+        "two lines": refused(b'{"a":1}\n<at>{"a":2}\n', "continues after its JSON document, at byte"),
+        "junk": refused(b'[<more>{"a":1}</more>,{"a":2}] <at><token>x', "continues after its JSON document, at byte"),
+        "a comma": refused(b'[<more>{"a":1}</more>]<at>,', "continues after its JSON document, at byte"),
+        "a second list": refused(b'[<more>{"a":1}</more>]<at>[{"a":2}]', "continues after its JSON document, at byte"),
+        "a bracket": refused(b'[<more>{"a":1}</more>]<at>]', "continues after its JSON document, at byte"),
+        "NUL": refused(b'[<more>{"a":1}</more>]<at>\0', "continues after its JSON document, at byte"),
+        "after columns": refused(b'{"a":{<more>"#":1</more>}}<at>}', "continues after its JSON document, at byte"),
         "after an envelope": refused(
-            rb'{"error":null,"body":"[{\"a\":1}]"}<at>x', "goes on after its JSON document, at byte", whole=True
+            rb'{"error":null,"body":"[{\"a\":1}]"}<at>x', "continues after its JSON document, at byte", whole=True
         ),
         "lines that the service says are lines": sent(b'{"a":1}\n{"a":2}\n', Frame(TWO, "lines"), LINES),
         "a line that is broken": sent(b'{"a":1}\n{"a":<token>oops}\n', Refused("line 2 is not JSON at byte 5"), LINES),
@@ -635,7 +639,7 @@ TABLE: dict[int, dict[str, Case]] = {
         "zlib, said to be gzip": sent(zlib.compress(b"[]"), Refused("incorrect header check")),
         "gzip twice, said once": sent(packed(_PACKED), Refused("not UTF-8 at byte 1")),
         "gzip that is not said": sent(_PACKED, Refused("not UTF-8 at byte 1"), {}),
-        "gzip and junk": sent(_PACKED + b"[]", Refused(f"goes on after its gzip data, at byte {len(_PACKED)}.")),
+        "gzip and junk": sent(_PACKED + b"[]", Refused(f"continues after its gzip data, at byte {len(_PACKED)}.")),
         "identity": sent(b'[{"a":1},{"a":2}]', Frame(TWO), {"content-encoding": "identity"}),
         "gzip in capitals": sent(_PACKED, Frame(TWO), {"content-encoding": "GZIP"}),
     },
@@ -847,18 +851,18 @@ TABLE: dict[int, dict[str, Case]] = {
         ),
         "a text where a count is declared": refused(
             b'[<more>{"Date":1}</more>,{"Date":"<token>soon"}]',
-            "Column 'Date' is declared as datetime64[ms] and holds",
+            "Column 'Date' is declared as datetime64[ms] but contains",
             row=1,
             options={"schema": {"Date": "datetime64[ms]"}},
         ),
         "zeros in front where a number is declared": refused(
             declaring("int64", '<more>"#":1</more>,"900000":"007"'),
-            "Column 'a' is declared as int64 and holds '007'",
+            "Column 'a' is declared as int64 but contains '007'",
             row=1,
         ),
         "a date that is none where one is declared": refused(
             declaring("datetime.date", '<more>"#":"2024-01-01"</more>,"900000":"2024-02-30"'),
-            "Column 'a' is declared as datetime.date and holds '2024-02-30'",
+            "Column 'a' is declared as datetime.date but contains '2024-02-30'",
             row=1,
         ),
         "a declared type of no known meaning": read(
@@ -871,7 +875,7 @@ TABLE: dict[int, dict[str, Case]] = {
             b'{"schema":{"a<token>":{"type":"decimal"}},"data":[]}',
             {"a": ("object", [])},
             "schema",
-            warns="which is no known type; its values are left as read",
+            warns=", an unknown type: ignored",
         ),
     },
 }
@@ -926,7 +930,7 @@ def holds_no_token(*texts: str) -> None:
 
 
 def meet(given: Asked, reading: Callable[[], pd.DataFrame]) -> None:
-    """Read, and hold what comes, or what is said, to what must."""
+    """Read the reply and compare the outcome with the expected one."""
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         if isinstance(given.required, Frame):
@@ -982,7 +986,7 @@ def inert_and_short(error: jf.FuncsError) -> None:
 
 BY_HAND = {name: form for name, form in FORMS.items() if not form[0].over_http}
 GROWING = {name: form for name, form in BY_HAND.items() if form[0].grows}
-by_hand = pytest.mark.parametrize(("case", "as_text"), BY_HAND.values(), ids=BY_HAND)
+by_hand = each_row("case, as_text", BY_HAND.values(), ids=BY_HAND)
 
 
 @by_hand
@@ -995,34 +999,36 @@ def test_to_frame_gives_the_frame_or_the_error(case: Case, as_text: bool) -> Non
 def test_to_frame_gives_the_same_of_pieces_of_a_few_bytes(
     case: Case, as_text: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pieces, "_LONG", 1)
+    monkeypatch.setattr(pieces, "LONG", 1)
     given = asked(case, times=3, as_text=as_text)
     for piece in (1, 24):
-        monkeypatch.setattr(pieces, "_PIECE", piece)
+        monkeypatch.setattr(pieces, "_CHUNK", piece)
         meet(given, lambda: jf.to_frame(given.reply, **case.options))
 
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some kB are long, so that the time goes into many replies and not into the rows of each."""
-    monkeypatch.setattr(pieces, "_PIECE", 2048)
-    monkeypatch.setattr(pieces, "_LONG", 4096)
+    """Count a few kB as long, so that many replies can be tested in a short time."""
+    monkeypatch.setattr(pieces, "_CHUNK", 2048)
+    monkeypatch.setattr(pieces, "LONG", 4096)
 
 
 @pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize(("case", "as_text"), GROWING.values(), ids=GROWING)
+@each_row("case, as_text", GROWING.values(), ids=GROWING)
 def test_to_frame_gives_the_same_of_a_long_reply(case: Case, as_text: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is sound is read in pieces, and what is not is told as it is of a short one."""
+    """A valid reply is read in pieces; an invalid one gets the same error as a short one."""
     met: list[bool] = []
 
+    read = pieces.read_long
+
     def read_long(reply: bytes | str) -> Any:
-        value = pieces.read_long(reply)
+        value = read(reply)
         met.append(value is not None)
         return value
 
-    monkeypatch.setattr(frame, "read_long", read_long)
+    monkeypatch.setattr(pieces, "read_long", read_long)
     given = long(case, as_text=as_text)
-    assert len(given.reply) > pieces._LONG
+    assert len(given.reply) > pieces.LONG
     meet(given, lambda: jf.to_frame(given.reply, **case.options))
     if isinstance(case.required, Frame) and not case.required.warns and not case.plainly:
         assert met == [True]
@@ -1048,14 +1054,14 @@ def read_quietly(case: Case) -> pd.DataFrame:
         return jf.to_frame(asked(case).reply, **case.options)
 
 
-@pytest.mark.parametrize("case", SHOWN.values(), ids=SHOWN)
+@each_row("case", SHOWN.values(), ids=SHOWN)
 @pytest.mark.parametrize("format", ["csv", "json", "parquet", "table"])
 def test_60_and_61_and_68_the_frame_can_be_exported(
     case: Case,
     format: export.Format,  # noqa: A002  # its name
     tmp_path: Path,
 ) -> None:
-    """What is replaced, kept or told apart is written in each format and read again; a table for the eye is inert."""
+    """Each format can be written and read again with the same values; the table for display is inert."""
     path = tmp_path / "frame"
     read = read_quietly(case)
     export.save(read, path, format)
@@ -1080,10 +1086,10 @@ def inert_lines(text: str) -> bool:
     return text.replace("\n", "").isprintable()
 
 
-@pytest.mark.parametrize("case", SHOWN.values(), ids=SHOWN)
+@each_row("case", SHOWN.values(), ids=SHOWN)
 def test_61_what_is_shown_is_inert(case: Case) -> None:
-    """The table that the panel shows holds no character that a browser or a terminal obeys, and no markup."""
-    table = view.table_html(read_quietly(case))
+    """The panel's table contains no control characters and no markup."""
+    table = display.table_html(read_quietly(case))
     assert inert_lines(table)
     assert not set(re.findall("<[^>]*>", table)) - {
         *("<thead>", "</thead>", "<tbody>", "</tbody>", "<tr>", "</tr>", "</th>", "<td>", "</td>"),
@@ -1101,7 +1107,7 @@ def test_61_what_is_shown_is_inert(case: Case) -> None:
 
 
 class Service(ThreadingHTTPServer):
-    """A service on a socket that lists one function and answers its runs with the pieces it is told."""
+    """A service on a socket that lists one function and answers its runs with scripted pieces."""
 
     headers: Mapping[str, str]
     pieces: Callable[[], Iterable[bytes]]
@@ -1121,7 +1127,7 @@ class Service(ThreadingHTTPServer):
 
 
 class Answers(BaseHTTPRequestHandler):
-    """What a connection answers, one request after another, for as long as the other side listens."""
+    """Answers the requests of a connection, one after another."""
 
     server: Service
     protocol_version = "HTTP/1.1"
@@ -1151,7 +1157,7 @@ async def tasks() -> int:
 
 
 def threads() -> set[threading.Thread]:
-    """Give the threads, but for the loop's own and the workers that it keeps."""
+    """Return the threads, without the loop's own and its workers."""
     return {thread for thread in threading.enumerate() if not re.match("asyncio_|jupyter_funcs", thread.name)}
 
 
@@ -1165,8 +1171,8 @@ def sockets() -> set[str]:
 
 @pytest.fixture(scope="module")
 def running() -> Iterator[tuple[Service, Session]]:
-    """A service and a session with it, which leave no thread, socket or task behind."""
-    loop.wait(loop.start(tasks()))  # the loop runs
+    """A service and a session, which leave no thread, socket or task behind."""
+    background.wait(background.start(tasks()))  # the loop runs
     before_threads, before_sockets = threads(), sockets()
     with Service() as service:
         thread = threading.Thread(target=service.serve_forever, args=[0.01])
@@ -1174,7 +1180,7 @@ def running() -> Iterator[tuple[Service, Session]]:
         session = jf.connect(service.url, token=CANARY)
         assert session.names == ["F"]
         yield service, session
-        assert loop.wait(loop.start(tasks())) == 1
+        assert background.wait(background.start(tasks())) == 1
         session.close()
         service.shutdown()
     thread.join(10)
@@ -1186,11 +1192,15 @@ def running() -> Iterator[tuple[Service, Session]]:
     assert sockets() <= before_sockets
 
 
-@pytest.fixture
-def service(running: tuple[Service, Session]) -> Iterator[tuple[Service, Session]]:
-    """The same; after whatever happened, a healthy run of the same session works."""
+def meet_call(running: tuple[Service, Session], given: Asked) -> None:
+    """Compare the outcome of a call; afterwards a healthy run of the same session works."""
     service, session = running
-    yield service, session
+    answer(service, given)
+    meet(given, lambda: call(session, given.case))
+    works(service, session)
+
+
+def works(service: Service, session: Session) -> None:
     service.tell(b'{"error":null,"body":"[{\\"a\\":1}]"}')
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -1212,28 +1222,26 @@ FIRST = {name.split()[0]: form[0] for name, form in reversed(GROWING.items()) if
 LONG_CALLED = {name: form for name, form in GROWING.items() if not form[0].by_hand and form[1] != form[0].whole}
 
 
-@pytest.mark.parametrize(("case", "as_text"), CALLED.values(), ids=CALLED)
-def test_a_call_gives_the_frame_or_the_error(service: tuple[Service, Session], case: Case, as_text: bool) -> None:
+@each_row("case, as_text", CALLED.values(), ids=CALLED)
+def test_a_call_gives_the_frame_or_the_error(running: tuple[Service, Session], case: Case, as_text: bool) -> None:
     given = asked(case, as_text=as_text)
-    answer(service[0], given)
-    meet(given, lambda: call(service[1], case))
+    meet_call(running, given)
 
 
 @pytest.mark.usefixtures("small_pieces")
-@pytest.mark.parametrize(("case", "as_text"), LONG_CALLED.values(), ids=LONG_CALLED)
-def test_a_call_gives_the_same_of_a_long_reply(service: tuple[Service, Session], case: Case, as_text: bool) -> None:
+@each_row("case, as_text", LONG_CALLED.values(), ids=LONG_CALLED)
+def test_a_call_gives_the_same_of_a_long_reply(running: tuple[Service, Session], case: Case, as_text: bool) -> None:
     given = long(case, as_text=as_text)
-    answer(service[0], given)
-    meet(given, lambda: call(service[1], case))
+    meet_call(running, given)
 
 
-@pytest.mark.parametrize("case", FIRST.values(), ids=FIRST)
-def test_a_call_gives_the_same_of_hundreds_of_kilobytes(service: tuple[Service, Session], case: Case) -> None:
-    """One case a row comes as long as the pieces are cut in earnest."""
+@pytest.mark.slow
+@each_row("case", FIRST.values(), ids=FIRST)
+def test_a_call_gives_the_same_of_hundreds_of_kilobytes(running: tuple[Service, Session], case: Case) -> None:
+    """One case per row is sent with a reply longer than the real piece size."""
     given = long(case, as_text=True)
     assert len(given.reply) > 300_000
-    answer(service[0], given)
-    meet(given, lambda: call(service[1], case))
+    meet_call(running, given)
 
 
 ECHOED = {name: case for name, case in CASES.items() if "<token>" in f"{case.template!r}{case.headers}"}
@@ -1245,16 +1253,17 @@ ECHOES = {
 
 
 @pytest.mark.parametrize("token", ECHOES.values(), ids=ECHOES)
-@pytest.mark.parametrize("case", ECHOED.values(), ids=ECHOED)
-def test_a_token_that_the_reply_repeats_is_not_shown(service: tuple[Service, Session], case: Case, token: str) -> None:
-    """The error is the same and names the same byte; of the token 12 letters in a row stand nowhere."""
+@each_row("case", ECHOED.values(), ids=ECHOED)
+def test_a_token_that_the_reply_repeats_is_not_shown(running: tuple[Service, Session], case: Case, token: str) -> None:
+    """The error is the same and names the same byte; no 12 letters of the token appear anywhere."""
     given = asked(case, token=token)
-    answer(service[0], given)
     if isinstance(case.required, Refused):
-        meet(replace(given, required=replace(case.required, words="")), lambda: call(service[1], case))
+        meet_call(running, replace(given, required=replace(case.required, words="")))
     else:
+        answer(running[0], given)
         with pytest.warns(UserWarning, match=case.required.warns[:8]) as warned:
-            call(service[1], case)
+            call(running[1], case)
+        works(*running)
         holds_no_token(*(str(warning.message) for warning in warned))
 
 
@@ -1263,7 +1272,7 @@ def test_a_token_that_the_reply_repeats_is_not_shown(service: tuple[Service, Ses
 
 @pytest.mark.parametrize(("opening", "closing"), [(b'{"a":', b"}"), (b"[", b"]")], ids=["objects", "arrays"])
 def test_55_every_depth_is_a_frame_or_an_error(opening: bytes, closing: bytes) -> None:
-    """Around the depth at which decoding ends, and that at which columns are made, nothing else is raised."""
+    """No other error is raised around the depth limits of decoding and of making columns."""
     ends = set()
     for depth in range(600, 1100, 5):
         try:
@@ -1272,7 +1281,7 @@ def test_55_every_depth_is_a_frame_or_an_error(opening: bytes, closing: bytes) -
             ends.add(error.what)
         else:
             assert found.shape == (1, 1)
-    assert ends <= {"The reply is nested too deeply to be read."}
+    assert ends <= {"The reply is nested too deeply."}
 
 
 TOO_LARGE = {name: case for name, case in CASES.items() if case.stream is not None}
@@ -1280,9 +1289,9 @@ TOO_LARGE = {name: case for name, case in CASES.items() if case.stream is not No
 
 @pytest.mark.parametrize("case", TOO_LARGE.values(), ids=TOO_LARGE)
 def test_59_and_64_no_more_is_taken_than_the_limit_and_one_piece(
-    service: tuple[Service, Session], case: Case, monkeypatch: pytest.MonkeyPatch
+    running: tuple[Service, Session], case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading, and inflating, end at the piece that goes beyond the limit; what announces too much is not begun."""
+    """Reading and decompressing stop at the piece beyond the limit; a larger Content-Length isn't read."""
     taken = []
     pieces_of = reply._pieces
 
@@ -1292,17 +1301,18 @@ def test_59_and_64_no_more_is_taken_than_the_limit_and_one_piece(
             yield piece
 
     monkeypatch.setattr(reply, "_pieces", counted)
-    answer(service[0], asked(case))
-    meet(asked(case), lambda: call(service[1], case))
+    answer(running[0], asked(case))
+    meet(asked(case), lambda: call(running[1], case))
     if "content-length" in case.headers:
         assert not taken
     else:
         assert sum(taken[:-1]) <= LIMIT < sum(taken)
         assert max(taken) <= MIB
+    works(*running)
 
 
 def test_a_value_that_does_not_fit_is_found_without_a_look_at_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To name the row does not take more steps the longer the column is: a run has to end by its deadline."""
+    """Finding the row doesn't take more steps in longer columns, because a run must meet its deadline."""
     steps = []
     built = Declared.built
 

@@ -1,9 +1,10 @@
-"""A token is asked for once, goes to its own service, is said to end, and shows itself nowhere."""
+"""A token is asked for once, only sent to its own service, and never shown; you are told before it ends."""
 
 from __future__ import annotations
 
 import io
 import json
+import linecache
 import pickle
 import re
 import subprocess
@@ -19,11 +20,15 @@ from IPython.core.interactiveshell import InteractiveShell
 from jupyter_client.manager import start_new_kernel
 
 import jupyter_funcs as jf
-from jupyter_funcs import cli, vault
-from jupyter_funcs.masking import mask, typed_secrets
-from jupyter_funcs.secret import Hidden
-from jupyter_funcs.status import Status, ends_in
+from jupyter_funcs.cli import main
+from jupyter_funcs.client.status import Status, ends_in
+from jupyter_funcs.connection import login
+from jupyter_funcs.connection.secrets import Hidden
+from jupyter_funcs.magic import extension
+from jupyter_funcs.magic.masking import mask, typed_secrets
+from jupyter_funcs.panel.result.history_tab import run_html
 from tests.conftest import Service, serving_accounts
+from tests.echoing import echoing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +40,7 @@ CANARY = "c4n4ry-t0ken-8d1f"
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[Service]:
-    """The demo's functions with accounts of the tests' own, over HTTP."""
+    """The demo's functions with accounts for these tests, over HTTP."""
     with serving_accounts() as service:
         service.grants.set_password("guest", PASSWORD)
         yield service
@@ -43,7 +48,7 @@ def service() -> Iterator[Service]:
 
 @pytest.fixture
 def profile(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Write the profile 'work' of the service with a source of its token."""
+    """Return a function that writes the profile 'work' with a source for its token."""
 
     def write(source: str) -> None:
         path = tmp_path / "profiles.toml"
@@ -55,7 +60,7 @@ def profile(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def keyrings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
-    """Give the backends of the tests, and put the one in place that keeps what it is given."""
+    """The tests' keyring backends; the one in memory is active."""
     keyring = pytest.importorskip("keyring")
     from tests import keyrings
 
@@ -68,7 +73,7 @@ def keyrings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
 
 
 def shown(error: BaseException) -> str:
-    """Give what a traceback says with the variables of its frames, but for the test's own, which knows the token."""
+    """Return a traceback with the variables of its frames, except the test's own, which holds the token."""
     frames = error.__traceback__
     assert frames is not None
     inside = traceback.TracebackException(type(error), error, frames.tb_next, capture_locals=True)
@@ -76,7 +81,7 @@ def shown(error: BaseException) -> str:
 
 
 def test_a_login_gives_a_session_its_token(service: Service, profile: Callable[[str], None]) -> None:
-    """The functions are those of who logged in, and the status says who that is and for how long."""
+    """The functions are those of the logged-in user; the status says who that is and for how long."""
     profile('login = "guest"')
     session = jf.connect("work")
     assert "not logged in" in session.status().trouble
@@ -94,11 +99,11 @@ def test_a_wrong_password_is_said_and_shown_nowhere(profile: Callable[[str], Non
     """Neither the password nor a token is in the error, its frames or the session."""
     profile('login = "guest"')
     session = jf.connect("work")
-    with pytest.raises(jf.AuthenticationError, match="email or the password is wrong") as caught:
+    with pytest.raises(jf.AuthenticationError, match="Wrong email or password") as caught:
         session.login("guest", Hidden(PASSWORD + "!"))
     assert "c4n4ry" not in shown(caught.value) + repr(session)
     with pytest.raises(jf.AuthenticationError, match="not logged in"):
-        session._wire.transport.connection.token()
+        session._remote.transport.connection.token()
 
 
 @pytest.mark.parametrize(
@@ -119,7 +124,7 @@ def test_a_wrong_password_is_said_and_shown_nowhere(profile: Callable[[str], Non
 def test_a_login_that_is_answered_otherwise_is_an_error_without_what_was_sent(
     profile: Callable[[str], None], reply: httpx.Response, error: type[jf.FuncsError]
 ) -> None:
-    """Whatever a service answers, password and token stand in no error, and no redirect is followed."""
+    """Whatever a service answers, no error contains the password or token, and no redirect is followed."""
     profile('login = "guest"')
     asked = []
 
@@ -136,24 +141,26 @@ def test_a_login_that_is_answered_otherwise_is_an_error_without_what_was_sent(
     assert not {"authorization", "x-api-key"} & set(asked[0].headers)
 
 
+@pytest.mark.slow
 def test_nobody_to_ask_is_said(profile: Callable[[str], None]) -> None:
-    """A run without a person fails at once with what to do, and waits for no answer."""
+    """Without a user to ask, a run fails at once and says what to do."""
     profile('login = "guest"')
-    command = [sys.executable, "-m", "jupyter_funcs.cli", "list", "--profile", "work"]
+    command = [sys.executable, "-m", "jupyter_funcs.cli.main", "list", "--profile", "work"]
     done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, start_new_session=True
     )
     assert done.returncode == 1
-    assert "You are not logged in, or no longer: login of profile 'work'" in done.stderr
+    assert "You are not logged in, or the login has expired: login of profile 'work'" in done.stderr
     assert "jupyter funcs login --profile work" in done.stderr
     assert 1 <= len(done.stderr.splitlines()) <= 3
 
 
+@pytest.mark.slow
 def test_the_password_is_asked_for_once_and_not_shown(profile: Callable[[str], None]) -> None:
     """In a terminal, where what is typed is not echoed."""
     profile('login = "guest"')
     with pexpect.spawn(
-        sys.executable, ["-m", "jupyter_funcs.cli", "list", "--profile", "work"], encoding="utf-8"
+        sys.executable, ["-m", "jupyter_funcs.cli.main", "list", "--profile", "work"], encoding="utf-8"
     ) as child:
         child.expect("Password of guest for http://127.0.0.1:[0-9]+: ", timeout=20)
         child.sendline(PASSWORD)
@@ -162,10 +169,11 @@ def test_the_password_is_asked_for_once_and_not_shown(profile: Callable[[str], N
         assert "c4n4ry" not in child.before
 
 
+@pytest.mark.slow
 def test_a_login_is_kept_in_the_keyring_where_the_profile_says_so(
     profile: Callable[[str], None], keyrings: Any, service: Service
 ) -> None:
-    """Another session takes it from there; one that the service refuses is taken out, and the person told to log in."""
+    """Another session uses it; a token that the service rejects is deleted, and you are told to log in."""
     profile('login = "guest"\nkeep = "keyring"')
     jf.connect("work").login("guest", Hidden(PASSWORD))
     ((name, user),) = keyrings.InMemory.kept
@@ -175,7 +183,7 @@ def test_a_login_is_kept_in_the_keyring_where_the_profile_says_so(
     assert len(session) == 6
     time.sleep(1.1)
     service.grants.revoke("guest")
-    with pytest.raises(jf.AuthenticationError, match="not logged in, or no longer"):
+    with pytest.raises(jf.AuthenticationError, match="not logged in, or the login has expired"):
         session.get_panels()
     assert keyrings.InMemory.kept == {}
 
@@ -186,17 +194,17 @@ def test_the_shell_logs_in_for_every_notebook(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`jupyter funcs login` reads the password, keeps the token and says until when; and not where nothing keeps it."""
+    """`jupyter funcs login` stores the token and says when it ends; it refuses a profile without keyring."""
     profile('login = "guest"')
-    assert cli.main(["login", "--profile", "work"]) == 1
+    assert main.main(["login", "--profile", "work"]) == 1
     assert 'keep = "keyring"' in capsys.readouterr().err
     profile('login = "guest"\nkeep = "keyring"')
     monkeypatch.setattr(sys, "stdin", io.StringIO(PASSWORD + "\n"))
-    assert cli.main(["login", "--profile", "work"]) == 0
+    assert main.main(["login", "--profile", "work"]) == 0
     out = capsys.readouterr().out
     assert re.search("ends in [78] hours", out)
     assert not any(token in out for token in keyrings.InMemory.kept.values())
-    assert cli.main(["list", "--profile", "work"]) == 0
+    assert main.main(["list", "--profile", "work"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -212,7 +220,7 @@ def test_the_shell_logs_in_for_every_notebook(
 def test_a_keyring_that_cannot_be_used_leaves_the_token_in_memory(
     profile: Callable[[str], None], keyrings: Any, kind: str, said: str, tmp_path: Path
 ) -> None:
-    """None, locked, hanging, or a plain file: it is said, waited for no longer, and nothing written (FAULTS 105)."""
+    """Missing, locked, hanging, or plain text: the error says so, and nothing is written (FAULTS 105)."""
     import keyring
     from keyring.backends import chainer, fail
 
@@ -233,11 +241,11 @@ def test_a_keyring_that_cannot_be_used_leaves_the_token_in_memory(
 
 
 def test_an_entry_of_the_keyring_is_a_token(profile: Callable[[str], None], keyrings: Any, service: Service) -> None:
-    """Under the name of its service, so that a profile with another address does not get it."""
+    """Stored under its service's address, so that a profile with another address doesn't get it."""
     profile('token_keyring = "ann"')
     keyrings.InMemory().set_password("jupyter_funcs https://other.example", "ann", "of-another")
     with pytest.raises(jf.AuthenticationError, match="has no such entry: token_keyring of profile 'work'") as caught:
-        jf.connect("work")._wire.transport.connection.token()
+        jf.connect("work")._remote.transport.connection.token()
     assert f"keyring set 'jupyter_funcs {service.url}' 'ann'" in caught.value.hint
     keyrings.InMemory().set_password(f"jupyter_funcs {service.url}", "ann", service.auth.issue("guest", 1) + "\n")
     assert len(jf.connect("work")) == 6
@@ -246,7 +254,7 @@ def test_an_entry_of_the_keyring_is_a_token(profile: Callable[[str], None], keyr
 def test_where_the_keyring_hangs_the_person_is_asked(
     profile: Callable[[str], None], keyrings: Any, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Long before it answers; the token that they give is used, and kept in memory (FAULTS 105)."""
+    """Long before the keyring answers; the token entered is used and kept in memory (FAULTS 105)."""
     profile('token_keyring = "ann"')
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "tests.keyrings.Hanging")
     code = (
@@ -261,16 +269,16 @@ def test_where_the_keyring_hangs_the_person_is_asked(
 
 
 def test_without_the_extra_the_keyring_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the line that installs it."""
+    """With the command that installs it."""
     monkeypatch.setitem(sys.modules, "keyring", None)
-    with pytest.raises(vault.VaultError, match=re.escape("pip install 'jupyter-funcs[keyring]'")):
-        vault.read("https://funcs.example", "ann")
+    with pytest.raises(login.KeyringUnavailableError, match=re.escape("pip install 'jupyter-funcs[keyring]'")):
+        login.keyring_get("https://funcs.example", "ann")
 
 
 def test_a_refused_token_is_asked_for_anew_once(
     service: Service, profile: Callable[[str], None], tmp_path: Path
 ) -> None:
-    """A command, a file and a variable are each asked again after a 401, and no more than that (FAULTS 24, 25)."""
+    """A command, a file and a variable are each read again after a 401, once (FAULTS 24, 25)."""
     (tmp_path / "left").write_text(f"forged\n{service.auth.issue('guest', 1)}\nforged\nforged\n{CANARY}")
     (tmp_path / "program.py").write_text(
         "import pathlib\np = pathlib.Path(__file__).with_name('left')\n"
@@ -284,7 +292,7 @@ def test_a_refused_token_is_asked_for_anew_once(
 
 
 def test_a_token_that_ends_within_minutes_is_said_to_once(service: Service, recwarn: pytest.WarningsRecorder) -> None:
-    """When it is first used, in words and at the line that used it; not again, and not of one that brings another."""
+    """Warned at the line that first uses it; not again, and not for a source that renews its token."""
     session = jf.connect(service.url, token=service.auth.issue("guest", 0.05))
     with pytest.warns(UserWarning, match=r"The token for 127.0.0.1:\d+ ends in [23] minutes") as said:
         session.status()
@@ -303,7 +311,7 @@ def test_a_token_that_ends_within_minutes_is_said_to_once(service: Service, recw
         (130, "ends in 2 minutes"),
         (30.5, "ends in 31 s"),
         (-1, "has ended"),
-        (float("inf"), "does not say when it ends"),
+        (float("inf"), "doesn't say when it ends"),
     ],
 )
 def test_the_time_that_is_left_is_said_in_words(seconds: float, said: str) -> None:
@@ -311,7 +319,7 @@ def test_the_time_that_is_left_is_said_in_words(seconds: float, said: str) -> No
 
 
 def test_the_status_is_inert_and_says_what_is_wrong() -> None:
-    """Names come from a token that anybody may have made."""
+    """The names come from a token, which anybody may have made."""
     status = Status("<b>", "https://x.example", "a\u202e<script>", None, 0, "It\nfailed.")
     assert "<script>" not in status._repr_html_()
     assert "\u202e" not in repr(status) + status._repr_html_()
@@ -341,7 +349,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
     ],
 )
 def test_a_token_on_a_line_is_found(line: str, found: list[str]) -> None:
-    """Whatever it stands behind; an argument of a function's own that is called so is none."""
+    """Whatever comes before it; a function's own argument of that name doesn't count."""
     assert [secret for secret in typed_secrets(line, None) if secret != "ada"] == found
 
 
@@ -364,7 +372,7 @@ def shell(tmp_path: Path) -> Iterator[InteractiveShell]:
 def test_a_token_typed_on_a_magic_line_is_refused_and_masked(
     shell: InteractiveShell, cell: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The person is told to have it replaced, and this kernel keeps it no longer (FAULTS 93)."""
+    """You are told to have it replaced, and this kernel's history no longer contains it (FAULTS 93)."""
     shell.run_cell("1 + 1", store_history=True)
     with pytest.raises(jf.ConfigError, match="have it replaced"):
         shell.run_cell(cell.format(CANARY), store_history=True).raise_error()
@@ -382,8 +390,50 @@ def test_a_token_typed_on_a_magic_line_is_refused_and_masked(
     assert CANARY not in "".join(capsys.readouterr())
 
 
+@pytest.mark.fault(129)
+def test_a_token_in_use_is_masked_in_the_history_wherever_it_was_typed(
+    shell: InteractiveShell, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Typed before it was in use, and as an assignment, a search or an argument, in Python and on a magic's line."""
+    monkeypatch.setenv("FUNCS_HISTORY", str(tmp_path / "runs.sqlite"))
+    shell.user_ns["jf"] = jf
+    with echoing() as server:
+        for cell in (
+            f"token = '{CANARY}'",
+            f"funcs = jf.connect({server.url!r}, token=token); funcs.history.save(on=True)",
+            f"x = '{CANARY}'; found = funcs.find('{CANARY}')",
+            f"df = funcs.f(a='{CANARY}')",
+            f"%env FUNCS_TEST={CANARY}",
+        ):
+            shell.run_cell(cell, store_history=True).raise_error()
+        funcs = shell.user_ns["funcs"]
+        extension.of(shell).state._session = funcs
+        for cell in (f"%funcs find {CANARY}", f"df = %funcs call f a={CANARY}", f"%%funcs call f\na: x{CANARY}"):
+            with pytest.raises(jf.ConfigError, match="have it replaced"):
+                shell.run_cell(cell, store_history=True).raise_error()
+        runs = [json.loads(request.partition(b"\r\n\r\n")[2] or b"{}") for request in server.requests]
+        assert [run["Args"] for run in runs if run.get("FunctionName")] == [{"a": CANARY}]
+        capsys.readouterr()
+        shell.run_cell("%history\n%funcs history\nprint(funcs.history, funcs.history.runs)", store_history=True)
+        [run] = funcs.history.runs
+        funcs.history.save(on=True)
+    kept = shell.history_manager
+    kept.writeout_cache()
+    kept.db.commit()
+    stored = b"".join(path.read_bytes() for path in tmp_path.glob("*.sqlite*"))
+    names = {name: value for name, value in shell.user_ns.items() if name.startswith("_i") or name == "In"}
+    cells = [entry for name, entry in linecache.cache.items() if "ipython-input" in name]
+    printed = "".join(capsys.readouterr())
+    assert "a=****" in printed
+    assert shell.user_ns["In"][1] == "token = '****'"
+    inputs = [names, kept.input_hist_raw, kept.input_hist_parsed, list(kept.get_range()), vars(kept), cells]
+    for text in (*inputs, stored, printed, repr(run), run_html(run), shell.user_ns["found"].nothing):
+        assert CANARY not in repr(text)
+    assert shell.user_ns["token"] == CANARY  # the user's own variables are theirs
+
+
 def test_a_shell_without_a_history_is_passed_over() -> None:
-    """Masking never fails what it is for."""
+    """Masking never makes a cell fail."""
     mask(None, [CANARY])
     mask(object(), [CANARY])
 
@@ -408,7 +458,7 @@ def test_no_source_shows_its_token(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Not in repr, vars, pickle, a log, nor in a traceback of any %xmode, when a service refuses it (FAULTS 103)."""
+    """Not in repr, vars, pickle, logs, or tracebacks of any %xmode, after a service rejects it (FAULTS 103)."""
     caplog.set_level("DEBUG")
     (tmp_path / "token").touch(0o600)
     (tmp_path / "token").write_text(CANARY)
@@ -426,7 +476,7 @@ def test_no_source_shows_its_token(
     shell.run_line_magic("xmode", "Context")
     shell.run_cell("%whos\nprint(vars(session)); session.status()", store_history=True)
     session = shell.user_ns["session"]
-    token = session._wire.transport.connection.token
+    token = session._remote.transport.connection.token
     assert token().reveal() == CANARY
     with pytest.raises(TypeError):
         pickle.dumps(session)
@@ -437,8 +487,9 @@ def test_no_source_shows_its_token(
     assert "does not accept the token" in seen[-3]
 
 
+@pytest.mark.slow
 def test_a_notebook_asks_for_the_password_and_refuses_a_token(profile: Callable[[str], None], service: Service) -> None:
-    """A live kernel: the front end is asked for a password, and a typed token is gone from In and %history."""
+    """A live kernel: the front end asks for a password; a typed token is removed from In and %history."""
     profile('login = "guest"')
     manager, client = start_new_kernel(startup_timeout=60)
     prompts: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Retrying: what a failure proves decides, a budget and a breaker bound it, and no clock runs in these tests."""
+"""Retries depend on what a failure proves, a budget and a circuit breaker; these tests use no clock."""
 
 from __future__ import annotations
 
@@ -11,12 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from jupyter_funcs.retries import Admission, Breaker, Budget, Proof, Purpose, pause, proof_of_status, wish
+from jupyter_funcs.connection.retries import (
+    Admission,
+    Breaker,
+    Budget,
+    Proof,
+    Purpose,
+    parse_retry_after,
+    pause,
+    proof_of_status,
+)
 
 
 @pytest.fixture(autouse=True)
 def _quick_retries() -> None:
-    """Nothing is sent here: the pauses are those that a service would see."""
+    """Nothing is sent here, so the real pauses cost nothing."""
 
 
 PROOFS = st.sampled_from(Proof)
@@ -42,7 +51,7 @@ def date(seconds: float) -> str:
 def test_what_a_failure_proves_decides_how_often_it_is_sent_again(
     proof: Proof, listing: int, run: int, change: int, sweep: int
 ) -> None:
-    """The table of FAULTS.md, "Retrying", row by row; a sweep sends what was refused again when all of it may go on."""
+    """The table of FAULTS.md, "Retrying", row by row; a sweep resends refused runs itself."""
     for purpose, times in zip(Purpose, (listing, run, change, sweep), strict=True):
         allowed = [done for done in range(5) if pause(proof, purpose, done=done, left=100) is not None]
         assert allowed == list(range(times))
@@ -63,7 +72,7 @@ def test_what_a_failure_proves_decides_how_often_it_is_sent_again(
     ],
 )
 def test_each_status_proves_something(status: int, proof: Proof) -> None:
-    """What the service says of itself is what counts; a refusal of the request is final."""
+    """A failure of the service may be retried; a rejected request is final."""
     assert proof_of_status(status) is proof
 
 
@@ -79,8 +88,8 @@ def test_each_status_proves_something(status: int, proof: Proof) -> None:
 def test_a_pause_is_short_fits_and_stays_within_every_bound(
     proof: Proof, purpose: Purpose, done: int, left: float, wished: float | None, most: int, drawn: float
 ) -> None:
-    """At most two retries; never below a second before the deadline; the service's wish is kept or not waited for."""
-    seconds = pause(proof, purpose, done=done, left=left, wished=wished, most=most, draw=lambda: drawn)
+    """At most two retries, at least a second before the deadline; Retry-After is followed or not waited for."""
+    seconds = pause(proof, purpose, done=done, left=left, retry_after=wished, most=most, draw=lambda: drawn)
     if seconds is None:
         return
     assert done < most <= 2
@@ -91,7 +100,7 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
     else:
         assert seconds == wished <= 30
     # More time, a larger bound of the user's and fewer tries never turn a retry down.
-    assert pause(proof, purpose, done=0, left=left + 8, wished=wished, most=2, draw=lambda: drawn) is not None
+    assert pause(proof, purpose, done=0, left=left + 8, retry_after=wished, most=2, draw=lambda: drawn) is not None
 
 
 @pytest.mark.parametrize(
@@ -115,19 +124,19 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
     ],
 )
 def test_retry_after_is_seconds_a_date_or_nothing(headers: dict[str, str], seconds: float | None) -> None:
-    """Whatever stands there, it is a number of seconds from 0 or no wish (FAULTS 34-36)."""
-    assert wish(headers, NOW) == seconds
+    """Any value is a number of seconds from 0, or ignored (FAULTS 34-36)."""
+    assert parse_retry_after(headers, NOW) == seconds
 
 
 @given(st.text(max_size=40))
 def test_any_text_is_read_as_a_wish(text: str) -> None:
-    """A service can break nothing by what it writes there."""
-    seconds = wish({"retry-after": text, "date": text}, NOW)
+    """No value of the header makes parsing fail."""
+    seconds = parse_retry_after({"retry-after": text, "date": text}, NOW)
     assert seconds is None or 0 <= seconds < math.inf
 
 
 def test_a_dead_service_gets_ten_retries() -> None:
-    """And after time-outs five; each success gives one fifth of a retry back, and no more than there was."""
+    """Five after time-outs; each success earns a fifth of a retry back, up to the maximum."""
     budget = Budget()
     assert [budget.take(timed_out=False) for _ in range(12)] == [True] * 10 + [False] * 2
     for _ in range(5):
@@ -140,7 +149,7 @@ def test_a_dead_service_gets_ten_retries() -> None:
 
 
 def test_five_failures_within_a_minute_open_the_breaker_and_each_failed_probe_doubles_the_time() -> None:
-    """15 s at first, then 30, 60, 120 and 120; one probe at a time; its answer lets all through again."""
+    """15 s at first, then 30, 60, 120 and 120; one probe at a time; its answer closes the breaker."""
     breaker = Breaker(draw=lambda: 0.5)
     for second in range(4):
         breaker.failed(second, breaker.admit(second))
@@ -176,7 +185,7 @@ def test_failures_that_are_far_apart_or_not_in_a_row_open_nothing() -> None:
 
 
 class Origin(RuleBasedStateMachine):
-    """Requests that come, end in any order and any way, while time goes on."""
+    """Requests that start and end in any order and any way as time passes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -260,7 +269,7 @@ class Origin(RuleBasedStateMachine):
 
 
 def test_what_was_sent_before_the_breaker_opened_anew_is_no_probe_of_it() -> None:
-    """A probe that fails late, after another request's answer and new failures, lengthens nothing."""
+    """A probe that fails late, after an answer and new failures, doesn't lengthen the pause."""
     breaker = Breaker(draw=lambda: 0.5)
     for _ in range(5):
         breaker.failed(0, Admission(0.0))

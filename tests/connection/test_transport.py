@@ -1,4 +1,4 @@
-"""The transport: each status and each broken connection is an error that says what to do and shows no token."""
+"""Each status and each broken connection is an error that says what to do and shows no token."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.conftest import serving
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 CANARY = "eyJhbGciOiJub25lIn0.Y2FuYXJ5LXRva2VuLW9mLXRoZS10ZXN0cw.c2lnbmF0dXJlLXBhcnQ"
 HTML = "<html><head><style>p {}</style><title>Sign in</title></head><body><p>Please &amp; sign in</p></body></html>"
 
 
 class Answers:
-    """A service over real HTTP that lists one function and answers its runs as it is told."""
+    """A service over real HTTP that lists one function and answers its runs from a script."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -51,7 +51,7 @@ class Answers:
 
 @pytest.fixture(scope="module")
 def answers() -> Iterator[tuple[Answers, Session]]:
-    """A service that answers as it is told, and a session with it."""
+    """A scripted service and a session with it."""
     app = Answers()
     with serving(app) as url:
         session = jf.connect(url, token=CANARY)
@@ -70,7 +70,7 @@ def told(app: Answers, status: int, body: object = b"", **headers: str) -> None:
 
 
 def row(number: int, *values: Any) -> Any:
-    """Give a case of a row of FAULTS.md."""
+    """Return a case of a row of FAULTS.md."""
     return pytest.param(*values, marks=pytest.mark.fault(number), id=f"{number}-{values[0]}-{len(repr(values))}")
 
 
@@ -96,7 +96,7 @@ def row(number: int, *values: Any) -> Any:
         row(37, 500, {"error": "boom"}, {}, jf.ServerError, "boom", 1),
         row(38, 502, HTML, {"content_type": "text/html"}, jf.ServerError, "502.*Sign in Please & sign in", 2),
         row(39, 503, "", {}, jf.ServerError, "503", 3),
-        row(40, 504, "", {}, jf.DeadlineError, "may still go on", 1),
+        row(40, 504, "", {}, jf.DeadlineError, "may still be running", 1),
         row(45, 599, "", {}, jf.ServerError, "599", 2),
         row(16, 307, "", {"location": "http://127.0.0.1:1/"}, jf.ProtocolError, "redirects", 1),
         row(45, 418, "", {}, jf.ProtocolError, "418", 1),
@@ -161,7 +161,7 @@ def test_a_refused_argument_is_named(answers: tuple[Answers, Session]) -> None:
 )
 @pytest.mark.parametrize("status", [200, 400, 401, 422, 500])
 def test_a_token_that_is_repeated_is_not_shown(answers: tuple[Answers, Session], status: int, body: object) -> None:
-    """A service that repeats the token in its error leaks no part of it into the error, its chain or its traceback."""
+    """If a service repeats the token in an error, no part of it is in the error, its chain or traceback."""
     app, session = answers
     told(app, status, body if status != 200 else {"error": f"bad token {CANARY}", "body": None})
     with pytest.raises(jf.FuncsError) as caught:
@@ -176,7 +176,7 @@ def test_a_token_that_is_repeated_is_not_shown(answers: tuple[Answers, Session],
 
 
 def test_what_is_sent_is_what_the_service_takes(answers: tuple[Answers, Session]) -> None:
-    """A run is one POST with the bearer token, FunctionName and Args of text."""
+    """A run is one POST with the bearer token, FunctionName, and Args as text."""
     app, session = answers
     told(app, 200, [])
     session.f(a=1)
@@ -191,7 +191,7 @@ def test_an_api_key_is_sent_in_its_own_header(answers: tuple[Answers, Session]) 
     """An API key goes as X-Api-Key, and no bearer token beside it."""
     app, session = answers
     told(app, 200, [])
-    url = session._wire.transport.connection.base_url
+    url = session._remote.transport.connection.base_url
     keyed = jf.connect(url, api_key="k-123")
     keyed.f(a="1")
     keyed.close()
@@ -220,7 +220,7 @@ def test_a_token_source_is_asked_once_more_after_a_401(answering: Callable[..., 
 
 
 def test_an_expired_token_is_not_sent(answering: Callable[..., Session]) -> None:
-    """A JWT that has ended is an AuthenticationError before anything is sent."""
+    """An expired JWT is an AuthenticationError before anything is sent."""
     jwt = pytest.importorskip("jwt")
     token = jwt.encode({"exp": int(time.time()) - 1}, "k" * 32)
     with pytest.raises(jf.AuthenticationError, match="expired"):
@@ -239,7 +239,7 @@ def test_a_reply_over_the_limit_is_refused(answers: tuple[Answers, Session]) -> 
 
 @contextlib.contextmanager
 def raw_server(reply: bytes) -> Iterator[str]:
-    """A server that reads a request, sends these bytes and closes, so often as it is asked."""
+    """A server that answers each request with these bytes and closes."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0.1)
         stop = threading.Event()
@@ -284,7 +284,7 @@ def raw_server(reply: bytes) -> Iterator[str]:
     ids=["closed", "short", "short-chunk", "bad-chunk", "not-http", "bad-gzip"],
 )
 def test_a_broken_reply_is_never_short_data(reply: bytes, error: type[Exception], said: str) -> None:
-    """A connection that closes, a reply cut short and bytes that are no HTTP are errors, and no frame."""
+    """A closed connection, a truncated reply and bytes that aren't HTTP are errors, never a frame."""
     with raw_server(reply) as url:
         session = jf.connect(url, token=CANARY)
         with pytest.raises(error, match=said):
@@ -301,19 +301,19 @@ def test_nobody_listening_is_said() -> None:
 
 
 def test_a_synchronous_transport_will_do() -> None:
-    """Any httpx transport serves, a synchronous one too."""
+    """Any httpx transport works, also a synchronous one."""
 
     class Sync(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             return httpx.Response(200, json=[{"name": request.url.path}])
 
-    session = jf.connect("https://service.example", token="t", transport=Sync())
+    session = jf.connect("https://service.example", token="a-token-of-the-tests", transport=Sync())
     assert session.names == ["/api/function/ListUserFunctions"]
 
 
 @pytest.mark.fault(100)
 def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
-    """After five failed runs nothing is sent, from another session neither, until someone forces it (FAULTS 100)."""
+    """After five failed runs nothing is sent, also not by another session, unless forced (FAULTS 100)."""
     app = Answers()
     with serving(app) as url:
         session, other = jf.connect(url, token=CANARY), jf.connect(url, token="another-token")
@@ -323,7 +323,7 @@ def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
             with pytest.raises(jf.ServerError):
                 session.f()
         for each in (session, other):
-            with pytest.raises(jf.CircuitOpenError, match=r"left alone for now.\nTry again in \d+ s") as caught:
+            with pytest.raises(jf.CircuitOpenError, match=r"requests are paused.\nTry again in \d+ s") as caught:
                 each.f()
             assert len(caught.value.lines) == 2
         assert len(app.seen) == 5
@@ -335,7 +335,7 @@ def test_a_service_that_fails_is_left_alone_for_all_who_go_there() -> None:
 
 
 def test_refusals_and_failed_functions_leave_no_service_alone(answers: tuple[Answers, Session]) -> None:
-    """A 4xx, a failed function and a run that is cancelled say that the service is there."""
+    """A 4xx, a failed function and a cancelled run don't count as failures of the service."""
     app, session = answers
     for status, body in [(400, ""), (422, ""), (404, "{}"), (200, {"error": "failed"}), (403, "")] * 2:
         told(app, status, body)
@@ -345,7 +345,7 @@ def test_refusals_and_failed_functions_leave_no_service_alone(answers: tuple[Ans
 
 
 def test_a_dead_service_gets_no_more_than_ten_retries() -> None:
-    """However many runs meet it, ten are sent again; and none of a user who allows none."""
+    """However many runs there are, ten are sent again; none with retries=0."""
     app = Answers()
     with serving(app) as url:
         session = jf.connect(url, token=CANARY)
@@ -363,7 +363,7 @@ def test_a_dead_service_gets_no_more_than_ten_retries() -> None:
 
 @pytest.mark.parametrize("retries", [-1, 3, "two", True, 1.5, None])
 def test_retries_are_a_small_number(answers: tuple[Answers, Session], retries: object) -> None:
-    """What is no number from 0 to 2 is said, with the value."""
+    """Anything but a number from 0 to 2 is refused, with the value."""
     with pytest.raises(jf.ArgumentError, match="retries takes a number from 0 to 2, not"):
         answers[1].f.with_options(retries=retries)
 
@@ -371,7 +371,7 @@ def test_retries_are_a_small_number(answers: tuple[Answers, Session], retries: o
 @pytest.mark.fault(46)
 @pytest.mark.parametrize("kind", ["text/plain", "text/html", "application/octet-stream", "junk", ""])
 def test_json_of_any_content_type_is_json(answers: tuple[Answers, Session], kind: str) -> None:
-    """What it is called does not matter where it can be read."""
+    """The Content-Type doesn't matter if the body can be read."""
     app, session = answers
     told(app, 200, [{"a": 1}, {"a": 2}], content_type=kind)
     assert session.f()["a"].tolist() == [1, 2]
