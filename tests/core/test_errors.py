@@ -1,13 +1,11 @@
-"""Every error of ours stands in the drawn tree, shows itself in one to three inert lines, and travels."""
+"""Every error is in the documented tree, shows one to three inert lines, and can be pickled."""
 
 from __future__ import annotations
 
-import atexit
 import gc
 import inspect
 import pickle
 import re
-import sys
 import unicodedata
 import weakref
 from typing import TYPE_CHECKING, NoReturn
@@ -15,21 +13,23 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from IPython.core.interactiveshell import InteractiveShell
-from traitlets.config import Config
 
 import jupyter_funcs
-from jupyter_funcs import errors
-from jupyter_funcs.errors import ArgumentError, FuncsError, RateLimitError
+from jupyter_funcs.core import errors
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, RateLimitError
+from tests.conftest import interactive_shell
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from IPython.core.interactiveshell import InteractiveShell
 
 CLASSES = [error for _, error in inspect.getmembers(errors, inspect.isclass) if issubclass(error, FuncsError)]
 
 
 def test_the_drawn_tree_is_the_tree_of_the_classes() -> None:
-    """The module's docstring draws every class, under its base, and no other."""
+    """The module's docstring lists every class below its base, and nothing else."""
     drawn = re.findall(r"^    [├└]── (\w+) {2,}\S", errors.__doc__ or "", re.MULTILINE)
     assert sorted(drawn) == sorted(error.__name__ for error in CLASSES if error is not FuncsError)
     assert all(error.__bases__[0] is FuncsError for error in CLASSES if error is not FuncsError)
@@ -38,7 +38,7 @@ def test_the_drawn_tree_is_the_tree_of_the_classes() -> None:
 
 @pytest.mark.parametrize("error", CLASSES)
 def test_each_error_is_public_and_says_what_it_is(error: type[FuncsError]) -> None:
-    """People catch it as `jf.…`, and its docstring tells when it is raised."""
+    """Users catch it as `jf.…`; its docstring says when it is raised."""
     assert getattr(jupyter_funcs, error.__name__) is error
     assert error.__doc__
 
@@ -65,10 +65,10 @@ TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("what", "hint"), TEXTS, ids=["one line", "two", "control characters", "huge", "hint"])
-@pytest.mark.parametrize("error", CLASSES)
+@each_row("what, hint", TEXTS, ids=["one line", "two", "control characters", "huge", "hint"])
+@each_row("error", CLASSES)
 def test_an_error_shows_itself_in_one_to_three_inert_lines(error: type[FuncsError], what: str, hint: str) -> None:
-    """The name of the class and what happened, then what to do; nothing a terminal obeys, nothing endless."""
+    """Class and what happened, then what to do; without control characters, and bounded."""
     raised = error(what, hint)
     lines = "".join(raised._render_traceback_()).split("\n")
     assert 1 <= len(lines) <= 3
@@ -81,7 +81,7 @@ def test_an_error_shows_itself_in_one_to_three_inert_lines(error: type[FuncsErro
 
 @given(st.text(st.characters()), st.text(st.characters()))
 def test_no_text_makes_an_error_fail_to_show_itself(what: str, hint: str) -> None:
-    """Also none at all."""
+    """Not even an empty one."""
     (shown,) = FuncsError(what, hint)._render_traceback_()
     assert shown.startswith("FuncsError: ")
     assert len(lines := shown.split("\n")) <= 2
@@ -98,7 +98,7 @@ def test_an_error_survives_the_way_to_another_process(error: type[FuncsError]) -
 
 
 def test_what_an_error_carries_survives_too() -> None:
-    """The texts by field, and the time to wait."""
+    """The texts per field, and the time to wait."""
     argument = ArgumentError(hint="h", errors={"A": ["one.", "two."], "": ["both."]})
     assert argument.what == "one. two. both."
     assert pickle.loads(pickle.dumps(argument)).errors == {"A": ["one.", "two."], "": ["both."]}
@@ -109,7 +109,7 @@ def test_what_an_error_carries_survives_too() -> None:
 
 
 def test_a_caret_stands_under_what_was_written() -> None:
-    """In place of the hint, and also after the way to another process."""
+    """In place of the hint, also after pickling."""
     error = ArgumentError("Not closed:", excerpt=("call 'a", 5))
     assert str(error) == "Not closed:\ncall 'a\n     ^"
     assert pickle.loads(pickle.dumps(error)).lines == error.lines
@@ -117,11 +117,11 @@ def test_a_caret_stands_under_what_was_written() -> None:
 
 
 class Held:
-    """What a frame may hold: a large frame, or a session."""
+    """Something a stack frame may hold, like a large DataFrame or a session."""
 
 
 def test_what_is_kept_of_a_shown_error_holds_no_frame() -> None:
-    """The lines that led to it and to its cause, and nothing of what the frames there held."""
+    """The traceback of the error and its cause is stored as lines, without the frames' variables."""
 
     def fails() -> weakref.ref[Held]:
         held = Held()
@@ -142,7 +142,7 @@ def test_what_is_kept_of_a_shown_error_holds_no_frame() -> None:
 
 
 def test_an_error_that_cannot_be_kept_is_shown_all_the_same() -> None:
-    """Whatever hides behind it."""
+    """Even if its cause can't be read."""
 
     class OddError(FuncsError):
         @property
@@ -153,7 +153,7 @@ def test_an_error_that_cannot_be_kept_is_shown_all_the_same() -> None:
 
 
 def test_an_argument_error_keeps_its_own_copy_of_the_texts() -> None:
-    """A form that is mended afterwards does not change what was raised."""
+    """A form that is fixed later doesn't change the error that was raised."""
     texts = {"A": ["one."]}
     error = ArgumentError(errors=texts)
     texts["A"].append("two.")
@@ -163,15 +163,9 @@ def test_an_argument_error_keeps_its_own_copy_of_the_texts() -> None:
 
 @pytest.fixture(scope="module")
 def shell() -> Iterator[InteractiveShell]:
-    """Give an IPython of its own that writes no history."""
-    config = Config()
-    config.HistoryManager.enabled = False
-    main, hook = sys.modules["__main__"], sys.excepthook
-    made = InteractiveShell(config=config)
-    yield made
-    atexit.unregister(made.atexit_operations)
-    made.atexit_operations()
-    sys.modules["__main__"], sys.excepthook = main, hook
+    """An IPython of its own that writes no history."""
+    with interactive_shell() as shell:
+        yield shell
 
 
 @pytest.mark.parametrize("xmode", ["Plain", "Context", "Verbose", "Minimal"])
@@ -183,7 +177,8 @@ def test_in_ipython_the_cell_fails_and_only_those_lines_are_shown(
     shell.run_line_magic("xmode", xmode)
     capsys.readouterr()
     cell = (
-        f"from jupyter_funcs.errors import ConfigError\ncanary = 'c4n4ry'\nraise ConfigError('What.', 'Hint.'){chained}"
+        "from jupyter_funcs.core.errors import ConfigError\n"
+        f"canary = 'c4n4ry'\nraise ConfigError('What.', 'Hint.'){chained}"
     )
     result = shell.run_cell(cell, silent=False)
     assert isinstance(result.error_in_exec, FuncsError)

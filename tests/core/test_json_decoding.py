@@ -1,5 +1,5 @@
 """
-One JSON document on the wire becomes exactly one Python value, or a `ProtocolError` that says where it is broken.
+A JSON document is decoded to exactly one value, or a `ProtocolError` says where it is broken.
 
 The cases are rows 48 to 58, 60 and 63 of the catalogue of faults.
 """
@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_funcs.errors import ProtocolError
-from jupyter_funcs.wire import decode
+from jupyter_funcs.core.errors import ProtocolError
+from jupyter_funcs.core.json_decoding import decode
+from tests.rows import each_row
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -49,7 +50,7 @@ BROKEN = {
     "UTF-16 without mark": ('{"a": 1}'.encode("utf-16-be"), "UTF-16"),
     "UTF-32": ('{"a": 1}'.encode("utf-32"), "UTF-16 or UTF-32"),
     "too large a number": (b"[1e999]", "1e999"),
-    "5,000 digits": (b"9" * 5000, "integer of 5,000 digits"),
+    "5,000 digits": (b"9" * 5000, "integer with 5,000 digits"),
     "depth": (b"[" * 100_000, "nested too deeply"),
     "depth after NaN": (b"[NaN," * 100_000, "nested too deeply"),
     "depth of objects": (b'{"a":' * 100_000, "nested too deeply"),
@@ -61,8 +62,8 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("data", "words"), BROKEN.values(), ids=BROKEN)
-@pytest.mark.parametrize("strict", [False, True])
+@each_row("data, words", BROKEN.values(), ids=BROKEN)
+@each_row("strict", [False, True])
 def test_a_broken_document_is_one_named_error_of_a_line_or_two(data: bytes, words: str, strict: bool) -> None:
     with pytest.raises(ProtocolError) as caught:
         decode(data, what="listing", strict=strict)
@@ -77,7 +78,7 @@ def test_a_byte_order_mark_is_accepted() -> None:
 
 
 ODD = {
-    "NaN": ("[1, NaN, -Infinity]", [1, None, None], "2 in all"),
+    "NaN": ("[1, NaN, -Infinity]", [1, None, None], "2 in total"),
     "half a pair": (r'["\ud800", "\udc00x"]', ["\ufffd", "\ufffdx"], "surrogate"),
     "half a pair, raw": ('["\ud800"]', ["\ufffd"], "surrogate"),
     "two high halves and a pair": (r'"\ud800\ud83d\ude00"', "\ufffd😀", "surrogate"),

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from jupyter_funcs import pieces
-from jupyter_funcs.errors import FuncsError, ProtocolError
-from jupyter_funcs.frame import to_frame
-from jupyter_funcs.wire import decode, decode_lines
+from jupyter_funcs.core.errors import FuncsError, ProtocolError
+from jupyter_funcs.core.json_decoding import decode, decode_lines
+from jupyter_funcs.frames import chunks
+from jupyter_funcs.frames.frame import to_frame
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +34,7 @@ _NAN = float("nan")
 
 @dataclass(frozen=True)
 class Text:
-    """One text, and what becomes of it."""
+    """One text and the expected outcome."""
 
     raw: bytes
     value: Any = None
@@ -66,7 +67,7 @@ def cut(text: str | bytes) -> Text:
 
 
 def more(text: str | bytes, at: int) -> Text:
-    return bad(text, "goes on after its JSON document", at)
+    return bad(text, "continues after its JSON document", at)
 
 
 def pinned(why: str, text: str | bytes, value: Any = None, **rest: Any) -> Text:
@@ -308,25 +309,27 @@ HUGE = {
     "4,300 digits": pinned(_RANGE, "1" + "0" * 4299, 10**4299),
     "4,300 digits and a sign": pinned(_RANGE, "-" + "9" * 4300, -(10**4300) + 1),
     "4,300 digits in an array": pinned(_RANGE, "[" + "7" * 4300 + "]", [(10**4300 - 1) // 9 * 7]),
-    "4,301 digits": pinned(_RANGE, "1" + "0" * 4300, words="an integer of 4,301 digits: 1000", **_LIMITS),
-    "5,000 digits": pinned(_RANGE, "9" * 5000, words="an integer of 5,000 digits: 9999", **_LIMITS),
-    "5,000 digits and a sign": pinned(_RANGE, "-" + "9" * 5000, words="an integer of 5,000 digits: -999", **_LIMITS),
+    "4,301 digits": pinned(_RANGE, "1" + "0" * 4300, words="an integer with 4,301 digits: 1000", **_LIMITS),
+    "5,000 digits": pinned(_RANGE, "9" * 5000, words="an integer with 5,000 digits: 9999", **_LIMITS),
+    "5,000 digits and a sign": pinned(_RANGE, "-" + "9" * 5000, words="an integer with 5,000 digits: -999", **_LIMITS),
     "5,000 digits in an object": pinned(
-        _RANGE, '{"a":' + "9" * 5000 + "}", words="an integer of 5,000 digits: 9999", stdlib=_REFUSED
+        _RANGE, '{"a":' + "9" * 5000 + "}", words="an integer with 5,000 digits: 9999", stdlib=_REFUSED
     ),
-    "100,000 digits": pinned(_RANGE, "[" + "8" * 100_000 + "]", words="an integer of 100,000 digits", stdlib=_REFUSED),
+    "100,000 digits": pinned(
+        _RANGE, "[" + "8" * 100_000 + "]", words="an integer with 100,000 digits", stdlib=_REFUSED
+    ),
     "5,000 decimals": pinned(_SMALL, "0." + "1" * 5000, 0.1111111111111111),
     "300 digits and a fraction": pinned(_SMALL, "1" * 300 + ".5", 1.1111111111111112e299),
     "400 digits and a fraction": pinned(
-        _FLOAT, "1" * 400 + ".5", words="a number too large to keep: 1111", stdlib=float("inf"), body="refused"
+        _FLOAT, "1" * 400 + ".5", words="a number that is too large: 1111", stdlib=float("inf"), body="refused"
     ),
-    "1E+400": pinned(_FLOAT, "1E+400", words="a number too large to keep: 1E+400", stdlib=float("inf"), body="refused"),
-    "-1e999": pinned(_FLOAT, "[1,-1e999]", words="a number too large to keep: -1e999", stdlib=[1, float("-inf")]),
+    "1E+400": pinned(_FLOAT, "1E+400", words="a number that is too large: 1E+400", stdlib=float("inf"), body="refused"),
+    "-1e999": pinned(_FLOAT, "[1,-1e999]", words="a number that is too large: -1e999", stdlib=[1, float("-inf")]),
     "just beyond the largest float": pinned(
-        _FLOAT, "[1.7976931348623159e308]", words="a number too large to keep: 1.7976", stdlib=[float("inf")]
+        _FLOAT, "[1.7976931348623159e308]", words="a number that is too large: 1.7976", stdlib=[float("inf")]
     ),
     "an exponent beyond all": pinned(
-        _FLOAT, '{"a":1e99999999999999999999}', words="a number too large to keep: 1e9999", stdlib={"a": float("inf")}
+        _FLOAT, '{"a":1e99999999999999999999}', words="a number that is too large: 1e9999", stdlib={"a": float("inf")}
     ),
     "1e-400": pinned(_SMALL, "1e-400", 0.0),
     "-1e-400": pinned(_SMALL, "-1e-400", -0.0),
@@ -341,33 +344,38 @@ CONSTANTS = {
     "Infinity": pinned(_CONSTANT, "Infinity", warns="NaN or Infinity", strict="NaN or Infinity", stdlib=float("inf")),
     "-Infinity": pinned(_CONSTANT, "-Infinity", warns="NaN or Infinity", strict="Infinity", stdlib=float("-inf")),
     "NaN in an array": pinned(
-        _CONSTANT, "[1,NaN,NaN]", [1, None, None], warns="(2 in all)", strict="(2 in all)", stdlib=[1, _NAN, _NAN]
+        _CONSTANT, "[1,NaN,NaN]", [1, None, None], warns="(2 in total)", strict="(2 in total)", stdlib=[1, _NAN, _NAN]
     ),
     "NaN in an object": pinned(
-        _CONSTANT, '{"a":NaN,"b":1}', {"a": None, "b": 1}, warns="(1 in all)", strict="NaN", stdlib={"a": _NAN, "b": 1}
+        _CONSTANT,
+        '{"a":NaN,"b":1}',
+        {"a": None, "b": 1},
+        warns="(1 in total)",
+        strict="NaN",
+        stdlib={"a": _NAN, "b": 1},
     ),
     "NaN beside texts of it": pinned(
         _CONSTANT,
         r'["NaN", NaN, "a \"NaN\"", -Infinity, "Infinity, -Infinity", {"NaN": Infinity}]',
         ["NaN", None, 'a "NaN"', None, "Infinity, -Infinity", {"NaN": None}],
-        warns="(3 in all)",
-        strict="(3 in all)",
+        warns="(3 in total)",
+        strict="(3 in total)",
         stdlib=["NaN", _NAN, 'a "NaN"', float("-inf"), "Infinity, -Infinity", {"NaN": float("inf")}],
     ),
     "NaN beside a backslash before a quotation mark": pinned(
         _CONSTANT,
         r'["\\", NaN, "NaN\\"]',
         ["\\", None, "NaN\\"],
-        warns="(1 in all)",
-        strict="(1 in all)",
+        warns="(1 in total)",
+        strict="(1 in total)",
         stdlib=["\\", _NAN, "NaN\\"],
     ),
     "NaN beside a text of it and backslashes": pinned(
         _CONSTANT,
         r'["\\", "NaN", "\\", NaN]',
         ["\\", "NaN", "\\", None],
-        warns="(1 in all)",
-        strict="(1 in all)",
+        warns="(1 in total)",
+        strict="(1 in total)",
         stdlib=["\\", "NaN", "\\", _NAN],
     ),
     "NaN beside an escaped quotation mark": pinned(
@@ -376,16 +384,16 @@ CONSTANTS = {
     "NaN beside too large a number": pinned(
         _CONSTANT,
         "[NaN,1e999]",
-        words="too large to keep: 1e999",
-        strict="too large to keep",
+        words="too large: 1e999",
+        strict="too large",
         stdlib=[_NAN, float("inf")],
     ),
     "NaN beside an integer of 4,300 digits": pinned(
         _CONSTANT,
         "[NaN,-" + "9" * 4300 + "]",
         [None, -(10**4300) + 1],
-        warns="(1 in all)",
-        strict="(1 in all)",
+        warns="(1 in total)",
+        strict="(1 in total)",
         stdlib=[_NAN, -(10**4300) + 1],
     ),
     "NaN that touches another": broken("[NaNNaN]", 4),
@@ -733,8 +741,8 @@ GROUPS: dict[str, dict[str, Text]] = {
 TABLE: dict[str, Text] = {f"{group}: {name}": text for group, texts in GROUPS.items() for name, text in texts.items()}
 
 
-def _each(texts: dict[str, Text]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("text", texts.values(), ids=texts)
+def _each(texts: dict[str, Text]) -> Any:
+    return each_row("text", texts.values(), ids=texts)
 
 
 def _is_utf8(text: Text) -> bool:
@@ -752,7 +760,7 @@ BOTH = pytest.mark.parametrize("strict", [False, True], ids=["", "strict"])
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a reading gave: a value, or the error's class and what it says; and the warnings on the way."""
+    """The outcome of decoding: a value, or an error's class and message; and the warnings."""
 
     value: Any
     error: str
@@ -787,7 +795,7 @@ def assert_refused(found: Outcome, text: Text, what: str, *, strict: bool) -> No
 
 
 def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
-    """The values by column, None for every kind of missing."""
+    """Values by column, with None for every kind of missing value."""
     return {
         str(name): [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column]
         for name, column in frame.astype(object).items()
@@ -795,7 +803,7 @@ def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
 
 
 def told(frame: pd.DataFrame) -> list[str]:
-    """All that equal frames have in common, the sign of -0.0 and the types of the values among it."""
+    """Everything that equal frames have in common, including the sign of -0.0 and the types of values."""
     dtypes = [str(dtype) for dtype in frame.dtypes]
     return [repr(part) for part in (plain(frame), list(frame.index), type(frame.index), dtypes, frame.attrs)]
 
@@ -896,15 +904,16 @@ PLACES = {
 
 
 def whole_and_in_pieces(reply: bytes, monkeypatch: pytest.MonkeyPatch, piece: int = 16) -> tuple[list[Any], list[Any]]:
-    monkeypatch.setattr(pieces, "_PIECE", piece)
+    monkeypatch.setattr(chunks, "_CHUNK", piece)
     readings = []
     for long in (len(reply) + 1, 1):
-        monkeypatch.setattr(pieces, "_LONG", long)
+        monkeypatch.setattr(chunks, "LONG", long)
         found = outcome(lambda: to_frame(reply))
         readings.append([found.error, found.warned, told(found.value) if found.error == "" else None])
     return readings[0], readings[1]
 
 
+@pytest.mark.slow
 @EVERY
 def test_a_text_within_a_long_reply_is_read_in_pieces_as_it_is_in_one(
     text: Text, monkeypatch: pytest.MonkeyPatch
@@ -920,13 +929,13 @@ def test_a_text_within_a_long_reply_is_read_in_pieces_as_it_is_in_one(
             assert in_pieces == whole
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                met.append(pieces.read_long(each) is not None)
+                met.append(chunks.read_long(each) is not None)
             if text.strict:
                 with pytest.raises(ProtocolError):
                     to_frame(each, strict=True)
     # What the pieces leave to the plain way: all that is odd, but for NaN where no backslash is escaped; a mark that
     # stands no longer at the start; and the one number that only the plain way reads.
-    is_nan = ("NaN" in text.warns or "in all" in text.warns) and rb"\\" not in text.raw
+    is_nan = ("NaN" in text.warns or "in total" in text.warns) and rb"\\" not in text.raw
     odd = text.words or (text.warns and not is_nan)
     odd = odd or text in MARKS.values() or b"-" + b"9" * 4300 in text.raw
     assert any(met) != bool(odd)
@@ -1016,7 +1025,7 @@ AROUND = {
 
 
 @pytest.mark.parametrize("piece", [1, 16])
-@pytest.mark.parametrize("reply", AROUND.values(), ids=AROUND)
+@each_row("reply", AROUND.values(), ids=AROUND)
 def test_what_stands_around_the_pieces_is_read_as_the_plain_way_reads_it(
     reply: bytes, piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1028,6 +1037,7 @@ def test_what_stands_around_the_pieces_is_read_as_the_plain_way_reads_it(
         assert in_pieces == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
     [
@@ -1041,8 +1051,8 @@ def test_what_stands_around_the_pieces_is_read_as_the_plain_way_reads_it(
 def test_a_long_run_of_blanks_does_not_hold_up_the_reading(
     parts: str, monkeypatch: pytest.MonkeyPatch, no_hang: None
 ) -> None:
-    monkeypatch.setattr(pieces, "_PIECE", 16)
-    monkeypatch.setattr(pieces, "_LONG", 1)
+    monkeypatch.setattr(chunks, "_CHUNK", 16)
+    monkeypatch.setattr(chunks, "LONG", 1)
     expected = told(to_frame(parts.replace("~", "")))
     for place in range(parts.count("~")):
         before, after = parts.split("~")[: place + 1], parts.split("~")[place + 1 :]
@@ -1062,22 +1072,22 @@ LINES: dict[str, tuple[str, list[Any] | str]] = {
     "nothing": ("", []),
     "one line": ("7\n", [7]),
     "documents of every kind": ('1\n"x"\nnull\n[true]\n{"a":{}}\n', [1, "x", None, [True], {"a": {}}]),
-    "two documents on a line": ('{"a":1}{"a":2}\n{"a":3}\n', "reply's line 1 goes on"),
-    "two documents on a line and a blank": ('{"a":1}\n{"a":2} {"a":3}\n', "reply's line 2 goes on"),
-    "documents with a carriage return between": ("1\r2\n", "reply's line 1 goes on"),
+    "two documents on a line": ('{"a":1}{"a":2}\n{"a":3}\n', "reply's line 1 continues"),
+    "two documents on a line and a blank": ('{"a":1}\n{"a":2} {"a":3}\n', "reply's line 2 continues"),
+    "documents with a carriage return between": ("1\r2\n", "reply's line 1 continues"),
     "a document on two lines": ('{"a":1}\n{"a":\n2}\n', "reply's line 2 is cut short"),
     "a text on two lines": ('"a\nb"\n', "reply's line 1 is cut short"),
-    "a comma after a line": ('{"a":1},\n{"a":2}\n', "reply's line 1 goes on"),
+    "a comma after a line": ('{"a":1},\n{"a":2}\n', "reply's line 1 continues"),
     "the last line cut": ('{"a":1}\n{"a":', "reply's line 2 is cut short"),
     "a word on a line": ("1\n2\nend\n", "reply's line 3 is not JSON at byte 0"),
     "a form feed on a line": ("1\n\f\n2\n", "reply's line 2 is not JSON at byte 0"),
     "a line nested too deeply": ("1\n" + "[" * 100_000, "reply's line 2 is nested too deeply"),
-    "a number too large on a line": ("1\n[1e999]\n", "reply's line 2 holds a number too large"),
+    "a number too large on a line": ("1\n[1e999]\n", "reply's line 2 contains a number that is too large"),
 }
 
 
 @BOTH
-@pytest.mark.parametrize(("text", "expected"), LINES.values(), ids=LINES)
+@each_row("text, expected", LINES.values(), ids=LINES)
 def test_lines_are_documents_one_each_or_a_named_error(text: str, expected: list[Any] | str, strict: bool) -> None:
     found = [
         outcome(lambda data=data: decode_lines(data, strict=strict))  # type: ignore[misc]

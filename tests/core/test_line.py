@@ -1,4 +1,4 @@
-"""A magic's line and body are read as a person means them; nothing in them is evaluated or expanded."""
+"""The line and the body of %funcs are read as they are meant; nothing in them is evaluated or expanded."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.line import (
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.line import (
     NAME_AND_VALUE,
     name_and_arguments,
     read_body,
@@ -21,6 +21,7 @@ from jupyter_funcs.line import (
     split_line,
     unquoted,
 )
+from tests.rows import each_row
 
 LINES: dict[str, list[str]] = {
     "": [],
@@ -50,9 +51,9 @@ LINES: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize(("line", "words"), LINES.items(), ids=[line or "nothing" for line in LINES])
+@each_row("line, words", LINES.items(), ids=[line or "nothing" for line in LINES])
 def test_a_line_is_split_at_spaces_outside_of_quotes_and_brackets(line: str, words: list[str]) -> None:
-    """Quotes, straight or curly, count where a value begins, so that an apostrophe is only that."""
+    """Quotes, straight or curly, count where a value begins; elsewhere an apostrophe is an apostrophe."""
     assert split_line(line) == words
 
 
@@ -73,7 +74,7 @@ def test_a_line_is_split_at_spaces_outside_of_quotes_and_brackets(line: str, wor
     ],
 )
 def test_an_unclosed_quote_or_bracket_is_shown_with_a_caret(line: str, what: str, shown: str, caret: str) -> None:
-    """A caret stands under it (FAULTS 88), in a piece of the line that is short, as it is seen."""
+    """A caret points to it (FAULTS 88) in a short piece of the line, at the column where it is displayed."""
     with pytest.raises(ArgumentError, match=f"The {what} at the caret is not closed") as caught:
         split_line(line)
     assert caught.value.lines[1:] == [shown, caret]
@@ -81,7 +82,7 @@ def test_an_unclosed_quote_or_bracket_is_shown_with_a_caret(line: str, what: str
 
 
 def like_shlex(line: str) -> list[str] | None:
-    """Give what shlex reads; None where it refuses."""
+    """Return what shlex reads, None if it refuses."""
     try:
         return shlex.split(line)
     except ValueError:
@@ -108,7 +109,7 @@ PARTS = st.one_of(
 
 
 def joined(parts: list[str]) -> str:
-    """Give a word; a dot stands between a letter and what would be an apostrophe behind it."""
+    """Return a word, with a dot between a letter and a quote that would be an apostrophe."""
     word = ""
     for part in parts:
         word += "." * (part[0] == "'" and word[-1:].isalnum()) + part
@@ -117,13 +118,13 @@ def joined(parts: list[str]) -> str:
 
 @given(st.lists(st.lists(PARTS, min_size=1).map(joined), max_size=4).map(" ".join))
 def test_what_shlex_reads_is_read_alike(line: str) -> None:
-    """Quotes within words, quoted parts side by side, and backslashes, within quotes and outside of them."""
+    """Quotes within words, adjacent quoted parts, and backslashes inside and outside of quotes."""
     assert as_read(line) == like_shlex(line) is not None
 
 
 @given(st.text(st.sampled_from("ab1'\"\\ =$;-#%\n"), max_size=20))
 def test_any_line_that_holds_no_exception_is_read_as_shlex_does(line: str) -> None:
-    """Also one that is refused."""
+    """Including lines that are refused."""
     assume(not re.search(r"[ab1]'|\\[ab1]|\\$", line))
     assert as_read(line) == like_shlex(line)
 
@@ -149,8 +150,8 @@ WORDS: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize(("line", "words"), WORDS.items(), ids=list(WORDS))
-def test_what_people_write_who_know_no_shell_is_read_as_they_mean_it(line: str, words: list[str]) -> None:
-    """The exceptions from shlex's rules, and how to write what they take."""
+def test_what_people_write_without_knowing_a_shell_is_read_as_meant(line: str, words: list[str]) -> None:
+    """The exceptions to shlex's rules, and how to write what they change."""
     assert as_read(line) == words
 
 
@@ -180,7 +181,7 @@ def test_a_value_of_a_line_is_read_without_its_quotes(text: str, value: Any) -> 
 
 
 def test_a_quoted_name_may_hold_an_equals_sign() -> None:
-    """It is a function's name, or an argument's, as a whole."""
+    """The whole is a function's name, or an argument's."""
     assert NAME_AND_VALUE.fullmatch("'Rate a=b'") is None
     found = NAME_AND_VALUE.fullmatch('"a=b"="c=d"')
     assert found is not None
@@ -214,13 +215,13 @@ def arguments_of(line: str) -> tuple[str, list[tuple[str, Any]]]:
 
 @pytest.mark.parametrize(("line", "read"), ARGUMENTS.items(), ids=list(ARGUMENTS))
 def test_an_argument_may_stand_in_quotes_as_a_whole(line: str, read: tuple[str, list[tuple[str, Any]]]) -> None:
-    """As in a shell; but for the word in the place of the function's name, which may hold a =."""
+    """As in a shell, except for the function's name, which may contain a =."""
     assert arguments_of(line) == read
 
 
 @given(st.text(st.characters(exclude_characters="="), min_size=1), st.text())
 def test_an_argument_that_is_quoted_for_a_shell_is_read_as_one(name: str, value: str) -> None:
-    """Its value is the text, whatever it holds; a list, a variable and quotes within are read as elsewhere."""
+    """Its value is the text; lists, variables and quotes within it are read as elsewhere."""
     assume(not re.match(r"[\[$'\"‘’“”]", value))
     word = f'"{f"{name}={value}".replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}"'
     assert arguments_of(f"f {word}") == ("f", [(name, value)])
@@ -239,7 +240,7 @@ def test_any_line_is_split_or_refused_and_loses_nothing_but_spaces(line: str) ->
 
 @given(st.lists(st.text(st.characters(exclude_characters='"'), min_size=1), max_size=5))
 def test_quoted_values_come_back_as_they_were(values: list[str]) -> None:
-    """What stands in double quotes is one value, whatever it holds."""
+    """Text in double quotes is one value, whatever it contains."""
     escaped = [value.replace("\\", "\\\\") for value in values]
     line = " ".join(f'k="{value}"' for value in escaped)
     assert [read_word(word.removeprefix("k="), {}) for word in split_line(line)] == values
@@ -299,14 +300,14 @@ VALUES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(("text", "value"), VALUES.items(), ids=[text or "nothing" for text in VALUES])
+@each_row("text, value", VALUES.items(), ids=[text or "nothing" for text in VALUES])
 def test_a_value_is_text_or_a_list_of_texts_as_written(text: str, value: Any) -> None:
-    """Nothing is guessed from the looks of a value: no number, no truth value, no expression."""
+    """No type is guessed from a value: no number, no boolean, no expression."""
     assert read_value(text, {"name": "expanded"}) == value
 
 
 def test_a_whole_value_with_a_dollar_is_the_object_of_that_name() -> None:
-    """The object itself, of any type; only as a whole value."""
+    """The object itself, of any type, and only if it is the whole value."""
     held = object()
     assert read_value("$held", {"held": held}) is held
     assert read_value("$nothing", {"nothing": None}) is None
@@ -326,7 +327,7 @@ def test_an_absent_variable_is_named_with_the_nearest(text: str, hint: str) -> N
 
 @given(st.text())
 def test_any_value_is_read_or_refused(text: str) -> None:
-    """Whatever is written behind `name=`."""
+    """Whatever follows `name=`."""
     try:
         value = read_value(text, {})
     except ArgumentError:
@@ -364,18 +365,18 @@ BODIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("body", "values"), BODIES.items(), ids=[body or "nothing" for body in BODIES])
 def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str, Any]) -> None:
-    """Lines are read as the values of a line magic; JSON is taken as it is."""
+    """Values in lines are read as on a line; JSON is taken as it is."""
     assert read_body(body, {"symbol": "BKQU"}) == values
 
 
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("Symbol BKQU", "Line 2 of the cell is no argument: 'Symbol BKQU'"),
-        ("# c\n\nSymbol=BKQU", "Line 4 of the cell is no argument"),
+        ("Symbol BKQU", "Line 2 of the cell is not an argument: 'Symbol BKQU'"),
+        ("# c\n\nSymbol=BKQU", "Line 4 of the cell is not an argument"),
         ('{"Symbol": "BKQU"', "Line 2 of the cell's JSON cannot be read at the caret"),
         ('{"a": 1} {"b": 2}', '{"a": 1} {"b": 2}\n         ^'),
-        ('{"a": 1,\n}', "Line 3 of the cell's JSON cannot be read at the caret: there is a comma too many"),
+        ('{"a": 1,\n}', "Line 3 of the cell's JSON cannot be read at the caret: there is an extra comma"),
         ('\n{\n  "a": x\n}', "Line 4 of the cell's JSON cannot be read at the caret"),
         ("{'a': 1}", "{'a': 1}\n ^"),
         ('{"a": 1, "a": 2}', "a is given twice."),
@@ -390,13 +391,13 @@ def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str,
             "in line 2 of the cell. Close it, or put quotes around the value:\nBrand: [a,\n       ^",
         ),
         ('{"a":' * 100_000, "The cell's JSON cannot be read"),
-        ("[1, 2]", "Line 2 of the cell is no argument"),
+        ("[1, 2]", "Line 2 of the cell is not an argument"),
         ("Symbol: $absent", "There is no variable 'absent'"),
     ],
     ids=lambda value: value[:30],
 )
 def test_a_body_that_cannot_be_read_says_where(body: str, words: str) -> None:
-    """Lines are counted as the editor counts them: the magic is the first."""
+    """Lines are counted as in the editor: the magic's is the first."""
     with pytest.raises(ArgumentError) as caught:
         read_body(body, {})
     assert words in str(caught.value)
@@ -411,7 +412,7 @@ def test_a_json_body_comes_back_as_it_was(values: dict[str, Any]) -> None:
 
 @given(st.text())
 def test_any_body_is_read_or_refused(body: str) -> None:
-    """Whatever stands in the cell."""
+    """Whatever is in the cell."""
     try:
         assert isinstance(read_body(body, {}), dict)
     except ArgumentError as error:
@@ -423,11 +424,12 @@ HOSTILE += ["[[", "],[", "[a,", "['a,", "[],"]  # lists of lists
 HOSTILE += ['\\"', '"\\",', '"\\"', '["\\"']
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_hang")
-@pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.parametrize("begin", ["[", "k=[", "'", ""])
+@each_row("piece", HOSTILE)
+@each_row("begin", ["[", "k=[", "'", ""])
 def test_a_long_hostile_line_is_read_in_one_go(begin: str, piece: str) -> None:
-    """A list of closing quotes is not tried in every pairing."""
+    """The time is linear, even for a list of closing quotes."""
     text = begin + piece * (10_000 // len(piece))
     for line in (text, text + "]"):
         try:

@@ -1,4 +1,4 @@
-"""Progress: what a run says of itself while it goes on, and what it keeps of its reply."""
+"""The progress of a run: bytes, attempts, and the raw reply if it is wanted."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import httpx
 
 import jupyter_funcs as jf
-from jupyter_funcs import remote
-from tests.test_widgets import wait_until
+from jupyter_funcs.client import remote
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     import pytest
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 BODY = b'[{"a": 1}, {"a": 2}]'
 
@@ -35,7 +35,7 @@ class Pieces(httpx.AsyncByteStream):
 
 
 def test_the_bytes_are_counted_as_they_come(answering: Callable[..., Session]) -> None:
-    """While a reply comes in, its job knows how much of it is there."""
+    """While a reply is being received, its job knows how much has arrived."""
     go_on = threading.Event()
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -60,7 +60,7 @@ def test_the_bytes_are_counted_as_they_come(answering: Callable[..., Session]) -
 def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """keep gives the inflated body with no token in it; a longer one than is kept is not."""
+    """`keep` stores the decompressed body without the token, unless it is too large."""
     body = b'[{"a": "a-token-of-the-tests"}]'
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -69,17 +69,17 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
         return httpx.Response(200, json=[{"name": "F"}])
 
     function = answering(answer)["F"]
-    job = function.start({}, keep=True)
+    job = function.start({}, keep_reply=True)
     job.result(20)
     assert job.progress.reply == b'[{"a": "****"}]'
-    monkeypatch.setattr(remote, "MOST_KEPT", len(body) - 1)
-    job = function.start({}, keep=True)
+    monkeypatch.setattr(remote, "MAX_RAW_REPLY", len(body) - 1)
+    job = function.start({}, keep_reply=True)
     job.result(20)
     assert job.progress.reply is None
 
 
 def test_a_renewed_token_is_a_second_attempt() -> None:
-    """A request that is sent anew with a new token counts as two."""
+    """A request sent again with a new token counts as two."""
     tokens = iter(["old", "old", "new", "new", "new"])
 
     def answer(request: httpx.Request) -> httpx.Response:
