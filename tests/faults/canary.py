@@ -1,4 +1,4 @@
-"""A token that must be nowhere, and the looking for it: as it is, encoded, and in pieces."""
+"""A token that must not appear anywhere, and a search for it: raw, encoded, and in pieces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PIECE = 12
 
 
 def leaks(text: str) -> list[str]:
-    """Give the forms of the canary that stand in a text: raw, base64, URL-encoded, and each 12 letters in a row."""
+    """Return the forms of the canary in a text: raw, base64, URL-encoded, or 12 letters in a row."""
     encoded = base64.b64encode(CANARY.encode()).decode().rstrip("=")
     # In base64 the letters depend on where among three the text begins; cut off what its neighbours change.
     shifted = [base64.b64encode(b" " * shift + CANARY.encode()).decode()[4:-4] for shift in (1, 2)]

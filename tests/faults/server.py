@@ -1,4 +1,4 @@
-"""A service of raw sockets that does on each connection what a script says, and remembers what it was sent."""
+"""A service on raw sockets that follows a script on each connection and records what it receives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = json.dumps({"error": None, "body": json.dumps([{"n": 1}, {"n": 2}])}).enc
 
 @dataclass
 class Connection:
-    """One connection as the script sees it."""
+    """One connection, for the script."""
 
     socket: socket.socket
     server: Faulty
@@ -31,7 +31,7 @@ class Connection:
     body: bytes = b""
 
     def request(self) -> bytes:
-        """Read one request and remember it; raise where the client has gone."""
+        """Read and record one request; raise if the client has disconnected."""
         while b"\r\n\r\n" not in self.buffer:
             self._more()
         head, _, rest = self.buffer.partition(b"\r\n\r\n")
@@ -47,12 +47,12 @@ class Connection:
         return head
 
     def token(self) -> str:
-        """Give the token that was sent with the request that was read last."""
+        """Return the token of the last request."""
         lines = (line.split(b": ", 1) for line in self.head.split(b"\r\n") if b": " in line)
         return next(value for name, value in lines if name.lower() == b"authorization").decode().removeprefix("Bearer ")
 
     def argument(self) -> str:
-        """Give the argument `a` of the run that was read last."""
+        """Return the argument `a` of the last run."""
         return str(json.loads(self.body)["Args"]["a"])
 
     def _more(self) -> None:
@@ -65,12 +65,12 @@ class Connection:
         self.socket.sendall(data)
 
     def reset(self) -> None:
-        """Close so that the other side gets a reset and no end of the stream."""
+        """Close with a reset instead of an end of the stream."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
 
     def hold(self) -> None:
-        """Do nothing until the client goes or the server ends."""
+        """Do nothing until the client disconnects or the server ends."""
         self.socket.settimeout(0.05)
         while not self.server.stopping.is_set():
             try:
@@ -80,7 +80,7 @@ class Connection:
                 continue
 
     def drip(self, data: bytes, seconds: float) -> None:
-        """Send a byte at a time."""
+        """Send one byte at a time."""
         for byte in data:
             self.send(bytes([byte]))
             if self.server.stopping.wait(seconds):
@@ -90,7 +90,7 @@ class Connection:
 def reply(
     body: bytes = ROWS, status: str = "200 OK", *, length: int | None = None, **headers: str
 ) -> Callable[[Connection], None]:
-    """Answer a request with a whole reply."""
+    """Answer a request with a complete reply."""
     lines = {"Content-Type": "application/json", **{key.replace("_", "-"): value for key, value in headers.items()}}
     if not status.startswith("200"):  # what is sent again at once would meet the connection open still
         lines.setdefault("Connection", "close")
@@ -116,7 +116,7 @@ def raw(data: bytes) -> Act:
 
 
 def healthy(connection: Connection) -> None:
-    """Answer every request of the connection as a service that is well."""
+    """Answer every request of the connection like a healthy service."""
     while True:
         head = connection.request()
         body = LISTING if b"ListUserFunctions" in head else ROWS
@@ -126,7 +126,7 @@ def healthy(connection: Connection) -> None:
 
 @dataclass
 class Faulty:
-    """The service: each new connection does the next of the script; those after its end what `otherwise` does."""
+    """The service: each new connection takes the next step of the script, later ones use `otherwise`."""
 
     script: list[Act] = field(default_factory=list)
     requests: list[bytes] = field(default_factory=list)
@@ -136,7 +136,7 @@ class Faulty:
     otherwise: Act | None = None
 
     def tell(self, *acts: Act) -> None:
-        """Set what the next connections do, and forget what was."""
+        """Set the script for the next connections and forget the requests so far."""
         self.script = list(acts)
         self.requests.clear()
         self.connections = 0
@@ -144,7 +144,7 @@ class Faulty:
 
 @contextlib.contextmanager
 def faulty(tls: ssl.SSLContext | None = None, otherwise: Act | None = None) -> Iterator[Faulty]:
-    """Serve on a free port of this machine; every thread has ended when the block has."""
+    """Serve on a free port of this machine; all threads end with the block."""
     server = Faulty(otherwise=otherwise)
     threads: list[threading.Thread] = []
     sockets: list[socket.socket] = []

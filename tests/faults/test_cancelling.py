@@ -1,4 +1,4 @@
-"""Interrupts, cancels and kernels that end: the wait ends, the service sees it, and nothing is left (FAULTS 96-101)."""
+"""Interrupts, cancels and ending kernels: the wait ends, the service notices, nothing is left (FAULTS 96-101)."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 import jupyter_funcs as jf
-from jupyter_funcs import keeping, loop
+from jupyter_funcs.client import notebook
+from jupyter_funcs.core import background
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, ROWS, Connection, Faulty, faulty, reply
 from tests.faults.test_transport_faults import broken, dripping, kept, listed, shown, tasks
-from tests.test_panel import shown as on_screen
-from tests.test_panel import state
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
+from tests.panel.test_panel import shown as on_screen
+from tests.panel.test_panel import state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
     from tests.faults.server import Act
 
 
 @pytest.fixture
 def server() -> Iterator[Faulty]:
-    """A service that does what each test tells it."""
+    """A service that each test scripts."""
     with faulty() as server:
         yield server
 
 
 class Watched:
-    """Does something to a connection, and sees that the client has closed it."""
+    """Does something to a connection, and notes when the client closes it."""
 
     def __init__(self, act: Act) -> None:
         self._act = act
@@ -59,7 +60,7 @@ class Watched:
 
 @contextlib.contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
-    """Interrupt this thread as Jupyter does, with a signal."""
+    """Interrupt this thread with a signal, as Jupyter does."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
@@ -81,14 +82,14 @@ def interrupt(session: Session) -> KeyboardInterrupt:
     assert not leaks(shown(caught.value))
     wait_until(lambda: tasks() == tasks_before and kept().sockets <= before.sockets)
     assert kept().threads == before.threads
-    assert not session._wire.transport._health.breaker._failures
+    assert not session._remote.transport._health.breaker._failures
     return caught.value
 
 
 @pytest.mark.fault(96)
 @pytest.mark.parametrize("act", [Connection.hold, dripping], ids=["no reply", "a reply that drips"])
 def test_an_interrupt_while_a_reply_is_read_closes_the_connection(server: Faulty, act: Act) -> None:
-    """The service sees it go, the run is sent once, and the next one works."""
+    """The service sees the disconnect, the run is sent once, and the next one works."""
     session = listed(server)
     watched = Watched(act)
     server.tell(watched)
@@ -101,7 +102,7 @@ def test_an_interrupt_while_a_reply_is_read_closes_the_connection(server: Faulty
 
 @pytest.mark.fault(96)
 def test_an_interrupt_while_a_retry_is_waited_for_ends_the_wait(server: Faulty) -> None:
-    """However long the service asked to wait; nothing is sent any more."""
+    """However long the service asked to wait; nothing more is sent."""
     session = listed(server)
     server.tell(reply(b"{}", "503 Busy", Retry_After="29"))
     interrupt(session)
@@ -112,9 +113,9 @@ def test_an_interrupt_while_a_retry_is_waited_for_ends_the_wait(server: Faulty) 
 
 @pytest.mark.fault(96)
 def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose queue is full takes no connection, and no time of a person's."""
+    """A machine with a full queue accepts no connection; the interrupt ends the wait at once."""
     session = listed(server)
-    sent = session._wire.transport._exchange
+    sent = session._remote.transport._exchange
     with socket.socket() as full, contextlib.ExitStack() as stack:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -130,7 +131,7 @@ def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty, monkeypatch
 
 @pytest.mark.fault(96)
 def test_an_interrupt_while_functions_are_listed_ends_the_wait(server: Faulty) -> None:
-    """As for a run; and the lock of the catalog is free."""
+    """As for a run; and the catalog's lock is released."""
     watched = Watched(Connection.hold)
     server.tell(watched)
     session = jf.connect(server.url, token=CANARY)
@@ -142,13 +143,13 @@ def test_an_interrupt_while_functions_are_listed_ends_the_wait(server: Faulty) -
 
 
 def test_a_wait_looks_up_where_an_interrupt_cannot_wake_it(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on Windows: it waits in steps, gives what comes, and keeps its own bound."""
-    monkeypatch.setattr(loop, "_LOOK", 0.01)
+    """As on Windows: it waits in steps, returns the result, and keeps its time-out."""
+    monkeypatch.setattr(background, "_POLL", 0.01)
     session = listed(server)
     go = threading.Event()
     server.tell(broken(lambda connection: go.wait(10) and connection.send(WHOLE)))
     job = session.f.submit(a="1")
-    with pytest.raises(jf.DeadlineError, match="it goes on"):
+    with pytest.raises(jf.DeadlineError, match="is still running"):
         job.result(0.05)
     go.set()
     assert len(job.result()) == 2
@@ -160,7 +161,7 @@ WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %
 
 @pytest.fixture
 def user_ns(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The variables of a notebook, where panels put their results."""
+    """The variables of a notebook, where panels store their results."""
     names: dict[str, Any] = {}
 
     class Shell:
@@ -170,12 +171,12 @@ def user_ns(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         def push(self, variables: dict[str, Any]) -> None:
             names.update(variables)
 
-    monkeypatch.setattr(keeping, "_shell", Shell)
+    monkeypatch.setattr(notebook, "_shell", Shell)
     return names
 
 
 class Late:
-    """Answers after the client has gone, if the connection still takes it."""
+    """Answers after the client has disconnected, if the connection still accepts it."""
 
     def __init__(self) -> None:
         self.go, self.sent = threading.Event(), threading.Event()
@@ -192,7 +193,7 @@ class Late:
 
 @pytest.mark.fault(97)
 def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_ns: dict[str, Any]) -> None:
-    """No result in the panel, no variable, no cache; the result before stays, and it is said what may be."""
+    """No result, no variable, no cache entry; the earlier result stays, and the panel says what may have happened."""
     before = tasks()
     session = listed(server)
     panel = session.panel("F", a="1")
@@ -200,7 +201,7 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_
     good = panel.result(10)
     assert user_ns == {"f": good}
     session.close()
-    held = dict(session._wire.choices._held)
+    held = dict(session._remote.choices._held)
     late, watched = Late(), Watched(Connection.hold)
     for act in (watched, late):
         server.tell(act)
@@ -219,21 +220,21 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_
         panel.result(5)
     assert on_screen(panel) is good
     assert user_ns == {"f": good}
-    assert dict(session._wire.choices._held) == held
+    assert dict(session._remote.choices._held) == held
     assert 'data-state="cancelled"' in state(panel)
     panel.close()
     session.close()
 
 
 def in_cell(monkeypatch: pytest.MonkeyPatch, cell: str, execution: int) -> None:
-    monkeypatch.setattr(keeping, "this_cell", lambda: keeping.Cell(cell, execution))
+    monkeypatch.setattr(notebook, "this_cell", lambda: notebook.Cell(cell, execution))
 
 
 @pytest.mark.fault(99)
 def test_a_cell_that_is_run_again_cancels_its_earlier_run(
     server: Faulty, monkeypatch: pytest.MonkeyPatch, user_ns: dict[str, Any]
 ) -> None:
-    """The panel before is gone from the screen: the service sees its run end, and the latest has the variable."""
+    """The earlier panel is off the screen: its run is cancelled, and the latest sets the variable."""
     session = listed(server)
     watched = Watched(Connection.hold)
     server.tell(broken(Connection.hold), watched)
@@ -262,7 +263,7 @@ def test_a_cell_that_is_run_again_cancels_its_earlier_run(
 def test_the_variable_is_the_later_runs_whoever_ends_last(
     server: Faulty, monkeypatch: pytest.MonkeyPatch, user_ns: dict[str, Any]
 ) -> None:
-    """A panel of an earlier run of the cell takes nothing from the one that has taken its place."""
+    """A panel of an earlier run of the cell doesn't overwrite the variable of its successor."""
     session = listed(server)
     in_cell(monkeypatch, "here", 2)
     first = session.panel("F", a="1")
@@ -280,7 +281,7 @@ def test_the_variable_is_the_later_runs_whoever_ends_last(
 
 @pytest.mark.fault(99)
 def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None:
-    """The panel shows what was asked for last, also where the answer before comes at the same moment."""
+    """The panel shows the latest run, even if the earlier answer arrives at the same moment."""
     session = listed(server)
     panel = session.panel("F", a="1")
     panel.run()
@@ -290,7 +291,7 @@ def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None
     session.close()
     panel.run()
     outcome = panel._visit.outcome
-    loop.run(panel._on_end(panel._visit, first))
+    background.run(panel._on_end(panel._visit, first))
     assert panel._visit.outcome is outcome
     assert 'data-state="running" data-run="2"' in state(panel)
     panel.close()
@@ -298,7 +299,7 @@ def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None
 
 @pytest.mark.fault(100)
 def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server: Faulty) -> None:
-    """What is typed, run and cancelled in one is nothing to the other; a service that fails is left alone by both."""
+    """Forms, runs and cancels are separate; requests to a failing service are paused for both."""
     session = listed(server)
     one, other = session.panel("F", a="one"), session.panel("F", a="other")
     assert one.form is not None
@@ -315,15 +316,15 @@ def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server
     one.cancel()
     wait_until(lambda: 'data-state="cancelled"' in state(one))
     assert 'data-state="done"' in state(other)
-    health = session._wire.transport._health
+    health = session._remote.transport._health
     left = health.budget.left
     server.script = [broken(Connection.reset)]
     session.close()
     one.run()
     one.result(10)
     assert health.budget.left == left - 5 + 1
-    for _ in range(health.breaker.row):
-        health.breaker.failed(loop.background_loop().time(), health.breaker.admit(0.0))
+    for _ in range(health.breaker.max_failures):
+        health.breaker.failed(background.background_loop().time(), health.breaker.admit(0.0))
     for panel in (one, other):
         panel.run()
         with pytest.raises(jf.CircuitOpenError):
@@ -344,7 +345,7 @@ panel
 
 @pytest.mark.fault(101)
 def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server: Faulty) -> None:
-    """The service sees the connection close, the process is gone, and the notebook says how to get the panel back."""
+    """The connection closes, the process ends, and the notebook says how to get the panel back."""
     manager = KernelManager()
     manager.start_kernel()
     try:
@@ -368,7 +369,7 @@ def test_a_kernel_that_restarts_or_is_killed_during_a_run_leaves_nothing(server:
 
 
 def run_cell(manager: KernelManager, program: str) -> str:
-    """Run a cell in a kernel, and give all that it shows."""
+    """Run a cell in a kernel and return its output."""
     client = manager.blocking_client()
     client.start_channels()
     client.wait_for_ready(timeout=60)
@@ -384,7 +385,7 @@ def run_cell(manager: KernelManager, program: str) -> str:
 
 
 def listing_then(act: Callable[[Connection], None]) -> Act:
-    """List the functions, and do something to the run that comes over the same connection."""
+    """List the functions, then do something to the run on the same connection."""
 
     def acting(connection: Connection) -> None:
         reply(LISTING)(connection)

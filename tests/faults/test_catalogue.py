@@ -8,7 +8,7 @@ from tests.conftest import ALL_FAULTS
 
 
 def test_every_row_has_a_test(request: pytest.FixtureRequest) -> None:
-    """No row of FAULTS.md is left out of the suite; the report at its end says what proved each."""
+    """Every row of FAULTS.md has a test; the report at the end says which."""
     chosen = request.config.option
     if chosen.file_or_dir or chosen.keyword:
         pytest.skip("Only a run of the whole suite has every row.")

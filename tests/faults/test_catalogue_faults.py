@@ -1,4 +1,4 @@
-"""Rows 79 and 80 of FAULTS.md: rules that go round, options without end, defaults that are not valid."""
+"""Rows 79 and 80 of FAULTS.md: circular rules, very many options, invalid defaults."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from tests.test_panel import state
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
+from tests.panel.test_panel import state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 DAY = "2025-01-31"
 MANY = [f"Option {number:05}" for number in range(10_000)]
@@ -23,7 +23,7 @@ LISTED = ", ".join(f"'{option}'" for option in MANY)
 
 
 class Service:
-    """A service with such functions, which remembers what was run."""
+    """A service with such functions, which records the runs."""
 
     def __init__(self, **functions: list[dict[str, Any]]) -> None:
         self.functions = functions
@@ -36,7 +36,7 @@ class Service:
         return httpx.Response(200, json=[{"A": "a1", "B": "b1"}, {"A": "a2", "B": "b2"}])
 
     def session(self) -> Session:
-        return jf.connect("https://service.example", token="t", transport=httpx.MockTransport(self))
+        return jf.connect("https://service.example", token="a-token-of-the-tests", transport=httpx.MockTransport(self))
 
 
 def one(name: str, description: str, code: int = 0, **more: Any) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def one(name: str, description: str, code: int = 0, **more: Any) -> dict[str, An
 
 @pytest.fixture
 def cyclic() -> Iterator[tuple[Service, Session]]:
-    """Three rules in a circle, over parameters that also have a marker that says something else."""
+    """Three circular rules, over parameters that also have contradicting markers."""
     service = Service(
         F=[
             one("A", "[Required] Either A or B is required."),
@@ -60,7 +60,7 @@ def cyclic() -> Iterator[tuple[Service, Session]]:
 
 @pytest.mark.fault(79)
 def test_rules_in_a_circle_end_and_are_said(cyclic: tuple[Service, Session]) -> None:
-    """Each is said once, two values meet all three, and bounds that leave no number bind nobody."""
+    """Each is reported once, two values satisfy all three, and contradictory bounds are ignored."""
     service, session = cyclic
     with pytest.raises(jf.ArgumentError) as caught:
         session.f()
@@ -70,7 +70,7 @@ def test_rules_in_a_circle_end_and_are_said(cyclic: tuple[Service, Session]) -> 
     assert names == [("A", "B"), ("B", "C"), ("A", "C")]
     assert not any(field.required for field in session.f.fields)
     form = session.f.form(A="x")
-    assert [text.partition(":")[0] for text in form.errors[""]] == ["Give B or C"]
+    assert [text.partition(":")[0] for text in form.errors[""]] == ["B or C is required"]
     form["C"] = 7
     assert form.errors == {}
     assert len(session.f(A="x", C=7)) == 2
@@ -88,7 +88,7 @@ def test_rules_in_a_circle_end_and_are_said(cyclic: tuple[Service, Session]) -> 
 
 @pytest.mark.fault(79)
 def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
-    """A needs B to be listed and B needs A, and a third lists its own: what is typed is taken, and no loop begins."""
+    """A's values need B and B's need A, a third needs itself: typed values are accepted, and nothing loops."""
     service = Service(
         F=[
             one("A", "Use function 'List A' to get the list of A."),
@@ -119,7 +119,7 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
 
 @pytest.fixture
 def many() -> Iterator[tuple[Service, Session]]:
-    """A choice and a list of ten thousand options."""
+    """A choice and a list with ten thousand options."""
     service = Service(
         F=[
             one("Choice", f"[Required] Options are {LISTED}.", required=True),
@@ -133,7 +133,7 @@ def many() -> Iterator[tuple[Service, Session]]:
 
 @pytest.mark.fault(79)
 def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(many: tuple[Service, Session]) -> None:
-    """A browser gets no list without end; the field says how many there are; all of them can be given."""
+    """The browser gets a part of the list; the field says how many there are; all of them are accepted."""
     service, session = many
     assert [len(field.options) for field in session.f.fields] == [10_000, 10_000]
     panel = session.panel("F")
@@ -157,7 +157,7 @@ def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(many: tupl
 
 @pytest.mark.fault(79)
 def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(many: tuple[Service, Session]) -> None:
-    """With what is near, and not with all of them; what a front end shows of the function is bounded too."""
+    """With similar options, not all of them; what a front end shows of the function is limited too."""
     service, session = many
     with pytest.raises(jf.ArgumentError, match=r"no option 'Option O0123'\. Did you mean 'Option \d+'") as caught:
         session.f(Choice="Option O0123")
@@ -167,7 +167,7 @@ def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(many: tuple[Servi
 
 
 def everything(panel: Any) -> list[Any]:
-    from jupyter_funcs.widgets import below  # only here
+    from jupyter_funcs.panel.form.controls import below  # only here
 
     return [*below(panel), panel]
 
@@ -185,7 +185,7 @@ def everything(panel: Any) -> list[Any]:
 def test_a_default_that_is_not_valid_is_said_and_another_value_given(
     param: dict[str, Any], default: str, said: str, value: Any, sent: str
 ) -> None:
-    """The service takes its own default where nothing is sent: nothing is refused, and any valid value can be given."""
+    """If nothing is sent, the service uses its own default; any valid value is accepted."""
     service = Service(F=[param])
     session = service.session()
     name = param["name"]

@@ -1,7 +1,7 @@
 """
 Many runs among many faults: exact data or a named error, and nothing left behind; run with -m slow.
 
-The sizes here are for every check. Those that the README gives figures of are run by ``FUNCS_SOAK=1 pytest -m slow
+The sizes here are for every check. Those that the guide gives figures of are run by ``FUNCS_SOAK=1 pytest -m slow
 tests/faults/test_chaos.py``, in some ten minutes; -s prints the figures.
 """
 
@@ -27,17 +27,17 @@ import psutil
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import retries
+from jupyter_funcs.connection import retries
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, Faulty, faulty
 from tests.faults.test_transport_faults import shown, tasks
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
     from tests.faults.server import Connection
 
 pytestmark = pytest.mark.slow
@@ -52,12 +52,12 @@ FAULTY_PART = 0.2
 
 
 def tell(figures: str) -> None:
-    """Print what was counted, for `pytest -s` and for the README."""
+    """Print the counts, for `pytest -s` and the guide."""
     print(f"\n{figures}")  # noqa: T201  # as above
 
 
 def rows(argument: str) -> bytes:
-    """Give the reply that belongs to an argument, and to no other."""
+    """Return the reply for an argument, different from that of any other."""
     number = int(argument)
     table = [{"n": number, "square": number * number, "text": f"é{number}"} for _ in range(3)]
     return json.dumps({"error": None, "body": json.dumps(table)}).encode()
@@ -132,7 +132,7 @@ BROKEN = [
 
 
 class Chaotic:
-    """A service that meets a part of the requests with a fault drawn from a seed, and holds those below zero."""
+    """A service that answers some requests with a random fault, and holds those below zero."""
 
     def __init__(self, part: float, seed: int) -> None:
         self.part = part
@@ -165,7 +165,7 @@ class Chaotic:
 
 @pytest.fixture
 def chaotic() -> Iterator[tuple[Chaotic, Faulty]]:
-    """A chaotic service, each with a seed of its own."""
+    """A chaotic service with its own seed."""
     chaos = Chaotic(FAULTY_PART, seed=int(os.environ.get("FUNCS_SEED", "7")))
     with faulty(otherwise=chaos) as server:
         yield chaos, server
@@ -176,7 +176,7 @@ def open_files() -> int:
 
 
 def test_runs_among_faults_give_exact_data_or_a_named_error(chaotic: tuple[Chaotic, Faulty]) -> None:
-    """At least three in four give data; no row is another run's; no more than 1.2 requests a run; no token is shown."""
+    """At least 3 in 4 return data, never another run's; at most 1.2 requests per run; no token is shown."""
     at_first = tasks()
     chaos, server = chaotic
     session = jf.connect(server.url, token=CANARY)
@@ -209,7 +209,7 @@ def test_runs_among_faults_give_exact_data_or_a_named_error(chaotic: tuple[Chaot
 
 
 def test_many_threads_get_each_its_own_rows() -> None:
-    """Whoever asks at the same time, through one session, gets what belongs to the own arguments."""
+    """Threads that share a session each get the rows of their own arguments."""
     at_first = tasks()
     with faulty(otherwise=Chaotic(0, seed=1)) as server:
         session = jf.connect(server.url, token=CANARY)
@@ -234,7 +234,7 @@ def test_many_threads_get_each_its_own_rows() -> None:
 # Python itself drops an interrupt that comes within the callback of a weak reference, and says so.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
-    """An interrupt raises KeyboardInterrupt, closes the socket, and the run's task has ended; the next run works."""
+    """An interrupt raises KeyboardInterrupt, closes the socket and ends the task; the next run works."""
     at_first = tasks()
     drawn = random.Random(11)
     waiting = False
@@ -279,7 +279,7 @@ def test_interrupts_at_any_moment_end_the_wait_and_leave_nothing() -> None:
 
 
 def test_many_runs_keep_nothing() -> None:
-    """Memory, files and threads are as they were: 5 MiB at most, for a hundred thousand runs as for some thousand."""
+    """Memory grows by at most 5 MiB, files and threads not at all, however many runs there are."""
     at_first = tasks()
 
     async def answer(request: httpx.Request) -> httpx.Response:
@@ -308,7 +308,7 @@ def test_many_runs_keep_nothing() -> None:
 
 
 def test_a_service_that_is_down_gets_few_requests() -> None:
-    """However often it is asked, a dead service sees ten retries, and after five failures next to nothing."""
+    """A dead service sees ten retries, and after five failures almost no requests."""
     with faulty(otherwise=Chaotic(0, seed=1)) as server:
         session = jf.connect(server.url, token=CANARY)
         assert session.names == ["F"]
@@ -316,7 +316,7 @@ def test_a_service_that_is_down_gets_few_requests() -> None:
         server.otherwise = answer_503
         outcomes = Counter(type(error_of(session, number)).__name__ for number in range(200))
         assert set(outcomes) == {"ServerError", "CircuitOpenError"}
-        assert outcomes["ServerError"] == retries.Breaker.row
+        assert outcomes["ServerError"] == retries.Breaker.max_failures
         assert server.connections <= 1 + 5 * 3
         session.close()
 
@@ -336,12 +336,13 @@ def error_of(session: Session, number: int) -> Exception:
 OPERATOR = """
 import sys
 from pathlib import Path
-from jupyter_funcs.service.state import DEMO_ORGANISATION, DEMO_PANEL_DATA, open_grants
-grants, number = open_grants(Path(sys.argv[1]), demo=True), int(sys.argv[2])
+from jupyter_funcs.service.accounts.state import open_grants
+from jupyter_funcs.service.builtin.demo_accounts import ORGANISATION, PANEL_DATA, add_to
+grants, number = open_grants(Path(sys.argv[1]), add_to), int(sys.argv[2])
 while True:
     name = f"user{number}"
-    grants.add_user(name, organisation=DEMO_ORGANISATION)
-    grants.grant(name, DEMO_PANEL_DATA)
+    grants.add_user(name, organisation=ORGANISATION)
+    grants.grant(name, PANEL_DATA)
     print(name, grants.add_key(name), flush=True)
     number += 1
 """
@@ -355,10 +356,10 @@ def test_a_service_that_is_killed_at_any_moment_loses_nothing_that_was_committed
     the key that signs tokens; the file is whole. FAULTS 118.
     """
     from tests.service.conftest import GET_ALL, PANELS, RUN  # a world of its own
-    from tests.service.test_serving import Served  # as above
+    from tests.service.server.test_serving import Served  # as above
 
     environment = os.environ | {"FUNCS_STATE_DIR": str(tmp_path)}
-    command = [sys.executable, "-m", "jupyter_funcs.cli", "token", "--user", "guest"]
+    command = [sys.executable, "-m", "jupyter_funcs.cli.main", "token", "--user", "guest"]
     token = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     bearer = {"Authorization": f"Bearer {token.stdout.strip()}"}
     drawn = random.Random(5)

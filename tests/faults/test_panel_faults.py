@@ -1,4 +1,4 @@
-"""Each class of error in the panel, over real sockets: said in a few lines, nothing is lost, the next run works."""
+"""Each class of error in the panel, over real sockets: a few lines, nothing is lost, the next run works."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import errors, exchange, loop, retries
+from jupyter_funcs.connection import http, retries
+from jupyter_funcs.core import background, errors
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 from tests.faults.test_transport_faults import broken, tasks
-from tests.test_panel import shown, state
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
+from tests.panel.test_panel import shown, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_funcs.panel import Panel
+    from jupyter_funcs.panel.panel import Panel
     from tests.faults.server import Act
 
 # As the panel runs, which has no option of a bound of its own.
@@ -29,18 +30,18 @@ SECONDS = 1.5
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Faulty]:
-    """A service that does what each test tells it."""
+    """A service that each test scripts."""
     with faulty() as server:
         yield server
 
 
 @pytest.fixture(autouse=True)
 def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
+    monkeypatch.setattr(http, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
 
 
 class Case(NamedTuple):
-    """What happens to a run, and what a person reads."""
+    """What happens to a run, and what the panel shows."""
 
     acts: list[Act]
     error: type[jf.FuncsError]
@@ -52,7 +53,9 @@ class Case(NamedTuple):
 PAGE = b"<html><title>Sign in</title><script>alert(1)</script></html>"
 CASES = {
     "conn": Case([broken(Connection.reset)] * 3, jf.ServiceConnectionError, "broke before the reply"),
-    "timeout": Case([broken(Connection.hold)] * 3, jf.DeadlineError, "did not end within 1.5 s; it may still run"),
+    "timeout": Case(
+        [broken(Connection.hold)] * 3, jf.DeadlineError, "did not finish within 1.5 s; it may still be running"
+    ),
     "auth": Case([reply(b'{"error": "who?"}', "401 Who")], jf.AuthenticationError, "does not accept the token: who?"),
     "login page": Case([reply(PAGE, Content_Type="text/html")], jf.AuthenticationError, "Is it a login page?"),
     "forbidden": Case([reply(b'{"error": "no"}', "403 No")], jf.PermissionDeniedError, "not allowed to do this: no"),
@@ -64,7 +67,7 @@ CASES = {
     "protocol": Case([reply(ROWS[:-9])], jf.ProtocolError, ""),
     "no http": Case([raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")], jf.ProtocolError, "did not answer in HTTP"),
     "toolarge": Case([reply(ROWS.ljust(5000))], jf.ReplyTooLargeError, "larger than max_bytes = 4,096"),
-    "open": Case([], jf.CircuitOpenError, "failed 5 times in a row; it is left alone for now."),
+    "open": Case([], jf.CircuitOpenError, "failed 5 times in a row, so requests are paused."),
     "cancelled": Case(
         [broken(Connection.hold)], jf.RunCancelledError, "the service may still finish the run.", "cancelled"
     ),
@@ -90,7 +93,7 @@ def end(panel: Panel) -> BaseException | None:
 @pytest.mark.fault(4, 8, 24, 26, 27, 34, 37, 41, 43, 48, 97)
 @pytest.mark.parametrize("name", CASES)
 def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> None:
-    """One to three lines and details to unfold; form, result and variable stay; the next run is shown."""
+    """One to three lines and details; form, result and variable stay; the next run is shown."""
     case = CASES[name]
     server.tell()
     session = jf.connect(server.url, token=CANARY)
@@ -99,14 +102,14 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
     panel.run()
     good = panel.result(20)
     session.close()
-    breaker = session._wire.transport._health.breaker
+    breaker = session._remote.transport._health.breaker
     before = tasks()
 
     server.tell(*case.acts)
     assert panel.form is not None
     panel.form["a"] = "second"
     if name == "open":
-        for _ in range(breaker.row):
+        for _ in range(breaker.max_failures):
             breaker.failed(asked(), retries.Admission(0.0))
     panel.run()
     if name == "cancelled":
@@ -146,12 +149,12 @@ def test_a_panel_says_what_happened_and_goes_on(server: Faulty, name: str) -> No
 
 
 def asked() -> float:
-    """Give the time on the clock of the background loop."""
+    """Return the time of the background loop."""
 
-    return loop.background_loop().time()
+    return background.background_loop().time()
 
 
 def test_the_cases_are_all_the_classes() -> None:
-    """A new class of error has a case; Config and Usage are said before anything is sent."""
+    """Every class of error has a case, except those raised before anything is sent."""
     classes = {each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, jf.FuncsError)}
     assert classes - {case.error for case in CASES.values()} == {jf.FuncsError, jf.ConfigError}

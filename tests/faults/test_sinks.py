@@ -7,30 +7,37 @@ can; then all that the kernel printed, kept, saved and sent is searched for the 
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
-from typing import TYPE_CHECKING
+import traceback
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import nbformat
 import psutil
 import pytest
+from IPython.core.crashhandler import CrashHandler
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
+import jupyter_funcs as jf
+from jupyter_funcs.connection.replies import Reply
+from jupyter_funcs.connection.secrets import Secret
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, Connection, faulty
 from tests.faults.test_chaos import BROKEN, head, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 MODES = ["Plain", "Context", "Verbose", "Minimal"]
 
 
 def echo(status: str, **where: str) -> Callable[[Connection, bytes], None]:
-    """Repeat what was sent as a token, as a careless service does."""
+    """Repeat the token that was sent, like a careless service."""
 
     def act(connection: Connection, body: bytes) -> None:
         token = connection.token()
@@ -52,7 +59,7 @@ FAULTS: list[Callable[[Connection, bytes], None]] = [
 
 
 class Scripted:
-    """A service whose runs meet the fault that their argument names, and none without."""
+    """A service whose runs meet the fault named by their argument."""
 
     def __call__(self, connection: Connection) -> None:
         while True:
@@ -75,7 +82,7 @@ logging.basicConfig(level=logging.DEBUG, stream=sys.stdout, force=True)
 %load_ext jupyter_funcs
 import jupyter_funcs as jf
 funcs = jf.connect()
-f = funcs.f.with_options(timeout=1, force=True, retries=0)
+f = funcs.f.with_options(timeout=0.4, force=True, retries=0)
 df = funcs.f(a="5")
 df"""
 LOOK = """\
@@ -124,7 +131,7 @@ def fails(source: str) -> nbformat.NotebookNode:
 def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Outputs, tracebacks of every mode, logs, the notebook and its export, history, files: none has any part of it."""
+    """Not in outputs, tracebacks of any mode, logs, the notebook and its export, history or files."""
     cells = [nbformat.v4.new_code_cell(source) for source in (SETUP, LOOK, PANEL, FAILING_PANEL)]
     cells.append(nbformat.v4.new_code_cell(CAUGHT.format(faults=len(FAULTS))))
     for mode in MODES:
@@ -176,3 +183,93 @@ def test_a_token_in_use_stands_in_nothing_that_is_left_behind(
     assert {name: found for name, text in sinks.items() if (found := leaks(text))} == {}
     # Where it belongs it was, or the search proves nothing.
     assert all(CANARY.encode() in request.partition(b"\r\n\r\n")[0] for request in requests)
+
+
+ECHOES = {
+    "as it is": CANARY,
+    **{
+        f"{encode.__name__}, after {len(before)}": encode(f"{before}{CANARY}!".encode()).decode()
+        for encode in (base64.b64encode, base64.urlsafe_b64encode)
+        for before in ("", "a", "ab")
+    },
+}
+ECHOING_REPLIES = [
+    ("401 Unauthorized", '{{"error": "bad token {}"}}'),
+    ("403 Forbidden", "<html><title>{}</title></html>"),
+    ("404 Not Found", '{{"error": "{}"}}'),
+    ("422 Bad", '{{"arguments": {{"a": ["{}"]}}}}'),
+    ("500 Bad", '{{"message": "at f({})"}}'),
+    ("200 OK", '{{"error": "refused: {}", "body": "[]"}}'),
+    ("200 OK", '{{"error": null, "body": "[{{\\"cut\\": \\"{}'),
+    ("200 OK", "<html>{}</html>"),
+    ("200 OK", '["{}", 1'),
+]
+
+
+def shown_by_debuggers(error: BaseException | None) -> Iterator[str]:
+    """Yield the variables of an error's frames, and what these hold, as `%debug` and a variable inspector show them."""
+    while error is not None:
+        yield repr(error) + repr(vars(error))
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if frame.f_globals.get("__name__") == __name__:
+                continue
+            for name, value in frame.f_locals.items():
+                inner = value if isinstance(value, tuple) else getattr(value, "__dict__", None)
+                yield f"{frame.f_code.co_qualname} {name} = {value!r} {inner!r}"
+        error = error.__cause__ or error.__context__
+
+
+@pytest.mark.fault(130)
+def test_an_echoed_token_is_in_no_frame_and_no_crash_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever reply repeats it, as it is or in base64: `%debug`, Verbose and IPython's crash report don't show it."""
+    monkeypatch.setattr("builtins.input", lambda _: "")
+    app: Any = SimpleNamespace(name="test", ipython_dir=str(tmp_path), config={})
+    echoed = ""
+
+    def act(connection: Connection) -> None:
+        connection.request()
+        status, template = reply
+        said = template.format(echoed).encode()
+        connection.send(head(len(said), status, f"X-Request-Id: {echoed}\r\nConnection: close\r\n") + said)
+
+    found: dict[str, list[str]] = {}
+    with faulty() as server:
+        funcs = jf.connect(server.url, token=CANARY)
+        assert funcs.names == ["F"]
+        function = funcs.f.with_options(retries=0, force=True)
+        server.otherwise = act
+        for form, echoed in ECHOES.items():
+            for at, reply in enumerate(ECHOING_REPLIES if form == "as it is" else ECHOING_REPLIES[-3:]):
+                for what, run in {"run": lambda: function(a="5"), "list": funcs.refresh}.items():
+                    funcs.close()
+                    try:
+                        run()
+                    except jf.FuncsError as error:
+                        texts = [*shown_by_debuggers(error)]
+                        if form == "as it is" and (what, at) in {("run", 4), ("list", 8)}:  # it takes a while
+                            CrashHandler(app)(type(error), error, error.__traceback__)
+                            texts += [(tmp_path / "Crash_report_test.txt").read_text(), *capsys.readouterr()]
+                        leaking = [text for text in texts if leaks(text) or echoed in text]
+                        if leaking:
+                            found[f"{what}, {reply[0]}, {form}"] = leaking
+                    else:
+                        assert reply == ECHOING_REPLIES[6] or what == "list"
+        assert len(server.requests) > 2 * len(ECHOES)
+    assert found == {}
+
+
+@pytest.mark.fault(130)
+def test_an_interrupt_while_a_reply_is_read_shows_nothing_of_it() -> None:
+    """The frames that hold the reply are cleared, whatever ends them."""
+
+    def interrupted(body: bytes) -> None:
+        text = body.decode()
+        raise KeyboardInterrupt(len(text))
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        Reply(CANARY.encode(), Secret(CANARY), lines=False).read(interrupted)
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]
+    assert len(frames) == 2
+    assert not leaks(repr([frame.f_locals for frame in frames]))

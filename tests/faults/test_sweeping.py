@@ -1,4 +1,4 @@
-"""Sweeps on a service that refuses, fails, cuts and holds: what came is not lost, and nothing is sent twice."""
+"""Sweeps on a service with faults: no result is lost, and nothing is sent twice."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 import jupyter_funcs as jf
-from jupyter_funcs import pacing, retries
-from jupyter_funcs.errors import AuthenticationError, ConfigError
+from jupyter_funcs.connection import retries
+from jupyter_funcs.core.errors import AuthenticationError, ConfigError
+from jupyter_funcs.sweeps import pacing
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, Connection, Faulty, faulty
 from tests.faults.test_cancelling import interrupted_after
 from tests.faults.test_transport_faults import kept, shown, tasks
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pandas as pd
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
     # What a run is answered with, by its argument and how often that came: a status, headers and a body.
     Answer = Callable[[str, int], tuple[str, dict[str, str], Any]]
@@ -41,7 +42,7 @@ def well(argument: str, _time: int) -> tuple[str, dict[str, str], Any]:
 
 
 def refusing(status: str, times: int = 1, wished: str | None = None) -> Answer:
-    """Refuse each run so many times, and then take it."""
+    """Refuse each run a number of times, then accept it."""
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
         headers = {} if wished is None else {"Retry-After": wished}
@@ -51,7 +52,7 @@ def refusing(status: str, times: int = 1, wished: str | None = None) -> Answer:
 
 
 class Service:
-    """A service that answers each run by its argument, and counts what came and how many at a time."""
+    """A service that answers each run by its argument and counts runs, in total and at a time."""
 
     def __init__(self) -> None:
         self.answer: Answer = well
@@ -115,8 +116,8 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses of hundredths of a second in place of seconds."""
     monkeypatch.setattr(pacing, "_FIRST_PAUSE", 0.01)
     monkeypatch.setattr(pacing, "_LONGEST_PAUSE", 0.05)
-    monkeypatch.setattr(retries.Breaker, "first", 0.05)
-    monkeypatch.setattr(retries.Breaker, "longest", 0.1)
+    monkeypatch.setattr(retries.Breaker, "first_pause", 0.05)
+    monkeypatch.setattr(retries.Breaker, "max_pause", 0.1)
 
 
 def sweep(session: Session, number: int = 40, **options: Any) -> pd.DataFrame:
@@ -124,7 +125,7 @@ def sweep(session: Session, number: int = 40, **options: Any) -> pd.DataFrame:
 
 
 def check(frame: pd.DataFrame, places: Any) -> None:
-    """See that each run has its own result, in the order of the arguments."""
+    """Check that each run has its own result, in the order of the arguments."""
     assert list(frame.columns) == ["a", "n"]
     assert frame["n"].tolist() == list(places)
     assert frame["a"].tolist() == list(map(str, places))
@@ -133,7 +134,7 @@ def check(frame: pd.DataFrame, places: Any) -> None:
 
 @pytest.mark.parametrize("cache", [True, False])
 def test_a_refused_run_is_sent_again_and_is_no_failure(session: Session, service: Service, cache: Any) -> None:
-    """429 without a wish: all of 40 come, in order, none failed (FAULTS 33)."""
+    """429 without Retry-After: all 40 results arrive, in order, none failed (FAULTS 33)."""
     service.answer = refusing("429 Too Many Requests")
     frame = sweep(session, cache=cache)
     check(frame, range(40))
@@ -167,7 +168,7 @@ def test_all_wait_as_the_service_asks(session: Session, service: Service, status
 
 
 def test_a_refusal_slows_the_sweep(session: Session, service: Service) -> None:
-    """After it one run goes first, then half as many as before, and one more for ten that came."""
+    """Afterwards one run is sent first, then half as many as before, plus one per ten results."""
     together = threading.Barrier(8)
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
@@ -184,19 +185,19 @@ def test_a_refusal_slows_the_sweep(session: Session, service: Service) -> None:
 
 
 def test_a_wish_beyond_five_minutes_ends_the_sweep(session: Session, service: Service) -> None:
-    """What came is there; the rest says when to go on, and the same call does (FAULTS 36)."""
+    """Results so far are returned; the rest say when to continue, and the same call does (FAULTS 36)."""
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
         return well(argument, time) if int(argument) < 10 else refusing("429 Too Many", 9, "9999")(argument, time)
 
     service.answer = answer
-    with pytest.warns(UserWarning, match="30 of 40 runs of F failed, all listed in .* The first: "):
+    with pytest.warns(UserWarning, match="30 of 40 runs of F failed, all listed in .* First error: "):
         frame = sweep(session, concurrency=4)
     check(frame, range(10))
     rows = frame.attrs["errors"]
     assert [row["args"] for row in rows] == [{"a": str(number)} for number in range(10, 40)]
     assert {row["type"] for row in rows} == {"RateLimitError"}
-    assert "run the same again in 9,9" in rows[-1]["error"]
+    assert "Run the same sweep again in 9,9" in rows[-1]["error"]
     assert rows[-1]["attempts"] == 0
     assert json.loads(json.dumps(frame.attrs)) == frame.attrs
 
@@ -222,7 +223,7 @@ def refused_then(answer: Answer) -> Answer:
 def test_only_an_answer_shows_that_the_service_takes_runs(
     session: Session, service: Service, monkeypatch: pytest.MonkeyPatch, then: Any, types: set[str]
 ) -> None:
-    """A run that fails was taken; where connections break for as long as the service may refuse, it is left alone."""
+    """A failed run was accepted; if connections keep breaking instead, the sweep gives up."""
     monkeypatch.setattr(pacing, "LONGEST", 0.1)
     service.answer = refused_then(lambda *_: then)
     with pytest.warns(UserWarning, match="40 of 40 runs of F failed"):
@@ -231,11 +232,11 @@ def test_only_an_answer_shows_that_the_service_takes_runs(
 
 
 def test_a_breaker_that_opens_pauses_the_sweep(session: Session, service: Service) -> None:
-    """Five failures in a row are five rows; those that are held back for them are none, and come (FAULTS 37)."""
+    """Five failures in a row are five rows; the runs paused by them still arrive (FAULTS 37)."""
     service.answer = lambda argument, time: (
         ("500 Broken", {}, {"error": "broken"}) if 5 <= int(argument) < 10 else well(argument, time)
     )
-    with pytest.warns(UserWarning, match="5 of 40 runs of F failed, all listed in .* The first: The service failed"):
+    with pytest.warns(UserWarning, match="5 of 40 runs of F failed, all listed in .* First error: The service failed"):
         frame = sweep(session, concurrency=1)
     check(frame, [*range(5), *range(10, 40)])
     assert [row["args"]["a"] for row in frame.attrs["errors"]] == ["5", "6", "7", "8", "9"]
@@ -248,7 +249,7 @@ def test_a_breaker_that_opens_pauses_the_sweep(session: Session, service: Servic
 def test_a_service_that_is_busy_for_a_while_loses_no_run(
     session: Session, service: Service, wished: str | None, executor: bool
 ) -> None:
-    """All that is sent meets 503, so that the breaker opens, and its probes too; afterwards all 50 come (FAULTS 39)."""
+    """All requests and probes meet 503 and the breaker opens; afterwards all 50 arrive (FAULTS 39)."""
     from concurrent.futures import ThreadPoolExecutor
 
     busy = iter(range(12))
@@ -266,7 +267,7 @@ def test_a_service_that_is_busy_for_a_while_loses_no_run(
 
 @pytest.mark.parametrize("executor", [False, True], ids=["here", "in threads"])
 def test_one_of_ten_that_fails_is_a_row(session: Session, service: Service, executor: bool) -> None:
-    """With its arguments, its text and its attempts; the others are there, and the same call runs it alone again."""
+    """With its arguments, message and attempts; the same call runs only this one again."""
     from concurrent.futures import ThreadPoolExecutor
 
     service.answer = lambda argument, time: (
@@ -278,13 +279,13 @@ def test_one_of_ten_that_fails_is_a_row(session: Session, service: Service, exec
         options = {"executor": pool} if executor else {}
         with pytest.warns(
             UserWarning,
-            match="4 of 40 runs of F failed, all listed in .* The first: The function failed: no data for 7",
+            match="4 of 40 runs of F failed, all listed in .* First error: The function failed: no data for 7",
         ):
             frame = sweep(session, **options)
         check(frame, [number for number in range(40) if number % 10 != 7])
         assert frame.attrs["errors"][1] == {
             "args": {"a": "17"},
-            "error": "The function failed: no data for 17\nIts arguments are where to look first.",
+            "error": "The function failed: no data for 17\nCheck its arguments first.",
             "type": "FunctionError",
             "attempts": 1,
         }
@@ -295,14 +296,14 @@ def test_one_of_ten_that_fails_is_a_row(session: Session, service: Service, exec
 
 
 def test_connections_that_break_are_tried_again(session: Session, service: Service) -> None:
-    """Once a run, and a run whose connections all break is a row with its attempts."""
+    """Once per run; a run whose connections all break is a row with its attempts."""
 
     def answer(argument: str, time: int) -> tuple[str, dict[str, str], Any]:
         cut = time == 1 and int(argument) % 8 == 0
         return ("", {}, None) if cut or argument == "13" else well(argument, time)
 
     service.answer = answer
-    with pytest.warns(UserWarning, match="1 of 40 runs of F failed, all listed in .* The first: The connection to"):
+    with pytest.warns(UserWarning, match="1 of 40 runs of F failed, all listed in .* First error: The connection to"):
         frame = sweep(session, concurrency=4)
     check(frame, [number for number in range(40) if number != 13])
     assert frame.attrs["errors"][0]["attempts"] == 2
@@ -310,7 +311,7 @@ def test_connections_that_break_are_tried_again(session: Session, service: Servi
 
 
 def test_a_token_that_is_refused_ends_the_sweep(session: Session, service: Service) -> None:
-    """None came: the error is raised, after one run and not after forty."""
+    """Without any result the error is raised, after one run instead of forty."""
     service.answer = lambda *_: ("401 Unauthorized", {}, {"error": "bad token"})
     with pytest.raises(AuthenticationError, match="does not accept the token") as caught:
         sweep(session, concurrency=2)
@@ -319,11 +320,11 @@ def test_a_token_that_is_refused_ends_the_sweep(session: Session, service: Servi
 
 
 def test_a_token_that_ends_on_the_way_loses_nothing(session: Session, service: Service) -> None:
-    """What came is there, and the rest is rows that were not sent."""
+    """Results so far are returned; the rest are rows that weren't sent."""
     service.answer = lambda argument, time: well(argument, time) if int(argument) < 10 else ("401 Unauthorized", {}, {})
     with pytest.warns(
         UserWarning,
-        match="30 of 40 runs of F failed, all listed in .* The first: The service does not accept the token",
+        match="30 of 40 runs of F failed, all listed in .* First error: The service does not accept the token",
     ):
         frame = sweep(session, concurrency=1)
     check(frame, range(10))
@@ -332,7 +333,7 @@ def test_a_token_that_ends_on_the_way_loses_nothing(session: Session, service: S
 
 
 def test_an_address_that_takes_no_runs_ends_the_sweep(session: Session, service: Service) -> None:
-    """Each would meet the same."""
+    """Every run would fail the same way."""
     service.answer = lambda *_: ("405 Method Not Allowed", {}, {})
     with pytest.raises(ConfigError):
         sweep(session, concurrency=1)
@@ -344,11 +345,11 @@ def test_an_address_that_takes_no_runs_ends_the_sweep(session: Session, service:
 def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
     session: Session, service: Service, cache: bool
 ) -> None:
-    """KeyboardInterrupt says how many came; on disk or in memory, none of those is sent again."""
+    """KeyboardInterrupt says how many arrived; on disk or in memory, none of them is sent again."""
     service.held = {str(number) for number in range(10, 40)}
     with interrupted_after(1), pytest.raises(KeyboardInterrupt) as caught:
         sweep(session, cache=cache, concurrency=4)
-    assert str(caught.value) == ("Stopped the sweep of F: 10 of 40 runs have come. The same call goes on from there.")
+    assert str(caught.value) == "Stopped the sweep of F after 10 of 40 runs. Run the same again to continue."
     assert not leaks(shown(caught.value))
     service.held = set()
     session.f.with_options(cache=False).sweep(a=["50", "51"])  # another one loses nothing of it
@@ -361,7 +362,7 @@ def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
 
 
 def test_a_job_that_is_cancelled_ends_when_all_is_kept(session: Session, service: Service) -> None:
-    """Its status is running until then; afterwards the same sweep begins where it ended."""
+    """Its status is running until then; afterwards the same sweep continues where it stopped."""
     service.held = {"30"}
     job = session.f.with_options(concurrency=1).start_sweep({"a": list(range(40))})
     assert service.holding.wait(10)
@@ -376,8 +377,8 @@ def test_a_job_that_is_cancelled_ends_when_all_is_kept(session: Session, service
 
 
 def stopped(said: str) -> int:
-    """Give how many runs had come as it was stopped: those that were answered and read, in the order of the network."""
-    found = re.search(r"Stopped the sweep of F: (\d+) of 40 runs have come. The same call goes on from there.", said)
+    """Return how many results had arrived when it was stopped."""
+    found = re.search(r"Stopped the sweep of F after (\d+) of 40 runs. Run the same again to continue.", said)
     assert found, said
     assert 1 <= int(found[1]) <= 25
     return int(found[1])
@@ -396,7 +397,7 @@ except KeyboardInterrupt as error:
 
 @pytest.mark.fault(96)
 def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, service: Service) -> None:
-    """The next process has it from the disk: the signal's KeyboardInterrupt comes after the cache is written."""
+    """The next process reads it from disk: KeyboardInterrupt is raised after the cache is written."""
     service.held = {str(number) for number in range(25, 40)}
     program = [sys.executable, "-c", PROGRAM.format(url=server.url, token=CANARY)]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -421,7 +422,7 @@ f = jf.connect({url!r}, token={token!r}).f
 
 @pytest.mark.fault(96)
 def test_a_cell_that_is_interrupted_has_kept_what_came(server: Faulty, service: Service) -> None:
-    """In a notebook: the stop button ends the cell with what came, a bar shows it, and the next cell goes on."""
+    """In a notebook: stop ends the cell with the results so far, a bar shows them, the next cell resumes."""
     service.held = {str(number) for number in range(25, 40)}
     manager = KernelManager()
     manager.start_kernel()

@@ -21,7 +21,8 @@ import pytest
 import trustme
 
 import jupyter_funcs as jf
-from jupyter_funcs import exchange, loop
+from jupyter_funcs.connection import http
+from jupyter_funcs.core import background
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
     from tests.faults.server import Act
 
 # With room for a retry, which none begins that has not a second left; the rows whose time runs out have less.
@@ -39,13 +40,13 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 @pytest.fixture(autouse=True)
 def _short_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bounds of a fifth of a second in place of seconds, so that one fault takes no longer than a person's blink."""
-    monkeypatch.setattr(exchange, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
+    """Limits of a fifth of a second instead of seconds, so that the tests are fast."""
+    monkeypatch.setattr(http, "_TIMEOUT", httpx.Timeout(None, connect=0.2, pool=0.2, write=0.2))
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Faulty]:
-    """A service that does what each test tells it."""
+    """A service that each test scripts."""
     with faulty() as server:
         yield server
 
@@ -65,7 +66,7 @@ def logged() -> Iterator[io.StringIO]:
 
 
 def listed(server: Faulty, token: str = CANARY, **options: Any) -> Session:
-    """Give a session with the service that knows its function and has no open connection."""
+    """Return a session that has listed its function and has no open connection."""
     server.tell()
     session = jf.connect(server.url, token=token, **options)
     assert session.names == ["F"]
@@ -74,7 +75,7 @@ def listed(server: Faulty, token: str = CANARY, **options: Any) -> Session:
 
 
 class Kept(NamedTuple):
-    """What is to be as it was once a fault is over."""
+    """What must be as before after a fault."""
 
     sockets: int
     threads: set[str]
@@ -87,18 +88,18 @@ def kept() -> Kept:
 
 
 def tasks() -> int:
-    """Give the tasks of the background loop, but for the one that counts."""
+    """Return the tasks of the background loop, except the one that counts."""
 
     async def count() -> int:
         import asyncio
 
         return len(asyncio.all_tasks()) - 1
 
-    return loop.wait(loop.start(count()), 5)
+    return background.wait(background.start(count()), 5)
 
 
 def shown(error: BaseException) -> str:
-    """Give all that a traceback, a debugger and a log of an error may show, down to the variables of its frames."""
+    """Return everything that a traceback, debugger or log may show, including the frames' variables."""
     whole = traceback.TracebackException.from_exception(error, capture_locals=True)
     # The frames of the tests know the token: those of the package are looked at.
     inside = [text for text in whole.format() if "tests/faults" not in text]
@@ -114,7 +115,7 @@ def check(
     logged: io.StringIO,
     deadline: float = DEADLINE,
 ) -> jf.FuncsError:
-    """Run into a fault and hold it to what every row requires."""
+    """Run into a fault and check what every row requires."""
     before, tasks_before = kept(), tasks()
     function = session.f.with_options(timeout=deadline)
     began = time.monotonic()
@@ -161,7 +162,7 @@ def in_body(connection: Connection) -> None:
 
 
 def stale(connection: Connection) -> None:
-    """Answer once, keep the connection, and close it as the next request comes."""
+    """Answer once, keep the connection, and close it at the next request."""
     reply()(connection)
     connection.request()
 
@@ -176,10 +177,10 @@ Row = tuple[int, str, list["Act"], type[jf.FuncsError], str, int]
 CONN, TIMEOUT, PROTOCOL = jf.ServiceConnectionError, jf.DeadlineError, jf.ProtocolError
 ROWS_OF_SOCKETS: list[Row] = [
     (4, "reset before the reply", [broken(Connection.reset)] * 3, CONN, "broke before the reply", 2),
-    (6, "reset in the body", [broken(in_body)] * 3, CONN, "broke before the reply was whole", 2),
+    (6, "reset in the body", [broken(in_body)] * 3, CONN, "broke before the reply was complete", 2),
     (7, "short of its length", [broken(short)] * 3, CONN, "after 20 bytes", 2),
-    (8, "no header", [broken(Connection.hold)] * 3, TIMEOUT, "may still run", 1),
-    (9, "a drip", [broken(dripping)] * 3, TIMEOUT, "did not end within 0.5 s", 1),
+    (8, "no header", [broken(Connection.hold)] * 3, TIMEOUT, "may still be running", 1),
+    (9, "a drip", [broken(dripping)] * 3, TIMEOUT, "did not finish within 0.5 s", 1),
     (20, "no status line", [raw(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")] * 3, PROTOCOL, "did not answer in HTTP", 1),
     (20, "a greeting of another protocol", [raw(b"\x16\x03\x01\x00\xa5\x01\x00")] * 3, PROTOCOL, "HTTP", 1),
     (21, "a header of 300 kB", [raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 300_000)] * 3, PROTOCOL, "HTTP", 1),
@@ -196,7 +197,7 @@ def numbered(rows: list[Row]) -> list[Any]:
 def test_a_connection_that_breaks_is_a_named_error_and_never_short_data(
     server: Faulty, logged: io.StringIO, acts: list[Act], error: type[jf.FuncsError], said: str, attempts: int
 ) -> None:
-    """Each says what happened, is sent again so often as is safe, and leaves nothing behind; the next run works."""
+    """Each says what happened, is retried as often as is safe, and leaves nothing behind; the next run works."""
     session = listed(server)
     server.tell(*acts)
     check(session, server, error, said, attempts, logged, SHORT_DEADLINE if error is TIMEOUT else DEADLINE)
@@ -205,7 +206,7 @@ def test_a_connection_that_breaks_is_a_named_error_and_never_short_data(
 @pytest.mark.fault(4, 5, 6)
 @pytest.mark.parametrize("act", [broken(Connection.reset), stale, broken(in_body), broken(short)])
 def test_a_connection_that_breaks_once_costs_nothing(server: Faulty, act: Act) -> None:
-    """The run is sent again on a new connection, and gives whole data."""
+    """The run is sent again on a new connection and returns complete data."""
     session = listed(server)
     if act is stale:
         server.tell(stale)
@@ -225,7 +226,7 @@ def test_a_connection_that_breaks_once_costs_nothing(server: Faulty, act: Act) -
     ("act", "attempts"), [(broken(Connection.reset), 3), (broken(short), 3), (reply(b"", "500 Bad"), 2)]
 )
 def test_a_listing_is_asked_for_again_more_often_than_a_run(server: Faulty, act: Act, attempts: int) -> None:
-    """It changes nothing and costs little."""
+    """A listing changes nothing and is cheap."""
     server.tell(*[act] * 5)
     session = jf.connect(server.url, token=CANARY)
     with pytest.raises(jf.FuncsError) as caught:
@@ -238,7 +239,7 @@ def test_a_listing_is_asked_for_again_more_often_than_a_run(server: Faulty, act:
 
 @pytest.mark.fault(1)
 def test_a_name_that_nobody_knows_is_said(logged: io.StringIO) -> None:
-    """The host stands in the error."""
+    """The error names the host."""
     session = jf.connect("https://no-such-host.invalid", token=CANARY)
     with pytest.raises(jf.ServiceConnectionError, match=r"Cannot reach no-such-host\.invalid") as caught:
         _ = session.names
@@ -248,11 +249,11 @@ def test_a_name_that_nobody_knows_is_said(logged: io.StringIO) -> None:
 
 @pytest.fixture
 def moved(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Session]:
-    """Give a session that has listed its function, and whose service has then another address."""
+    """Return a session that has listed its function, and then moves to another address."""
 
     def move(url: str) -> Session:
         session = listed(server)
-        sent = session._wire.transport._exchange
+        sent = session._remote.transport._exchange
         monkeypatch.setattr(sent, "connection", replace(sent.connection, base_url=url))
         return session
 
@@ -266,7 +267,7 @@ def free_port() -> int:
 
 @pytest.mark.fault(2)
 def test_a_refused_connection_is_tried_three_times(moved: Callable[[str], Session], logged: io.StringIO) -> None:
-    """Nothing was sent, so that a run is safe to try again."""
+    """Nothing was sent, so it is safe to try a run again."""
     port = free_port()
     session = moved(f"http://127.0.0.1:{port}")
     with pytest.raises(jf.ServiceConnectionError, match=f"Cannot reach 127.0.0.1:{port}") as caught:
@@ -277,7 +278,7 @@ def test_a_refused_connection_is_tried_three_times(moved: Callable[[str], Sessio
 
 @pytest.mark.fault(3)
 def test_a_connection_that_is_not_taken_is_a_time_out(moved: Callable[[str], Session], logged: io.StringIO) -> None:
-    """A machine whose queue is full drops what asks to connect; it is asked three times."""
+    """A machine with a full queue drops connections; three are tried."""
     with socket.socket() as full, contextlib.ExitStack() as stack:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -286,7 +287,7 @@ def test_a_connection_that_is_not_taken_is_a_time_out(moved: Callable[[str], Ses
             filler.setblocking(False)
             filler.connect_ex(full.getsockname())
         session = moved(f"http://127.0.0.1:{full.getsockname()[1]}")
-        with pytest.raises(jf.DeadlineError, match="did not take the connection") as caught:
+        with pytest.raises(jf.DeadlineError, match="did not accept the connection") as caught:
             session.f.with_options(timeout=5)(a="1")
     assert caught.value.attempts == 3
     assert not leaks(shown(caught.value) + logged.getvalue())
@@ -294,14 +295,14 @@ def test_a_connection_that_is_not_taken_is_a_time_out(moved: Callable[[str], Ses
 
 @pytest.mark.fault(10)
 def test_a_pool_that_is_exhausted_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
-    """Where every connection is in use and stays so, the run is given up; it never left this machine."""
+    """If all connections stay in use, the run is given up; it was never sent."""
     pool = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=1))
     session = listed(server, transport=pool)
     server.tell(broken(Connection.hold))
     first = session.f.submit(a="1")
     while not server.requests:
         time.sleep(0.01)
-    with pytest.raises(jf.DeadlineError, match="did not take the connection") as caught:
+    with pytest.raises(jf.DeadlineError, match="did not accept the connection") as caught:
         session.f(a="2")
     assert caught.value.attempts == 3
     assert len(server.requests) == 1
@@ -311,10 +312,10 @@ def test_a_pool_that_is_exhausted_is_a_time_out(server: Faulty, logged: io.Strin
 
 @pytest.mark.fault(11)
 def test_a_request_that_nobody_reads_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
-    """What was written may be at work, and is not sent again."""
+    """The request may be running, so it isn't sent again."""
     session = listed(server)
     server.tell(lambda _: server.stopping.wait(2) and None)
-    with pytest.raises(jf.DeadlineError, match="may still run") as caught:
+    with pytest.raises(jf.DeadlineError, match="may still be running") as caught:
         session.f(a="x" * 20_000_000)
     assert caught.value.attempts == 1
     assert not leaks(shown(caught.value)[:1_000_000] + logged.getvalue())
@@ -331,7 +332,7 @@ def context_of(certificate: trustme.LeafCert) -> ssl.SSLContext:
 
 @pytest.fixture
 def trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trust the tests' authority, as a company's is trusted."""
+    """Trust the tests' authority, like a company's."""
     AUTHORITY.cert_pem.write_to_path(tmp_path / "authority.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
 
@@ -355,7 +356,7 @@ PAST = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 def test_a_certificate_that_is_not_good_is_said(
     certificate: Callable[[], trustme.LeafCert], said: str, logged: io.StringIO
 ) -> None:
-    """With its reason, once, and nobody is told to look away."""
+    """With its reason, once, and without advice to turn checking off."""
     with faulty(context_of(certificate())) as server:
         with pytest.raises(jf.ServiceConnectionError, match=said) as caught:
             _ = jf.connect(server.url, token=CANARY).names
@@ -368,7 +369,7 @@ def test_a_certificate_that_is_not_good_is_said(
 @pytest.mark.fault(12)
 @pytest.mark.usefixtures("trusted")
 def test_a_certificate_that_is_good_is_taken() -> None:
-    """Or the rows above prove nothing."""
+    """Otherwise the tests above would prove nothing."""
     with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1"))) as server:
         session = jf.connect(server.url, token=CANARY)
         assert session.names == ["F"]
@@ -405,7 +406,7 @@ def test_a_proxy_that_is_in_the_way_is_said_without_its_password(
     monkeypatch: pytest.MonkeyPatch,
     logged: io.StringIO,
 ) -> None:
-    """Which of the two it is, and what to set."""
+    """Whether it is unreachable or needs a password, and what to set."""
     password = "pr0xy-Passw0rd-of-the-tests"
     with faulty() as proxy:
         port = proxy.url.rpartition(":")[2] if answer else free_port()
@@ -431,7 +432,7 @@ def test_a_proxy_that_is_in_the_way_is_said_without_its_password(
     ],
 )
 def test_no_redirect_is_followed(server: Faulty, logged: io.StringIO, status: str, where: str) -> None:
-    """Neither a token nor arguments go to an address that nobody has chosen."""
+    """Neither token nor arguments are sent to an address that you didn't choose."""
     session = listed(server)
     with faulty() as other:
         server.tell(reply(b"", status, Location=where.format(other=other.url, own=server.url)))
@@ -451,7 +452,7 @@ def test_no_redirect_is_followed(server: Faulty, logged: io.StringIO, status: st
     ids=["18-http", "19-password"],
 )
 def test_an_address_that_would_give_a_token_away_is_refused(url: str) -> None:
-    """Before anything is sent, and without what stands in it."""
+    """Before anything is sent, and without repeating it."""
     with pytest.raises(jf.ConfigError) as caught:
         jf.connect(url, token="a-token-of-the-tests")
     assert not leaks(str(caught.value) + repr(caught.value))
@@ -459,7 +460,7 @@ def test_an_address_that_would_give_a_token_away_is_refused(url: str) -> None:
 
 @pytest.mark.fault(22)
 def test_a_network_that_changes_is_a_connection_that_breaks(server: Faulty) -> None:
-    """As after a laptop's sleep: the socket that was kept is dead, and the run goes over a new one."""
+    """As after a laptop's sleep: the kept socket is dead, so the run uses a new one."""
     dead = OSError(101, "Network is unreachable")
 
     class Asleep(httpx.AsyncHTTPTransport):
@@ -483,7 +484,7 @@ def test_a_network_that_changes_is_a_connection_that_breaks(server: Faulty) -> N
 @pytest.mark.fault(35)
 @pytest.mark.parametrize("skew", [-3600, 0, 3600])
 def test_a_date_to_try_again_is_read_by_the_services_own_clock(server: Faulty, skew: int) -> None:
-    """Where the clocks differ by an hour the wait is what the service means: none, or an hour."""
+    """If the clocks differ by an hour, the wait is still what the service means."""
     session = listed(server)
     now = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=skew)
     for wait, attempts in [(0, 3), (3600, 1)]:
@@ -499,7 +500,7 @@ def test_a_date_to_try_again_is_read_by_the_services_own_clock(server: Faulty, s
 
 @pytest.mark.fault(45)
 def test_interim_replies_are_passed_over(server: Faulty) -> None:
-    """A hundred of them before the reply change nothing."""
+    """A hundred of them before the reply don't matter."""
     session = listed(server)
     interim = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 100
     server.tell(raw(interim + b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(ROWS) + ROWS))

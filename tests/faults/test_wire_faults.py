@@ -1,0 +1,419 @@
+"""Rows 121 to 123 and 127: proxies, pages that take long to read, bytes after a reply, ends that may be missing."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import threading
+import time
+import warnings
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.connection import http
+from jupyter_funcs.connection.secrets import Hidden
+from jupyter_funcs.core import background
+from tests.faults.canary import CANARY, leaks
+from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
+from tests.faults.test_transport_faults import AUTHORITY, context_of, free_port, listed, server, trusted
+from tests.rows import each_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from jupyter_funcs.api import Session
+    from tests.faults.server import Act
+
+__all__ = ["server", "trusted"]  # fixtures
+
+MIB = 2**20
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+NDJSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n"
+
+
+def whole(body: bytes, head: bytes = OK) -> bytes:
+    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+WRONG = whole(json.dumps({"error": None, "body": json.dumps([{"n": 666}])}).encode())
+
+
+# --- 121: proxies ---
+
+
+@pytest.fixture
+def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
+    """A proxy in all variables of the environment, which refuses what it is asked for."""
+    with faulty(otherwise=reply(b"", "502 Bad Gateway")) as proxy:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url.replace("://", "://someone:pr0xy-Passw0rd@"))
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        yield proxy
+
+
+@pytest.mark.fault(121)
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_loopback_is_reached_without_a_proxy(proxy: Faulty, host: str, tls: bool) -> None:
+    """Runs and logins work, and the proxy never learns of them; a company's certificates are still trusted."""
+    with faulty(context_of(AUTHORITY.issue_cert(host)) if tls else None) as server:
+        session = jf.connect(server.url.replace("127.0.0.1", host), token=CANARY)
+        assert len(session.f(a="1")) == 2
+        with pytest.raises(jf.ProtocolError, match="returned no token"):
+            background.run(session._remote.transport.login("ann@acme.example", Hidden(CANARY)))
+        session.close()
+    assert len(server.requests) == 3
+    assert (proxy.connections, proxy.requests) == (0, [])
+
+
+@pytest.mark.fault(121)
+@pytest.mark.parametrize(
+    "host",
+    ["127.0.0.2", "127.1", "[::1]", "[::ffff:127.0.0.1]", "LOCALHOST", "localhost.", "funcs.localhost"],
+)
+def test_every_name_of_loopback_is_reached_without_a_proxy(proxy: Faulty, server: Faulty, host: str) -> None:
+    """Nobody listens there, which the error says; the proxy isn't asked."""
+    session = moved(server, f"https://{host}:{free_port()}")
+    with pytest.raises(jf.ServiceConnectionError, match="Cannot reach"):
+        session.f.with_options(retries=0)(a="1")
+    assert proxy.connections == 0
+
+
+def moved(server: Faulty, url: str) -> Session:
+    """Return a session that has listed its function and then moves to another address."""
+    session = listed(server)
+    sent = session._remote.transport._exchange
+    sent.connection = replace(sent.connection, base_url=url)
+    return session
+
+
+@pytest.mark.fault(121)
+def test_no_proxy_is_sent_what_is_not_encrypted(proxy: Faulty, server: Faulty) -> None:
+    """An address without TLS that isn't loopback is refused; were it not, it would be reached directly."""
+    with pytest.raises(jf.ConfigError, match="unencrypted"):
+        jf.connect("http://service.example", token=CANARY)
+    session = moved(server, "http://service.invalid")
+    with pytest.raises(jf.ServiceConnectionError, match=r"Cannot reach service\.invalid"):
+        session.f.with_options(retries=0)(a="1")
+    assert proxy.connections == 0
+
+
+@pytest.mark.fault(121)
+@pytest.mark.usefixtures("trusted")
+def test_a_proxy_sees_only_where_a_request_goes(proxy: Faulty) -> None:
+    """With TLS the proxy forwards a tunnel: it sees the host, and neither the token nor a password."""
+    seen = bytearray()
+
+    def tunnel(connection: Connection) -> None:
+        seen.extend(connection.request())
+        with socket.create_connection(("127.0.0.1", port)) as service:
+            connection.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            back = threading.Thread(target=pump, args=(service, connection.socket), daemon=True)
+            back.start()
+            pump(connection.socket, service)
+            back.join(5)
+
+    def pump(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                seen.extend(data)
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+    with faulty(context_of(AUTHORITY.issue_cert("service.example"))) as service:
+        port = int(service.url.rpartition(":")[2])
+        proxy.otherwise = tunnel
+        session = jf.connect("https://service.example", token=CANARY)
+        for _ in range(3):
+            assert len(session.f(a="1")) == 2
+        with pytest.raises(jf.ProtocolError, match="returned no token"):
+            background.run(session._remote.transport.login("ann@acme.example", Hidden(CANARY)))
+        session.close()
+    assert seen.startswith(b"CONNECT service.example:443 HTTP/1.1\r\n")
+    assert len(service.requests) == 5
+    assert service.connections == proxy.connections < 5
+    assert b"ann@acme" not in seen
+    assert not leaks(seen.decode("latin-1"))
+
+
+# --- 122: pages that take long to read ---
+
+
+def longest_wait(until: Callable[[], bool]) -> float:
+    """Return the longest time, in seconds, for which this thread or the background loop could not run."""
+    waits = [0.0]
+
+    async def tick() -> None:
+        last = time.monotonic()
+        while not until():
+            await asyncio.sleep(0.005)
+            waits.append(time.monotonic() - last)
+            last = time.monotonic()
+
+    ticking = background.start(tick())
+    last = time.monotonic()
+    while not until():
+        time.sleep(0.005)
+        waits.append(time.monotonic() - last)
+        last = time.monotonic()
+    background.wait(ticking, 5)
+    return max(waits)
+
+
+PAGES = {
+    "<": b"<" * MIB,
+    "open tags": b"<a " * (MIB // 3),
+    "open comments": b"<!--" * (MIB // 4),
+    "open scripts": b"<script>" * (MIB // 8),
+    "scripts that almost end": b"<script>" + b"</script " * (MIB // 9),
+    "blanks in an end": b"<script></script" + b" " * MIB,
+    "entities": b"<p>" + b"&" * MIB,
+    "a large entity": b"<p>&#" + b"9" * MIB,
+    "blanks": b"<p>" + b" " * MIB + b"</p>",
+    "quotes": b"<p " + b'"' * MIB,
+    "a text in JSON": b'{"error": "' + b"<" * MIB + b'"}',
+    "lists in JSON": b"[" * MIB,
+}
+
+
+@pytest.mark.fault(122)
+@each_row("status", ["200 OK", "401 Unauthorized", "422 Unprocessable", "503 Unavailable"])
+@each_row("page", [*PAGES], ids=str)
+def test_a_page_is_read_at_once(server: Faulty, page: str, status: str) -> None:
+    """Only 64 KiB of a page are read, in linear time: it neither passes the deadline nor holds a thread."""
+    session = listed(server)
+    server.tell(*[reply(PAGES[page], status, Content_Type="text/html")] * 2)
+    began = time.monotonic()
+    job = session.f.with_options(timeout=3, retries=0).submit(a="1")
+    # Ten times what the row allows, because other processes have the processor too.
+    assert longest_wait(lambda: job.status != "running") < 1
+    assert time.monotonic() - began < 3.5
+    with pytest.raises(jf.FuncsError) as caught:
+        job.result()
+    assert len(str(caught.value)) < 700
+    session.close()
+
+
+@pytest.mark.fault(122)
+@each_row(
+    "head",
+    [
+        b"X:" + b" " * 40_000 + b"\0\r\n\r\n",
+        b"X:" + b"\r\n " * 20_000 + b"\0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:" + b" " * 40_000 + b"\0\r\n\r\n",
+    ],
+    ids=["white space", "folded lines", "a trailer"],
+)
+def test_a_head_is_read_at_once(server: Faulty, head: bytes) -> None:
+    """h11 takes quadratic time for white space before an invalid character, and holds every thread meanwhile."""
+    session = listed(server)
+    server.tell(*[raw(OK + head)] * 2)
+    job = session.f.with_options(timeout=30, retries=0).submit(a="1")
+    assert longest_wait(lambda: job.status != "running") < 1
+    with pytest.raises(jf.FuncsError):
+        job.result()
+    session.close()
+
+
+# --- 123: bytes after a reply ---
+
+
+def after(data: bytes, later: bytes = b"") -> tuple[Act, threading.Event]:
+    """Answer a request with these bytes, then with more; the event says that the connection was closed, not reused."""
+    closed = threading.Event()
+
+    def act(connection: Connection) -> None:
+        connection.request()
+        connection.send(data)
+        if later:
+            time.sleep(0.05)
+            connection.send(later)
+        try:
+            connection.request()
+        except (ConnectionError, OSError):
+            closed.set()
+        else:
+            connection.send(WRONG)
+
+    return act, closed
+
+
+RIGHT = whole(ROWS)
+FIXED = 65536 * 2  # as much as httpcore reads in two steps
+
+
+def padded(length: int) -> bytes:
+    """Return a reply of this length."""
+    blanks = length - len(RIGHT)
+    while len(whole(ROWS + b" " * blanks)) > length:
+        blanks -= 1
+    return whole(ROWS + b" " * blanks)
+
+
+AFTER: dict[str, tuple[bytes, bytes]] = {
+    "another reply": (RIGHT + WRONG, b""),
+    "half a head": (RIGHT + b"HTTP/1.1 200 OK\r\nX: ", b""),
+    "a head": (RIGHT + OK + b"Content-Length: 9\r\n\r\n", b""),
+    "a line end": (RIGHT + b"\r\n", b""),
+    "an interim reply": (RIGHT + b"HTTP/1.1 103 Early Hints\r\n\r\n", b""),
+    "a body of a 204": (b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n" + WRONG, b""),
+    "a body of a 304": (b"HTTP/1.1 304 Not Modified\r\n\r\n" + WRONG, b""),
+    "a short Content-Length": (OK + b"Content-Length: %d\r\n\r\n" % len(ROWS) + ROWS + WRONG, b""),
+    "after chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS) + WRONG, b""),
+    "after an error": (b"HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}" + WRONG, b""),
+    "after what is read at once": (padded(FIXED) + WRONG, b""),
+    "after a long reply": (padded(FIXED + 5000) + WRONG * 2000, b""),
+    "later": (RIGHT, WRONG),
+    "at once and later": (RIGHT + WRONG[:50], WRONG[50:]),
+}
+
+
+@pytest.mark.fault(123)
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_what_follows_a_reply_is_nobodys_reply(tls: bool) -> None:
+    """The connection is closed instead of used again, so that the next run gets its own rows."""
+
+    @each_row("name", [*AFTER], ids=str)
+    def one(name: str) -> None:
+        session = listed(server)
+        act, closed = after(*AFTER[name])
+        server.tell(act)
+        try:
+            session.f.with_options(retries=0)(a="1")
+        except jf.FuncsError:
+            assert name.startswith(("a body of", "after an error"))
+        if "later" in name:
+            time.sleep(0.15)
+        frame = session.f.with_options(retries=0)(a="2")
+        assert frame["n"].tolist() == [1, 2]
+        assert server.connections == 2
+        assert closed.wait(5)
+        session.close()
+
+    with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None) as server:
+        one()
+
+
+@pytest.mark.fault(123)
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+def test_a_connection_without_more_is_used_again(tls: bool) -> None:
+    """Otherwise each run would connect again: whether there is more is seen, not assumed."""
+    chunked = OK + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(ROWS), ROWS)
+
+    def act(connection: Connection) -> None:
+        for data in (RIGHT, chunked, padded(FIXED), padded(FIXED + 5000), b"HTTP/1.1 204 No Content\r\n\r\n", RIGHT):
+            connection.request()
+            connection.send(data)
+
+    with faulty(context_of(AUTHORITY.issue_cert("127.0.0.1")) if tls else None) as server:
+        session = listed(server)
+        server.tell(act)
+        for number in range(6):
+            with contextlib.suppress(jf.ProtocolError) if number == 4 else contextlib.nullcontext():
+                assert len(session.f(a="1")) == 2
+        assert server.connections == 1
+        session.close()
+
+
+@pytest.mark.fault(123)
+def test_what_cannot_be_seen_is_taken_for_more(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If another version of httpcore hides its connections, none is used again."""
+    assert http._has_unread(object())
+    seen = http._has_unread
+    monkeypatch.setattr(http, "_has_unread", lambda stream: seen(stream._stream))
+    session = listed(server)
+    server.tell()
+    for _ in range(3):
+        assert len(session.f(a="1")) == 2
+    assert server.connections == 3
+    session.close()
+
+
+# --- 127: an end that may be missing ---
+
+LINES = b'{"n": 1}\n{"n": 2}\n'
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def packed(data: bytes) -> bytes:
+    coder = zlib.compressobj(wbits=16 + zlib.MAX_WBITS)
+    return coder.compress(data) + coder.flush()
+
+
+ENDS: dict[str, tuple[bytes, str]] = {
+    "without a line end": (whole(LINES[:-1], NDJSON), "its last line has no line end"),
+    "without a line end, in chunks": (
+        NDJSON + CHUNKED + b"11\r\n" + LINES[:-1] + b"\r\n0\r\n\r\n",
+        "its last line has no line end",
+    ),
+    "without a line end, compressed": (
+        whole(packed(LINES[:-1]), NDJSON + b"Content-Encoding: gzip\r\n"),
+        "its last line has no line end",
+    ),
+    "ended by the connection": (NDJSON + b"\r\n" + LINES, "it ended when the connection closed"),
+    "ended by the connection of HTTP/1.0": (
+        NDJSON.replace(b"1.1", b"1.0") + b"\r\n" + LINES,
+        "it ended when the connection closed",
+    ),
+    "with a short Content-Length": (
+        NDJSON + b"Content-Length: 18\r\n\r\n" + LINES * 2,
+        "more followed than its Content-Length",
+    ),
+    "whole": (whole(LINES, NDJSON), ""),
+    "whole, with CR LF": (whole(LINES.replace(b"\n", b"\r\n"), NDJSON), ""),
+    "whole, in chunks": (NDJSON + CHUNKED + b"12\r\n" + LINES + b"\r\n0\r\n\r\n", ""),
+    "JSON that ends by itself": (OK + b"\r\n" + b'[{"n": 1}, {"n": 2}]', ""),
+}
+
+
+@pytest.mark.fault(127)
+@each_row("name", [*ENDS], ids=str)
+def test_an_end_that_may_be_missing_is_said(server: Faulty, name: str) -> None:
+    """The rows that arrived are returned, with a warning if nothing shows that they are all."""
+    data, said = ENDS[name]
+    session = listed(server)
+    server.tell(raw(data))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = session.f(a="1")
+    assert frame["n"].tolist() == [1, 2]
+    expected = [f"The end of the reply may be missing: {said}."] if said else []
+    assert [str(each.message) for each in caught] == expected
+    session.close()
+
+
+@pytest.mark.fault(48, 127)
+@pytest.mark.parametrize("head", [OK, NDJSON], ids=["JSON", "NDJSON"])
+def test_cut_json_stays_an_error(server: Faulty, head: bytes) -> None:
+    """A line that is cut is no row, whatever it is that ends the body."""
+    session = listed(server)
+    server.tell(raw(head + b'\r\n{"n": 1}\n{"n": '))
+    with pytest.raises(jf.ProtocolError, match=r"cut short|continues"):
+        session.f(a="1")
+    session.close()
+
+
+@pytest.mark.fault(127)
+def test_an_application_in_process_has_no_framing() -> None:
+    """Its lines are all there without a Content-Length."""
+    import httpx
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        is_run = scope["path"].endswith("runFunction")
+        kind = b"application/x-ndjson" if is_run else b"application/json"
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
+        await send({"type": "http.response.body", "body": LINES if is_run else b'[{"name": "F", "params": []}]'})
+
+    session = jf.connect("http://localhost", token=CANARY, transport=httpx.ASGITransport(app))
+    assert session.f()["n"].tolist() == [1, 2]
+    session.close()
