@@ -1,4 +1,4 @@
-"""diff: what came, went and changed between two runs, row by row, told apart by their keys."""
+"""diff: which rows were added, removed or changed between two results, by key columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ B = frame(("2025-01-02", "Pacific", 3.0), ("2025-01-03", "Pacific", 4.0), ("2025
 
 
 def test_rows_are_told_apart_by_dates_and_texts() -> None:
-    """What is equal is left out; the order is the second run's, with what went behind it."""
+    """Equal rows are left out; the order is the second result's, followed by removed rows."""
     shown = jf.diff(A, B)
     assert shown.columns.tolist() == ["Change", "Date", "Region", "Spend (before)", "Spend (after)"]
     assert [tuple(row) for row in shown.astype(object).where(shown.notna(), None).itertuples(index=False)] == [
@@ -34,8 +34,9 @@ def test_rows_are_told_apart_by_dates_and_texts() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_same_run_twice_differs_in_nothing() -> None:
-    """A run and itself, with any kind of column."""
+    """A result equals itself, with any kind of column."""
     panel = jf.connect().get_panel_daily(PanelName=PANEL, Symbol="BKQU", Dimensions=["Region"], PoPGrowth=True)
     assert jf.diff(panel, panel.copy()).empty
     assert jf.diff(panel, panel.sample(frac=1, random_state=1)).empty
@@ -44,14 +45,14 @@ def test_the_same_run_twice_differs_in_nothing() -> None:
 
 
 def test_numbers_within_the_tolerance_are_equal() -> None:
-    """As a fraction of the second; without one every bit counts."""
+    """The tolerance is a fraction of the second value; without one, numbers must be equal."""
     near = A.assign(Spend=A["Spend"] * 1.0001)
     assert jf.diff(A, near)["Change"].tolist() == ["changed", "changed"]
     assert jf.diff(A, near, tolerance=0.001).empty
 
 
 def test_a_column_of_one_run_only_is_shown() -> None:
-    """A function that gives a column more has changed in each row that has a value there."""
+    """A new column counts as changed in each row that has a value."""
     shown = jf.diff(A, A.assign(Cards=[1, None, 3]))
     assert shown["Cards (after)"].tolist() == [1, 3]
     assert shown["Change"].tolist() == ["changed", "changed"]
@@ -61,39 +62,39 @@ def test_a_column_of_one_run_only_is_shown() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "keys", "said"),
     [
-        (A, B, ["Regoin"], "'Regoin' is no column of both runs"),
-        (A[["Spend"]], B[["Spend"]], None, "Nothing tells the rows apart"),
+        (A, B, ["Regoin"], "'Regoin' is not a column of both results"),
+        (A[["Spend"]], B[["Spend"]], None, "Nothing identifies the rows"),
         (
             A.assign(Region="a", Day=pd.Timestamp("2025-01-01")),
             B.assign(Day=pd.Timestamp("2025-01-01")),
             ["Region", "Day"],
-            "'a, 2025-01-01 00:00:00' is there twice",
+            "'a, 2025-01-01 00:00:00' occurs twice",
         ),
-        (A, B, ["Region"], "Region does not tell the rows of the first run apart: 'Pacific' is there twice"),
-        (B, pd.concat([A, A]), None, "rows of the second run apart"),
-        (A, None, None, "second run is no DataFrame(.|\n)*run it again"),
-        (A, pd.concat([A, A["Spend"]], axis=1), None, "second run has two columns called 'Spend'"),
+        (A, B, ["Region"], "Region does not identify the rows of the first result: 'Pacific' occurs twice"),
+        (B, pd.concat([A, A]), None, "rows of the second result"),
+        (A, None, None, "second result is not a DataFrame(.|\n)*run it again"),
+        (A, pd.concat([A, A["Spend"]], axis=1), None, "second result has two columns named 'Spend'"),
         (A[["Spend"]], B[["Region"]], None, "No column is in both"),
         (A.assign(Tags=[[1], [2], [3]]), B.assign(Tags=[[1]] * len(B)), ["Tags"], "'Tags' holds lists or objects"),
     ],
 )
 def test_what_cannot_be_compared_is_said(before: Any, after: Any, keys: list[str] | None, said: str) -> None:
-    """With the keys that would do, and what to write."""
+    """The error has two lines, with a way out."""
     with pytest.raises(jf.ArgumentError, match=said) as caught:
         jf.diff(before, after, keys=keys)
     assert len(caught.value.lines) == 2
 
 
 def test_a_dataset_is_read_first() -> None:
-    """What a sweep into a folder gives is no DataFrame, and the message says how it becomes one."""
+    """The dataset of a sweep into a folder is refused, and the message says how to convert it."""
     dataset = pytest.importorskip("pyarrow.dataset")
     table = pytest.importorskip("pyarrow").table({"a": [1]})
-    with pytest.raises(jf.ArgumentError, match=r"first run is no DataFrame(.|\n)*\.to_table\(\)\.to_pandas"):
+    with pytest.raises(jf.ArgumentError, match=r"first result is not a DataFrame(.|\n)*\.to_table\(\)\.to_pandas"):
         jf.diff(dataset.dataset(table), A)
 
 
 def test_lists_and_objects_are_compared_and_are_no_keys() -> None:
-    """A column of lists, or of JSON objects, tells no rows apart; a row whose list differs has changed."""
+    """Columns of lists or objects are never keys, but their changes count."""
     shown = jf.diff(A.assign(Tags=[["x"], {"y": 1}, None]), A.assign(Tags=[["x"], {"y": 2}, None]))
     assert shown["Change"].tolist() == ["changed"]
     assert shown["Tags (after)"].tolist() == [{"y": 2}]
@@ -122,7 +123,7 @@ def test_every_difference_is_there_once(before: dict[str, int | None], after: di
 
 
 def test_a_flag_is_a_key_only_where_the_rows_need_it() -> None:
-    """What yes and no say of a row may change; where a row is told apart by one, that one is a key."""
+    """Booleans are values, unless they are needed to identify the rows."""
     before = pd.DataFrame({"Q": ["1", "1"], "ToDate": [False, True], "Current": [False, True], "Spend": [5, 2]})
     shown = jf.diff(before, before.assign(Current=[True, True]))
     assert list(shown) == ["Change", "Q", "ToDate", "Current (before)", "Current (after)"]

@@ -1,4 +1,4 @@
-"""The table that the panel shows of a result."""
+"""Display: HTML tables of a DataFrame, and listings."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_funcs.view import Listing, shape_text, shown_text, table_html, title_html
+from jupyter_funcs.frames.display import shape_text, shown_text, table_html, title_html
+from jupyter_funcs.frames.tables import Listing
 
 
 def cells(frame: pd.DataFrame) -> list[list[str]]:
-    """Give the texts of the shown rows."""
+    """Return the texts of the rows shown."""
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table_html(frame))
     return [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in rows]
 
@@ -34,17 +35,17 @@ def cells(frame: pd.DataFrame) -> list[list[str]]:
     ids=["large", "small", "whole", "text", "hostile", "day", "time", "nested", "boolean"],
 )
 def test_each_kind_of_value_reads_well(values: object, shown: list[str]) -> None:
-    """Numbers have the decimals that their size asks for, days no time, nulls nothing, and no text is markup."""
+    """Numbers get decimals by size, days have no time, nulls are blank, and texts are escaped."""
     assert cells(pd.DataFrame({"a": values})) == [["a"], *([text] for text in shown)]
 
 
 def test_a_whole_number_that_names_something_is_not_grouped() -> None:
-    """A year or an id is no amount."""
+    """A year or an id is shown without thousands separators."""
     assert cells(pd.DataFrame({"Year": [2025], "KpiId": [12345], "Count": [12345]}))[1] == ["2025", "12345", "12,345"]
 
 
 def test_a_long_frame_shows_both_ends() -> None:
-    """Of many rows the first and the last fifty are shown, and how many are not."""
+    """A long frame shows its first and last fifty rows and counts the others."""
     shown = cells(pd.DataFrame({"a": range(1234)}))
     assert len(shown) == 1 + 50 + 1 + 50
     assert shown[51] == ["… 1,134 more rows …"]
@@ -52,14 +53,14 @@ def test_a_long_frame_shows_both_ends() -> None:
 
 
 def test_labels_of_rows_are_shown() -> None:
-    """An index that is not just positions is a column of its own, and one of several levels is several."""
+    """Each level of an index with labels is a column."""
     assert cells(pd.DataFrame({"a": [1]}, index=["x"])) == [["", "a"], ["x", "1"]]
     two = pd.MultiIndex.from_tuples([("x", pd.Timestamp("2025-01-02"))], names=["<i>", "Date"])
     assert cells(pd.DataFrame({"a": [1]}, index=two)) == [["&lt;i&gt;", "Date", "a"], ["x", "2025-01-02", "1"]]
 
 
 def test_a_wide_frame_says_what_it_leaves_out() -> None:
-    """Of many columns the first forty are shown, and how many are not; of a million rows no more than a hundred."""
+    """At most forty columns and a hundred rows are shown, and the rest is counted."""
     frame = pd.DataFrame(np.zeros((1_000_000, 45)), columns=[f"c{number}" for number in range(45)])
     shown = cells(frame)
     assert len(shown) == 1 + 50 + 1 + 50
@@ -70,13 +71,13 @@ def test_a_wide_frame_says_what_it_leaves_out() -> None:
 
 
 def test_columns_of_one_name_are_both_shown() -> None:
-    """A name that stands twice shows the values of each."""
+    """Columns with the same name are all shown."""
     frame = pd.DataFrame([[1, "x"]], columns=["a", "a"])
     assert cells(frame) == [["a", "a"], ["1", "x"]]
 
 
 def test_names_of_columns_are_inert() -> None:
-    """A column's name is text, short and on one line, whatever it is."""
+    """A column name is short escaped text on one line."""
     names = ["<script>alert(1)</script>", "$x$", "a\n\u202eb", "x" * 10_000, ("a", 1), None]
     (shown, _) = cells(pd.DataFrame([range(6)], columns=pd.Index(names, dtype=object)))
     assert shown[:3] == ["&lt;script&gt;alert(1)&lt;/script&gt;", "$x$", "a \\u202eb"]
@@ -85,7 +86,7 @@ def test_names_of_columns_are_inert() -> None:
 
 
 def test_an_empty_frame_says_so() -> None:
-    """No rows is a sentence with the columns, and no rows and no columns too."""
+    """A frame without rows, or without columns, is described in a sentence."""
     assert "No rows. Columns: a, b." in table_html(pd.DataFrame(columns=["a", "b"]))
     assert "No rows." in table_html(pd.DataFrame())
     assert "3 rows, and no columns." in table_html(pd.DataFrame(index=range(3)))
@@ -98,12 +99,12 @@ def test_an_empty_frame_says_so() -> None:
     ("rows", "text"), [(0, "0 rows × 1 column"), (1, "1 row × 1 column"), (1826, "1,826 rows × 1 column")]
 )
 def test_the_size_is_said_in_words(rows: int, text: str) -> None:
-    """Rows and columns are counted, in the singular where there is one."""
+    """Rows and columns are counted, with singular and plural."""
     assert shape_text(pd.DataFrame({"a": range(rows)})) == text
 
 
 def test_a_listing_is_read_whole() -> None:
-    """A long text is shown to its end, at the left, as text; a part of a listing is a plain frame."""
+    """A listing shows long texts whole, left-aligned and escaped; a part of it is a plain DataFrame."""
     listing = Listing({"help": ["x" * 300, "<b>bold</b>"], "name": ["a", "b"]})
     shown = listing._repr_html_()
     assert "x" * 300 in shown
@@ -115,7 +116,7 @@ def test_a_listing_is_read_whole() -> None:
 
 
 def test_a_listing_reads_by_its_kinds() -> None:
-    """Numbers stand at the right, one point below the other, a time keeps to one line, a text to the left."""
+    """Numbers are right-aligned at the decimal point, times are on one line, texts are left-aligned."""
     counts = pd.array([10956, None], dtype="Int64")
     listing = Listing({"a": ["<td>", "b"], "rows": counts, "time": pd.to_datetime(["2024-01-31 12:00:01"] * 2)})
     listing["seconds"] = [2.7, 0.06]
@@ -132,7 +133,7 @@ def test_a_listing_reads_by_its_kinds() -> None:
 
 
 def test_a_listing_of_nothing_says_so() -> None:
-    """A table without rows is a sentence, which is a text in HTML too; the frame keeps its columns."""
+    """A listing without rows is a sentence, escaped in HTML; the frame keeps its columns."""
     listing = Listing({"name": []})
     assert repr(listing) == "Nothing to list."
     listing.nothing = "No function has '<b>'."
@@ -142,7 +143,7 @@ def test_a_listing_of_nothing_says_so() -> None:
 
 
 def test_a_long_description_is_folded() -> None:
-    """A title is some lines at most; the whole of a description is behind its first words, once and as text."""
+    """A long description is folded after its first words, and escaped."""
     assert title_html("F", "Short <b>.") == (
         '<div class="jf-title">F</div><div class="jf-about">Short &lt;b&gt;.</div>'
     )

@@ -1,4 +1,4 @@
-"""How the values of a column read."""
+"""How the values of a column are written."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from jupyter_funcs.formats import LONGEST_CELL, format_of
+from jupyter_funcs.frames.display import LONGEST_CELL, format_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 def texts(values: object, name: str = "a", about: str = "", dtype: object = None) -> list[str]:
-    """Give how the values of a column of this name read."""
+    """Return the texts of the values of a column with this name."""
     column = pd.Series(values, name=name, dtype=dtype)
     return [format_of(column, about).text(value) for value in column]
 
@@ -37,13 +37,13 @@ def texts(values: object, name: str = "a", about: str = "", dtype: object = None
     ],
 )
 def test_a_number_has_the_decimals_that_its_size_asks_for(name: str, values: list[float], shown: list[str]) -> None:
-    """Money has cents until they are noise; a ratio keeps four decimals; whole numbers have none."""
+    """Small amounts of money have cents, ratios four decimals, whole numbers none."""
     assert texts(values, name) == shown
 
 
 @pytest.mark.parametrize("name", ["Spend Growth", "growth", "spend_growth", "SpendGrowth", "Revenue YoY"])
 def test_growth_reads_as_percent(name: str) -> None:
-    """A column that is called growth holds fractions."""
+    """A column named growth holds fractions."""
     assert texts([0.08079, -0.5, 12.0, None], name) == ["8.08%", "-50.00%", "1,200.00%", ""]
 
 
@@ -52,16 +52,17 @@ def test_growth_reads_as_percent(name: str) -> None:
     [("Share", ""), ("Ratio", ""), ("a", ""), ("Growth %", ""), ("Growth (pct)", ""), ("Growth", "Growth in percent.")],
 )
 def test_what_merely_lies_between_0_and_1_is_no_percentage(name: str, about: str) -> None:
-    """Neither a fraction of unknown meaning nor a growth that is in percent already is multiplied."""
+    """Other fractions, and growth that is in percent already, aren't multiplied."""
     assert texts([0.25, 0.5], name, about) == ["0.2500", "0.5000"]
     assert texts([8.1, 5.3, 0.5], "Growth") == ["8.1000", "5.3000", "0.5000"]
 
 
 @pytest.mark.parametrize(
-    "name", ["Year", "year", "FiscalYear", "KpiId", "store_id", "ID", "Zip", "Report Number", "country code"]
+    "name",
+    ["Year", "year", "FiscalYear", "KpiId", "store_id", "ID", "Zip", "Report Number", "country code", "nr", "Isin"],
 )
 def test_a_whole_number_that_names_something_is_not_grouped(name: str) -> None:
-    """A year or an id is no amount, as an integer, beside a null, or as a float."""
+    """Years and ids have no thousands separators, as integers, with nulls, or as floats."""
     assert texts([12345], name) == ["12345"]
     assert texts(pd.array([12345, None], dtype="Int64"), name) == ["12345", ""]
     assert texts([12345.0, None], name) == ["12345", ""]
@@ -70,7 +71,7 @@ def test_a_whole_number_that_names_something_is_not_grouped(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["Paid", "Grid", "Valid", "Casino", "Monkey", "Number of Cards", "Year Count"])
 def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
-    """Only a whole word of the name says that it identifies."""
+    """Only a whole word makes a name an identifier."""
     assert texts([12345], name) == ["12,345"]
 
 
@@ -99,12 +100,12 @@ def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
     ids=lambda values: str(getattr(values, "dtype", "")),
 )
 def test_each_type_reads_well(values: object, shown: list[str]) -> None:
-    """Days have no time, times their offset; what is nested is JSON; texts are inert; what is missing is nothing."""
+    """Days have no time, times have their offset, nested values are JSON, texts are inert, nulls are blank."""
     assert texts(values) == shown
 
 
 def test_numbers_stand_at_the_right_and_nothing_else_does() -> None:
-    """Numbers of any type are aligned for comparing; texts, days and booleans are read from the left."""
+    """Numbers of any type are right-aligned; texts, days and booleans are left-aligned."""
     right = [
         [1],
         [1.5],
@@ -118,7 +119,7 @@ def test_numbers_stand_at_the_right_and_nothing_else_does() -> None:
 
 
 class Counted(list[int]):
-    """A list that knows how much of it was looked at."""
+    """A list that counts how many items were read."""
 
     seen = 0
 
@@ -129,7 +130,7 @@ class Counted(list[int]):
 
 
 def test_a_huge_value_is_cut_and_not_looked_through() -> None:
-    """A cell is short whatever it holds: a text of 100 MB, a list of millions, or what holds itself."""
+    """A cell is short whatever it holds: 100 MB of text, millions of items, or a list that contains itself."""
     counted = Counted(range(1_000_000))
     assert texts([counted], dtype=object)[0].startswith("[0, 1, 2, ")
     assert counted.seen < 1000

@@ -1,15 +1,17 @@
 """
-Every reply a service is known to give becomes the one frame that holds exactly its values, or a named error.
+Every known reply becomes a frame with exactly its values, or a named error.
 
-The cases are the shapes of SERVICE.md 2 and rows 48 to 69 of the catalogue of faults; a reply is JSON text in an
-envelope unless a test says otherwise.
+The cases are the shapes of SERVICE.md 2 and rows 48 to 69 of the catalogue of faults. Unless a test says otherwise, a
+reply is JSON text in an envelope.
 """
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import re
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -18,10 +20,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs import shapes
-from jupyter_funcs.callables import Options
-from jupyter_funcs.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
-from jupyter_funcs.frame import to_frame
+from jupyter_funcs.client.options import CallOptions
+from jupyter_funcs.core.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
+from jupyter_funcs.frames import columns
+from jupyter_funcs.frames.frame import to_frame
+from tests.rows import each_row
 
 
 def reply(body: Any, error: Any = None) -> bytes:
@@ -29,7 +32,7 @@ def reply(body: Any, error: Any = None) -> bytes:
 
 
 def plain(frame: pd.DataFrame) -> dict[str, list[Any]]:
-    """The values by column, None for every kind of missing."""
+    """Return the values by column, with None for all missing values."""
     return {
         name: [None if pd.api.types.is_scalar(value) and pd.isna(value) else value for value in column]
         for name, column in frame.astype(object).items()
@@ -267,7 +270,7 @@ SHAPES: dict[str, tuple[Any, str, dict[str, list[Any]], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "shape", "columns", "labels"), SHAPES.values(), ids=SHAPES)
+@each_row("body, shape, columns, labels", SHAPES.values(), ids=SHAPES)
 def test_every_shape_gives_its_documented_frame(
     body: Any, shape: str, columns: dict[str, list[Any]], labels: list[Any]
 ) -> None:
@@ -303,7 +306,7 @@ def test_lines_that_are_odd_are_told_once_and_one_that_is_broken_is_named() -> N
     assert len(caught) == 1
     with pytest.raises(ProtocolError, match="reply's line 2 is cut short: it ends at byte 6"):
         to_frame('{"a": 1}\n{"a": \n{"a": 2}', lines=True)
-    with pytest.raises(ProtocolError, match="reply's line 1 holds the key 'a' twice"):
+    with pytest.raises(ProtocolError, match="reply's line 1 contains the key 'a' twice"):
         to_frame('{"a": 1, "a": 2}', lines=True, strict=True)
     for text in ('{"a": 1}{"a": 2}\n{"a": 3}', '{"a": 1}\n{"a":\n2}', "1\r2\n"):
         with pytest.raises(ProtocolError, match="at byte"):
@@ -349,11 +352,145 @@ def test_a_primary_key_that_cannot_be_one_is_left_out(keys: Any) -> None:
     assert plain(frame.reset_index(drop=frame.index.name is None)) == {"a": [[1]], "": [2]}
 
 
-def test_what_a_few_ragged_rows_would_be_filled_up_to_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shapes, "_MOST_CELLS", 8)
-    for body in ([[1, 2, 3], [], []], [{"a": 1}, {"b": 1}, {"c": 1}], {"a": {"0": 1}, "b": {"1": 1}, "c": {"2": 1}}):
-        with pytest.raises(ReplyTooLargeError, match="3 rows and 3 columns"):
-            to_frame(reply(body))
+# Replies of 0.3 MB and less that describe more than 20 million cells, or as many characters of names.
+WIDE = {f"a{key}": {f"b{key}": 1 for key in range(240)} for key in range(30)}
+LONG = [{"a": "x" * 80}] * 3000
+NEW_KEYS = [{f"a{at}": at} for at in range(5000)]
+DECLARED = {f"a{at}": {"type": "any"} for at in range(2500)}
+BOMBS: dict[str, bytes] = {
+    "records": json.dumps(NEW_KEYS).encode(),
+    "records, encoded": reply(NEW_KEYS),
+    "records, read in chunks": json.dumps([{f"a{at}": 1 for at in range(250)}, *[{}] * 90_000]).encode(),
+    "nested records": json.dumps([WIDE, *[{}] * 3000]).encode(),
+    "nested records, read in chunks": json.dumps([*LONG, WIDE]).encode(),
+    "nested records, read in chunks, encoded": reply([WIDE, *LONG, WIDE]),
+    "records by row": json.dumps({str(at): {f"a{at}": at} for at in range(5000)}).encode(),
+    "rows": json.dumps([[1] * 3000, *[[]] * 7000]).encode(),
+    "columns": json.dumps({f"a{at}": {str(at): at} for at in range(5000)}).encode(),
+    "columns by name": json.dumps({f"a{at}": {f"b{at}": at} for at in range(5000)}).encode(),
+    "records with a schema": json.dumps({"schema": {"a": {"type": "int32"}}, "data": NEW_KEYS}).encode(),
+    "a schema": json.dumps({"schema": DECLARED, "data": [{}] * 9000}).encode(),
+    "a table schema": json.dumps({"schema": {"fields": [{"name": a} for a in DECLARED]}, "data": [{}] * 9000}).encode(),
+    "a schema of a split frame": json.dumps(
+        {"schema": DECLARED, "data": {"columns": [], "data": [[]] * 9000}}
+    ).encode(),
+    "names": json.dumps([{"a" * 100_000: {f"a{at}": 1 for at in range(3000)}}]).encode(),
+}
+
+
+@pytest.mark.parametrize("lines", [False, True], ids=["document", "lines"])
+def test_a_small_reply_that_describes_a_huge_table_is_refused_before_it_takes_memory(lines: bool) -> None:
+    """Whatever the shape, and as NDJSON (FAULTS 124)."""
+    for name, body in BOMBS.items():
+        if lines and (body[:2] != b"[{" or len(body) > 2**18):
+            continue
+        sent = body[1:-1].replace(b"}, {", b"}\n{") if lines else body
+        assert len(sent) < 500_000
+        tracemalloc.start()
+        try:
+            with pytest.raises(ReplyTooLargeError, match=r"[\d,]+ rows and at least [\d,]+ columns"):
+                to_frame(sent, lines=lines)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert peak < 100 * 2**20, f"{name}: {len(sent):,} bytes took {peak / 2**20:.0f} MiB"
+
+
+def test_no_memory_is_taken_for_levels_of_objects() -> None:
+    """A record nested 100 times among 20,000 empty ones is one column (FAULTS 124)."""
+    deep: Any = 1
+    for _ in range(100):
+        deep = {"a": deep}
+    tracemalloc.start()
+    try:
+        frame = to_frame(json.dumps([deep, *[{}] * 20_000]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert frame.shape == (20_001, 1)
+    assert peak < 20 * 2**20
+
+
+SPARSE_VALUES = st.sampled_from([None, 1, 2**70, 1.5, True, "x", "2024-01-01", [1], {}])
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from("abcdefghij"), SPARSE_VALUES, max_size=2), max_size=12),
+    st.booleans(),
+)
+def test_what_is_missing_is_read_as_null_however_little_there_is(rows: list[dict[str, Any]], nested: bool) -> None:
+    """Sparse records, rows and columns are read as the same ones with each null written out (FAULTS 124)."""
+    names = [*dict.fromkeys(name for row in rows for name in row)]
+    full = [{name: row.get(name) for name in names} for row in rows]
+    if nested:
+        rows, full = ([{"n": row} if row else {} for row in each] for each in (rows, full))
+    pd.testing.assert_frame_equal(to_frame(reply(rows)), to_frame(reply(full)))
+    ragged = [[*row.values()] for row in rows]
+    width = max(map(len, ragged), default=0)
+    filled = [[*row, *[None] * (width - len(row))] for row in ragged]
+    pd.testing.assert_frame_equal(to_frame(reply(ragged)), to_frame(reply(filled)))
+
+
+@pytest.mark.parametrize("first", [1, 2**70, 1.5, True, "x", [1], None])
+def test_a_column_may_lack_rows_in_any_order_or_all(first: Any) -> None:
+    """Of columns keyed by row, an empty one is all null, and one in another order is put in order."""
+    columns_by_row = {
+        "a": {"x": first, "y": None, "z": first},
+        "b": {},
+        "c": {"z": first},
+        "d": {"y": first, "x": None},
+    }
+    assert plain(to_frame(reply(columns_by_row))) == {
+        "a": [first, None, first],
+        "b": [None, None, None],
+        "c": [None, None, first],
+        "d": [None, first, None],
+    }
+
+
+def test_the_bound_grows_with_the_reply_and_sparse_data_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty cells per byte are read, and 20 million of any reply, exactly as sent (FAULTS 124)."""
+    sparse = [{f"a{(at * 7 + key) % 500}": at for key in range(5)} for at in range(2000)]
+    frame = to_frame(reply(sparse))
+    assert frame.shape == (2000, 500)
+    assert frame.count().sum() == 10_000
+    assert frame["a7"].dropna().astype(int).to_dict() == {at: row["a7"] for at, row in enumerate(sparse) if "a7" in row}
+    monkeypatch.setattr(columns, "_LEAST_BOUND", 0)
+    body = [{"a": 1}, *({} for _ in range(50))]
+    rows = json.dumps([*({f"a{key}": 1} for key in range(8)), *body])
+    per_byte = 59 * 9 / len(rows)
+    for most, is_read in ((per_byte + 0.1, True), (per_byte - 0.1, False)):
+        monkeypatch.setattr(columns, "_CELLS_PER_BYTE", most)
+        with (
+            contextlib.nullcontext()
+            if is_read
+            else pytest.raises(ReplyTooLargeError, match="59 rows and at least 9 columns")
+        ):
+            assert to_frame(rows).shape == (59, 9)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [[1, 2, 3], [], []],
+        [{"a": 1}, {"b": 1}, {"c": 1}],
+        {"a": {"0": 1}, "b": {"1": 1}, "c": {"2": 1}},
+        {"schema": {"a": {"type": "any"}, "b": {"type": "any"}, "c": {"type": "any"}}, "data": [{}, {}, {}]},
+    ],
+)
+def test_what_a_few_ragged_rows_would_be_filled_up_to_is_bounded(monkeypatch: pytest.MonkeyPatch, body: Any) -> None:
+    """The error says how large the table would be (FAULTS 124)."""
+    monkeypatch.setattr(columns, "_LEAST_BOUND", 8)
+    monkeypatch.setattr(columns, "_CELLS_PER_BYTE", 0)
+    with pytest.raises(ReplyTooLargeError, match="3 rows and at least 3 columns"):
+        to_frame(reply(body))
+
+
+def test_a_primary_key_that_is_named_often_is_one() -> None:
+    """A key repeated ten thousand times does not make as many levels of an index (FAULTS 124)."""
+    schema = {"fields": [{"name": "a", "type": "integer"}], "primaryKey": ["a"] * 10_000}
+    frame = to_frame(reply({"schema": schema, "data": [{"a": 1}, {"a": 2}]}))
+    assert frame.index.names == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -430,7 +567,7 @@ DTYPES: dict[str, tuple[list[Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("values", "dtype"), DTYPES.values(), ids=DTYPES)
+@each_row("values, dtype", DTYPES.values(), ids=DTYPES)
 def test_a_column_gets_the_dtype_that_keeps_every_value(values: list[Any], dtype: str) -> None:
     column = to_frame(reply([{"modified": value} for value in values]))["modified"]
     assert str(column.dtype) == dtype
@@ -576,8 +713,8 @@ def test_a_declared_type_is_applied_as_declared(kind: str, values: list[Any], dt
         )
 
 
-@pytest.mark.parametrize(
-    ("kind", "value"),
+@each_row(
+    "kind, value",
     [
         ("int32", 2**31),
         ("int64", 2**63),
@@ -630,7 +767,7 @@ def test_a_declared_datetime_whose_values_all_have_an_offset_is_utc() -> None:
 
 
 def test_values_that_do_not_go_together_are_named_by_the_row_that_comes_first() -> None:
-    with pytest.raises(ProtocolError, match="'2024-01-02' in row 2, which does not go with those above it"):
+    with pytest.raises(ProtocolError, match="'2024-01-02' in row 2, which does not match the rows above"):
         to_frame(declared("datetime", ["2024-01-01T00:00Z", None, "2024-01-02", "2024-01-03"]))
 
 
@@ -643,12 +780,12 @@ def test_a_declared_float_does_not_depend_on_its_neighbours() -> None:
     "schema", [{"a": str}, {"a": ["x"]}, {1: "str"}, [("a", "str")], "x", pd.Series(["str"], ["a"])]
 )
 def test_a_schema_that_is_none_is_refused_before_anything_is_sent(schema: Any) -> None:
-    with pytest.raises(ArgumentError, match="schema takes"):
+    with pytest.raises(ArgumentError, match="schema must map"):
         to_frame("[]", schema=schema)
-    with pytest.raises(ArgumentError, match="schema takes"):
-        Options().changed(schema=schema)
+    with pytest.raises(ArgumentError, match="schema must map"):
+        CallOptions().changed(schema=schema)
     with pytest.raises(ArgumentError, match="int46"):
-        Options().changed(schema={"a": "int46"})
+        CallOptions().changed(schema={"a": "int46"})
 
 
 @pytest.mark.parametrize("reply", [None, 5, [{"a": 1}], {"a": 1}])
@@ -677,7 +814,7 @@ def test_a_warning_names_the_line_that_called() -> None:
 
 def test_a_null_where_none_is_declared_is_refused_and_the_caller_can_say_otherwise() -> None:
     text = declared("int64", [1, None], nullable=False)
-    with pytest.raises(ProtocolError, match="'x' is declared as never null and has a null in row 1"):
+    with pytest.raises(ProtocolError, match="'x' is declared as not nullable but contains a null in row 1"):
         to_frame(text)
     assert plain(to_frame(text, schema={"x": "int64"})) == {"x": [1, None]}
 

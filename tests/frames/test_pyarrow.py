@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from jupyter_funcs import pieces
-from jupyter_funcs.frame import to_frame
-from tests.test_frame import DECLARED, DTYPES, SHAPES, declared, reply
-from tests.test_round_trip import BODIES, outcome
+from jupyter_funcs.frames import chunks
+from jupyter_funcs.frames.frame import to_frame
+from tests.frames.test_frame import DECLARED, DTYPES, SHAPES, declared, reply
+from tests.frames.test_round_trip import BODIES, outcome
 
 ROWS = 1_500
 TEXTS = ["007", "", '\\"', "\u2028", "😀", "\0", "2024-02-30", "a long text of no meaning"]
@@ -79,14 +79,14 @@ SHORT = {
 
 
 def read() -> dict[str, str]:
-    """What this interpreter makes of each reply, in words."""
+    """Return what this interpreter makes of each reply, as text."""
     read = {f"{name}, pieces of {piece}": outcome(text, piece) for name, text in SHORT.items() for piece in (None, 5)}
-    read |= {f"long {name}": outcome(reply(body), pieces._PIECE) for name, body in LONG_BODIES.items()}
+    read |= {f"long {name}": outcome(reply(body), chunks._CHUNK) for name, body in LONG_BODIES.items()}
     return read | {f"long {name}, whole": outcome(reply(body), None) for name, body in LONG_BODIES.items()}
 
 
 def storage() -> str:
-    """Where pandas keeps a text of the frames."""
+    """Return how pandas stores the texts of a frame."""
     return str(to_frame('["x"]').dtypes.iloc[0].storage)
 
 
@@ -100,7 +100,7 @@ class Absent:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Absent())
-from tests.test_pyarrow import read, storage
+from tests.frames.test_pyarrow import read, storage
 print(json.dumps([storage(), read()]))
 assert not [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]
 """
@@ -108,14 +108,15 @@ assert not [name for name in sys.modules if name.partition(".")[0] == "pyarrow"]
 
 @pytest.fixture(scope="module")
 def without() -> tuple[str, dict[str, str]]:
-    """Where an interpreter without pyarrow keeps texts, and what it makes of each reply."""
+    """Return how an interpreter without pyarrow stores texts, and what it makes of each reply."""
     command = [sys.executable, "-c", WITHOUT]
-    run = subprocess.run(command, cwd=Path(__file__).parents[1], check=False, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     stored, read = json.loads(run.stdout)
     return stored, read
 
 
+@pytest.mark.slow
 def test_without_pyarrow_every_reply_gives_the_same(without: tuple[str, dict[str, str]]) -> None:
     stored, expected = without
     assert stored == "python"
@@ -127,6 +128,7 @@ def test_without_pyarrow_every_reply_gives_the_same(without: tuple[str, dict[str
     assert not differing
 
 
+@pytest.mark.slow
 def test_long_replies_give_the_same_in_pieces_and_whole(without: tuple[str, dict[str, str]]) -> None:
     _, expected = without
     for name in LONG_BODIES:
@@ -135,4 +137,4 @@ def test_long_replies_give_the_same_in_pieces_and_whole(without: tuple[str, dict
 
 @pytest.mark.parametrize("name", ["records", "nested records", "a record of late keys", "columns", "rows", "split"])
 def test_long_replies_are_read_in_pieces_at_all(name: str) -> None:
-    assert pieces.read_long(reply(LONG_BODIES[name])) is not None
+    assert chunks.read_long(reply(LONG_BODIES[name])) is not None

@@ -1,12 +1,12 @@
 """
-A table that is written in any shape, by any JSON writer and in any envelope, comes back value for value.
+A table in any shape, from any JSON writer and in any envelope, comes back value for value.
 
-Hypothesis draws the table and how it is written. What must come back is told by the standard library's reading of the
-same text and by `seen` and `typed`: the shapes and the types of `to_frame`'s docstring written down a second time,
-slowly, and with nothing of the package.
+Hypothesis draws the table and how it is written. The expected result comes from the standard library's reading of the
+same text and from `seen` and `typed`, which implement the docstring of `to_frame` a second time, slowly and without the
+package.
 
-Where a long reply is cut makes no difference: read in the smallest of pieces, every text, sound or broken, gives the
-frame, the warnings or the error that it gives when it is read as a whole.
+Where a long reply is cut makes no difference: in the smallest pieces, every text, valid or broken, gives the same
+frame, warnings or error as in one piece.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs import pieces
-from jupyter_funcs.columns import packed
-from jupyter_funcs.errors import FuncsError, ProtocolError
-from jupyter_funcs.frame import to_frame
+from jupyter_funcs.core.errors import FuncsError, ProtocolError
+from jupyter_funcs.frames import chunks
+from jupyter_funcs.frames.columns import packed
+from jupyter_funcs.frames.frame import to_frame
+from tests.examples import examples
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Draw = Callable[[st.SearchStrategy[Any]], Any]
 
-FEWER = settings(deadline=None, max_examples=20)
+FEWER = settings(deadline=None, max_examples=examples(20))
 MANY = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 
@@ -129,7 +131,7 @@ def told_apart(names: list[str]) -> list[str]:
 
 
 def typed(values: list[Any]) -> tuple[str, list[Any]]:
-    """The dtype, and the values in it; times are counts of nanoseconds since 1970."""
+    """Return the dtype and the values; times as nanoseconds since 1970."""
     held = [value for value in values if value is not None]
     kinds = set(map(type, held))
     nulls = len(held) < len(values)
@@ -199,7 +201,7 @@ def within(count: int, unit: str) -> bool:
 
 
 def held(frame: pd.DataFrame) -> list[Any]:
-    """Names, dtypes, values and row labels; their repr tells 1, 1.0, True and -0.0 apart, and lists differ by it."""
+    """Return names, dtypes, values and row labels, by a repr that distinguishes 1, 1.0, True and -0.0."""
     return [
         [name, str(frame.dtypes.iloc[at]), cells(frame.iloc[:, at])] for at, name in enumerate(frame.columns)
     ] + labelled(frame.index)
@@ -224,7 +226,7 @@ def asi8(series: Any) -> list[int]:
 
 
 def due(table: Table) -> list[Any]:
-    """What `held` must give of the frame of a table of which nothing was declared."""
+    """Return what `held` must be for a table without declared types."""
     names = told_apart(table.names)
     columns = [[name, *typed(values)] for name, values in zip(names, table.columns, strict=True)]
     rows = [*range(len(table.labels))]
@@ -307,7 +309,7 @@ SCALAR = [kind for kind in KINDS if "object" not in kind and kind not in {"lists
 
 @st.composite
 def tables(draw: st.DrawFn, *, unique: bool = True, kinds: list[str] | None = None, least: int = 0) -> Table:
-    """Give a table of at least so many rows and columns."""
+    """Draw a table with at least so many rows and columns."""
     count = draw(st.integers(least, 8) | st.integers(least, 40))
     few = st.nothing() if unique else st.lists(st.sampled_from(["a", "a.1"]), min_size=3, max_size=5)
     names = draw(st.lists(NAMES, min_size=least, max_size=4, unique=unique) | few)
@@ -331,7 +333,7 @@ ROW_KEYS = {
 
 @st.composite
 def row_keys(draw: st.DrawFn, count: int) -> list[str]:
-    """Keys in order, keys with gaps, keys in any order, and keys that are no numbers."""
+    """Draw row keys: in order, with gaps, in any order, or not numbers."""
     kind = draw(st.sampled_from(["in order", *ROW_KEYS]))
     if kind == "in order":
         return [str(row) for row in range(count)]
@@ -349,7 +351,7 @@ def as_records(table: Table, _draw: Draw) -> Any:
 
 
 def as_ragged_records(table: Table, draw: Draw) -> Any:
-    """Rows in which a null is left out, a key stands elsewhere, or which are null themselves."""
+    """Draw rows with omitted nulls, moved keys, or that are null themselves."""
     rows = []
     for record in as_records(table, draw):
         keys = draw(st.permutations(list(record))) if draw(st.booleans()) else list(record)
@@ -359,7 +361,7 @@ def as_ragged_records(table: Table, draw: Draw) -> Any:
 
 
 def as_nested_records(table: Table, draw: Draw) -> Any:
-    """Columns of scalars in objects in objects, where an object may be null, empty or absent."""
+    """Draw columns of scalars nested in objects that may be null, empty or absent."""
     depth = {name: draw(st.sampled_from([(), ("in",), ("in", "deep"), ("out",), ("a.b",)])) for name in table.names}
     rows = []
     for record in as_records(table, draw):
@@ -383,7 +385,7 @@ def as_columns(table: Table, draw: Draw) -> Any:
 
 
 def as_sparse_columns(table: Table, draw: Draw) -> Any:
-    """Columns in which a null is left out, so that a row may be seen first in any of them, or never."""
+    """Draw columns with omitted nulls, so that a row may first occur in any of them, or never."""
     return {
         name: {key: value for key, value in column.items() if value is not None or draw(st.booleans())}
         for name, column in as_columns(table, draw).items()
@@ -402,7 +404,7 @@ def as_lists(table: Table, _draw: Draw) -> Any:
 
 
 def as_rows(table: Table, draw: Draw) -> Any:
-    """Rows that end early where they end in nulls."""
+    """Return rows without their trailing nulls."""
     rows = [list(row) for row in zip(*table.columns, strict=True)]
     for row in rows:
         while row and row[-1] is None and draw(st.booleans()):
@@ -490,7 +492,7 @@ DECLARED: dict[str, tuple[st.SearchStrategy[Any], Callable[[Any], Any], str, str
 
 @st.composite
 def declared_tables(draw: st.DrawFn) -> tuple[dict[str, str], Table]:
-    """Give a table with types for its columns, where one may have no type, and one that has a type may be absent."""
+    """Draw a table with declared types; some columns have none, and some declared ones are absent."""
     types = draw(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(list(DECLARED)), min_size=1, max_size=4))
     count = draw(st.integers(0, 8) | st.integers(0, 40))
     names = draw(st.permutations(draw(st.sampled_from([list(types), list(types)[1:], ["more", *types]]))))
@@ -504,7 +506,7 @@ def declared_tables(draw: st.DrawFn) -> tuple[dict[str, str], Table]:
 
 
 def due_as_declared(types: dict[str, str], nullable: dict[str, bool | None], table: Table) -> list[Any]:
-    """What `held` must give: declared columns first and in the declared order, one that is absent is null."""
+    """Return what `held` must be: declared columns first, in the declared order, absent ones null."""
     named = dict(zip(table.names, table.columns, strict=True))
     columns = []
     for name, kind in types.items():
@@ -520,7 +522,7 @@ def due_as_declared(types: dict[str, str], nullable: dict[str, bool | None], tab
 
 @st.composite
 def styles(draw: st.DrawFn, *, indents: bool = True) -> Callable[[Any], str]:
-    """Give one of the ways in which `json.dumps` may write."""
+    """Draw options of `json.dumps`."""
     options: dict[str, Any] = {
         "ensure_ascii": draw(st.booleans()),
         "separators": draw(st.sampled_from([(",", ":"), (", ", ": "), (" ,  ", " :\t")])),
@@ -540,7 +542,7 @@ ENVELOPES: dict[str, Callable[[str, Callable[[Any], str]], str]] = {
 
 @st.composite
 def replies(draw: st.DrawFn, document: Any) -> tuple[str, Any]:
-    """Give a reply that holds the document, and what the standard library reads of it."""
+    """Draw a reply that contains the document, and what the standard library reads from it."""
     dumps = draw(styles())
     text = dumps(document)
     return ENVELOPES[draw(st.sampled_from([*ENVELOPES]))](text, dumps), json.loads(text)
@@ -669,7 +671,7 @@ def test_a_value_that_a_declared_type_cannot_hold_is_named_with_its_column_and_r
     row = data.draw(st.integers(0, len(values)))
     misfit = data.draw(st.sampled_from(MISFITS[kind]))
     values.insert(row, misfit)
-    words = f"^Column 'x' is declared as {re.escape(kind)} and holds .* in row {row}[.]"
+    words = f"^Column 'x' is declared as {re.escape(kind)} but contains .* in row {row}[.]"
     with pytest.raises(ProtocolError, match=words):
         to_frame(json.dumps({"x": values}), schema={"x": kind})
 
@@ -741,9 +743,9 @@ def test_a_frame_that_pandas_writes_as_a_table_comes_back() -> None:
 
 
 def outcome(reply: bytes | str, piece: int | None, schema: dict[str, str] | None = None) -> str:
-    """All that a caller gets of a reply: the frame or the error, and the warnings; read whole if `piece` is None."""
+    """Return the frame or the error of a reply, and the warnings; read whole if `piece` is None."""
     long, piece = (2**62, 1) if piece is None else (0, piece)
-    with patch.multiple(pieces, _LONG=long, _PIECE=piece), warnings.catch_warnings(record=True) as warned:
+    with patch.multiple(chunks, LONG=long, _CHUNK=piece), warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
             frame = to_frame(reply, schema=schema)
@@ -838,7 +840,7 @@ def lists_of(draw: st.DrawFn, elements: st.SearchStrategy[list[str]]) -> str:
 
 @st.composite
 def keyed(draw: st.DrawFn) -> str:
-    """Columns that have the same row keys, but for what is drawn into them."""
+    """Draw columns that have the same row keys, apart from drawn changes."""
     keys = [str(row) for row in range(draw(st.integers(0, 8)))]
     columns = []
     for name in draw(st.lists(st.sampled_from(["a", "b", "c", "0", "error", "x,"]), min_size=1, max_size=3)):
@@ -1037,8 +1039,9 @@ BODIES: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-@pytest.mark.parametrize("envelope", CUT)
+@pytest.mark.slow
+@each_row("body", BODIES.values(), ids=BODIES)
+@each_row("envelope", CUT)
 def test_a_cut_changes_nothing(envelope: str, body: str) -> None:
     reply = ENVELOPES[envelope](body, json.dumps)
     whole = outcome(reply, None)
@@ -1076,7 +1079,7 @@ REPLIES: dict[str, str | bytes] = {
 }
 
 
-@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
+@each_row("reply", REPLIES.values(), ids=REPLIES)
 def test_a_cut_changes_nothing_whatever_stands_around_it(reply: str | bytes) -> None:
     whole = outcome(reply, None)
     for piece in range(1, 40):
@@ -1092,15 +1095,15 @@ READ_IN_PIECES: dict[str, tuple[int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("rows", "body"), READ_IN_PIECES.values(), ids=READ_IN_PIECES)
-@pytest.mark.parametrize("envelope", CUT)
+@each_row("rows, body", READ_IN_PIECES.values(), ids=READ_IN_PIECES)
+@each_row("envelope", CUT)
 def test_tables_are_read_in_pieces_at_all(envelope: str, rows: int, body: str) -> None:
-    """Else nothing above compares two ways."""
+    """Otherwise the tests above would compare a way with itself."""
     reply = ENVELOPES[envelope](body, json.dumps)
     with (
-        patch.multiple(pieces, _LONG=0, _PIECE=1),
-        patch("jupyter_funcs.pieces.packed", wraps=packed) as made,
-        patch("jupyter_funcs.envelope.decode", side_effect=AssertionError),
+        patch.multiple(chunks, LONG=0, _CHUNK=1),
+        patch("jupyter_funcs.frames.chunks.packed", wraps=packed) as made,
+        patch("jupyter_funcs.frames.frame.decode", side_effect=AssertionError),
     ):
         assert len(to_frame(reply)) == rows
     assert made.call_count >= rows

@@ -16,11 +16,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs import segment as segment_room
-from jupyter_funcs import segments as segments_room
-from jupyter_funcs.as_arrow import NotKeptError, from_arrow, to_arrow
-from jupyter_funcs.frame import to_frame
-from jupyter_funcs.segments import Segments
+from jupyter_funcs.frames import parquet, store
+from jupyter_funcs.frames.frame import to_frame
+from jupyter_funcs.frames.parquet import NotStorableError, from_arrow, to_arrow
+from jupyter_funcs.frames.store import Segments
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +39,7 @@ def assert_same(found: pd.DataFrame, frame: pd.DataFrame) -> None:
     assert found.attrs == frame.attrs
 
 
-def kept(folder: Path, frames: dict[str, pd.DataFrame], **options: Any) -> Segments:
+def stored(folder: Path, frames: dict[str, pd.DataFrame], **options: Any) -> Segments:
     segments = Segments(folder, **options)
     writer = segments.writer()
     for key, frame in frames.items():
@@ -91,7 +90,7 @@ REPLIES = {
 def test_what_a_reply_gives_comes_back_exactly(reply: str, tmp_path: Path) -> None:
     """Every shape and dtype of `to_frame` comes back as it was, with its attrs."""
     frame = to_frame(reply)
-    assert_same(kept(tmp_path, {"it": frame}).read(["it"])["it"], frame)
+    assert_same(stored(tmp_path, {"it": frame}).read(["it"])["it"], frame)
 
 
 CELLS = [
@@ -111,13 +110,14 @@ VALUES = st.dictionaries(st.text(), st.sampled_from(CELLS), max_size=4).flatmap(
 )
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(replies=st.lists(VALUES, min_size=1, max_size=4))
 def test_any_frames_of_one_file_come_back_exactly(replies: list[Any], tmp_path_factory: Any) -> None:
     """Whatever a service sends, alone or beside others of the same columns, comes back as `to_frame` read it."""
     folder = tmp_path_factory.mktemp("segments")
     frames = {f"{at}{turn}": to_frame(json.dumps(reply)) for at, reply in enumerate(replies) for turn in "ab"}
-    segments = kept(folder, frames)
+    segments = stored(folder, frames)
     found = segments.read(list(frames))
     for key, frame in frames.items():
         assert_same(found[key], frame)
@@ -126,7 +126,7 @@ def test_any_frames_of_one_file_come_back_exactly(replies: list[Any], tmp_path_f
 
 def test_frames_can_be_changed_and_hold_no_other(tmp_path: Path) -> None:
     """What is read is its reader's own: it can be written to, and nothing else changes."""
-    segments = kept(tmp_path, {str(at): table(at) for at in range(3)})
+    segments = stored(tmp_path, {str(at): table(at) for at in range(3)})
     found = segments.read(["0", "1", "2"])
     found["1"].loc[0, ["Value", "Row"]] = [9.0, 9]
     found["1"].loc[1, "Symbol"] = "new"
@@ -154,7 +154,7 @@ def test_frames_can_be_changed_and_hold_no_other(tmp_path: Path) -> None:
 )
 def test_what_would_change_is_not_kept(frame: pd.DataFrame, tmp_path: Path) -> None:
     """A frame that would not come back exactly is refused, and no file is made for it."""
-    with pytest.raises(NotKeptError):
+    with pytest.raises(NotStorableError):
         to_arrow(frame)
     writer = Segments(tmp_path).writer()
     assert not writer.add("it", frame)
@@ -162,13 +162,26 @@ def test_what_would_change_is_not_kept(frame: pd.DataFrame, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_single_columns_are_read(tmp_path: Path) -> None:
+    """Of a result only the columns named are read, in its order; its index and length stay, whatever the names."""
+    frames = {str(at): to_frame(json.dumps([{f"c{at}": at, "a": 1, "\0": 2, "a.b": 3}] * 2)) for at in range(12)}
+    frames["labels"] = to_frame('{"columns": ["a", "b"], "index": ["x", null], "data": [[1, 2], [3, 4]]}')
+    segments = stored(tmp_path, frames)
+    for wanted in ([], ["a"], ["a.b", "a"], ["\0", "c3"]):
+        for key, frame in segments.read(list(frames), wanted).items():
+            expected = frames[key][[name for name in frames[key] if name in wanted]]
+            pd.testing.assert_frame_equal(frame, expected, check_column_type=False)
+    assert len(segments.read(list(frames), ["none of them"])) == len(frames)
+
+
+@pytest.mark.slow
 def test_five_hundred_results_are_one_file(tmp_path: Path) -> None:
     """Results of the same columns share a file, with a row group each, and any tool reads the columns."""
-    segments = kept(tmp_path, {str(at): table(at) for at in range(500)})
+    segments = stored(tmp_path, {str(at): table(at) for at in range(500)})
     [path] = segments.files
     assert pq.ParquetFile(path).num_row_groups == 500
     assert pq.read_table(path).column_names == ["Symbol", "Value", "Row"]
-    gap = kept(tmp_path / "gap", {"it": to_frame('[{"a": 1.5}, {"a": null}]')})
+    gap = stored(tmp_path / "gap", {"it": to_frame('[{"a": 1.5}, {"a": null}]')})
     assert pq.read_table(gap.files[0])["a"].to_pylist() == [1.5, None]
     assert len(segments.find([str(at) for at in range(600)])) == 500
     found = segments.read([str(at) for at in range(0, 500, 7)])
@@ -179,18 +192,18 @@ def test_five_hundred_results_are_one_file(tmp_path: Path) -> None:
 def test_results_of_many_layouts_are_few_files(tmp_path: Path) -> None:
     """Sixty runs that give sixty kinds of table are not sixty files; for other readers, each has its columns."""
     frames = {str(at): to_frame(json.dumps([{f"c{at}": at}])) for at in range(60)}
-    segments = kept(tmp_path / "ours", frames)
+    segments = stored(tmp_path / "ours", frames)
     assert len(segments.files) <= 9
     for key, frame in segments.read(list(frames)).items():
         assert_same(frame, frames[key])
-    plain = kept(tmp_path / "plain", frames, plain=True)
+    plain = stored(tmp_path / "plain", frames, plain=True)
     assert {name for path in plain.files for name in pq.read_schema(path).names} == {f"c{at}" for at in range(60)}
     assert plain.read(["59"]).keys() == {"59"}
 
 
 def test_a_long_sweep_is_kept_in_files_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file is closed after so many results, bytes or seconds: a kernel that is killed loses what came since."""
-    monkeypatch.setattr(segments_room, "SEGMENT_RESULTS", 10)
+    monkeypatch.setattr(store, "SEGMENT_RESULTS", 10)
     segments = Segments(tmp_path)
     writer = segments.writer()
     for at in range(25):
@@ -213,7 +226,7 @@ def test_what_is_written_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     writer.add("it", table(1))
     assert segments.all == {}
     assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
-    writer.drop()
+    writer.discard()
     assert list(tmp_path.iterdir()) == []
     writer.add("it", table(1))
     writer.close()
@@ -234,7 +247,7 @@ def test_the_newest_result_of_a_key_counts(tmp_path: Path) -> None:
 
 def test_many_small_files_become_one(tmp_path: Path) -> None:
     """Twenty single results end in one file, with their attrs and times; of a key that came twice the newest stays."""
-    segments = Segments(tmp_path, mends=True)
+    segments = Segments(tmp_path, repair=True)
     before = {}
     for number in range(20):
         frame = table(number)
@@ -315,16 +328,16 @@ BREAKS = {
 @pytest.mark.parametrize("breaks", BREAKS.values(), ids=BREAKS)
 def test_a_broken_file_is_passed_over(breaks: Any, known: bool, tmp_path: Path) -> None:
     """A file that is cut, foreign or damaged gives no result, and none that is wrong; in the cache it is removed."""
-    for mends in (False, True):
-        folder = tmp_path / str(mends)
-        segments = kept(folder, {"1": table(1)}, mends=mends)
+    for repair in (False, True):
+        folder = tmp_path / str(repair)
+        segments = stored(folder, {"1": table(1)}, repair=repair)
         if known:
             assert segments.find(["1"])
         [path] = folder.iterdir()
         breaks(path)
         assert segments.read(["1"]) == {}
         assert Segments(folder).read(["1"]) == {}
-        assert path.exists() != mends
+        assert path.exists() != repair
         writer = segments.writer()
         writer.add("1", table(1))
         writer.close()
@@ -333,7 +346,7 @@ def test_a_broken_file_is_passed_over(breaks: Any, known: bool, tmp_path: Path) 
 
 def test_a_footer_that_was_changed_is_not_believed(tmp_path: Path) -> None:
     """What we wrote of the results has a checksum, which Parquet gives to pages alone."""
-    [path] = kept(tmp_path, {"1": table(1)}).files
+    [path] = stored(tmp_path, {"1": table(1)}).files
     data = path.read_bytes()
     path.write_bytes(data.replace(b", 3, 0, 1, null]", b", 2, 0, 1, null]"))
     assert path.read_bytes() != data
@@ -344,8 +357,8 @@ def test_a_footer_that_was_changed_is_not_believed(tmp_path: Path) -> None:
 def test_a_file_of_another_version_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a later version writes in another way is none of ours to read."""
     with monkeypatch.context() as later:
-        later.setattr(segment_room, "_FORMAT", 2)
-        assert kept(tmp_path, {"1": table(1)}).read(["1"])
+        later.setattr(parquet, "_FORMAT", 2)
+        assert stored(tmp_path, {"1": table(1)}).read(["1"])
     assert Segments(tmp_path).read(["1"]) == {}
 
 
@@ -355,7 +368,7 @@ def test_files_that_are_not_ours_stay(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).write_text("mine")
     (tmp_path / "results-folder.parquet").mkdir()
-    segments = kept(tmp_path, {"1": table(1)}, mends=True)
+    segments = stored(tmp_path, {"1": table(1)}, repair=True)
     assert segments.read(["1", "2"]).keys() == {"1"}
     segments.tidy()
     segments.trim(0)
@@ -369,14 +382,14 @@ def test_a_file_that_cannot_be_opened_is_not_taken_for_a_broken_one(tmp_path: Pa
     """An error of the disk, or of rights, says nothing of a file: it is passed over, and stays."""
     loop = tmp_path / "results-loop.parquet"
     loop.symlink_to(loop)
-    segments = kept(tmp_path, {"1": table(1)}, mends=True)
+    segments = stored(tmp_path, {"1": table(1)}, repair=True)
     assert segments.read(["1"]).keys() == {"1"}
     assert loop.is_symlink()
 
 
 def test_what_a_killed_process_has_left_is_removed(tmp_path: Path) -> None:
     """An unfinished file of an hour ago goes; one that may still be written stays."""
-    segments = Segments(tmp_path, mends=True)
+    segments = Segments(tmp_path, repair=True)
     for name, ago in {"results-old.part": 7200, "results-new.part": 60}.items():
         (tmp_path / name).write_bytes(b"PAR1")
         os.utime(tmp_path / name, (time.time() - ago, time.time() - ago))
@@ -397,7 +410,7 @@ def test_a_text_that_no_file_may_hold_is_in_none(tmp_path: Path) -> None:
     ]
     frames[-1].attrs["funcs"]["args"] = {"a": token}
     segments = Segments(tmp_path)
-    writer = segments.writer(never=lambda: [token])
+    writer = segments.writer(forbidden=lambda: [token])
     for at, frame in enumerate(frames):
         assert not writer.add(str(at), frame), at
     assert writer.add("without", table(1))
@@ -406,15 +419,16 @@ def test_a_text_that_no_file_may_hold_is_in_none(tmp_path: Path) -> None:
     assert segments.all.keys() == {"without"}
 
 
+@pytest.mark.slow
 def test_threads_that_read_and_write_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     """Readers, writers and those that tidy share a folder, and one object, without a lock and without an error."""
-    segments = Segments(tmp_path, mends=True)
+    segments = Segments(tmp_path, repair=True)
     wrong: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
             for turn in range(12):
-                own = segments if number % 2 else Segments(tmp_path, mends=True)
+                own = segments if number % 2 else Segments(tmp_path, repair=True)
                 writer = own.writer()
                 writer.add(f"{number} {turn}", table(number))
                 writer.close()
@@ -436,11 +450,11 @@ def test_threads_that_read_and_write_at_once_do_not_disturb_each_other(tmp_path:
 WRITES = """
 import json, sys
 from pathlib import Path
-from jupyter_funcs.frame import to_frame
-from jupyter_funcs.segments import Segments
+from jupyter_funcs.frames.frame import to_frame
+from jupyter_funcs.frames.store import Segments
 
 folder, name = Path(sys.argv[1]), sys.argv[2]
-segments = Segments(folder, mends=True)
+segments = Segments(folder, repair=True)
 print("ready", flush=True)
 sys.stdin.readline()
 for turn in range(15):
@@ -455,6 +469,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_into_one_folder(tmp_path: Path) -> None:
     """Two processes that write the same keys, read and tidy at once: every result is there, and no file is broken."""
     started = [
@@ -489,15 +504,15 @@ def test_two_processes_write_into_one_folder(tmp_path: Path) -> None:
 FILLS = """
 import json, resource, sys
 from pathlib import Path
-from jupyter_funcs.frame import to_frame
-from jupyter_funcs.segments import Segments
+from jupyter_funcs.frames.frame import to_frame
+from jupyter_funcs.frames.store import Segments
 
 folder = Path(sys.argv[1])
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 frame = to_frame(json.dumps([{"a": at, "b": "x" * 20} for at in range(40)]))
 fates = set()
 for size in range(0, 9000, 300):
-    segments = Segments(folder, mends=True)
+    segments = Segments(folder, repair=True)
     writer = segments.writer()
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:

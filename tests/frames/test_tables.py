@@ -1,4 +1,4 @@
-"""Tables to read in a terminal are as wide as it is, and hold their texts whole."""
+"""Tables in a terminal use its width and show their texts whole."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
-from jupyter_funcs.wrapping import table_text
+from jupyter_funcs.frames.tables import table_text
 
-LIST = ["-m", "jupyter_funcs.cli", "list"]
+LIST = ["-m", "jupyter_funcs.cli.main", "list"]
 SHOWN = "import jupyter_funcs as jf; print(jf.connect().get_panel_daily.describe())"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [80, 110, 300])
 @pytest.mark.parametrize("program", [LIST, ["-c", SHOWN]], ids=["jupyter funcs list", "print(fn.describe())"])
 def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(program: list[str], width: int) -> None:
-    """Whatever its width, each word of each text is there."""
+    """Every word of every text is shown, at any width."""
     env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # which would count for the width
     child = pexpect.spawn(sys.executable, program, dimensions=(50, width), env=env, encoding="utf-8", timeout=60)
     child.expect(pexpect.EOF)
@@ -37,14 +38,15 @@ def test_a_listing_in_a_terminal_is_as_wide_as_it_is_and_cuts_nothing(program: l
         assert len(lines) == len(frame) + 1
 
 
+@pytest.mark.slow
 def test_a_listing_that_is_piped_has_a_line_a_function() -> None:
-    """For grep and the like."""
+    """Without a terminal, each function is on one line, for grep."""
     done = subprocess.run([sys.executable, *LIST], capture_output=True, text=True, timeout=60, check=True)
     assert len(done.stdout.splitlines()) == 8
 
 
 def test_a_table_shares_its_width_so_that_it_is_low() -> None:
-    """What is longest gets most; what a row is called stays whole where there is room; numbers stand at the right."""
+    """Long columns get the most width, the first column stays whole if possible, numbers are right-aligned."""
     columns = [["name", "Get It", ""], ["rows", "7", "1,000"], ["about", "one two three four five six", ""]]
     assert table_text(columns, [False, True, False], 30).splitlines() == [
         "name     rows  about",
@@ -64,7 +66,7 @@ TEXT = st.text(st.sampled_from("ab é-界"), max_size=40).map(lambda text: " ".j
     st.integers(1, 90),
 )
 def test_any_table_keeps_its_letters_and_its_width(rows: list[list[str]], width: int) -> None:
-    """Nothing is cut, and no line is longer than each column at eight characters needs."""
+    """Nothing is cut, and lines fit the width as long as columns have eight characters."""
     columns = list(map(list, zip(*rows, strict=True)))
     lines = table_text(columns, [False] * len(columns), width).split("\n")
     assert len(lines) >= len(rows)
