@@ -1,11 +1,11 @@
 """
-Tab, in a real IPython and in live kernels: what fits at the cursor, from what is known, with nothing sent for it.
+Tab in a real IPython and in live kernels: it offers what fits at the cursor, and sends no request.
 
-The kernel of another IPython is that of the Python which ``FUNCS_TEST_OLD_PYTHON`` names, in its own environment::
+To test another IPython, set ``FUNCS_TEST_OLD_PYTHON`` to the Python of its environment::
 
     python3 -m venv /tmp/ip812
     /tmp/ip812/bin/pip install . 'ipython==8.12.*' 'ipykernel>=6.29,<7'
-    FUNCS_TEST_OLD_PYTHON=/tmp/ip812/bin/python pytest tests/test_completion.py
+    FUNCS_TEST_OLD_PYTHON=/tmp/ip812/bin/python pytest tests/magic/test_completion.py
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ import httpx
 import pandas as pd
 import pytest
 from IPython.core.completer import Completion, CompletionContext, provisionalcompleter
-from IPython.core.interactiveshell import InteractiveShell
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 
 import jupyter_funcs as jf
-from jupyter_funcs import extension
+from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL, serving
-from tests.test_session import ALL as NAMES
+from tests.client.test_client import ALL as NAMES
+from tests.conftest import PANEL, SYMBOL, interactive_shell, serving
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from IPython.core.interactiveshell import InteractiveShell
     from jupyter_client.blocking.client import BlockingKernelClient
 
 FUNCTIONS = [name.lower().replace(" ", "_") for name in NAMES]
@@ -43,7 +44,7 @@ PANELS = ["Demo Card Panel", "Demo Debit Panel"]
 
 
 class Counting(httpx.AsyncBaseTransport):
-    """The embedded service's transport, with a count of what goes through it."""
+    """The embedded service's transport, which counts requests."""
 
     requests: ClassVar[list[str]] = []
 
@@ -57,7 +58,7 @@ class Counting(httpx.AsyncBaseTransport):
 
 @pytest.fixture(scope="module", autouse=True)
 def profiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Profiles that nobody connects to; kernels that start now have them too."""
+    """Profiles that no test connects to; kernels started here have them too."""
     path = tmp_path_factory.mktemp("config") / "funcs.toml"
     path.write_text(
         "".join(f"[profiles.{name}]\nurl = 'https://x.example'\n" for name in ("work", "'lan.2'", "'my team'"))
@@ -69,24 +70,22 @@ def profiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def shell() -> Iterator[InteractiveShell]:
-    """A shell in which the magics' session is known to Python too, and one session has not listed its functions."""
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-    magics = extension.of(shell).magics
-    magics._session = jf.connect("http://localhost", token=embedded().token, transport=Counting())
-    shell.user_ns |= {
-        "funcs": magics._session,
-        "unlisted": jf.connect("http://localhost", token=embedded().token, transport=Counting()),
-        "symbol": SYMBOL,
-        "held": {"here": magics._session},
-        "daily_runs": pd.DataFrame({"Symbol": [SYMBOL], "popgrowth": ["Yes"]}),
-    }
-    shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
-    shell.run_cell("daily = funcs['Get Panel Daily']")
-    wait_for(lambda: len(magics._session._wire.choices._choices) == 3)
-    yield shell
-    shell.run_line_magic("unload_ext", "jupyter_funcs")
-    InteractiveShell.clear_instance()
+    """A shell with the magic's session as `funcs`, and a session that has not listed its functions."""
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        state = extension.of(shell).state
+        state._session = jf.connect("http://localhost", token=embedded().token, transport=Counting())
+        shell.user_ns |= {
+            "funcs": state._session,
+            "unlisted": jf.connect("http://localhost", token=embedded().token, transport=Counting()),
+            "symbol": SYMBOL,
+            "held": {"here": state._session},
+            "daily_runs": pd.DataFrame({"Symbol": [SYMBOL], "popgrowth": ["Yes"]}),
+        }
+        shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
+        shell.run_cell("daily = funcs['Get Panel Daily']")
+        wait_for(lambda: len(state._session._remote.choices._choices) == 3)
+        yield shell
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:
@@ -97,14 +96,14 @@ def wait_for(is_so: Callable[[], bool]) -> None:
 
 
 def tab(shell: InteractiveShell, text: str) -> list[Completion]:
-    """Press Tab where the text has its mark ‸, or at its end."""
+    """Press Tab at the mark ‸ in the text, or at its end."""
     at = text.index("‸") if "‸" in text else len(text)
     with provisionalcompleter():
         return list(shell.Completer.completions(text.replace("‸", ""), at))
 
 
 def after_tab(text: str, completions: list[Completion]) -> list[str]:
-    """Give what the line before the cursor is when each is taken, from where the first one begins."""
+    """Return the text before the cursor after each completion, from where the first one begins."""
     before = text.partition("‸")[0]
     begin = min((one.start for one in completions), default=len(before))
     return [before[begin : one.start] + one.text for one in completions]
@@ -242,9 +241,9 @@ CASES: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize(("text", "offered"), CASES.items(), ids=[text or "nothing" for text in CASES])
+@each_row("text, offered", CASES.items(), ids=[text or "nothing" for text in CASES])
 def test_tab_offers_what_fits_and_sends_nothing(shell: InteractiveShell, text: str, offered: list[str]) -> None:
-    """What fits at the cursor is offered alone and in its order, and no request is made for it."""
+    """Tab offers what fits at the cursor and nothing else, in order, and sends no request."""
     sent = len(Counting.requests)
     completions = tab(shell, text)
     ours = after_tab(text, [one for one in completions if one._origin == jf.__name__])
@@ -306,31 +305,27 @@ NOTHING_FITS = [
 ]
 
 
-@pytest.mark.parametrize("text", NOTHING_FITS, ids=[text[:40] for text in NOTHING_FITS])
+@each_row("text", NOTHING_FITS, ids=[text[:40] for text in NOTHING_FITS])
 def test_where_nothing_fits_what_others_offer_does_not_either(shell: InteractiveShell, text: str) -> None:
-    """Hundreds of Python's names where a value goes would mislead; an empty text at the cursor changes nothing."""
+    """Python's hundreds of names would mislead there: Tab offers one empty text, which changes nothing."""
     at = len(text.partition("‸")[0])
     assert [(one.text, one.start, one.end) for one in tab(shell, text)] == [("", at, at)]
 
 
 @pytest.mark.parametrize("text", NOT_OURS, ids=[text[:40] or "nothing" for text in NOT_OURS])
 def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str, capsys: Any) -> None:
-    """Other text is left to others, without a word."""
+    """Elsewhere other completers work as usual."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # jedi's, and Python's, of such code
+        warnings.simplefilter("ignore", SyntaxWarning)  # of jedi and Python about this code
         assert not [one for one in tab(shell, text) if one._origin == jf.__name__]
     assert not any(capsys.readouterr())
 
 
 @pytest.mark.usefixtures("no_hang")
-@pytest.mark.parametrize(
-    "piece", ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "]
-)
-@pytest.mark.parametrize(
-    "begin", ["daily", "%funcs call ", "%%funcs call daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"]
-)
+@each_row("piece", ["(", "[", "()", "[]", "a.", "a", "'", '"""', "\\", "f(x=", "f(x=[", ",", "# (\n", "é", " "])
+@each_row("begin", ["daily", "%funcs call ", "%%funcs call daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"])
 def test_long_hostile_text_is_read_in_one_go(shell: InteractiveShell, begin: str, piece: str) -> None:
-    """Nothing is tried in every pairing, and nothing nests without end."""
+    """The time is linear in the length, and the nesting is bounded."""
     match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
     text = begin + piece * (20_000 // len(piece))
     *above, line = text.split("\n")
@@ -357,7 +352,7 @@ UNLISTED = [
 
 @pytest.mark.parametrize("text", UNLISTED)
 def test_a_catalog_that_is_not_known_is_not_asked_for(shell: InteractiveShell, text: str, capsys: Any) -> None:
-    """Neither the matcher nor jedi nor IPython, which look attributes up, makes a session ask its service."""
+    """Neither the matcher nor jedi nor IPython, which look up attributes, makes a session send a request."""
     sent = len(Counting.requests)
     tab(shell, text)
     with warnings.catch_warnings():
@@ -369,7 +364,7 @@ def test_a_catalog_that_is_not_known_is_not_asked_for(shell: InteractiveShell, t
 
 
 def test_the_numbers_of_the_runs_so_far_are_offered(shell: InteractiveShell) -> None:
-    """The latest first, for %funcs again."""
+    """For %funcs again, the latest first."""
     for _ in range(2):
         shell.run_cell("df = %funcs call get_panels").raise_error()
     assert [one.text for one in tab(shell, "%funcs again ")] == ["2", "1"]
@@ -377,7 +372,7 @@ def test_the_numbers_of_the_runs_so_far_are_offered(shell: InteractiveShell) -> 
 
 
 def test_the_older_way_of_asking_gives_the_same(shell: InteractiveShell) -> None:
-    """`complete`, of the line alone, which plain consoles use."""
+    """Plain consoles call `complete` with the line only."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         typed, offered = shell.Completer.complete(line_buffer="%funcs call get_k")
@@ -385,7 +380,7 @@ def test_the_older_way_of_asking_gives_the_same(shell: InteractiveShell) -> None
 
 
 def test_what_a_listing_function_gave_is_known_while_it_is_held(shell: InteractiveShell) -> None:
-    """The frame of a listing function's own run tells values too, without another request."""
+    """The frame of a listing function's run provides values too, without another request."""
     session = jf.connect("http://localhost", token=embedded().token, transport=Counting())
     shell.user_ns["other"] = session
     panels = session.get_panels()
@@ -400,7 +395,7 @@ def test_what_a_listing_function_gave_is_known_while_it_is_held(shell: Interacti
 
 
 def test_each_result_is_a_fresh_one(shell: InteractiveShell) -> None:
-    """What a completer does to a result is not seen by the next."""
+    """A completer that changes a result doesn't change the next one."""
     match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
     line = "%funcs call get_k"
     context = CompletionContext(token="", full_text=line, cursor_position=len(line), cursor_line=0, limit=500)
@@ -413,7 +408,7 @@ def test_each_result_is_a_fresh_one(shell: InteractiveShell) -> None:
 
 
 def test_a_matcher_that_fails_is_silent(shell: InteractiveShell, capsys: Any) -> None:
-    """An error of ours costs the offer, and shows nothing."""
+    """An error inside the matcher offers nothing and shows nothing."""
     match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
     broken = CompletionContext(token="", full_text="", cursor_position=0, cursor_line=7, limit=500)
     assert match(broken) == {"completions": []}
@@ -421,7 +416,7 @@ def test_a_matcher_that_fails_is_silent(shell: InteractiveShell, capsys: Any) ->
 
 
 def test_hostile_names_are_not_put_into_a_line(answering: Any, shell: InteractiveShell) -> None:
-    """What a terminal would obey is not offered, and a quote within a value is not taken for its end."""
+    """Names with control characters are not offered, and quotes within a value are escaped."""
     names = ["Plain", "It's", 'Say "it"', "Both ' and \"", "Bad \x1b[31m", "New\nline", "\u202eabc", "a\\b"]
     shell.user_ns["hostile"] = session = answering(
         lambda _: httpx.Response(200, json=[{"id": at + 1, "name": name} for at, name in enumerate(names)])
@@ -446,7 +441,7 @@ async def counted(scope: Any, receive: Any, send: Any) -> None:
 
 
 def values_of(client: BlockingKernelClient, name: str) -> list[str]:
-    """Give what Tab has for an argument: nothing before the reply that lists it is read."""
+    """Return what Tab offers for an argument: nothing until the reply that lists its values was read."""
     code = f"%funcs call get_panel_daily PanelName='{PANEL}' {name}="
     return [one for one in client.complete(code, reply=True, timeout=20)["content"]["matches"] if one]
 
@@ -460,7 +455,7 @@ def values_of(client: BlockingKernelClient, name: str) -> list[str]:
     ids=["this", "old"],
 )
 def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
-    """A live kernel with the extension loaded, a session over HTTP, and what a first run has listed."""
+    """A live kernel with the extension, a session over HTTP, and the values listed by a first run."""
     with serving(counted) as url:
         manager = KernelManager()
         argv = [request.param, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
@@ -474,7 +469,7 @@ def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
         client.wait_for_ready(timeout=30)
         run(client, "%load_ext jupyter_funcs\nimport jupyter_funcs as jf; unlisted = jf.connect()")
         run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
-        run(client, "from jupyter_funcs import extension; funcs = extension.of(get_ipython()).magics.session")
+        run(client, "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).state.session")
         wait_for(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
         wait_for(lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand")))
         yield client
@@ -493,8 +488,9 @@ def run(client: BlockingKernelClient, code: str) -> None:
 KERNEL_CASES = [text for text in CASES if text.startswith(("%", "df = %", "funcs"))]
 
 
+@pytest.mark.slow
 def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
-    """`complete_request` gives what the table says, and the service hears nothing of it."""
+    """`complete_request` returns what the table says, and sends no request to the service."""
     run(kernel, f"symbol = {SYMBOL!r}")
     run(kernel, "import pandas as pd")
     run(kernel, f"daily_runs = pd.DataFrame({{'Symbol': [{SYMBOL!r}], 'popgrowth': ['Yes']}})")
@@ -517,8 +513,9 @@ def test_a_live_kernel_completes_the_same(kernel: BlockingKernelClient) -> None:
     assert len(SERVED) == sent
 
 
+@pytest.mark.slow
 def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient) -> None:
-    """Calling a function in Python has panels, symbols and brands listed behind it, once, as %funcs call has."""
+    """A call in Python lists panels, symbols and brands in the background, once, as %funcs call does."""
     sent = len(SERVED)
     run(kernel, f"other = jf.connect(); call = dict(PanelName={PANEL!r}, Symbol={SYMBOL!r})")
     run(kernel, "df = other.get_panel_daily(**call)")
@@ -528,13 +525,18 @@ def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient)
     )
     assert len(SERVED) == sent + 5  # the listing, the run, and three that list values
     run(kernel, "df = other.get_panel_daily(**call)")
-    run(kernel, "import asyncio; from jupyter_funcs import loop; loop.wait(loop.start(asyncio.sleep(0.05)))")
+    run(
+        kernel,
+        "import asyncio; from jupyter_funcs.core import background\n"
+        "background.wait(background.start(asyncio.sleep(0.05)))",
+    )
     assert len(SERVED) == sent + 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", ["funcs.get_panel_daily", "funcs.get_panel_daily(", "funcs['Get Panel Daily']"])
 def test_a_live_kernel_inspects(kernel: BlockingKernelClient, code: str) -> None:
-    """`inspect_request`, which is Shift-Tab, shows the signature and the parameters of a function."""
+    """`inspect_request` (Shift-Tab) shows the signature and the parameters of a function."""
     if "[" in code:
         run(kernel, f"inspected = {code}")
         code = "inspected"

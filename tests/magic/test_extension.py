@@ -1,4 +1,4 @@
-"""%load_ext, %reload_ext and %unload_ext, in a live kernel and in a shell: light, once, and gone without a trace."""
+"""%load_ext, %reload_ext and %unload_ext, in a live kernel and in a shell: light, idempotent and fully reversible."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from jupyter_client.manager import start_new_kernel
 
 import jupyter_funcs as jf
-from jupyter_funcs import extension
+from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL
+from tests.conftest import PANEL, SYMBOL, interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ OURS = "jupyter_funcs"
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[BlockingKernelClient]:
-    """A live kernel in which nothing was done yet."""
+    """A fresh kernel."""
     manager, client = start_new_kernel()
     yield client
     client.stop_channels()
@@ -40,7 +40,7 @@ def kernel() -> Iterator[BlockingKernelClient]:
 
 
 def answer(client: BlockingKernelClient, code: str, *, last: bool = False) -> Any:
-    """Run code in a kernel, which must succeed, and give the literal that it prints (the `last` of several lines)."""
+    """Run code in a kernel and return the literal that it prints (`last`: of several lines)."""
     printed: list[str] = []
 
     def hear(message: dict[str, Any]) -> None:
@@ -55,18 +55,18 @@ def answer(client: BlockingKernelClient, code: str, *, last: bool = False) -> An
 
 
 def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernelClient) -> None:
-    """%load_ext adds two light modules of ours to a kernel and none of others; more comes when %funcs is first used."""
+    """%load_ext imports two light modules of ours and no others; the rest is imported on the first %funcs."""
     added = """
         import sys
         before = set(sys.modules)
         {}
-        # What IPython itself imports for its own magics is its own.
+        # Without what IPython imports for its own magics.
         print(sorted(name for name in set(sys.modules) - before if not name.startswith("IPython.")))
     """
-    assert answer(kernel, added.format("%load_ext jupyter_funcs")) == [OURS, f"{OURS}.extension"]
+    assert answer(kernel, added.format("%load_ext jupyter_funcs")) == [OURS, f"{OURS}.magic", f"{OURS}.magic.extension"]
     assert answer(kernel, added.format("%reload_ext jupyter_funcs")) == []
     used = answer(kernel, added.format("request = %funcs call get_panels --dry-run"), last=True)
-    assert {f"{OURS}.magic", f"{OURS}.session"} <= set(used)
+    assert {f"{OURS}.magic.magic", f"{OURS}.client.client"} <= set(used)
 
 
 # What an extension could leave behind in a kernel, as plain data.
@@ -89,7 +89,7 @@ LEFT = """
 
 
 def test_reloading_leaves_one_of_everything_and_unloading_nothing(kernel: BlockingKernelClient) -> None:
-    """Twenty reloads in a kernel in use change nothing; an unload then takes the magic and the matcher (FAULTS 98)."""
+    """Twenty reloads in a kernel in use change nothing; an unload then removes magic and matcher (FAULTS 98)."""
     answer(kernel, f"{LEFT}\n    frame = %funcs call get_panels -q\n    panel = %funcs panel get_panels", last=True)
     loaded = answer(kernel, LEFT)
     assert loaded[0] == [OURS]
@@ -98,22 +98,23 @@ def test_reloading_leaves_one_of_everything_and_unloading_nothing(kernel: Blocki
         answer(kernel, "%reload_ext jupyter_funcs")
     assert answer(kernel, LEFT) == loaded
     answer(kernel, "%unload_ext jupyter_funcs")
-    assert answer(kernel, LEFT) == [[], [], *loaded[2:]]
+    events = {**loaded[4], "post_run_cell": loaded[4]["post_run_cell"] - 1}
+    unloaded = [[], [], *loaded[2:4], events, *loaded[5:]]
+    assert answer(kernel, LEFT) == unloaded
     for _ in range(20):
         answer(kernel, "%load_ext jupyter_funcs\n%unload_ext jupyter_funcs")
-    assert answer(kernel, LEFT) == [[], [], *loaded[2:]]
+    assert answer(kernel, LEFT) == unloaded
     answer(kernel, "%load_ext jupyter_funcs")
     assert answer(kernel, LEFT) == loaded
 
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    """A shell of the test's own, with the extension loaded, in which a session has listed its functions."""
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", OURS)
-    extension.of(shell).magics._session = jf.connect("http://localhost", token=embedded().token, transport=TRANSPORT)
-    yield shell
-    InteractiveShell.clear_instance()
+    """A new shell with the extension and a session that has listed its functions."""
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", OURS)
+        extension.of(shell).state._session = jf.connect("http://localhost", token=embedded().token, transport=TRANSPORT)
+        yield shell
 
 
 TRANSPORT = httpx.ASGITransport(embedded().app)
@@ -125,24 +126,24 @@ def offered(shell: InteractiveShell, text: str) -> list[str]:
 
 
 def test_the_connection_and_the_panels_result_outlive_a_reload(shell: InteractiveShell) -> None:
-    """What a person is connected to, and the frame of the panel opened last, are the same after %reload_ext."""
+    """The connection and the frame of the panel opened last survive %reload_ext."""
     session = shell.run_line_magic("funcs", "refresh")
     panel = shell.run_line_magic("funcs", f"panel get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
     panel.run()
     frame = panel.result(60)
     shell.run_line_magic("reload_ext", OURS)
-    assert extension.of(shell).magics.session is session
+    assert extension.of(shell).state.session is session
     assert shell.run_line_magic("funcs", "result") is frame
     assert offered(shell, "%funcs call get_k") == ["get_kpis"]
     panel.close()
 
 
 def test_two_shells_have_each_their_own(shell: InteractiveShell) -> None:
-    """What is loaded into one shell is not in another, and neither is its connection."""
+    """The extension and its connection belong to one shell."""
     other = InteractiveShell()
     assert "funcs" not in other.magics_manager.magics["line"]
     jf.load_ipython_extension(other)
-    assert extension.of(other).magics.known() is None
+    assert extension.of(other).state.known() is None
     jf.unload_ipython_extension(other)
     assert "funcs" in shell.magics_manager.magics["line"]
 
@@ -153,17 +154,17 @@ def ours(line: str, cell: str | None = None) -> str:
 
 @pytest.mark.parametrize("kinds", [["line"], ["cell"], ["line", "cell"]], ids=" and ".join)
 def test_unloading_puts_back_a_magic_of_the_same_name(kinds: list[str]) -> None:
-    """A %funcs of the user's own is there again, the same object in the same place, however often one reloads."""
+    """After any number of reloads, unloading restores the user's own %funcs: same object, same place."""
     shell = InteractiveShell()
     for kind in kinds:
         shell.register_magic_function(ours, kind, "funcs")
     shell.register_magic_function(ours, "line_cell", "later")
-    shell.run_line_magic("unload_ext", OURS)  # IPython's own magics come when they are first used
+    shell.run_line_magic("unload_ext", OURS)  # IPython registers its own magics on first use
     before = {kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()}
     configurables = list(shell.configurables)
     for _ in range(20):
         shell.run_line_magic("reload_ext", OURS)
-    assert extension.of(shell).magics is not None
+    assert extension.of(shell).state is not None
     assert shell.magics_manager.magics[kinds[0]]["funcs"] is not ours
     shell.run_line_magic("unload_ext", OURS)
     assert {kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()} == before
@@ -171,7 +172,7 @@ def test_unloading_puts_back_a_magic_of_the_same_name(kinds: list[str]) -> None:
 
 
 def test_what_others_put_there_later_stays() -> None:
-    """A magic and matchers that came after ours are none of ours to take away; those before and between stay too."""
+    """Unloading leaves magics and matchers of others alone: those before ours, between and after."""
     shell = InteractiveShell()
     matchers = shell.Completer.custom_matchers
 
@@ -195,7 +196,7 @@ def test_what_others_put_there_later_stays() -> None:
 
 
 def test_a_dataset_of_a_sweep_says_what_it_holds(tmp_path: Path) -> None:
-    """Its rows are known without a look into its files; other datasets show their repr, and all do once unloaded."""
+    """The number of rows is known without reading files; other datasets show their repr, as do all after unloading."""
     function = jf.connect()["Get Panel FQ"].with_options(to=tmp_path / "a folder", progress=False)
     dataset = function.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
     other = ds.dataset(dataset.files[0])
@@ -206,7 +207,7 @@ def test_a_dataset_of_a_sweep_says_what_it_holds(tmp_path: Path) -> None:
     shape = f"{dataset.to_table().num_rows} rows × {len(dataset.schema.names)} columns"
     assert show(dataset) == (
         f"<Dataset: {shape} from 2 runs of Get Panel FQ, in {tmp_path / 'a folder'}>\n"
-        ".to_table().to_pandas() gives the DataFrame."
+        "Use .to_table().to_pandas() to get a DataFrame."
     )
     assert show(other) == repr(other)
     assert str(tmp_path) not in (tmp_path / "a folder" / "_sweep.json").read_text("utf-8")
@@ -216,7 +217,7 @@ def test_a_dataset_of_a_sweep_says_what_it_holds(tmp_path: Path) -> None:
 
 
 def test_a_printer_of_the_users_own_is_there_again() -> None:
-    """What they had for datasets is put back, and what they put there later stays."""
+    """A printer for datasets from before is restored, and one registered later stays."""
     shell = InteractiveShell()
     show = shell.display_formatter.formatters["text/plain"]
     named = ("pyarrow._dataset", "FileSystemDataset")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import linecache
 import re
@@ -14,35 +15,35 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pandas as pd
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_funcs as jf
-from jupyter_funcs import extension
-from jupyter_funcs.commands import ALIASES, NAMES, OPTIONS, taken_by, usage, usage_of
-from jupyter_funcs.errors import _shown
-from jupyter_funcs.panel import Panel
+from jupyter_funcs.core.errors import _last
+from jupyter_funcs.magic import extension, subcommands
+from jupyter_funcs.magic.usage import ALIASES, NAMES, OPTIONS, SUBCOMMANDS, taken_by, usage, usage_of
+from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL
+from tests.conftest import PANEL, SYMBOL, interactive_shell
 from tests.faults.server import LISTING, faulty, reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from IPython.core.interactiveshell import InteractiveShell
+
 DAILY = f'get_panel_daily PanelName="{PANEL}" Symbol="{SYMBOL}"'
 
 
 @pytest.fixture(scope="module")
 def shell() -> Iterator[InteractiveShell]:
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-    yield shell
-    InteractiveShell.clear_instance()
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        yield shell
 
 
 @pytest.fixture
 def run(shell: InteractiveShell) -> Iterator[Any]:
-    """Run a cell as a person does; give its value, or raise what it raised."""
+    """Run a cell as a user does; return its value or raise its error."""
     before = dict(shell.user_ns)
 
     def run_cell(cell: str) -> Any:
@@ -51,12 +52,12 @@ def run(shell: InteractiveShell) -> Iterator[Any]:
         return result.result
 
     yield run_cell
-    shell.user_ns.clear()  # shell.reset() takes a second, which it spends on garbage
+    shell.user_ns.clear()  # shell.reset() takes a second for garbage collection
     shell.user_ns.update(before)
 
 
 def test_funcs_alone_opens_the_panel(run: Any) -> None:
-    """%funcs gives a panel with nothing chosen."""
+    """%funcs returns a panel with no function chosen."""
     panel = run("%funcs")
     assert isinstance(panel, Panel)
     assert panel.form is None
@@ -65,7 +66,7 @@ def test_funcs_alone_opens_the_panel(run: Any) -> None:
 
 @pytest.mark.parametrize("line", ["find panel daily", "list panel daily", 'find "panel daily"'])
 def test_find_gives_the_catalog_as_a_table(run: Any, line: str) -> None:
-    """%funcs find gives the functions in which every word occurs."""
+    """%funcs find returns the functions that contain every word."""
     frame = run(f"%funcs {line}")
     assert list(frame.columns) == ["name", "asset", "description", "parameters"]
     assert next(iter(frame["name"])) == "Get Panel Daily"
@@ -73,12 +74,12 @@ def test_find_gives_the_catalog_as_a_table(run: Any, line: str) -> None:
 
 @pytest.mark.parametrize("name", ["get_panel_daily", '"Get Panel Daily"', "Get Panel Daily", "'Get Panel Daily'"])
 def test_describe_gives_the_parameters(run: Any, name: str) -> None:
-    """%funcs describe takes the slug, and the name with and without quotes."""
+    """%funcs describe takes the slug or the name, with or without quotes."""
     assert list(run(f"%funcs describe {name}")["name"])[:2] == ["PanelName", "Symbol"]
 
 
 def test_call_gives_the_frame(run: Any) -> None:
-    """df = %funcs call … is the frame that Python gives for the same."""
+    """df = %funcs call … returns the same frame as the call in Python."""
     frame = run(f"df = %funcs call {DAILY} Dimensions=[Region, 'Age Group'] PoPGrowth=yes\ndf")
     again = jf.connect().get_panel_daily(
         PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region", "Age Group"], PoPGrowth=True
@@ -96,7 +97,7 @@ def test_call_gives_the_frame(run: Any) -> None:
     ids=["lines", "json"],
 )
 def test_a_cells_body_holds_the_arguments(run: Any, body: str) -> None:
-    """%%funcs call takes `key: value` lines or one JSON object, and -o binds the frame and shows nothing."""
+    """%%funcs call takes `key: value` lines or one JSON object, and -o assigns the frame and displays nothing."""
     run(f"symbol = {SYMBOL!r}")
     assert run(f"%%funcs call get_panel_daily -o df\n{body}") is None
     frame = run("df")
@@ -104,7 +105,7 @@ def test_a_cells_body_holds_the_arguments(run: Any, body: str) -> None:
 
 
 def test_the_other_commands_with_a_body_take_it_too(run: Any) -> None:
-    """%%funcs run and %%funcs panel; what stands on the line and what stands below it are put together."""
+    """%%funcs run and %%funcs panel combine the arguments on the line with those in the body."""
     assert len(run(f"%%funcs run get_panel_daily Symbol=BKQU\nPanelName: {PANEL}")) == 1826
     panel = run(f"%%funcs panel Get Panel Daily Symbol='{SYMBOL}' -o opened\nPanelName: '{PANEL}'\n# no more")
     assert panel is None
@@ -114,7 +115,7 @@ def test_the_other_commands_with_a_body_take_it_too(run: Any) -> None:
 
 
 def test_a_variable_is_passed_as_an_object(run: Any) -> None:
-    """$name passes the object itself; nothing else expands, so braces and dollars in text stay."""
+    """$name passes the object itself; nothing else is expanded: braces and dollars in text stay."""
     run("brands = ['Bulkandry', 'Bulkandry Fuel']; token = 'secret-value'")
     run(f'%funcs call get_panel_daily PanelName="{PANEL}" Brand=$brands -o df')
     assert run("df.attrs['funcs']['args']['Brand']") == ["Bulkandry", "Bulkandry Fuel"]
@@ -134,7 +135,7 @@ def test_dry_run_prints_what_would_be_sent(run: Any, capsys: pytest.CaptureFixtu
 
 
 def test_dry_run_binds_the_request(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """--dry-run with -o binds what would be sent, and shows nothing."""
+    """--dry-run with -o assigns the request and prints nothing."""
     assert run("%funcs call get_panels --dry-run -o request") is None
     assert not capsys.readouterr().out
     assert run("request") == {"FunctionName": "Get Panels", "Args": {}}
@@ -153,7 +154,7 @@ def test_dry_run_binds_the_request(run: Any, capsys: pytest.CaptureFixture[str])
 def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(
     run: Any, capsys: pytest.CaptureFixture[str], cell: str
 ) -> None:
-    """A list is swept, of what takes a list itself a list of lists; a table of arguments stands without a name."""
+    """A list is swept, a list of lists if the parameter takes a list; a table of arguments has no name."""
     run("import pandas as pd; runs = pd.DataFrame({'symbol': ['BKQU', 'NVRA']})")
     run("sets = [['Region'], ('Region', 'Brand')]")
     first, _, rest = cell.partition("\n")
@@ -169,8 +170,8 @@ def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(
     assert {one["Args"]["PanelName"] for one in requests} == {PANEL}
 
 
-def test_dry_run_of_a_sweep_heeds_its_options(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """Pairs; and more runs than are wanted are an error with their number."""
+def test_dry_run_of_a_sweep_follows_its_options(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """--pairs pairs the lists; too many runs are an error with their number."""
     line = f"%funcs sweep get_panel_daily PanelName='{PANEL}' Symbol=[BKQU, NVRA] PoPLookback=[1, 2] --dry-run"
     run(f"{line} --pairs")
     assert capsys.readouterr().out.startswith("2 runs would be sent:\n")
@@ -182,9 +183,10 @@ def test_dry_run_of_a_sweep_heeds_its_options(run: Any, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines()[-2] == "1 run would be sent:"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["", "--concurrency 1", "--no-cache --most-runs 4", "--executor $pool"])
 def test_a_sweep_gives_the_frame_that_python_gives(run: Any, option: str) -> None:
-    """In one block a run, the swept arguments first, wherever its runs are run."""
+    """One block per run, with the swept arguments first, wherever the runs take place."""
     run("from concurrent.futures import ThreadPoolExecutor; pool = ThreadPoolExecutor(2)")
     run(f"symbols = ['BKQU', 'NVRA']; panel = {PANEL!r}")
     frame = run(f"%funcs sweep get_panel_fq PanelName=$panel Symbol=$symbols PoPLookback=[1, 2] -q {option} -o df\ndf")
@@ -197,14 +199,14 @@ def test_a_sweep_gives_the_frame_that_python_gives(run: Any, option: str) -> Non
 
 
 def test_a_column_is_pasted_into_a_cell(run: Any) -> None:
-    """An item a line below the bracket, with no commas and no quotes."""
+    """One item per line below the bracket, without commas and quotes."""
     body = f"PanelName: {PANEL}\nSymbol: [\nBKQU US EQUITY\nNVRA US EQUITY\n]"
     run(f"%%funcs sweep get_panel_fq --dry-run -o requests\n{body}")
     assert [one["Args"]["Symbol"] for one in run("requests")] == ["BKQU US EQUITY", "NVRA US EQUITY"]
 
 
 def test_a_sweep_takes_pairs_and_a_table(run: Any) -> None:
-    """Of a table each row is a run; -o binds the frame."""
+    """Each row of a table is a run; -o assigns the frame."""
     run("import pandas as pd; table = pd.DataFrame({'symbol': ['BKQU', 'NVRA'], 'PoPLookback': [1, 2]})")
     assert run(f"%funcs sweep get_panel_fq $table PanelName='{PANEL}' -q -o df") is None
     pairs = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, NVRA] PoPLookback=[1, 2] --pairs -q"
@@ -221,18 +223,18 @@ def test_a_sweep_takes_pairs_and_a_table(run: Any) -> None:
     ],
 )
 def test_an_option_given_as_an_argument_is_named(run: Any, command: str, option: str, written: str) -> None:
-    """The line says how it is written there; one that the command does not take is no option."""
+    """The error says how to write it as an option; options of other subcommands aren't considered."""
     with pytest.raises(jf.ArgumentError) as caught:
         run(f"%funcs {command} get_panels {option}")
     name = option.partition("=")[0]
-    said = f"{name} is an option, and no parameter of Get Panels.\nWrite {written}, with two hyphens."
+    said = f"{name} is an option, not a parameter of Get Panels.\nWrite {written}."
     assert str(caught.value) == said
     with pytest.raises(jf.ArgumentError, match="has no parameter 'check'"):
         run(f"%funcs {command} get_panels check=1")
 
 
 def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
-    """It is a warning with the first error, and stands in attrs; -q shows no warning."""
+    """A failed run is a warning with the first error and an entry in attrs; -q hides the warning."""
     line = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ, NVRA]"
     with pytest.warns(UserWarning, match=r"1 of 3 runs of Get Panel FQ failed(.|\n)*ZZZZ"):
         frame = run(f"df = {line}\ndf")
@@ -243,7 +245,7 @@ def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
 
 @pytest.mark.filterwarnings("always")
 def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name of a cell's file and IPython's own line stand in none, of a magic or of a call; elsewhere they do."""
+    """In a cell a warning has no file name and no source line, whether of a magic or a call; elsewhere it has both."""
     shown: list[str] = []
     monkeypatch.setattr(
         warnings,
@@ -260,16 +262,17 @@ def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.Mon
     assert warnings.formatwarning is before
 
 
+@pytest.mark.slow
 def test_a_terminal_is_told_that_it_shows_no_panel() -> None:
-    """And what to write in place of it; a line of a notebook's kernel says nothing of it."""
+    """A terminal's IPython says so, and what to use instead."""
     typed = "%load_ext jupyter_funcs\n%funcs\n"
     program = [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--quick"]
     said = subprocess.run(program, input=typed, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert "A terminal shows no panel. Use %funcs find, describe and call" in said
+    assert "A terminal can't show the panel. Use %funcs find, describe and call" in said
 
 
 def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
-    """%funcs result is the DataFrame of the panel opened last, and --timeout holds for a panel too."""
+    """%funcs result returns the DataFrame of the panel opened last; --timeout works for a panel too."""
     panel = run(f"%funcs panel {DAILY}")
     panel.run()
     assert len(run("df = %funcs result\ndf")) == 1826
@@ -283,7 +286,7 @@ def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
 
 
 def test_panel_opens_filled(run: Any) -> None:
-    """%funcs panel NAME k=v opens the form with its values, and a run of it gives the frame."""
+    """%funcs panel NAME k=v opens the form with values, and a run returns the frame."""
     panel = run(f"%funcs panel {DAILY}")
     assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL}
     panel.run()
@@ -292,7 +295,7 @@ def test_panel_opens_filled(run: Any) -> None:
 
 
 def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """%funcs connect takes an address whose token stands in the environment; without one, the configured service."""
+    """%funcs connect takes a URL whose token is in the environment; alone, it uses the configured service."""
     monkeypatch.setenv("FUNCS_BASE_URL", service_url)
     monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
     session = run(f"%funcs connect {service_url}")
@@ -304,12 +307,12 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
     monkeypatch.delenv("FUNCS_BASE_URL")
     monkeypatch.delenv("FUNCS_TOKEN")
     assert run("%funcs connect").service == "demo"
-    with pytest.raises(jf.ConfigError, match=r"no profile 'nowhere'(?s:.*)Until then .* demo, whose data"):
+    with pytest.raises(jf.ConfigError, match=r"no profile 'nowhere'(?s:.*)Until then, .* demo, with synthetic data"):
         run("%funcs connect nowhere")
 
 
 def test_connecting_lists_the_functions_once_and_says_who_asks(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it gives shows the user and how many functions there are, and the next line asks for none of that again."""
+    """The session shows the user and the number of functions, and the next line doesn't request them again."""
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
@@ -328,8 +331,8 @@ def test_connecting_lists_the_functions_once_and_says_who_asks(run: Any, monkeyp
 def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
     run: Any, shell: InteractiveShell, service_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wrong token or an unreachable address is the error of that line, which says whom the next line asks."""
-    demo = "Until then %funcs asks the demo, whose data are synthetic."
+    """A wrong token or an unreachable URL fails at once, and the error says which service the next line uses."""
+    demo = "Until then, %funcs uses the demo, with synthetic data."
     run("%funcs connect")
     nobody = "http://127.0.0.1:1"
     monkeypatch.setenv("FUNCS_BASE_URL", nobody)
@@ -344,18 +347,18 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
     monkeypatch.setenv("FUNCS_TOKEN", embedded().token)
     working = run("%funcs connect")
     monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
-    with pytest.raises(jf.AuthenticationError, match=f"Until then %funcs asks '{working.service}'"):
+    with pytest.raises(jf.AuthenticationError, match=f"Until then, %funcs uses '{working.service}'"):
         run("%funcs connect")
-    assert extension.of(shell).magics.session is working
+    assert extension.of(shell).state.session is working
 
-    magics = extension.of(shell).magics
-    magics._session = None  # as in a new kernel
-    with pytest.raises(jf.AuthenticationError, match=r"connect again\.$"):  # what the next line meets, too
+    state = extension.of(shell).state
+    state._session = None  # as in a new kernel
+    with pytest.raises(jf.AuthenticationError, match=r"connect again\.$"):  # the next line fails the same way
         run("%funcs connect")
-    with pytest.raises(jf.ConfigError, match=f"Until then %funcs asks '{working.service}'"):
+    with pytest.raises(jf.ConfigError, match=f"Until then, %funcs uses '{working.service}'"):
         run("%funcs connect nowhere")
     monkeypatch.undo()
-    magics._session = None
+    state._session = None
     with pytest.raises(jf.ConfigError, match=demo):
         run("%funcs connect nowhere")
     run("%funcs connect")
@@ -364,38 +367,38 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
 @pytest.mark.parametrize(
     ("cell", "error", "said"),
     [
-        ("%funcs fnd panel", jf.ArgumentError, "no command 'fnd'(.|\n)*'find'"),
-        ("%funcs call", jf.ArgumentError, "takes a function's name"),
+        ("%funcs fnd panel", jf.ArgumentError, "no subcommand 'fnd'(.|\n)*'find'"),
+        ("%funcs call", jf.ArgumentError, "needs a function's name"),
         ("%funcs call Get Panl Daily", jf.NotFoundError, "Did you mean 'Get Panel Daily'"),
-        ("%funcs call get_panel_daily", jf.ArgumentError, "PanelName is required.*Give Symbol or Brand"),
+        ("%funcs call get_panel_daily", jf.ArgumentError, "Panel Name is required.*Symbol or Brand is required"),
         ("%funcs call get_panel_daily PanlName=x", jf.ArgumentError, "Did you mean 'PanelName'"),
-        ("%funcs call get_panel_daily b=c d", jf.ArgumentError, "'d' is no argument"),
+        ("%funcs call get_panel_daily b=c d", jf.ArgumentError, "'d' isn't an argument"),
         ('%funcs call get_panel_daily PanelName="Demo', jf.ArgumentError, 'not closed(.|\n)*"Demo\n {31}\\^$'),
         ("%funcs call get_panel_daily Dimensions=[Region", jf.ArgumentError, "The bracket at the caret(.|\n)*\\^"),
-        ("%funcs call get_panel_daily --tiemout 3", jf.ArgumentError, "no option '--tiemout'(.|\n)*'--timeout'"),
+        ("%funcs call get_panel_daily --tiemout 3", jf.ArgumentError, "unknown option '--tiemout'(.|\n)*'--timeout'"),
         ("%funcs call get_panels --PanelName=SECRET", jf.ArgumentError, "no hyphens: name=value. See %funcs --help"),
-        ('%funcs call get_panel_daily(PanelName="x")', jf.ArgumentError, "Without brackets: %funcs call NAME"),
-        ("%funcs call get_panels --timeout", jf.ArgumentError, "--timeout takes SECONDS behind it"),
-        ("%funcs find -o", jf.ArgumentError, "--output takes NAME behind it"),
-        ("%funcs call get_panels -x", jf.ArgumentError, "there is no option '-x'.\nAn argument has no hyphens"),
+        ('%funcs call get_panel_daily(PanelName="x")', jf.ArgumentError, "Leave out the parentheses: %funcs call NAME"),
+        ("%funcs call get_panels --timeout", jf.ArgumentError, "--timeout needs a value: --timeout SECONDS"),
+        ("%funcs find -o", jf.ArgumentError, "--output needs a value: --output NAME"),
+        ("%funcs call get_panels -x", jf.ArgumentError, "unknown option '-x'.\nArguments have no hyphens"),
         ("%funcs help", jf.ArgumentError, "Did you mean '--help'"),
-        ("%funcs describe get_panels a=b", jf.ArgumentError, "describe takes a name alone, not a"),
-        ("%%funcs\nPanelName: x", jf.ArgumentError, "body holds the arguments of a function"),
-        ("%funcs call get_panel_daily PanelName='x', Symbol=y", jf.ArgumentError, "No commas stand between arguments"),
-        ("%funcs call get_panel_daily, PanelName='x'", jf.ArgumentError, "No commas stand between arguments"),
-        ("%funcs connect localhost:8765", jf.ConfigError, "An address begins with https:// or http://"),
-        ("%funcs call get_panels --timeout inf", jf.ArgumentError, "more than 0, and not 'inf'"),
-        ("%funcs result --timeout -1", jf.ArgumentError, "more than 0, and not '-1'"),
+        ("%funcs describe get_panels a=b", jf.ArgumentError, "describe takes only a name, not a"),
+        ("%%funcs\nPanelName: x", jf.ArgumentError, "cell has arguments, but the line names no function"),
+        ("%funcs call get_panel_daily PanelName='x', Symbol=y", jf.ArgumentError, "separated by spaces, not commas"),
+        ("%funcs call get_panel_daily, PanelName='x'", jf.ArgumentError, "separated by spaces, not commas"),
+        ("%funcs connect localhost:8765", jf.ConfigError, "An address starts with https:// or http://"),
+        ("%funcs call get_panels --timeout inf", jf.ArgumentError, "number of seconds above 0, not 'inf'"),
+        ("%funcs result --timeout -1", jf.ArgumentError, "number of seconds above 0, not '-1'"),
         ("%funcs call get_panels —timeout 3", jf.ArgumentError, "two hyphens"),
         ("%funcs call get_panels --profile wrok", jf.ConfigError, "no profile 'wrok'(.|\n)*'work'"),
-        ("%funcs call get_panels --profile ''", jf.ArgumentError, "takes the name of a profile"),
+        ("%funcs call get_panels --profile ''", jf.ArgumentError, "needs the name of a profile"),
         ("%funcs find --profile https://ada:SECRET@x.example", jf.ConfigError, "have it replaced"),
-        ("%funcs find --wait", jf.ArgumentError, "%funcs find takes no --wait"),
-        ("%funcs find --force", jf.ArgumentError, "%funcs find takes no --force"),
-        ("%funcs connect work --profile work", jf.ArgumentError, "takes no --profile"),
-        ("%funcs lasterror now", jf.ArgumentError, "takes nothing more"),
-        ("%funcs cal --help", jf.ArgumentError, "no command 'cal'(.|\n)*'call'"),
-        ("%funcs Get Panels", jf.ArgumentError, "It is a function: write %funcs call get_panels"),
+        ("%funcs find --wait", jf.ArgumentError, "%funcs find has no option --wait"),
+        ("%funcs find --force", jf.ArgumentError, "%funcs find has no option --force"),
+        ("%funcs connect work --profile work", jf.ArgumentError, "has no option --profile"),
+        ("%funcs lasterror now", jf.ArgumentError, "takes no arguments"),
+        ("%funcs cal --help", jf.ArgumentError, "no subcommand 'cal'(.|\n)*'call'"),
+        ("%funcs Get Panels", jf.ArgumentError, "It's a function: write %funcs call get_panels"),
         ("%funcs get_panel_daily Symbol=x", jf.ArgumentError, "%funcs panel get_panel_daily"),
         ("%funcs call get_panels token=SECRET", jf.ConfigError, "have it replaced"),
         ("%%funcs call get_panels\napi_key: SECRET", jf.ConfigError, "have it replaced"),
@@ -404,24 +407,28 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         ("%%funcs call get_panel_daily Symbol=a\nSymbol: b", jf.ArgumentError, "Symbol is given twice"),
         ("%funcs call get_panel_daily PanelName= x", jf.ArgumentError, "without spaces"),
         ("%funcs call get_panel_daily PanelName =x", jf.ArgumentError, "without spaces"),
-        ("%funcs call get_panels -o class", jf.ArgumentError, "variable's name"),
-        ("%funcs call get_panels --timeout x", jf.ArgumentError, "--timeout: give seconds, more than 0, and not 'x'"),
-        ("%funcs call get_panels -o 'a b'", jf.ArgumentError, "variable's name"),
+        ("%funcs call get_panels -o class", jf.ArgumentError, "variable name"),
+        (
+            "%funcs call get_panels --timeout x",
+            jf.ArgumentError,
+            "--timeout: expected a number of seconds above 0, not 'x'",
+        ),
+        ("%funcs call get_panels -o 'a b'", jf.ArgumentError, "variable name"),
         ("%funcs connect https://x.example token=abc", jf.ConfigError, "no token"),
         ("%funcs call get_panels 'token=SECRET'", jf.ConfigError, "have it replaced"),
         ("%funcs call get_panel_daily PanelName = x", jf.ArgumentError, "without spaces"),
         ("%funcs call get_panel_daily Symbol=a Symbol=b", jf.ArgumentError, "Symbol is given twice"),
-        ("%funcs find x --dry-run", jf.ArgumentError, "takes no --dry-run"),
+        ("%funcs find x --dry-run", jf.ArgumentError, "has no option --dry-run"),
         ("%funcs connect https://x.example --token=SECRET", jf.ConfigError, "have it replaced"),
         ("%funcs find --colour=SECRET", jf.ArgumentError, "--colour"),
-        ("%funcs refresh now", jf.ArgumentError, "takes nothing more"),
+        ("%funcs refresh now", jf.ArgumentError, "takes no arguments"),
         ("%funcs connect nowhere", jf.ConfigError, "no profile 'nowhere'"),
-        ("%funcs sweep", jf.ArgumentError, "%funcs sweep takes a function's name"),
-        ("%funcs sweep get_panel_daily Symbol=[]", jf.ArgumentError, "Symbol has no value to run with"),
-        ("%funcs sweep get_panel_daily Symbol=BKQU", jf.ArgumentError, r"Nothing is swept(.|\n)*as in \[a, b\]"),
-        ("%funcs sweep get_panel_daily Symbol=BKQU, NVRA", jf.ArgumentError, r"go in brackets: \[a, b\]"),
+        ("%funcs sweep", jf.ArgumentError, "%funcs sweep needs a function's name"),
+        ("%funcs sweep get_panel_daily Symbol=[]", jf.ArgumentError, "Symbol has no values to sweep"),
+        ("%funcs sweep get_panel_daily Symbol=BKQU", jf.ArgumentError, r"Nothing to sweep(.|\n)*such as \[a, b\]"),
+        ("%funcs sweep get_panel_daily Symbol=BKQU, NVRA", jf.ArgumentError, r"goes in brackets: \[a, b\]"),
         ("%funcs sweep get_panel_daily $absent", jf.ArgumentError, "no variable 'absent'"),
-        ("%funcs sweep get_panel_daily $session", jf.ArgumentError, "takes a DataFrame of arguments"),
+        ("%funcs sweep get_panel_daily $session", jf.ArgumentError, "takes a DataFrame with one row per run"),
         (
             "%funcs sweep get_panel_daily $session $session",
             jf.ArgumentError,
@@ -430,15 +437,19 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         (
             "%funcs sweep get_panel_daily Symbol=[x] --concurrency 0",
             jf.ArgumentError,
-            "whole number from 1, and not '0'",
+            "whole number above 0, not '0'",
         ),
-        ("%funcs sweep get_panel_daily Symbol=[x] --most-runs 1e9", jf.ArgumentError, "whole number from 1"),
+        ("%funcs sweep get_panel_daily Symbol=[x] --most-runs 1e9", jf.ArgumentError, "whole number above 0"),
         ("%funcs sweep get_panel_daily Symbol=[x] --executor $session", jf.ArgumentError, "client.get_executor"),
-        ("%funcs sweep get_panel_daily Symbol=[x] --executor", jf.ArgumentError, r"--executor takes \$NAME behind it"),
+        (
+            "%funcs sweep get_panel_daily Symbol=[x] --executor",
+            jf.ArgumentError,
+            r"needs a value: --executor \$NAME",
+        ),
         ("%funcs sweep get_panel_daily Symbol=[x] --to $session", jf.ArgumentError, "the path of a folder"),
         ("%funcs sweep get_panel_daily Symbol=[x] token=SECRET", jf.ConfigError, "have it replaced"),
-        ("%funcs call get_panels --pairs", jf.ArgumentError, "%funcs call takes no --pairs"),
-        ("%%funcs find x\nbody", jf.ArgumentError, "takes no body"),
+        ("%funcs call get_panels --pairs", jf.ArgumentError, "%funcs call has no option --pairs"),
+        ("%%funcs find x\nbody", jf.ArgumentError, "takes no cell body"),
         ("%%funcs call get_panels\nno colon", jf.ArgumentError, "Line 2"),
         ('%%funcs call get_panels\n{"a": }', jf.ArgumentError, "JSON"),
     ],
@@ -447,7 +458,7 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
 def test_bad_lines_say_what_to_do(
     run: Any, capsys: pytest.CaptureFixture[str], cell: str, error: type[jf.FuncsError], said: str
 ) -> None:
-    """A bad line is an error of one to three lines, shown without a traceback, and the session lives on."""
+    """A bad line is an error of one to three lines without a traceback, and the session still works."""
     run("%funcs refresh -o session")  # which knows its functions
     with pytest.raises(error, match=said):
         run(cell)
@@ -459,12 +470,17 @@ def test_bad_lines_say_what_to_do(
 
 
 def test_help_names_every_command(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """--help prints the usage, and the usage has every command and option."""
+    """--help prints the help, which has every subcommand and option."""
     assert run("%funcs --help") is None
     assert capsys.readouterr().out.strip() == usage()
     for word in (*NAMES, *chain.from_iterable(option.split("/") for option in OPTIONS)):
         assert re.search(rf"(?<![\w-]){word}(?![\w-])", usage())
     assert max(map(len, usage().splitlines())) < 120
+
+
+def test_each_subcommand_has_a_function() -> None:
+    """A row of the table in usage.py is run by the function of its name in subcommands.py."""
+    assert [name for name in SUBCOMMANDS if not inspect.isfunction(getattr(subcommands, name, None))] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -476,8 +492,8 @@ def test_each_command_has_a_help_of_its_own(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its usage, the options that it takes and no others, and an example that runs on the demo as it stands."""
-    monkeypatch.chdir(tmp_path)  # where a lock is written
+    """Its synopsis, the options that it takes and no others, and an example that runs on the demo."""
+    monkeypatch.chdir(tmp_path)  # for the lock file
     assert run(f"%funcs {name} --help") is None
     shown = capsys.readouterr().out
     assert run(f"%funcs {name} -h") is None
@@ -499,7 +515,7 @@ def test_each_command_has_a_help_of_its_own(
 
 @pytest.fixture
 def profile(service_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Configure two profiles, work and other, of the service over HTTP; give its address."""
+    """Configure two profiles, work and other, for the service over HTTP; return its URL."""
     profiles = "".join(
         f'[profiles.{name}]\nurl = "{service_url}"\ntoken_env = "OF_WORK"\n' for name in ("work", "other")
     )
@@ -510,7 +526,7 @@ def profile(service_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
-    """--profile uses that profile's session, the same each time, and leaves the one in use alone."""
+    """--profile uses the profile's session, the same each time, and doesn't change the one in use."""
     assert run("%funcs connect").service == "demo"
     frame = run("%funcs call get_panels --profile work")
     assert frame.attrs["funcs"]["service"] == "work"
@@ -529,7 +545,7 @@ def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
 def test_a_semicolon_silences_and_an_assignment_has_its_value(
     run: Any, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As a semicolon does at the end of a line of Python; a quoted or escaped one is text."""
+    """A semicolon ends a line as in Python; a quoted or escaped one is text."""
     for cell in ("%funcs call get_panels;", "%funcs find ;", "if True:\n    %funcs call get_panels;;"):
         assert run(cell) is None
     assert not capsys.readouterr().out
@@ -543,20 +559,20 @@ def test_a_semicolon_silences_and_an_assignment_has_its_value(
 
 
 def test_waiting_runs_the_panel_in_the_cell(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """--wait shows the panel and gives its frame, for a front end that shows nothing of what comes later."""
+    """--wait shows the panel and returns its frame, for front ends that show nothing after the cell has ended."""
     frame = run(f"%funcs panel {DAILY} --wait")
     assert "Panel of demo: Get Panel Daily" in capsys.readouterr().out
     pd.testing.assert_frame_equal(frame, run("%funcs result"))
-    with pytest.raises(jf.ArgumentError, match="PanelName is required"):
+    with pytest.raises(jf.ArgumentError, match="Panel Name is required"):
         run("%funcs panel get_panel_daily --wait")
     with pytest.raises(jf.DeadlineError):
         run(f"%funcs panel {DAILY} --wait --timeout 0.000001")
-    with pytest.raises(jf.ArgumentError, match="--wait takes a function's name"):
+    with pytest.raises(jf.ArgumentError, match="--wait needs a function's name"):
         run("%funcs --wait")
 
 
 def test_force_sends_to_a_service_that_is_left_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After five failures in a row a run says until when none is sent; --force sends it all the same."""
+    """After five failures in a row requests are paused, and the error says until when; --force sends anyway."""
     with faulty() as server:
         monkeypatch.setenv("FUNCS_BASE_URL", server.url)
         monkeypatch.setenv("FUNCS_TOKEN", "a-token-of-the-tests")
@@ -575,10 +591,10 @@ def test_force_sends_to_a_service_that_is_left_alone(run: Any, monkeypatch: pyte
 
 
 def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """With its causes and the lines of code, and without what IPython does before; -o binds the text."""
-    _shown.clear()
+    """With its causes and the lines of code, without IPython's own frames; -o assigns the text."""
+    _last.clear()
     assert run("%funcs lasterror") is None
-    assert capsys.readouterr().out == "No error was shown in this kernel yet.\n"
+    assert capsys.readouterr().out == "No error has been shown in this kernel yet.\n"
     with pytest.raises(jf.ConfigError):
         run(
             "import jupyter_funcs as jf\n"
@@ -607,7 +623,7 @@ def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[s
 
 
 def test_the_last_error_shows_no_token(run: Any, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
-    """Not one in use, nor one in a line of the cell, in the environment, in a cause, or that looks like one."""
+    """Neither a token in use, nor one in the cell, the environment or a cause, nor text that looks like one."""
     jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
     monkeypatch.setenv("FUNCS_API_KEY", "c4n4ry-of-the-environment")
     lines = [
@@ -636,7 +652,7 @@ def test_the_last_error_shows_no_token(run: Any, capsys: pytest.CaptureFixture[s
 
 
 def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering: Any, shell: Any) -> None:
-    """The cell's, whether the run is called, awaited or started by the magic; and it is said once."""
+    """It names the cell's line, whether the run is called, awaited or started by the magic, and is shown once."""
     listing = {"functions": [{"name": "Get It", "params": []}]}
     shell.user_ns["odd"] = session = answering(
         lambda request: (
@@ -645,7 +661,7 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
             else httpx.Response(200, content=b'[{"a": NaN}]')
         )
     )
-    extension.of(shell).magics._session = session
+    extension.of(shell).state._session = session
     cells = [
         "\nodd.get_it()",
         "job = odd.get_it.submit()\njob.result(), job.result()",
@@ -657,7 +673,7 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
             warnings.simplefilter("always")
             run(cell)
         assert [str(one.message).partition(" (")[0] for one in caught] == [
-            "The reply holds NaN or Infinity, which JSON does not have"
+            "The reply contains NaN or Infinity, which JSON doesn't have"
         ]
         line = linecache.getline(caught[0].filename, caught[0].lineno)
         assert re.search("get_it|job.result", line), caught[0]
@@ -669,9 +685,9 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
 
 
 def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(run: Any, answering: Any, shell: Any) -> None:
-    """In any spelling; only what is no parameter of the function is taken for a token."""
+    """In any spelling; only names that aren't parameters of the function are taken for tokens."""
     listing = [{"name": "Get It", "params": [{"name": "AccessToken"}]}]
-    extension.of(shell).magics._session = answering(lambda _: httpx.Response(200, json=listing))
+    extension.of(shell).state._session = answering(lambda _: httpx.Response(200, json=listing))
     for name in ("AccessToken", "access_token", "'AccessToken'"):
         run(f"%funcs call get_it {name}=abcdef --dry-run -o request")
         assert run("request['Args']") == {"AccessToken": "abcdef"}

@@ -1,4 +1,4 @@
-"""A notebook that is run from end to end, as Run All and nbclient do it: it stops at an error, which is short."""
+"""A notebook run from start to end, as by Run All and nbclient: it stops at an error, which is short."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DAILY = 'get_panel_daily PanelName="Demo Card Panel"'
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[KernelManager]:
-    """A live kernel that all these notebooks share."""
+    """A live kernel for all these notebooks."""
     manager = KernelManager()
     manager.start_kernel()
     yield manager
@@ -30,7 +30,7 @@ def kernel() -> Iterator[KernelManager]:
 
 
 def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
-    """Run a notebook of these cells; give them with their outputs, and what it stopped with."""
+    """Run a notebook; return its cells with their outputs, and the error that stopped it."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in (LOAD, *cells)])
     stopped = ""
     client = NotebookClient(notebook, km=kernel, timeout=60, store_widget_state=False)
@@ -48,16 +48,19 @@ def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
     ("cell", "lines"),
     [
         ("%funcs call get_panl_daily", ["NotFoundError: There is no function 'get_panl_daily'", "Did you mean "]),
-        (f"df = %funcs call {DAILY}", ["ArgumentError: Give Symbol or Brand: ", "Get Panel Daily was not run."]),
+        (f"df = %funcs call {DAILY}", ["ArgumentError: Symbol or Brand is required: ", "Get Panel Daily was not run."]),
         (f"%funcs call {DAILY} Symbol='BKQU", ["ArgumentError: The quote at the", "…et_panel_daily ", " " * 51 + "^"]),
-        ("%%funcs call get_panel_daily\nSymbol: BKQU", ["ArgumentError: PanelName is required.", "Get Panel Daily"]),
+        ("%%funcs call get_panel_daily\nSymbol: BKQU", ["ArgumentError: Panel Name is required.", "Get Panel Daily"]),
         ("funcs.get_panel_daily(Symbl=1)", ["ArgumentError: Get Panel Daily has no parameter 'Symbl'. Did you "]),
-        ("await funcs.get_panel_daily.submit()", ["ArgumentError: PanelName is required.", "Get Panel Daily was not "]),
-        ("%funcs panel get_panel_daily --wait", ["ArgumentError: PanelName is required.", "Get Panel Daily was not "]),
+        (
+            "await funcs.get_panel_daily.submit()",
+            ["ArgumentError: Panel Name is required.", "Get Panel Daily was not "],
+        ),
+        ("%funcs panel get_panel_daily --wait", ["ArgumentError: Panel Name is required.", "Get Panel Daily was not "]),
     ],
 )
 def test_run_all_stops_at_an_error_of_a_few_lines(kernel: KernelManager, cell: str, lines: list[str]) -> None:
-    """The cell fails, none below it is run, and the notebook keeps the short text and no other traceback."""
+    """The cell fails, no later cell runs, and the notebook stores the short text without a traceback."""
     cells, stopped = run_all(kernel, "1 + 1", cell, "print('never')")
     assert "never" not in str(cells[2].outputs)
     assert cells[2].execution_count is None
@@ -73,7 +76,7 @@ def test_run_all_stops_at_an_error_of_a_few_lines(kernel: KernelManager, cell: s
 
 
 def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None:
-    """Line and cell magics, a semicolon, an assignment, and a run that is awaited in the kernel's own loop."""
+    """Line and cell magics, a semicolon, an assignment, and a run awaited in the kernel's own loop."""
     cells, stopped = run_all(
         kernel,
         "%funcs call get_panels;",
