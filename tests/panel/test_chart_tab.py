@@ -14,17 +14,18 @@ import pandas as pd
 import pytest
 from ipywidgets.widgets.widget import _instances
 
-from jupyter_funcs import chart_tab, loop
-from jupyter_funcs.chart_tab import ChartTab
-from jupyter_funcs.outcome import Outcome
-from jupyter_funcs.suggesting import NO_WISH
+from jupyter_funcs.core import background
+from jupyter_funcs.panel.chart.plot import NO_WISH
+from jupyter_funcs.panel.result import chart_tab
+from jupyter_funcs.panel.result.chart_tab import ChartTab
+from jupyter_funcs.panel.shared.outcome import Outcome
 from tests.conftest import PANEL, SYMBOL
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 CALL = {"PanelName": PANEL, "Symbol": SYMBOL}
 
@@ -43,7 +44,7 @@ def outcome(funcs: Session) -> Outcome:
 
 
 def show(tab: ChartTab, outcome: Outcome | None) -> str:
-    loop.wait(loop.start(tab.show(outcome)), 60)
+    background.wait(background.start(tab.show(outcome)), 60)
     return str(tab._picture.value)
 
 
@@ -73,6 +74,7 @@ def test_a_run_is_a_picture_a_caption_and_its_code(tab: ChartTab, outcome: Outco
     assert not tab._row.children
 
 
+@pytest.mark.slow
 def test_a_choice_is_drawn_and_kept_for_the_next_run(tab: ChartTab, outcome: Outcome) -> None:
     """Another measure, colour and mean are drawn; the next run is shown in the same way, as far as its frame goes."""
     show(tab, outcome)
@@ -106,6 +108,7 @@ def test_what_cannot_be_drawn_is_a_sentence(tab: ChartTab, outcome: Outcome, fun
     assert not tab._wish.measure
 
 
+@pytest.mark.slow
 def test_the_latest_wins(tab: ChartTab, outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of several choices in a row only the last one stays, however long the earlier ones take."""
     show(tab, outcome)
@@ -128,7 +131,7 @@ def test_the_latest_wins(tab: ChartTab, outcome: Outcome, monkeypatch: pytest.Mo
     wait_until(lambda: "Line chart: Spend per Card by Region" in tab._picture.value)
     hold.set()
     wait_until(lambda: done == ["Spend per Card", "Spend Growth"])
-    asyncio.run_coroutine_threadsafe(asyncio.sleep(0.3), loop.background_loop()).result(10)
+    asyncio.run_coroutine_threadsafe(asyncio.sleep(0.3), background.background_loop()).result(10)
     assert "Line chart: Spend per Card by Region" in tab._picture.value
     assert tab._choices["measure"].value == "Spend per Card"
     assert "jf-old" not in tab._picture._dom_classes
@@ -151,9 +154,9 @@ def test_a_matplotlib_that_does_not_work_is_said(
     tab: ChartTab, outcome: Outcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A broken installation is an error in words, and the tab goes on."""
-    monkeypatch.delitem(sys.modules, "jupyter_funcs.drawing", raising=False)
+    monkeypatch.delitem(sys.modules, "jupyter_funcs.panel.chart.drawing", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    monkeypatch.setitem(sys.modules, "jupyter_funcs.drawing", None)
+    monkeypatch.setitem(sys.modules, "jupyter_funcs.panel.chart.drawing", None)
     shown = show(tab, outcome)
     assert "matplotlib is installed but does not work" in shown
     assert "jf-old" not in tab._picture._dom_classes
@@ -191,12 +194,13 @@ def test_it_is_light_and_leaves_nothing(outcome: Outcome) -> None:
     assert set(_instances) == before
 
 
+@pytest.mark.slow
 def test_two_tabs_draw_at_once(outcome: Outcome, tab: ChartTab) -> None:
     """Panels draw at the same time, each its own."""
     other = ChartTab(lambda callback: callback)
-    both = [loop.start(each.show(outcome)) for each in (tab, other)]
+    both = [background.start(each.show(outcome)) for each in (tab, other)]
     for each in both:
-        loop.wait(each, 60)
+        background.wait(each, 60)
     assert "<svg" in tab._picture.value
     assert "<svg" in other._picture.value
     assert tab._picture.value != other._picture.value  # ids

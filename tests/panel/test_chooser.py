@@ -11,12 +11,11 @@ import pytest
 from comm.base_comm import BaseComm
 
 import jupyter_funcs as jf
-from jupyter_funcs.catalog import Catalog, Function, Param
-from jupyter_funcs.chooser import Chooser, Star
-from jupyter_funcs.guard import guarding
-from jupyter_funcs.parts import Parts
-from jupyter_funcs.shelf import Shelf
-from tests.test_widgets import wait_until
+from jupyter_funcs.catalog.listing import Catalog, Function, Param
+from jupyter_funcs.panel.chooser import Chooser, Star
+from jupyter_funcs.panel.shared.parts import Parts, guarding
+from jupyter_funcs.records.favourites import Favourites
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,8 +40,8 @@ class Shown:
     def __init__(self, catalog: Catalog | None, path: Path) -> None:
         self.catalog = catalog
         self.chosen: list[str] = []
-        self.shelf = Shelf("s", path / "favourites.json")
-        self.chooser = Chooser(lambda: self.catalog, self.shelf, self.choose, guarding(fail), Parts())
+        self.favourites = Favourites("s", path / "favourites.json")
+        self.chooser = Chooser(lambda: self.catalog, self.favourites, self.choose, guarding(fail), Parts())
 
     def choose(self, slug: str) -> None:
         self.chosen.append(slug)
@@ -147,9 +146,9 @@ def test_favourites_and_recent_functions_stand_on_top(shown: Shown) -> None:
     """Each in one group of its own, until a person searches; the groups below hold them too."""
     for name in ("Get Report", "Get KPIs"):
         shown.chooser.use(name)
-    shown.shelf.mark("Get KPIs", is_favourite=True)
+    shown.favourites.mark("Get KPIs", is_favourite=True)
     for gone in ("No Longer", "get_report"):  # a spelling of a name is another function's name
-        shown.shelf.mark(gone, is_favourite=True)
+        shown.favourites.mark(gone, is_favourite=True)
     shown.chooser.list_functions()
     groups = [label for label, slug in shown.chooser._list.options if not slug]
     assert groups == ["★ Favourites", "Recent", "Reference", "Reports"]
@@ -165,7 +164,7 @@ def test_favourites_and_recent_functions_stand_on_top(shown: Shown) -> None:
 
 def test_the_mark_stays_where_a_person_clicked(shown: Shown) -> None:
     """A function may stand in two groups: the row that was clicked is the marked one, also when rows come above it."""
-    shown.shelf.mark("Get KPIs", is_favourite=True)
+    shown.favourites.mark("Get KPIs", is_favourite=True)
     shown.chooser.list_functions()
     shown.click(4)
     assert shown.rows[shown.at or 0] == "\u00a0\u00a0Get KPIs"
@@ -192,7 +191,7 @@ def test_a_choice_that_fails_leaves_the_mark_at_what_is_shown(shown: Shown) -> N
 
 def test_the_star_marks_the_shown_function(shown: Shown) -> None:
     """It says in words whether the function is a favourite, turns that, and tells the list."""
-    star = Star(shown.shelf, shown.chooser.list_functions, guarding(fail), Parts())
+    star = Star(shown.favourites, shown.chooser.list_functions, guarding(fail), Parts())
     assert "jf-hidden" in star._dom_classes
     star.show("Get KPIs")
     assert "jf-hidden" not in star._dom_classes
@@ -210,11 +209,11 @@ def test_the_star_marks_the_shown_function(shown: Shown) -> None:
 def test_favourites_that_cannot_be_kept_are_said_to_end(shown: Shown, tmp_path: Path) -> None:
     """On a home folder that cannot be written the list says that the marks end with the kernel."""
     (tmp_path / "favourites.json").mkdir()
-    star = Star(shown.shelf, shown.chooser.list_functions, guarding(fail), Parts())
+    star = Star(shown.favourites, shown.chooser.list_functions, guarding(fail), Parts())
     star.show("Get KPIs")
     star.click()
     assert shown.rows[0] == "★ Favourites"
-    assert "3 functions. Favourites end with this kernel" in shown.chooser._count.value
+    assert "3 functions. Favourites are lost when this kernel ends" in shown.chooser._count.value
 
 
 @pytest.mark.parametrize(
@@ -262,6 +261,7 @@ def test_names_of_any_length_and_kind_are_text(tmp_path: Path) -> None:
     assert shown.at == 3
 
 
+@pytest.mark.slow
 def test_ten_thousand_functions_are_sent_in_part(sent: list[dict[str, Any]], tmp_path: Path) -> None:
     """At most 300 rows and 16 kB a key stroke, in one message for the list; the others are there for the search."""
     functions = [

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.about_tab import AboutTab
-from jupyter_funcs.code_tab import CodeTab
-from jupyter_funcs.text import in_units
+from jupyter_funcs.panel.result.about_tab import AboutTab
+from jupyter_funcs.panel.result.code_tab import CodeTab
 from tests.conftest import PANEL, SYMBOL
 from tests.tabs import made, outcome, show
 
@@ -120,12 +119,3 @@ def test_what_is_very_long_is_cut() -> None:
     show(tab, outcome(FRAME, Brand=[f"brand {number}" for number in range(10_000)], Symbol="x" * 10**6))
     assert facts(tab)["· Brand"].endswith("…") or facts(tab)["· Brand"].endswith("and 9,980 more")
     assert len(tab._html.value) < 10_000
-
-
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 bytes"), (1, "1 byte"), (999, "999 bytes"), (1000, "1.0 kB"), (999_999, "1.0 MB"), (12_345_678, "12.3 MB")],
-)
-def test_sizes_are_in_units_of_people(size: int, text: str) -> None:
-    """Bytes are told in the unit that keeps them short."""
-    assert in_units(size) == text

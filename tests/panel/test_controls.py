@@ -9,27 +9,26 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import pytest
 
-from jupyter_funcs.catalog import Function, Param
-from jupyter_funcs.choices import Choice
-from jupyter_funcs.controls import BY_KIND, MOST_TO_ADD, MOST_TO_CHOOSE, control_type
-from jupyter_funcs.fields import Kind, read_fields
-from jupyter_funcs.lists import AddControl, LinesControl, PickControl
-from jupyter_funcs.offers import PAGE, Offers
-from jupyter_funcs.variables import Variable
-from jupyter_funcs.widgets import ChoiceControl, Control, DateControl, SearchControl
+from jupyter_funcs.catalog.fields import Kind, read_fields
+from jupyter_funcs.catalog.listing import Function, Param
+from jupyter_funcs.catalog.suggestions import PAGE, Choice, Offers
+from jupyter_funcs.catalog.values import Variable
+from jupyter_funcs.panel.form.controls import ChoiceControl, Control, DateControl, SearchControl
+from jupyter_funcs.panel.form.formbox import BY_KIND, MOST_TO_ADD, MOST_TO_CHOOSE, control_type
+from jupyter_funcs.panel.form.list_controls import AddControl, LinesControl, PickControl
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.fields import Field
+    from jupyter_funcs.catalog.fields import Field
 
 
 def wait_until(true: Callable[[], bool]) -> None:
-    for _ in range(500):
+    for _ in range(2000):
         if true():
             return
         time.sleep(0.01)
-    raise AssertionError("It did not come true within 5 s.")
+    raise AssertionError("It did not come true within 20 s.")
 
 
 def field(name: str = "a", code: int = 0, text: str = "") -> Field:

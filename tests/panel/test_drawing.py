@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_funcs.drawing import STYLES, alt, draw
-from jupyter_funcs.plots import Plot, points
-from jupyter_funcs.roles import read
-from jupyter_funcs.suggesting import NO_WISH, Wish, suggest
+from jupyter_funcs.frames.roles import read
+from jupyter_funcs.panel.chart.drawing import STYLES, alt, draw
+from jupyter_funcs.panel.chart.plot import NO_WISH, Plot, Wish, points, suggest
 
 SVG = "{http://www.w3.org/2000/svg}"
 DAYS = pd.date_range("2024-01-01", periods=400)
@@ -81,6 +80,7 @@ CROWDED = {
 WISHES = {"stacked": Wish(kind="bar")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("name", FRAMES)
 def test_every_chart_is_one_small_picture(name: str, narrow: bool) -> None:
@@ -105,6 +105,7 @@ def test_the_picture_follows_the_theme() -> None:
     assert svg.count("<text") == svg.count('fill="currentColor"')
 
 
+@pytest.mark.slow
 def test_two_pictures_on_one_page_share_no_id() -> None:
     """An id of one picture is never one of another's, and each link stays in its own picture."""
     with mpl.rc_context({"svg.hashsalt": "the same for all"}):
@@ -193,6 +194,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FRAMES)
 def test_what_a_person_has_set_changes_no_picture(name: str) -> None:
     """With any rcParams, TeX and another style among them, the picture is the same, and they stay as they were."""
@@ -216,6 +218,7 @@ def _without_ids(svg: str) -> str:
     return re.sub(r"jf[0-9a-f]{8}-[^\")]*", lambda match: known.setdefault(match[0], f"id{next(names)}"), svg)
 
 
+@pytest.mark.slow
 def test_pictures_drawn_at_once_are_the_pictures_drawn_one_by_one() -> None:
     """Several threads draw at the same time, as several panels do, while pyplot has its figures in the main thread."""
     frame = FRAMES["lines"]
@@ -224,11 +227,13 @@ def test_pictures_drawn_at_once_are_the_pictures_drawn_one_by_one() -> None:
         assert {_without_ids(svg) for svg in pool.map(lambda _: picture(frame), range(12))} == {alone}
 
 
+@pytest.mark.slow
 def test_pyplot_is_not_imported() -> None:
     """A chart brings no pyplot, which would choose a back end for the user's own figures."""
     ask = (
-        "import sys, pandas as pd; from jupyter_funcs.drawing import draw; from jupyter_funcs.roles import read;"
-        "from jupyter_funcs.suggesting import suggest; from jupyter_funcs.plots import points;"
+        "import sys, pandas as pd; from jupyter_funcs.panel.chart.drawing import draw;"
+        "from jupyter_funcs.frames.roles import read;"
+        "from jupyter_funcs.panel.chart.plot import suggest; from jupyter_funcs.panel.chart.plot import points;"
         "plot = suggest(read(pd.DataFrame({'v': [1, 2, 3]}))); draw(plot, points(plot));"
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
@@ -244,6 +249,7 @@ def test_what_is_said_of_a_chart() -> None:
     assert said == "Line chart: Spend by Region, 2 lines; 2024-01-01 to 2024-01-02; values from 1.00M to 4.50M."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("days", "labels"),
     [

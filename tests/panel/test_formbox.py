@@ -18,18 +18,19 @@ from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs import formbox, loop, sources
-from jupyter_funcs.formbox import FormBox
-from jupyter_funcs.lists import LinesControl, PickControl
-from jupyter_funcs.variables import Variable
-from jupyter_funcs.widgets import ChoiceControl, DateControl, SearchControl
+from jupyter_funcs.catalog.values import Variable
+from jupyter_funcs.core import background
+from jupyter_funcs.panel.form import formbox, sources
+from jupyter_funcs.panel.form.controls import ChoiceControl, DateControl, SearchControl
+from jupyter_funcs.panel.form.formbox import FormBox
+from jupyter_funcs.panel.form.list_controls import LinesControl, PickControl
 from tests.conftest import PANEL, SYMBOL
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 
 def open_box(session: Session, name: str = "F", changes: list[None] | None = None, **values: Any) -> FormBox:
@@ -92,6 +93,7 @@ def test_a_form_of_eight_fields_is_opened_with_few_messages(funcs: Session, sent
         box.close()
 
 
+@pytest.mark.slow
 def test_picking_among_20_000_options_sends_little(answering: Callable[..., Session], sent: Wire) -> None:
     """20,000 symbols listed, one searched for with ten keys and picked, cost at most 12 kB in all."""
     functions = [{"name": "F", "params": [{"name": "Symbol", "type": 6}]}, {"name": "Get Universe"}]
@@ -157,8 +159,8 @@ def test_a_value_goes_to_the_form_and_its_error_to_its_field(answering: Callable
     number, text = box._controls["n"].box, box._controls["t"].box
     number.value = "abc"
     assert box._form["n"] == "abc"
-    assert box.messages == {"n": ["n takes a whole number, not 'abc'."]}
-    assert (box.valid, box.summary) == (False, "To run: mend n.")
+    assert box.messages == {"n": ["N takes a whole number, not 'abc'."]}
+    assert (box.valid, box.summary) == (False, "To run: fix n.")
     number.value = "3"
     assert box._form.args == {"n": "3"}
     assert (box.messages, box.valid, box.summary) == ({}, True, "")
@@ -191,9 +193,9 @@ def test_what_is_missing_is_one_line(answering: Callable[..., Session]) -> None:
     assert box._said.value.count(rule) == 2  # before any run, as a word and not as an error
     assert box.messages == {}
     box._form["n"] = "x"
-    assert box.summary == "To run: give PanelName, and Symbol or Brand; mend n."
+    assert box.summary == "To run: give PanelName, and Symbol or Brand; fix n."
     box._form.update({"n": 1, "PanelName": "P", "start_date": "2025-02-02", "end_date": "2025-01-01"})
-    assert box.summary == "To run: give Symbol or Brand; mend end_date."
+    assert box.summary == "To run: give Symbol or Brand; fix end_date."
     box._form["end_date"] = "2025-03-01"
     box.refuse({})
     assert box.messages == {"Symbol": [rule], "Brand": [rule]}
@@ -220,6 +222,7 @@ def test_bad_first_values_are_said_at_once(answering: Callable[..., Session]) ->
     box.close()
 
 
+@pytest.mark.slow
 def test_a_variable_is_checked_at_its_field(answering: Callable[..., Session]) -> None:
     """`$name` is shown, counts as given where there is such a variable, and is an error with a suggestion where not."""
     notebook: dict[str, Any] = {"brands": ["Fennloft", "Nuvarelle"]}
@@ -257,7 +260,7 @@ def test_a_change_is_told_once_where_variables_are_followed(
     form = function.form(a=Variable("here"))
     changes: list[dict[str, Any]] = []
     box = FormBox(function, form, lambda: changes.append(form.args), guard, variables=lambda: {"here": "x"})
-    loop.run(asyncio.sleep(0))  # the variables are looked at from here on
+    background.run(asyncio.sleep(0))  # the variables are looked at from here on
     box._controls["b"].box.value = "typed"
     box._controls["a"].box.value = "given"
     wait_until(lambda: box._variables is not None and box._variables.done())
@@ -565,7 +568,7 @@ def test_a_bad_value_from_code_is_kept(answering: Callable[..., Session]) -> Non
     box._form["start_date"], box._form["flag"] = "2025-02-30", "maybe"
     assert (date.read(), flag.box.label) == (None, "maybe (not listed)")
     assert box._form.values == {"start_date": "2025-02-30", "flag": "maybe"}
-    assert "no such day" in box._said.value
+    assert "is not a valid date" in box._said.value
     assert list(box.messages) == ["start_date", "flag"]
     box.close()
 

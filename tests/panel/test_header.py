@@ -11,21 +11,20 @@ import pytest
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs.catalog import Catalog, Function
-from jupyter_funcs.guard import guarding
-from jupyter_funcs.head import Head, changes, listed_again, taken_over
-from jupyter_funcs.parts import Parts
+from jupyter_funcs.catalog.listing import Catalog, Function
+from jupyter_funcs.panel.form.controls import below
+from jupyter_funcs.panel.header import Head, changes, listed_again, taken_over
+from jupyter_funcs.panel.shared.parts import Parts, guarding
 from jupyter_funcs.service import embedded
-from jupyter_funcs.widgets import below
 from tests.conftest import PANEL
-from tests.test_config import jwt
-from tests.test_widgets import wait_until
+from tests.connection.test_profiles import jwt
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.panel import Panel
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.panel.panel import Panel
 
 
 def fail(error: Exception) -> None:

@@ -14,19 +14,20 @@ import pytest
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs import history, loop
-from jupyter_funcs.each import Each
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.core import background
+from jupyter_funcs.records import history
 from tests.conftest import PANEL, SYMBOL
+from tests.panel.test_controls import wait_until
 from tests.tabs import hidden
-from tests.test_widgets import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_funcs.history_tab import HistoryTab
-    from jupyter_funcs.panel import Panel
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.panel.panel import Panel
+    from jupyter_funcs.panel.result.history_tab import HistoryTab
 
 NAME = "Get Panel Daily"
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
@@ -43,7 +44,7 @@ def opened(panel: Panel) -> HistoryTab:
     else:
         results._box.selected_index = HISTORY
     wait_until(lambda: HISTORY in results._tabs and not hidden(results))
-    loop.wait(loop.start(results._fill()), 10)
+    background.wait(background.start(results._fill()), 10)
     tab: HistoryTab = results._tabs[HISTORY]
     tab._list()
     return tab
@@ -64,7 +65,7 @@ def compared(tab: HistoryTab, label: str) -> str:
     tab.list.value = label
     tab.compare.click()
     assert tab.comparing is not None
-    loop.wait(tab.comparing, 30)
+    background.wait(tab.comparing, 30)
     return html.unescape(tab._compared.value)
 
 
@@ -200,7 +201,7 @@ def test_what_cannot_be_compared_is_said(answering: Callable[..., Session]) -> N
     assert "Run 2 is of G, and the result shown of F." in compared(tab, "2")
     assert "Run 4 gave the result that is shown" in compared(tab, "4")
     said = compared(tab, "1")
-    assert "does not tell the rows of the first run apart" in said
+    assert "does not identify the rows of the first result" in said
     assert "jf.diff(jf.connect('https://service.example').history.get(1).frame, panel.result(), keys=[…])" in said
     assert len(known) == 2
     panel.close()
@@ -302,10 +303,10 @@ def test_runs_of_earlier_kernels_are_there_where_they_are_kept(
     """Once the history is kept, the runs of another kernel are below this one's, and fill the form and run again."""
     monkeypatch.setenv("FUNCS_HISTORY", str(tmp_path / "history.sqlite"))
     session = changing(answering, [{"Key": "a", "N": 1}], [{"Key": "a", "N": 2}])
-    session.history.keep(on=True)
+    session.history.save(on=True)
     session["F"](A="of yesterday")
     wait_until(lambda: [run.status for run in session.history.runs] == ["done"])
-    session.history.keep(on=True)  # waits until all is written
+    session.history.save(on=True)  # waits until all is written
     history._logs.clear()  # as in another kernel
     assert not len(session.history)
     panel = session.panel("F")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
-from jupyter_funcs.json_tab import JsonTab
-from jupyter_funcs.json_view import Reply
+from jupyter_funcs.panel.result.json_tab import JsonTab
+from jupyter_funcs.panel.result.json_view import JsonReply
+from tests.panel.test_controls import wait_until
 from tests.tabs import hidden, made, outcome, show
-from tests.test_widgets import wait_until
 
 if TYPE_CHECKING:
-    from jupyter_funcs.json_view import Page
+    from jupyter_funcs.panel.result.json_view import Page
 
 FRAME = pd.DataFrame({"a": [1]})
 ROWS = [{"Date": f"day {number}", "Spend": number} for number in range(1234)]
@@ -54,6 +54,7 @@ def test_the_places_are_named(tab: JsonTab) -> None:
     assert [label for label, _ in tab._place.options] == ["body (1,234)", "more (60)"]
 
 
+@pytest.mark.slow
 def test_what_is_searched_is_counted(tab: JsonTab) -> None:
     """Matches stand in place of the reply, a page at a time; the emptied box brings the reply back."""
     tab._next.click()
@@ -68,7 +69,7 @@ def test_what_is_searched_is_counted(tab: JsonTab) -> None:
     wait_until(lambda: "rows 0–49 of 1,234" in tab._range.value)
 
 
-class Counting(Reply):
+class Counting(JsonReply):
     """A reply that knows what was searched in it."""
 
     def find(self, words: str, *rest: Any) -> Page:

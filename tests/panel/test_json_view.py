@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs.json_view import Page, Reply, path_text
+from jupyter_funcs.panel.result.json_view import JsonReply, Page, path_text
 
 # More than a page's own bound: a page never has more.
 MOST = 60_000
 ROWS = [{"Date": f"day {number}", "Spend": number / 7, "Region": None} for number in range(10_956)]
 
 
-def reply(value: Any) -> Reply:
-    return Reply(json.dumps(value).encode())
+def reply(value: Any) -> JsonReply:
+    return JsonReply(json.dumps(value).encode())
 
 
 def text_of(page: Page) -> str:
@@ -102,6 +102,7 @@ nested = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(nested, st.sampled_from([1, 3, 60, 120]))
 def test_any_reply_is_bounded_and_inert(value: Any, times: int) -> None:
@@ -117,6 +118,7 @@ def test_any_reply_is_bounded_and_inert(value: Any, times: int) -> None:
     text_of(looked.find("a"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value",
     [
@@ -153,6 +155,7 @@ def test_control_characters_are_seen_as_json_writes_them() -> None:
     assert text.endswith((r'"a\u202eb": "x\u001b[31m\u200b\ufffd\n"', r'"a\u202eb": "x\u001b[31m\u200b\ud800\n"'))
 
 
+@pytest.mark.slow
 def test_search_finds_values_and_keys() -> None:
     """Matches are counted, a page at a time, each with its place and the record around it."""
     looked = reply({"error": None, "body": ROWS})
@@ -197,17 +200,17 @@ def test_a_match_inside_a_long_text_is_shown_with_what_is_around_it() -> None:
 )
 def test_what_is_no_json_is_shown_as_text(data: bytes, said: str) -> None:
     """A reply that cannot be read says why, and is shown and searched as the text that it is."""
-    looked = Reply(data)
+    looked = JsonReply(data)
     assert said in looked.said
     page = looked.page()
     assert page.what == "characters"
     assert text_of(page) is not None
-    assert Reply(b'{"a": [1, 2').find("A").total == 1
+    assert JsonReply(b'{"a": [1, 2').find("A").total == 1
 
 
 def test_a_long_reply_is_shown_as_text() -> None:
     """Beyond 16 MiB the values would take ten times that in memory: characters are shown, a page at a time."""
-    looked = Reply(b'["' + b"<x>" * (6 * 2**20) + b'needle"]')
+    looked = JsonReply(b'["' + b"<x>" * (6 * 2**20) + b'needle"]')
     assert "long" in looked.said
     page = looked.page((), 9_500)
     assert (page.first, page.last) == (9_500, 19_000)
@@ -219,12 +222,12 @@ def test_odd_json_is_shown_as_it_came_and_without_a_second_warning() -> None:
     """NaN is seen as NaN; the frame's own reading has warned of it already. A document a line is an array."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert text_of(Reply(b'[NaN, 1e2, "\\ud800"]').page()).splitlines()[1:] == [
+        assert text_of(JsonReply(b'[NaN, 1e2, "\\ud800"]').page()).splitlines()[1:] == [
             "0: NaN",
             "1: 100.0",
             r'2: "\ud800"',
         ]
-    lines = Reply(b'{"a": 1}\n{"a": 2}\n')
+    lines = JsonReply(b'{"a": 1}\n{"a": 2}\n')
     assert lines.said == "The reply holds one JSON document a line."
     assert '1: 1 key {"a": 2}' in text_of(lines.page())
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from jupyter_funcs import notes
-from jupyter_funcs.catalog import Function, Param
-from jupyter_funcs.choices import Choice
-from jupyter_funcs.each import Each
-from jupyter_funcs.fields import Field, read_fields
-from jupyter_funcs.forms import Form
-from jupyter_funcs.offers import Offers
-from jupyter_funcs.sources import Source
+from jupyter_funcs.catalog.fields import Field, read_fields
+from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.catalog.listing import Function, Param
+from jupyter_funcs.catalog.suggestions import Choice, Offers
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.panel.form import messages
+from jupyter_funcs.panel.form.sources import FieldSource
 
 
 class Made:
@@ -27,7 +26,7 @@ class Made:
 
 def summary(*params: Param, **values: Any) -> str:
     form = Form(Made(*params), **values)
-    return notes.summary(form, form.errors)
+    return messages.summary(form, form.errors)
 
 
 def needed(name: str) -> Param:
@@ -41,7 +40,7 @@ def test_the_line_above_run_is_short() -> None:
     texts = {"A": "Required if B or C is not specified.", "B": "", "C": ""}
     assert summary(*(Param(name=name, description=text) for name, text in texts.items())) == "To run: give A, B or C."
     assert summary(Param(name="a")) == ""
-    assert summary(needed("a"), Param(name="n", type=1), n="x") == "To run: give a; mend n."
+    assert summary(needed("a"), Param(name="n", type=1), n="x") == "To run: give a; fix n."
 
 
 def test_a_rule_is_said_once() -> None:
@@ -49,15 +48,15 @@ def test_a_rule_is_said_once() -> None:
     text = "The brand. Required if Symbol is not specified."
     (_, brand) = Made(Param(name="Symbol"), Param(name="Brand", description=text)).fields
     assert brand.rule is not None
-    assert "The brand.</p>" in notes.help_html([brand])
+    assert "The brand.</p>" in messages.help_html([brand])
 
 
 def test_help_and_messages_are_inert() -> None:
     """Markup is text, marks of direction are shown as what they are, and a very long text is cut."""
     hostile = "<script>x</script> \u202e $y$ " + "word " * 1000
     for said in (
-        notes.help_html(Made(Param(name="a", description=hostile)).fields),
-        notes.said_html([notes.Said([hostile], [hostile + "!"])]),
+        messages.help_html(Made(Param(name="a", description=hostile)).fields),
+        messages.said_html([messages.Said([hostile], [hostile + "!"])]),
     ):
         assert "<script>" not in said
         assert "\u202e" not in said
@@ -67,9 +66,9 @@ def test_help_and_messages_are_inert() -> None:
 def test_a_message_stands_in_its_fields_place() -> None:
     """Both the messages and the help of a field come between its control and the next one's, by the style sheet."""
     fields: list[Field] = list(Made(Param(name="a", description="One."), Param(name="b", description="Two.")).fields)
-    assert ".jf-at-1{order:2}" in notes.help_html(fields)
-    assert '<p style="order:3">Two.</p>' in notes.help_html(fields)
-    said = notes.said_html([notes.Said([]), notes.Said(["bad", "bad"], ["bad", "word"])])
+    assert ".jf-at-1{order:2}" in messages.help_html(fields)
+    assert '<p style="order:3">Two.</p>' in messages.help_html(fields)
+    said = messages.said_html([messages.Said([]), messages.Said(["bad", "bad"], ["bad", "word"])])
     assert said.startswith('<p style="order:3"><span class="jf-bad" role="alert">bad</span><span class="jf-word">word')
 
 
@@ -78,7 +77,7 @@ def test_of_many_values_only_the_strange_ones_are_named() -> None:
     offers = Offers([Choice("AA US EQUITY", "Alpha"), Choice("BB US EQUITY", "Beta")])
 
     def said(*values: str) -> list[str]:
-        return notes.unlisted(Each(values), offers)
+        return messages.unlisted(Each(values), offers)
 
     assert said("AA", "bb", "AA US EQUITY", "BB us  equity", "AA") == []
     assert said("AA", "BB", "XX", "AA") == ["The list has no 'XX'; it is sent as it is."]
@@ -104,7 +103,7 @@ def test_of_many_values_only_the_strange_ones_are_named() -> None:
 )
 def test_an_age_is_said_in_steps(seconds: float, said: str) -> None:
     """A list says how old it is, in steps, so that what is shown seldom changes."""
-    source = Source.__new__(Source)
+    source = FieldSource.__new__(FieldSource)
     (source.field,) = Made(Param(name="Symbol", type=6)).fields
     source.asking, source.trouble, source.missing = False, "", []
     source.offers, source.at = Offers([Choice("A")]), time.time() - seconds - 0.5

@@ -17,16 +17,16 @@ from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs import loop
+from jupyter_funcs.core import background
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from jupyter_funcs.panel import Panel
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.panel.panel import Panel
 
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 
@@ -54,7 +54,7 @@ def is_old(panel: Panel) -> bool:
 
 def shown(panel: Panel) -> pd.DataFrame | None:
     """Give the frame on the screen, once all that was asked for is there."""
-    loop.start(panel._results._fill()).result(10)
+    background.start(panel._results._fill()).result(10)
     results = panel._results
     if hidden(results):
         return None
@@ -174,7 +174,7 @@ def test_a_form_that_changes_during_its_run_makes_the_result_old(answering: Call
             return httpx.Response(200, json=[{"a": 1}]) if go.wait(10) else httpx.Response(500)
         return httpx.Response(200, json=[{"name": "F", "params": [{"name": "a"}]}])
 
-    session = jf.connect("https://service.example", token="t", transport=Threaded(answer))
+    session = jf.connect("https://service.example", token="a-token-of-the-tests", transport=Threaded(answer))
     panel = session.panel("F", a="x")
     panel.run()
     panel.form["a"] = "y"
@@ -291,6 +291,7 @@ def test_a_stored_panel_says_how_to_get_it_back(funcs: Session) -> None:
     panel.close()
 
 
+@pytest.mark.slow
 def test_a_second_click_does_nothing() -> None:
     """However often Run is pressed before the run has begun, or while it goes on, it is one run."""
     panel = slow(0.5).panel("Get Panels")
@@ -407,10 +408,11 @@ def test_a_panel_is_closed_twice_and_while_it_runs() -> None:
     panel.close()
     with pytest.raises(jf.RunCancelledError):
         job.result(5)
-    loop.start(asyncio.sleep(0.2)).result(5)
+    background.start(asyncio.sleep(0.2)).result(5)
     assert set(_instances) == before
 
 
+@pytest.mark.slow
 def test_what_opening_running_and_switching_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole panel opens in at most 90 messages and 60 kB, a first run adds 60, and 50 switches leave no model."""
     sent: list[int] = []

@@ -15,23 +15,24 @@ import pytest
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs import keeping, panel_run
-from jupyter_funcs.each import Each
-from jupyter_funcs.progress import SweepProgress
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.client import notebook
+from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.panel import running
 from jupyter_funcs.service import embedded
-from jupyter_funcs.sweep_words import duration_text, failed_html, going_html, value_text
+from jupyter_funcs.sweeps.messages import duration_text, failed_html, going_html, value_text
 from tests.conftest import PANEL, SYMBOL
 from tests.faults.server import faulty
 from tests.faults.test_sweeping import Service, refusing
-from tests.test_formbox import settled
-from tests.test_panel import is_old, shown, state
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
+from tests.panel.test_formbox import settled
+from tests.panel.test_panel import is_old, shown, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_funcs.panel import Panel
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.panel.panel import Panel
 
 OTHER = "BVQS US EQUITY"
 NO_SUCH = "NOPE US EQUITY"
@@ -159,6 +160,7 @@ def test_where_each_run_failed_the_result_before_stays(funcs: Session) -> None:
     panel.close()
 
 
+@pytest.mark.slow
 def test_cancelled_it_keeps_what_came_and_goes_on(gated: tuple[Session, Gate]) -> None:
     """Cancel says how many have come and are kept; Run goes on from there and sends none of those again."""
     session, gate = gated
@@ -170,7 +172,7 @@ def test_cancelled_it_keeps_what_came_and_goes_on(gated: tuple[Session, Gate]) -
     assert '<progress class="jf-progress" max="8" value="3"' in state(panel)
     panel.cancel()
     wait_until(lambda: 'data-state="cancelled"' in state(panel))
-    assert "Cancelled: 3 of 8 runs have come and are kept. Run goes on from there." in state(panel)
+    assert "Cancelled after 3 of 8 runs. Press Run to continue." in state(panel)
     gate.is_open.set()
     first = list(gate.sent)
     panel.run()
@@ -182,6 +184,7 @@ def test_cancelled_it_keeps_what_came_and_goes_on(gated: tuple[Session, Gate]) -
     panel.close()
 
 
+@pytest.mark.slow
 def test_why_it_waits_is_said() -> None:
     """While the service asks to wait the state line says until when and why; no run has failed for it."""
     service = Service()
@@ -198,12 +201,13 @@ def test_why_it_waits_is_said() -> None:
         session.close()
 
 
+@pytest.mark.slow
 def test_very_many_runs_are_asked_about(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run asks first, with the number, and once for the same values; code is refused until it allows as many."""
     panel = funcs["Get Panel Daily"].with_options(most_runs=2).panel(PanelName=PANEL, Symbol=[SYMBOL, OTHER, NO_SUCH])
     with pytest.raises(jf.ArgumentError, match=r"This is 3 runs of Get Panel Daily[^$]*with_options\(most_runs=3\)"):
         panel.run()
-    asks = "These are 3 runs, more than 2. Press Run 3 times once more to go on, or sweep fewer."
+    asks = "This is 3 runs, more than 2. Press the Run button again to continue, or sweep fewer values."
     panel._bar.run.click()
     wait_until(lambda: asks in state(panel))
     assert panel._visit is not None
@@ -215,7 +219,7 @@ def test_very_many_runs_are_asked_about(funcs: Session, monkeypatch: pytest.Monk
         panel._bar.run.click()
         wait_until(lambda: asks in state(panel) or panel._visit.job is not None)
     assert len(panel.result(60)["Symbol"].unique()) == 3
-    monkeypatch.setattr(panel_run, "asks_text", pytest.fail)
+    monkeypatch.setattr(running, "asks_text", pytest.fail)
     panel._bar.run.click()
     wait_until(lambda: 'data-run="2"' in state(panel) and 'data-state="done"' in state(panel))
     panel.close()
@@ -255,7 +259,7 @@ def test_choosing_a_field_to_run_for_each_leaves_no_model(funcs: Session) -> Non
 
 def test_a_variable_of_many_values_is_swept(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """`$name` of a list runs for each of its items; the code names the variable."""
-    monkeypatch.setattr(keeping, "variables", lambda: {"symbols": [SYMBOL, OTHER]})
+    monkeypatch.setattr(notebook, "variables", lambda: {"symbols": [SYMBOL, OTHER]})
     panel = opened(funcs)
     panel._on_each(["Symbol"])
     panel._box._controls["Symbol"].box.value = "$symbols"
@@ -276,6 +280,7 @@ def test_thousands_of_values_are_not_sent_to_and_fro(funcs: Session) -> None:
     panel.close()
 
 
+@pytest.mark.slow
 def test_several_lists_are_swept(funcs: Session) -> None:
     """A field that takes a list takes several, a line each; the code reads back as these."""
     panel = opened(funcs, Symbol=SYMBOL, Dimensions=[["Region"], ["Region", "Age Group"]])
@@ -304,11 +309,11 @@ def test_how_a_sweep_goes_is_said() -> None:
     """Done, failed, from the cache, rate, time left, and why it waits; texts of a service are shown as texts."""
     progress = SweepProgress(total=500, done=110, failed=10, cached=20)
     assert text(going_html(progress, 10.0, "")) == (
-        "  Running… 120 of 500 runs · 10 failed · 20 from the cache · 10.0 a second · 38 s left"
+        "  Running… 120 of 500 runs · 10 failed · 20 from the cache · 10.0/s · 38 s left"
     )
     progress = SweepProgress(total=500, done=1, waiting="waiting until 12:00:05: <b>busy</b>")
     said = going_html(progress, 30.0, "F")
-    assert "Running F… 1 of 500 runs · 2.0 a minute · 4 h 10 min left " in text(said)
+    assert "Running F… 1 of 500 runs · 2.0/min · 4 h 10 min left " in text(said)
     assert " Waiting until 12:00:05: <b>busy</b> " in text(said)
     assert "&lt;b&gt;busy" in said
     assert text(going_html(SweepProgress(total=2), 0.2, "")) == "  Running… 0 of 2 runs · 0 s"

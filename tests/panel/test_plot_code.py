@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_funcs.plot_code import program
-from jupyter_funcs.plots import Plot, points
-from jupyter_funcs.roles import has_labels, read
-from jupyter_funcs.suggesting import NO_WISH, Wish, suggest
-from tests.test_drawing import DAYS, FRAMES, QUARTERS, by_region
+from jupyter_funcs.frames.roles import has_labels, read
+from jupyter_funcs.panel.chart.code import program
+from jupyter_funcs.panel.chart.plot import NO_WISH, Plot, Wish, points, suggest
+from tests.panel.test_drawing import DAYS, FRAMES, QUARTERS, by_region
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +69,7 @@ def _kinds(frame: pd.DataFrame) -> list[str]:
     return list(plot.choices.get("kind", [plot.kind]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name, frame in PROGRAMS.items() for kind in _kinds(frame)])
 def test_the_code_makes_the_same_chart(name: str, kind: Any, run: Callable[..., dict[str, Any]]) -> None:
     """The program runs as it is, leaves the frame as it is, and draws the very points of the picture."""
@@ -90,6 +90,7 @@ def test_the_code_makes_the_same_chart(name: str, kind: Any, run: Callable[..., 
     assert names["ax"].get_title() == plot.title
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", ["week", "month", "quarter", "year"])
 def test_the_code_takes_the_same_means(every: str, run: Callable[..., dict[str, Any]]) -> None:
     """The means of the program are those of the picture, each at its first day."""

@@ -10,14 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jupyter_funcs.compact import evenly, short
-from jupyter_funcs.plots import Plot, Points, points
-from jupyter_funcs.roles import Role, read
-from jupyter_funcs.suggesting import NO_WISH, Wish, suggest
+from jupyter_funcs.frames.roles import Role, read
+from jupyter_funcs.panel.chart.drawing import evenly, short
+from jupyter_funcs.panel.chart.plot import NO_WISH, Plot, Points, Wish, points, suggest
 from tests.conftest import PANEL, SYMBOL
 
 if TYPE_CHECKING:
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 DAYS = pd.date_range("2024-01-01", periods=5)
 CALL = {"PanelName": PANEL, "Symbol": SYMBOL}
@@ -47,6 +46,7 @@ def frames(funcs: Session) -> dict[str, pd.DataFrame]:
     }
 
 
+@pytest.mark.slow
 def test_spend_by_day_is_a_line_over_time_of_weekly_means(frames: dict[str, pd.DataFrame]) -> None:
     """1,826 days are more than a line has pixels: each point is the mean of a week, and it is said; days on demand."""
     plot, made = drawn(frames["daily"])
@@ -168,6 +168,7 @@ def test_one_row_is_bars_of_what_compares_or_a_reason() -> None:
     assert reason == "The result is one row: a chart of it would show less than the table does."
 
 
+@pytest.mark.slow
 def test_a_million_rows_are_few_points() -> None:
     """However long the frame, no line has more points than pixels, and the means say so."""
     size = 1_000_000
@@ -220,6 +221,7 @@ DRAWN: dict[str, tuple[dict[str, Any], list[float]]] = {
     "periods": ({"P": pd.period_range("2024", periods=2, freq="Q"), "Spend": [1, 2]}, [1, 2]),
     "missing times": ({"Date": [None, *DAYS[:2]], "Spend": [9, 1, 2]}, [1, 2]),
     "no time, no category": ({"Spend": [1, 2]}, [1, 2]),
+    "named in another script": ({"是": [True, False], "Spend": [1, 2]}, [2, 1]),
     "one day": ({"Date": [DAYS[0]] * 2, "Region": ["a", "b"], "Spend": [1, 2]}, [2, 1]),
 }
 

@@ -8,9 +8,8 @@ import pytest
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs import loop
-from jupyter_funcs.each import Each
-from jupyter_funcs.variables import Variable
+from jupyter_funcs.catalog.values import Each, Variable
+from jupyter_funcs.core import background
 from tests.conftest import PANEL, SYMBOL
 from tests.tabs import hidden
 
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from jupyter_funcs.panel import Panel
-    from jupyter_funcs.preset_bar import PresetBar
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.panel.panel import Panel
+    from jupyter_funcs.panel.preset_bar import PresetBar
 
 NAME = "Get Panel Daily"
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
@@ -104,7 +103,7 @@ def test_enter_saves_what_was_typed_just_before(panel: Panel, session: Session) 
     bar.name._handle_msg({"content": {"data": {"method": "custom", "content": {"event": "submit"}}}, "buffers": []})
     bar.name.value = "typed"
     assert bar.saving is not None
-    loop.wait(bar.saving, 10)
+    background.wait(bar.saving, 10)
     assert session.presets.names(NAME) == ["typed"]
 
 

@@ -14,22 +14,21 @@ import pandas as pd
 import pytest
 from comm.base_comm import BaseComm
 
-from jupyter_funcs import loop
-from jupyter_funcs.keeping import Cell, Keeper
-from jupyter_funcs.outcome import Outcome
-from jupyter_funcs.parts import Parts
-from jupyter_funcs.results import Results
-from jupyter_funcs.save_bar import SaveBar
-from jupyter_funcs.visit import Visit
-from tests.test_panel import guard, hidden
-from tests.test_widgets import wait_until
+from jupyter_funcs.client.notebook import Cell, ResultVariable
+from jupyter_funcs.core import background
+from jupyter_funcs.panel.result.results import Results
+from jupyter_funcs.panel.result.save_bar import SaveBar
+from jupyter_funcs.panel.shared.outcome import Outcome
+from jupyter_funcs.panel.shared.parts import Parts
+from jupyter_funcs.panel.visits import Visit
+from tests.panel.test_controls import wait_until
+from tests.panel.test_panel import guard, hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import RemoteFunction, Session
 
 SHOWN: list[tuple[str, Outcome | None]] = []
 
@@ -68,13 +67,13 @@ def outcome_of(function: RemoteFunction, frame: pd.DataFrame | None = None) -> O
 
 
 def visit_of(function: RemoteFunction) -> Visit:
-    visit = Visit(function, function.form(), Keeper(function.slug, Cell("", 0)))
+    visit = Visit(function, function.form(), ResultVariable(function.slug, Cell("", 0)))
     visit.outcome = outcome_of(function)
     return visit
 
 
 def show(results: Results, visit: Visit) -> None:
-    loop.start(results.show(visit)).result(10)
+    background.start(results.show(visit)).result(10)
 
 
 def test_a_tab_is_filled_when_it_is_opened_and_emptied_when_it_is_out_of_date(function: RemoteFunction) -> None:
@@ -212,6 +211,7 @@ def test_the_same_result_under_another_name_keeps_what_was_said(bar: SaveBar, fu
     assert (bar.said.value, bar.file.value) == ("", "mine.csv")
 
 
+@pytest.mark.slow
 def test_a_million_rows_send_little(function: RemoteFunction, monkeypatch: pytest.MonkeyPatch) -> None:
     """A result of a million rows and fifty columns opens with less than half a megabyte to the page."""
     sent: list[int] = []
@@ -241,5 +241,5 @@ def test_an_empty_result_is_shown(function: RemoteFunction, frame: pd.DataFrame)
     show(results, visit)
     for at in range(len(results._kinds)):
         results._box.selected_index = at
-        loop.start(results._fill()).result(30)
+        background.start(results._fill()).result(30)
         assert "cannot be shown" not in results._said.value

@@ -14,17 +14,19 @@ import pandas as pd
 import pytest
 from ipywidgets.widgets.widget import _instances
 
-from jupyter_funcs import grid
-from jupyter_funcs.formats import format_of
-from jupyter_funcs.table_tab import TableTab
+from jupyter_funcs.frames.display import format_of
+from jupyter_funcs.panel.result import table_tab
+from jupyter_funcs.panel.result.table_tab import TableTab
+from tests.panel.test_controls import wait_until
 from tests.tabs import made, outcome, show
-from tests.test_widgets import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-with_itables = pytest.mark.skipif(not grid.is_there(), reason="itables is not installed: pip install itables[widget]")
+with_itables = pytest.mark.skipif(
+    not table_tab.is_there(), reason="itables is not installed: pip install itables[widget]"
+)
 
 FRAME = pd.DataFrame(
     {
@@ -83,7 +85,7 @@ def test_an_itables_that_shows_markup_is_not_used(monkeypatch: pytest.MonkeyPatc
     told.mkdir()
     (told / "METADATA").write_text("Metadata-Version: 2.1\nName: itables\nVersion: 2.3.0\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert not grid.is_there()
+    assert not table_tab.is_there()
 
 
 @with_itables
@@ -98,18 +100,18 @@ def test_an_itables_that_fails_leaves_the_simple_table(tab: TableTab, monkeypatc
 
 
 def cells(made_grid: Any) -> list[list[Any]]:
-    return json.loads(grid.widget(made_grid)._dt_args["data_json"])
+    return json.loads(table_tab.widget(made_grid)._dt_args["data_json"])
 
 
 @with_itables
 def test_the_interactive_table_reads_as_the_simple_one() -> None:
     """Each value has the same text in both; markup is text; and numbers are sorted by their values."""
-    given = grid.grid_of(FRAME)
+    given = table_tab.grid_of(FRAME)
     shown = cells(given)
     for at, name in enumerate(FRAME):
         form = format_of(FRAME[name])
         assert [html.unescape(row[at]) for row in shown] == [form.text(value) for value in FRAME[name]]
-    assert "<" not in grid.widget(given)._dt_args["data_json"]
+    assert "<" not in table_tab.widget(given)._dt_args["data_json"]
     order = {each["targets"]: each.get("orderData") for each in given.options["columnDefs"][:5]}
     assert order == {0: None, 1: [5], 2: [6], 3: [7], 4: None}
     assert [row[5:] for row in shown] == [[2, 2, 3], [1, 1, 2], [0, 3, 1]]
@@ -139,7 +141,7 @@ ODD = {
 def test_a_column_of_any_type_is_shown(name: str) -> None:
     """What itables itself would not take is text like the rest, and its order is that of its values."""
     frame = pd.DataFrame({name: ODD[name]})
-    given = grid.grid_of(frame)
+    given = table_tab.grid_of(frame)
     form = format_of(frame[name])
     assert [html.unescape(row[0]) for row in cells(given)] == [form.text(value) for value in frame[name]]
 
@@ -150,7 +152,7 @@ def test_numbers_beyond_those_of_a_browser_are_in_their_order() -> None:
     frame = pd.DataFrame(
         {"n": pd.array([2**53 + 1, 2**53, None], dtype="Int64"), "zoned": ODD["zoned"].append(ODD["zoned"][:1])}
     )
-    given = grid.grid_of(frame)
+    given = table_tab.grid_of(frame)
     assert [row[2:] for row in cells(given)] == [[2, 1], [1, 2], [0, 1]]
 
 
@@ -159,12 +161,13 @@ def test_columns_are_told_by_their_place() -> None:
     """Two columns of one name, an index of two levels, and names of markup are each there."""
     index = pd.MultiIndex.from_tuples([("x", 1)], names=["<i>", None])
     frame = pd.DataFrame([[1, "y"]], columns=["a", "a"], index=index)
-    given = grid.grid_of(frame)
+    given = table_tab.grid_of(frame)
     assert cells(given)[0][:4] == ["x", "1", "1", "y"]
-    header = re.findall("<th>(.*?)</th>", grid.widget(given)._dt_args["table_html"])
+    header = re.findall("<th>(.*?)</th>", table_tab.widget(given)._dt_args["table_html"])
     assert header[:4] == ["&lt;i&gt;", "", "a", "a"]
 
 
+@pytest.mark.slow
 @with_itables
 @pytest.mark.parametrize(
     ("rows", "columns", "value", "said"),
@@ -178,9 +181,9 @@ def test_columns_are_told_by_their_place() -> None:
 def test_what_is_sent_is_bounded_and_honest(rows: int, columns: int, value: object, said: str) -> None:
     """However large the frame, some megabytes are sent, and what is left out is said."""
     frame = pd.DataFrame(np.full((rows, columns), value, dtype=object if isinstance(value, str) else "int64"))
-    given = grid.grid_of(frame)
+    given = table_tab.grid_of(frame)
     assert given.said.endswith(said) if said else not given.said
-    assert len(grid.widget(given)._dt_args["data_json"]) < 4_000_000
+    assert len(table_tab.widget(given)._dt_args["data_json"]) < 4_000_000
     assert 2 <= len(given.frame) <= rows
 
 
@@ -226,6 +229,6 @@ def test_what_a_user_has_set_for_their_own_tables_changes_nothing(monkeypatch: p
 
     for name, value in (("allow_html", True), ("maxRows", 1), ("maxBytes", 10), ("showIndex", True)):
         monkeypatch.setattr(options, name, value)
-    shown = cells(grid.grid_of(FRAME))
+    shown = cells(table_tab.grid_of(FRAME))
     assert len(shown) == 3
     assert shown[0][4] == "&lt;b&gt;x&lt;/b&gt;"
