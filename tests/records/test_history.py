@@ -22,19 +22,21 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pandas as pd
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_funcs as jf
-from jupyter_funcs import history, history_file, loop
-from jupyter_funcs.progress import Progress
-from jupyter_funcs.run import Run
-from tests.conftest import PANEL, SYMBOL
+from jupyter_funcs.core import background
+from jupyter_funcs.core.progress import Progress
+from jupyter_funcs.records import history, history_file
+from jupyter_funcs.records.run import Run
+from tests.conftest import PANEL, SYMBOL, interactive_shell
 from tests.faults.server import faulty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.session import Session
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_funcs.api import Session
 
 
 @pytest.fixture
@@ -44,30 +46,29 @@ def demo() -> Session:
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-    yield shell
-    InteractiveShell.clear_instance()
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        yield shell
 
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where runs are kept in this test."""
+    """The file of saved runs in this test."""
     path = tmp_path / "data" / "history.sqlite"
     monkeypatch.setenv("FUNCS_HISTORY", str(path))
     return path
 
 
 def later(session: Session) -> Session:
-    """Give a session of what is a later kernel to the file; the one before has written all."""
+    """Return a session as in a later kernel, after the earlier one has written everything."""
     written(session.history.path)
     history._logs.clear()
     return jf.connect()
 
 
 def written(path: Path) -> None:
-    """Wait until what has ended is noted, on the loop, and written."""
-    loop.run(asyncio.sleep(0))
+    """Wait until the loop has noted all ended runs, and they are written."""
+    background.run(asyncio.sleep(0))
     history_file.at(path).wait()
 
 
@@ -78,7 +79,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def test_each_run_is_noted_with_its_end(demo: Session) -> None:
-    """A call, a failed call and a job each stand in the history, with what was sent and what became of it."""
+    """A call, a failed call and a job are in the history, with their arguments and how they ended."""
     frame = demo.get_panels()
     with pytest.raises(jf.FuncsError):
         demo.get_panel_daily(PanelName="No Such", Symbol=SYMBOL)
@@ -96,7 +97,7 @@ def test_each_run_is_noted_with_its_end(demo: Session) -> None:
 
 
 def test_an_end_is_known_before_anybody_is_told(demo: Session) -> None:
-    """Who has waited for a run finds it ended in the history, also where the loop has not come so far."""
+    """After waiting for a run, the history says that it ended, even if the loop has not got there yet."""
     job = demo.get_panels.submit()
     frame = job.result()
     for asked, value in {"status": "done", "rows": 2, "error": "", "elapsed": job.elapsed, "frame": frame}.items():
@@ -106,16 +107,16 @@ def test_an_end_is_known_before_anybody_is_told(demo: Session) -> None:
 
 
 def test_what_a_form_asks_is_no_run(demo: Session) -> None:
-    """Listing functions that stand behind a form's fields are not in the history."""
+    """Listing functions that fill a form's fields are not in the history."""
     panel = demo.panel("Get Panel Daily", PanelName=PANEL)
     field = demo.get_panel_daily.fields[1]
-    assert loop.run(demo.get_panel_daily.choices(field, {"PanelName": PANEL}))[0]
+    assert background.run(demo.get_panel_daily.choices(field, {"PanelName": PANEL}))[0]
     assert demo.history.runs == []
     panel.close()
 
 
 def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
-    """Before its end a run is running; a cancelled one is cancelled."""
+    """A run is running until it ends; a cancelled one is cancelled."""
     begun, go = threading.Event(), threading.Event()
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -138,7 +139,7 @@ def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
 
 
 def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Session]) -> None:
-    """A frame that nobody else holds is gone, and says so; a session that nobody else holds too."""
+    """The history keeps neither frames nor sessions alive."""
     listing, run = [{"name": "F"}], {"error": None, "body": json.dumps([{"a": 1}])}
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -158,16 +159,16 @@ def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Ses
 
 
 def test_sessions_with_one_service_share_a_history(demo: Session, answering: Callable[..., Session]) -> None:
-    """A notebook's own session and that of the magic show the same runs; another service shows its own."""
+    """A notebook's own session and the session of the magic share the runs; another service has its own."""
     demo.get_panels()
     assert jf.connect().history.get(1).function == "Get Panels"
     other = answering(lambda _: httpx.Response(200, json=[]))
     assert len(other.history) == 0
-    assert repr(other.history) == "Nothing was run yet."
+    assert repr(other.history) == "Nothing has been run yet."
 
 
 def test_the_variable_of_a_run_is_the_one_that_holds_it_now(shell: InteractiveShell) -> None:
-    """A run's variable is found by what it holds, whoever has put it there; else it is empty."""
+    """A run's variable is the one that holds its frame now, whoever assigned it; else it is empty."""
     shell.run_cell("df = %funcs call get_panels")
     shell.run_cell("df")  # which IPython calls _ and _2 as well
     run = jf.connect().history.get(1)
@@ -180,7 +181,7 @@ def test_the_variable_of_a_run_is_the_one_that_holds_it_now(shell: InteractiveSh
 
 
 def test_the_table_says_it_all(demo: Session, shell: InteractiveShell) -> None:
-    """%funcs history gives a row a run, typed, with short arguments; numbers that are not there are blank to read."""
+    """%funcs history returns typed columns, one row per run, with short arguments; missing numbers are blank."""
     shell.user_ns["held"] = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region", "Age Group"])
     with pytest.raises(jf.FuncsError):
         demo.get_panel_daily(PanelName="x" * 300, Brand=[f"B{n}" for n in range(5)])
@@ -202,7 +203,7 @@ def test_the_table_says_it_all(demo: Session, shell: InteractiveShell) -> None:
 
 
 def test_of_very_many_runs_the_latest_are_shown(demo: Session) -> None:
-    """The table has every run; what is shown of it is bounded, and says so."""
+    """The table has every run; its display is cut and says so."""
     run = demo.get_panels
     for _ in range(3):
         run()
@@ -216,7 +217,7 @@ def test_of_very_many_runs_the_latest_are_shown(demo: Session) -> None:
 
 
 def test_hostile_arguments_are_inert_in_the_table(answering: Callable[..., Session]) -> None:
-    """What an argument holds is shown as text: no tag, no escape of a terminal."""
+    """Arguments are shown as text: no tags, no terminal escapes."""
     funcs = answering(
         lambda request: httpx.Response(
             200, json=[{"name": "F", "params": [{"name": "a"}]}] if "List" in request.url.path else {"body": "[]"}
@@ -228,7 +229,7 @@ def test_hostile_arguments_are_inert_in_the_table(answering: Callable[..., Sessi
 
 
 def test_again_runs_it_with_the_same_arguments(demo: Session) -> None:
-    """again(N) gives what the run gave, as a run of its own; the two compare as equal."""
+    """again(N) returns the same result as an own run; both compare as equal."""
     before = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"])
     after = demo.history.again(1)
     assert after is not before
@@ -241,14 +242,14 @@ def test_again_runs_it_with_the_same_arguments(demo: Session) -> None:
 
 
 def test_again_takes_the_options_of_the_run(demo: Session) -> None:
-    """What was run with options is run again with these."""
+    """A run with options is run again with them."""
     demo.get_panels.with_options(max_bytes=10**6, schema=None, timeout=7)()
     function = demo.history.function(demo.history.get(1))
     assert (function.options.max_bytes, function.options.timeout) == (10**6, 7)
 
 
 def test_a_sweep_is_one_run_and_is_run_again_whole(demo: Session) -> None:
-    """A sweep is noted once with its lists; again sweeps, and compares by the swept argument."""
+    """A sweep is one entry with its lists; again sweeps, and compares by the swept argument."""
     swept = demo.get_panel_daily.with_options(progress=False)
     before = swept.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
     [run] = demo.history.runs
@@ -257,7 +258,7 @@ def test_a_sweep_is_one_run_and_is_run_again_whole(demo: Session) -> None:
     assert len(run.args["Symbol"]) == 2
     assert demo.history.table()["arguments"][0].startswith("2 runs: ")
     after = demo.history.again(1)
-    assert after.attrs["funcs"]["cached"]["runs"] == 0  # run again, and not taken from what the first one kept
+    assert after.attrs["funcs"]["cached"]["runs"] == 0  # run again, instead of read from the cache
     assert len(demo.history) == 2
     assert jf.diff(before, after).empty
     fewer = swept.sweep(PanelName=PANEL, Symbol=["BKQU"])
@@ -267,7 +268,7 @@ def test_a_sweep_is_one_run_and_is_run_again_whole(demo: Session) -> None:
 
 
 def test_a_sweep_of_pairs_is_run_again_in_pairs(demo: Session) -> None:
-    """The lists of a sweep in pairs are taken in pairs again, also those of a table of arguments."""
+    """A sweep in pairs is repeated in pairs, also one from a table of arguments."""
     table = pd.DataFrame({"Symbol": ["BKQU", "NVRA"], "PoPLookback": [1, None], "PanelName": PANEL})
     before = demo.get_panel_daily.with_options(progress=False).sweep(table)
     after = demo.history.again(1)
@@ -276,7 +277,7 @@ def test_a_sweep_of_pairs_is_run_again_in_pairs(demo: Session) -> None:
 
 
 def test_a_sweep_with_failed_runs_says_how_many() -> None:
-    """Of a sweep that lost runs the history says how many; again tries these, and takes the others from the cache."""
+    """The history counts the failed runs of a sweep; again retries them and reads the others from the cache."""
     answers = iter([True])
 
     def act(connection: Any) -> None:
@@ -310,12 +311,12 @@ def test_a_sweep_with_failed_runs_says_how_many() -> None:
         ("%funcs again x", jf.NotFoundError, "no run 'x'"),
         ("%funcs again -1", jf.NotFoundError, "no run '-1'"),
         ("%funcs again 0", jf.NotFoundError, "no run '0'"),
-        ("%funcs again 3/1", jf.NotFoundError, "None are kept"),
+        ("%funcs again 3/1", jf.NotFoundError, "No runs are saved"),
         ("%funcs history of", jf.ArgumentError, "Did you mean 'off'"),
         ("%funcs history 1", jf.ArgumentError, "%funcs again N"),
         ("%funcs history on --all", jf.ArgumentError, "takes on, off or clear"),
         ("%funcs history on off", jf.ArgumentError, "takes on, off or clear"),
-        ("%funcs call get_panels --all", jf.ArgumentError, "takes no --all"),
+        ("%funcs call get_panels --all", jf.ArgumentError, "has no option --all"),
     ],
 )
 def test_a_wrong_line_says_what_to_write(shell: InteractiveShell, line: str, error: type[Exception], said: str) -> None:
@@ -326,7 +327,7 @@ def test_a_wrong_line_says_what_to_write(shell: InteractiveShell, line: str, err
 
 
 def changing(*listings: list[dict[str, Any]]) -> Callable[[httpx.Request], httpx.Response]:
-    """Give a service that lists something else each time."""
+    """Return a service whose listing changes each time."""
     left = list(listings)
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -338,45 +339,45 @@ def changing(*listings: list[dict[str, Any]]) -> Callable[[httpx.Request], httpx
 
 
 def test_again_says_that_a_function_is_gone(answering: Callable[..., Session]) -> None:
-    """A function that is listed no longer is not run."""
+    """A function that is no longer listed is not run."""
     funcs = answering(changing([{"name": "F"}], [{"name": "G"}]))
     funcs["F"]()
     funcs.refresh()
-    with pytest.raises(jf.NotFoundError, match="F is not in your catalog any more"):
+    with pytest.raises(jf.NotFoundError, match="F is no longer in your catalog"):
         funcs.history.again(1)
 
 
 def test_again_says_that_a_function_has_changed(answering: Callable[..., Session]) -> None:
-    """One that takes other arguments now is not run, and says which; one that takes these still is, with a warning."""
+    """If it takes other arguments now, that is an error that names them; if they are still valid, a warning."""
     before = [{"name": "F", "params": [{"name": "Symbol"}, {"name": "note"}]}]
     fewer = [{"name": "F", "params": [{"name": "Symbol"}]}]
     renamed = [{"name": "F", "params": [{"name": "SymbolName"}, {"name": "note"}]}]
     funcs = answering(changing(before, fewer, renamed))
     frame = funcs["F"](Symbol="a")
     funcs.refresh()
-    with pytest.warns(UserWarning, match="lists 'F' without 'note' now"):
+    with pytest.warns(UserWarning, match="changed 'F': removed 'note'"):
         again = funcs.history.again(1)
     pd.testing.assert_frame_equal(frame, again)
     funcs.refresh()
-    with pytest.raises(jf.ArgumentError, match=r"with 'Symbol' renamed 'SymbolName' now(.|\n)*Symbol=a"):
+    with pytest.raises(jf.ArgumentError, match=r"renamed 'Symbol' to 'SymbolName'(.|\n)*Symbol=a"):
         funcs.history.again(1)
     with pytest.raises(jf.ArgumentError, match="renamed"):
         funcs.history.again(2)
 
 
 def test_nothing_is_kept_unless_it_is_switched_on(demo: Session, file: Path) -> None:
-    """Off by default: no file, no folder; off when there is none changes nothing."""
+    """Off by default: no file, no folder. Switching it off without a file changes nothing."""
     demo.get_panels()
-    demo.history.keep(on=False)
+    demo.history.save(on=False)
     assert demo.history.earlier == []
     assert demo.history.clear() == 0
     assert not file.parent.exists()
 
 
 def test_runs_are_kept_for_later_kernels(demo: Session, file: Path, shell: InteractiveShell) -> None:
-    """Once switched on, the runs of a kernel, those before among them, are there in the next, and run again there."""
+    """Once switched on, all runs of a kernel are in the next kernel's history, and can run again there."""
     demo.get_panels()
-    demo.history.keep(on=True)
+    demo.history.save(on=True)
     frame = demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL, Dimensions=["Region"])
     swept = demo.get_panel_daily.with_options(progress=False).sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
     with pytest.raises(jf.FuncsError):
@@ -400,8 +401,8 @@ def test_runs_are_kept_for_later_kernels(demo: Session, file: Path, shell: Inter
 
 
 def test_a_sweep_into_a_folder_is_run_again_into_it(demo: Session, file: Path, tmp_path: Path) -> None:
-    """Its dataset is given again, in a later kernel too; what the folder holds is not sent again."""
-    demo.history.keep(on=True)
+    """Its dataset is returned again, in a later kernel too; results in the folder are not requested again."""
+    demo.history.save(on=True)
     sweeping = demo.get_panel_daily.with_options(progress=False, to=tmp_path / "kept")
     dataset = sweeping.sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
     assert (demo.history.get(1).status, demo.history.get(1).rows) == ("done", dataset.count_rows())
@@ -424,23 +425,23 @@ def test_off_keeps_no_more_and_clear_deletes(demo: Session, file: Path, shell: I
     assert str(file) in said("%funcs history on")
     goes_on = jf.Job("Get Panels", {}, never(), Progress())
     demo.history.add(demo.get_panels, goes_on)
-    assert "not kept from now on" in said("%funcs history off")
+    assert "no longer saved" in said("%funcs history off")
     demo.get_panels()
     goes_on.cancel()
     assert [run["status"] for run in rows(file)] == ["done", "cancelled"]
-    assert "2 kept runs deleted" in said("%funcs history clear")
+    assert "Deleted 2 saved runs" in said("%funcs history clear")
     assert rows(file) == []
-    assert "No runs were kept" in said("%funcs history clear")
+    assert "There were no saved runs" in said("%funcs history clear")
     assert len(demo.history) == 3  # this kernel's own
 
 
 def test_a_file_holds_neither_results_nor_tokens(file: Path, service_url: str) -> None:
-    """Arguments only: no value of a result, no token, none of which came as an argument; and for this user alone."""
+    """Only arguments: no values of results, no tokens; readable only by this user."""
     from jupyter_funcs.service import embedded
 
     token = embedded().token
     funcs = jf.connect(service_url, token=token)
-    funcs.history.keep(on=True)
+    funcs.history.save(on=True)
     frame = funcs.get_panels()
     with pytest.raises(jf.FuncsError):
         funcs.get_panel_daily(PanelName=token, Symbol=SYMBOL)
@@ -453,18 +454,18 @@ def test_a_file_holds_neither_results_nor_tokens(file: Path, service_url: str) -
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     written(file)
     history._logs.clear()
-    with pytest.raises(jf.ArgumentError, match="were not kept"):
+    with pytest.raises(jf.ArgumentError, match="were not saved"):
         jf.connect(service_url, token=token).history.again("1/2")
     funcs.close()
 
 
 def test_arguments_that_are_too_long_are_not_kept(demo: Session, file: Path) -> None:
-    """A run of a million values is kept without them, and says so when it is to be run again."""
-    demo.history.keep(on=True)
+    """A run of a million values is saved without them, and says so when it is to run again."""
+    demo.history.save(on=True)
     with pytest.raises(jf.FuncsError):
         demo.get_panel_daily(PanelName=PANEL, Brand=[f"brand {n}" for n in range(100_000)])
     [kept] = later(demo).history.earlier
-    assert (kept.is_whole, kept.arguments, kept.args) == (False, "not kept", {})
+    assert (kept.is_whole, kept.arguments, kept.args) == (False, "not saved", {})
     assert file.stat().st_size < 100_000
 
 
@@ -495,7 +496,7 @@ def text(path: Path) -> None:
 def test_a_file_that_is_none_of_ours_is_left_alone(
     demo: Session, file: Path, make: Callable[[Path], None], shell: InteractiveShell
 ) -> None:
-    """Whatever lies in its place: one warning, the runs go on, the kernel's own history works, and the file stays."""
+    """Whatever the file is: one warning, runs and the kernel's own history work, and the file is unchanged."""
     file.parent.mkdir()
     make(file)
     before = None if file.is_dir() else file.read_bytes()
@@ -505,7 +506,7 @@ def test_a_file_that_is_none_of_ours_is_left_alone(
             demo.get_panels()
             written(file)
 
-    with pytest.warns(UserWarning, match="in its own history all the same") as caught:
+    with pytest.warns(UserWarning, match="history still has its runs") as caught:
         run_thrice()
     assert len(caught) == 1
     assert len(demo.history) == 3
@@ -519,9 +520,9 @@ def test_a_file_that_is_none_of_ours_is_left_alone(
 def test_a_file_that_another_program_locks_holds_up_no_run(
     demo: Session, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the file is locked runs go on; what was noted is written when the lock is gone."""
+    """Runs work while the file is locked; they are written once it is unlocked."""
     monkeypatch.setattr(history_file, "_BUSY_SECONDS", 0.05)
-    demo.history.keep(on=True)
+    demo.history.save(on=True)
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
 
@@ -542,18 +543,18 @@ def test_a_file_that_another_program_locks_holds_up_no_run(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="as POSIX has it")
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the folder is a file, or of another user, on is an error in words."""
+    """If the folder is a file, or another user's, switching on is an error in words."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FUNCS_HISTORY", str(tmp_path / "file" / "history.sqlite"))
-    with pytest.raises(jf.ConfigError, match="No history can be kept in"):
-        jf.connect().history.keep(on=True)
+    with pytest.raises(jf.ConfigError, match="Runs cannot be saved in"):
+        jf.connect().history.save(on=True)
 
 
 _READS_ONLY = """
 import os, warnings
 from pathlib import Path
 import jupyter_funcs as jf
-from jupyter_funcs import history_file
+from jupyter_funcs.records import history_file
 file = Path(os.environ.pop("FUNCS_HISTORY"))
 os.environ["FUNCS_HISTORY"] = "/nonexistent/history.sqlite"
 funcs = jf.connect()
@@ -570,13 +571,14 @@ print(*(warning.message for warning in caught))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="as POSIX has it")
 def test_a_read_only_file_is_read_and_not_written(demo: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Earlier runs of a file that may only be read are shown; that no more are kept is said once."""
+    """Earlier runs in a read-only file are shown; one warning says that new ones are not saved."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "history.sqlite"
         monkeypatch.setenv("FUNCS_HISTORY", str(file))
-        demo.history.keep(on=True)
+        demo.history.save(on=True)
         demo.get_panels()
         written(file)
         file.chmod(0o444)
@@ -589,9 +591,10 @@ def test_a_read_only_file_is_read_and_not_written(demo: Session, monkeypatch: py
         assert len(rows(file)) == 1
 
 
+@pytest.mark.slow
 def test_two_kernels_keep_their_runs_in_one_file(file: Path) -> None:
-    """Two processes write at once: every run of each is kept, and no number is taken twice."""
-    history_file.at(file)._make()
+    """Two processes write at once: every run of each is saved, and no number is used twice."""
+    history_file.at(file)._create()
     history_file.at(file).switch(on=True)
     program = (
         "import jupyter_funcs as jf\nfuncs = jf.connect()\n"
@@ -605,11 +608,11 @@ def test_two_kernels_keep_their_runs_in_one_file(file: Path) -> None:
 
 
 def test_only_the_latest_runs_are_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file does not grow without end: the oldest runs are deleted; a kernel forgets its oldest too."""
+    """Neither the file nor a kernel's history grows forever: the oldest runs are deleted."""
     monkeypatch.setattr(history_file, "_MOST_RUNS", 3)
     monkeypatch.setattr(history, "_MOST_RUNS", 4)
     funcs = jf.connect()
-    funcs.history.keep(on=True)
+    funcs.history.save(on=True)
     for _ in range(6):
         funcs.get_panels()
     assert [run["number"] for run in rows(file)] == [4, 5, 6]
@@ -617,8 +620,8 @@ def test_only_the_latest_runs_are_kept(file: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_run_that_did_not_end_says_so_later(demo: Session, file: Path) -> None:
-    """A kernel that was killed in a run leaves it as not ended."""
-    demo.history.keep(on=True)
+    """A run of a killed kernel is "not ended"."""
+    demo.history.save(on=True)
     job = jf.Job("Get Panels", {}, never(), Progress())
     demo.history.add(demo.get_panels, job)
     [run] = later(demo).history.earlier
@@ -632,17 +635,17 @@ async def never() -> pd.DataFrame:
 
 
 def test_many_threads_note_their_runs(demo: Session) -> None:
-    """Runs that are started at once have a number each."""
+    """Runs that start at once have different numbers."""
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: demo.get_panels(), range(40)))
     assert sorted(run.number for run in demo.history) == list(range(1, 41))
 
 
 def test_a_healthy_service_of_another_name_has_its_own_kept_runs(file: Path) -> None:
-    """What was kept of one service is not shown, and not run, on another."""
+    """Saved runs of one service are neither shown nor run on another."""
     with faulty() as one, faulty() as other:
         funcs = jf.connect(one.url, token="a-token-of-the-tests")
-        funcs.history.keep(on=True)
+        funcs.history.save(on=True)
         funcs["F"](a="1")
         written(file)
         history._logs.clear()
@@ -656,8 +659,8 @@ def test_a_healthy_service_of_another_name_has_its_own_kept_runs(file: Path) -> 
 
 
 def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: Path) -> None:
-    """What a sweep, or a call with cache=True, gave is read again, here and in a later kernel; nothing is sent."""
-    demo.history.keep(on=True)
+    """Results of a sweep, or of a call with cache=True, are read from the cache, here and in a later kernel."""
+    demo.history.save(on=True)
     swept = demo.get_panel_daily.with_options(progress=False).sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
     called = demo.get_panel_daily.with_options(cache=True)(PanelName=PANEL, Symbol=SYMBOL)
     demo.get_panel_daily(PanelName=PANEL, Symbol=SYMBOL)
@@ -682,7 +685,7 @@ def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: P
 
 
 def test_a_later_result_is_not_taken_for_that_of_an_earlier_run(demo: Session) -> None:
-    """When a sweep is run again its first result is no longer there, and what is there is not shown for it."""
+    """After a sweep is run again, its first result is gone, and the second is not shown in its place."""
     swept = demo.get_panel_daily.with_options(progress=False)
     swept.sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
     forgotten()
@@ -695,7 +698,7 @@ def test_a_later_result_is_not_taken_for_that_of_an_earlier_run(demo: Session) -
 
 
 def test_on_the_loop_nothing_is_waited_for(demo: Session) -> None:
-    """Who asks on the background loop gets what is held, and no result that would have to be read."""
+    """On the background loop, `frame` returns what is in memory, and reads nothing from disk."""
     demo.get_panel_daily.with_options(progress=False).sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
     forgotten()
     run = demo.history.get(1)
@@ -703,12 +706,12 @@ def test_on_the_loop_nothing_is_waited_for(demo: Session) -> None:
     async def ask() -> pd.DataFrame | None:
         return run.frame
 
-    assert loop.run(ask()) is None
+    assert background.run(ask()) is None
     assert run.frame is not None
 
 
 def forgotten() -> None:
-    """Let go what nobody holds: the loop still has its last task, until the next one."""
-    loop.run(asyncio.sleep(0))
-    loop.run(asyncio.sleep(0))
+    """Release what nobody holds: the loop holds its last task until the next one."""
+    background.run(asyncio.sleep(0))
+    background.run(asyncio.sleep(0))
     gc.collect()

@@ -15,17 +15,20 @@ import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_funcs as jf
-from jupyter_funcs import lock, recall
-from jupyter_funcs.drift import Parameter, Signature, changes, drift, signature
-from jupyter_funcs.fields import Kind
+from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, drift, interface_of
+from jupyter_funcs.catalog.fields import Kind
+from jupyter_funcs.magic import subcommands
+from jupyter_funcs.records import lock
+from tests.conftest import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.session import Session
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_funcs.api import Session
 
 
 @pytest.fixture(autouse=True)
@@ -37,10 +40,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "jupyter_funcs")
-    yield shell
-    InteractiveShell.clear_instance()
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        yield shell
 
 
 class Listing:
@@ -66,53 +68,53 @@ SYMBOL, PANEL = 6, 8
     ("before", "now", "said"),
     [
         (params("a", "b"), params("b", "a"), ""),
-        (params("a", "b"), params("a"), "without 'b' now."),
-        (params("a"), params("a", "Note"), "with Note now."),
-        (params("a"), params("a", "Note", required="Note"), "with Note (required) now."),
-        (params("a"), params("a", required="a"), "that now requires 'a' now."),
+        (params("a", "b"), params("a"), "removed 'b'."),
+        (params("a"), params("a", "Note"), "added 'Note'."),
+        (params("a"), params("a", "Note", required="Note"), "added 'Note' (required)."),
+        (params("a"), params("a", required="a"), "now requires 'a'."),
         (params("a", required="a"), params("a"), ""),
-        (params("StartDate"), params("StartingDate"), "with 'StartDate' renamed 'StartingDate' now."),
-        (params("Brand"), params("BrandName"), "with 'Brand' renamed 'BrandName' now."),
-        (params("Brand"), params("PreferredBrandName"), "with 'Brand' renamed 'PreferredBrandName' now."),
-        (params("BrandA", "BrandB"), params("Brands"), "with 'BrandA' renamed 'Brands', without 'BrandB' now."),
-        (params("brand_name"), params("BrandName"), "with 'brand_name' renamed 'BrandName' now."),
-        (params("Ticker", Ticker=SYMBOL), params("Security", Security=SYMBOL), "'Ticker' renamed 'Security' now."),
-        (params("Lookback"), params("Region"), "without 'Lookback', with Region now."),
+        (params("StartDate"), params("StartingDate"), "renamed 'StartDate' to 'StartingDate'."),
+        (params("Brand"), params("BrandName"), "renamed 'Brand' to 'BrandName'."),
+        (params("Brand"), params("PreferredBrandName"), "renamed 'Brand' to 'PreferredBrandName'."),
+        (params("BrandA", "BrandB"), params("Brands"), "renamed 'BrandA' to 'Brands', removed 'BrandB'."),
+        (params("brand_name"), params("BrandName"), "renamed 'brand_name' to 'BrandName'."),
+        (params("Ticker", Ticker=SYMBOL), params("Security", Security=SYMBOL), "renamed 'Ticker' to 'Security'."),
+        (params("Lookback"), params("Region"), "removed 'Lookback', added 'Region'."),
         (
             params("Brand", "Lookback"),
             params("BrandName", required="BrandName"),
-            "with 'Brand' renamed 'BrandName', without 'Lookback', that now requires 'BrandName' now.",
+            "renamed 'Brand' to 'BrandName', removed 'Lookback', now requires 'BrandName'.",
         ),
         (
             params("BrandA", "BrandB"),
             params("BrandsA", "BrandsB"),
-            "'BrandA' renamed 'BrandsA' and 'BrandB' renamed 'BrandsB' now.",
+            "renamed 'BrandA' to 'BrandsA' and 'BrandB' to 'BrandsB'.",
         ),
     ],
 )
 def test_what_has_changed_is_said(before: list[Any], now: list[Any], said: str, answering: Any) -> None:
-    """Renamed, removed, added and required parameters are named in one sentence; what changes nothing is not."""
+    """Renamed, removed, added and required parameters are named in one sentence; other changes are not."""
     functions = [answering(Listing(F=each))["F"].function for each in (before, now)]
     text = drift(*functions)
     assert text == "" if not said else text.endswith(said)
-    assert text == "" or text.startswith("The service lists 'F' ")
+    assert text == "" or text.startswith("The service has changed 'F': ")
 
 
 def test_a_new_rule_is_a_requirement() -> None:
-    """Where one of several is needed now, that is said; not where it was so, nor where one of them is called anew."""
-    free: Signature = {"Symbol": Parameter("symbol"), "Brand": Parameter("list")}
-    rule: Signature = {name: what._replace(one_of=("Symbol", "Brand")) for name, what in free.items()}
-    other: Signature = {
-        "Symbol": Parameter("symbol", one_of=("Symbol", "BrandName")),
-        "BrandName": Parameter("list", one_of=("Symbol", "BrandName")),
+    """A parameter that became one of several required ones is named; unchanged rules and renames are not."""
+    free: Interface = {"Symbol": InterfaceParam("symbol"), "Brand": InterfaceParam("list")}
+    rule: Interface = {name: what._replace(one_of=("Symbol", "Brand")) for name, what in free.items()}
+    other: Interface = {
+        "Symbol": InterfaceParam("symbol", one_of=("Symbol", "BrandName")),
+        "BrandName": InterfaceParam("list", one_of=("Symbol", "BrandName")),
     }
-    assert changes("F", free, rule) == "The service lists 'F' that now requires 'Symbol' or 'Brand' now."
+    assert changes("F", free, rule) == "The service has changed 'F': now requires 'Symbol' or 'Brand'."
     assert changes("F", rule, rule) == changes("F", rule, free) == ""
-    assert changes("F", rule, other) == "The service lists 'F' with 'Brand' renamed 'BrandName' now."
+    assert changes("F", rule, other) == "The service has changed 'F': renamed 'Brand' to 'BrandName'."
 
 
 def test_a_lock_is_written_for_a_person_to_read(folder: Path, shell: InteractiveShell) -> None:
-    """%funcs lock writes the parameters of what was run; of other functions where they are named, and keeps both."""
+    """%funcs lock adds the parameters of the functions that ran, or of those named, to the file."""
     assert shell.run_cell("%funcs call get_panels; %funcs lock").success is False
     shell.run_cell("df = %funcs call get_panels\n%funcs lock").raise_error()
     assert list(tomllib.loads((folder / lock.NAME).read_text("utf-8"))["functions"]) == ["Get Panels"]
@@ -122,7 +124,7 @@ def test_a_lock_is_written_for_a_person_to_read(folder: Path, shell: Interactive
     held = tomllib.loads(text)
     assert list(held["functions"]) == ["Get Panel Daily", "Get Panels", "Get Universe"]
     assert held["service"] == "demo"
-    assert text.startswith("# The functions that the notebooks of this folder rely on")
+    assert text.startswith("# The functions that the notebooks in this folder rely on")
     assert '[functions."Get Panel Daily"]\nPanelName = {kind = "panel", required = true}\n' in text
     assert 'Symbol = {kind = "symbol", one_of = ["Symbol", "Brand"]}\n' in text
     shell.run_cell("%funcs lock").raise_error()
@@ -131,10 +133,10 @@ def test_a_lock_is_written_for_a_person_to_read(folder: Path, shell: Interactive
 
 @pytest.mark.parametrize("sweeps", [False, True])
 def test_a_run_says_what_has_changed_since(answering: Callable[..., Session], *, sweeps: bool) -> None:
-    """A later session's first run of a locked function warns, its next one and one of another function does not."""
+    """The first run of a locked function warns; its next run and other functions don't."""
     service = Listing(F=params("Brand"), G=params("a"))
     before = answering(service)
-    recall.lock_functions(before, ["F", "G"], is_check=False)
+    subcommands.lock_functions(before, ["F", "G"], is_check=False)
 
     def run(funcs: Session, **values: str) -> None:
         if sweeps:
@@ -146,22 +148,22 @@ def test_a_run_says_what_has_changed_since(answering: Callable[..., Session], *,
 
     service.functions["F"] = params("BrandName")
     later = answering(service)
-    with pytest.warns(UserWarning, match="with 'Brand' renamed 'BrandName' now. funcs.lock has it as it was") as caught:
+    with pytest.warns(UserWarning, match="renamed 'Brand' to 'BrandName'. funcs.lock has the old signature") as caught:
         run(later, BrandName="x")
     assert len(caught) == 1
     run(later, BrandName="y")
     later["G"](a="1")
-    later.refresh()  # what is listed anew is compared anew
+    later.refresh()  # after a refresh, functions are compared again
     with pytest.warns(UserWarning, match="renamed"):
         run(later, BrandName="z")
-    recall.lock_functions(later, [], is_check=False)
+    subcommands.lock_functions(later, [], is_check=False)
     run(answering(service), BrandName="x")
 
 
 def test_a_refused_run_says_it_too(answering: Callable[..., Session]) -> None:
-    """The warning comes also where the run itself fails."""
+    """The warning also comes if the run itself fails."""
     service = Listing(F=params("a"))
-    recall.lock_functions(answering(service), ["F"], is_check=False)
+    subcommands.lock_functions(answering(service), ["F"], is_check=False)
     service.functions["F"] = params("a", required="a")
 
     def refuse(request: httpx.Request) -> httpx.Response:
@@ -174,40 +176,42 @@ def test_a_refused_run_says_it_too(answering: Callable[..., Session]) -> None:
 def test_a_check_fails_where_something_has_changed(
     answering: Callable[..., Session], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """--check lists the functions anew and raises what has changed, all of it, or says that nothing has."""
+    """--check lists the functions again and raises all changes, or says that there are none."""
     service = Listing(F=params("a"), G=params("b"), H=params("c"), I=params("d"), J=params("e"))
     funcs = answering(service)
     with pytest.raises(jf.NotFoundError, match=r"no funcs.lock in"):
-        recall.lock_functions(funcs, [], is_check=True)
-    recall.lock_functions(funcs, list("FGHIJ"), is_check=False)
-    recall.lock_functions(funcs, [], is_check=True)
-    assert "5 functions are as funcs.lock says" in capsys.readouterr().out
-    recall.lock_functions(funcs, ["F"], is_check=True)
-    assert "1 function is as funcs.lock says" in capsys.readouterr().out
+        subcommands.lock_functions(funcs, [], is_check=True)
+    subcommands.lock_functions(funcs, list("FGHIJ"), is_check=False)
+    subcommands.lock_functions(funcs, [], is_check=True)
+    assert "5 functions match funcs.lock" in capsys.readouterr().out
+    subcommands.lock_functions(funcs, ["F"], is_check=True)
+    assert "1 function matches funcs.lock" in capsys.readouterr().out
     del service.functions["F"]
-    with pytest.raises(jf.FuncsError, match="F is not in your catalog any more"):
-        recall.lock_functions(funcs, [], is_check=True)
-    with pytest.raises(jf.FuncsError, match="F is not in your catalog any more"):
-        recall.lock_functions(funcs, ["F"], is_check=True)
-    recall.lock_functions(funcs, ["G"], is_check=True)
+    with pytest.raises(jf.FuncsError, match="F is no longer in your catalog"):
+        subcommands.lock_functions(funcs, [], is_check=True)
+    with pytest.raises(jf.FuncsError, match="F is no longer in your catalog"):
+        subcommands.lock_functions(funcs, ["F"], is_check=True)
+    subcommands.lock_functions(funcs, ["G"], is_check=True)
     service.functions = {name: [] for name in "GHIJ"}
-    with pytest.raises(jf.FuncsError, match=r"'G' without 'b' now. .*'H' without 'c'.*And 2 more") as caught:
-        recall.lock_functions(funcs, [], is_check=True)
+    with pytest.raises(jf.FuncsError, match=r"'G': removed 'b'\. .*'H': removed 'c'.*And 2 more") as caught:
+        subcommands.lock_functions(funcs, [], is_check=True)
     assert len(caught.value.lines) == 2
 
 
 def test_a_lock_of_another_service_is_said(answering: Callable[..., Session], folder: Path) -> None:
-    """A lock is compared with the service that it is of, and not overwritten by another's."""
-    recall.lock_functions(jf.connect(), ["Get Panels"], is_check=False)
+    """A lock is compared only with its own service, and not overwritten by another's."""
+    subcommands.lock_functions(jf.connect(), ["Get Panels"], is_check=False)
     text = (folder / lock.NAME).read_text("utf-8")
     funcs = answering(Listing(**{"Get Panels": params("a"), "G": params("a")}))
-    with pytest.warns(UserWarning, match=r"funcs.lock is of demo: runs on https://service.example are not compared"):
+    with pytest.warns(
+        UserWarning, match=r"funcs.lock locks functions of demo: runs on https://service.example are not compared"
+    ):
         funcs["Get Panels"]()
     funcs["G"]()  # said once
-    with pytest.raises(jf.ConfigError, match=r"is of demo, and not of https://service\.example"):
-        recall.lock_functions(funcs, ["G"], is_check=False)
+    with pytest.raises(jf.ConfigError, match=r"locks functions of demo, not of https://service\.example"):
+        subcommands.lock_functions(funcs, ["G"], is_check=False)
     with pytest.raises(jf.ArgumentError, match="Connect to that service"):
-        recall.lock_functions(funcs, [], is_check=True)
+        subcommands.lock_functions(funcs, [], is_check=True)
     assert (folder / lock.NAME).read_text("utf-8") == text
 
 
@@ -230,7 +234,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
 def test_a_broken_lock_is_said_and_kept(answering: Callable[..., Session], folder: Path, data: bytes) -> None:
-    """A run goes on with one warning; what would overwrite or compare it is an error in words; the file stays."""
+    """Runs work with one warning; overwriting or comparing is an error in words; the file stays."""
     (folder / lock.NAME).write_bytes(data)
     funcs = answering(Listing(F=params("a"), G=params("a")))
     with pytest.warns(UserWarning, match=r"funcs.lock (.|\n)*Runs are not compared with it"):
@@ -238,21 +242,23 @@ def test_a_broken_lock_is_said_and_kept(answering: Callable[..., Session], folde
     funcs["G"](a="1")
     for is_check in (False, True):
         with pytest.raises(jf.ConfigError, match=r"funcs\.lock") as caught:
-            recall.lock_functions(funcs, ["F"], is_check=is_check)
+            subcommands.lock_functions(funcs, ["F"], is_check=is_check)
         assert len(caught.value.lines) <= 3
     assert (folder / lock.NAME).read_bytes() == data
 
 
 def test_a_folder_in_its_place_is_said(answering: Callable[..., Session], folder: Path) -> None:
-    """What lies in the file's place and is none is an error in words."""
+    """A folder in place of the file is an error in words."""
     (folder / lock.NAME).mkdir()
     with pytest.raises(jf.ConfigError, match=r"funcs\.lock cannot be read"):
-        recall.lock_functions(answering(Listing(F=params("a"))), ["F"], is_check=False)
+        subcommands.lock_functions(answering(Listing(F=params("a"))), ["F"], is_check=False)
 
 
-@pytest.mark.parametrize(("case", "said"), [("newer", "of a newer jupyter_funcs"), ("too large", "it is too large")])
+@pytest.mark.parametrize(
+    ("case", "said"), [("newer", "by a newer jupyter_funcs"), ("too large", "it is larger than 8 MiB")]
+)
 def test_what_is_wrong_with_a_lock_is_named(folder: Path, case: str, said: str) -> None:
-    """A lock of a later version is not called broken, and a file of a size that no lock has is not read."""
+    """A lock of a later version isn't called broken, and a file that is too large isn't read."""
     (folder / lock.NAME).write_bytes(BROKEN[case])
     with pytest.raises(jf.ConfigError, match=said):
         lock.read(folder)
@@ -262,11 +268,11 @@ def test_what_is_wrong_with_a_lock_is_named(folder: Path, case: str, said: str) 
 def test_a_folder_that_cannot_be_written_is_said(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the file cannot be written that is an error in words, and what was there stays."""
+    """If the file cannot be written, that is an error in words, and the old content stays."""
     funcs = answering(Listing(F=params("a"), G=params("a")))
     with tempfile.TemporaryDirectory() as made:
         monkeypatch.chdir(made)
-        recall.lock_functions(funcs, ["F"], is_check=False)
+        subcommands.lock_functions(funcs, ["F"], is_check=False)
         text = Path(lock.NAME).read_text("utf-8")
         Path(made).chmod(0o555)
         user = os.getuid()
@@ -274,7 +280,7 @@ def test_a_folder_that_cannot_be_written_is_said(
             os.seteuid(65534)
         try:
             with pytest.raises(jf.ConfigError, match=r"funcs\.lock cannot be written: Permission denied"):
-                recall.lock_functions(funcs, ["G"], is_check=False)
+                subcommands.lock_functions(funcs, ["G"], is_check=False)
         finally:
             os.seteuid(user)
             Path(made).chmod(0o700)
@@ -284,7 +290,7 @@ def test_a_folder_that_cannot_be_written_is_said(
 
 
 def test_a_folder_that_is_gone_locks_nothing(answering: Callable[..., Session], folder: Path) -> None:
-    """A kernel whose folder was deleted runs all the same, and says so where a lock is to be written."""
+    """A kernel whose folder was deleted still runs functions; writing a lock there is an error in words."""
     funcs = answering(Listing(F=params("a")))
     gone = folder / "gone"
     gone.mkdir()
@@ -292,29 +298,32 @@ def test_a_folder_that_is_gone_locks_nothing(answering: Callable[..., Session], 
     gone.rmdir()
     assert len(funcs["F"](a="1")) == 1
     with pytest.raises(jf.ConfigError, match="folder"):
-        recall.lock_functions(funcs, ["F"], is_check=False)
+        subcommands.lock_functions(funcs, ["F"], is_check=False)
 
 
 def test_a_name_that_is_none_is_said(answering: Callable[..., Session]) -> None:
-    """What is not in the catalog is not locked; nothing run and nothing named is said."""
+    """A name outside the catalog is not locked; locking with nothing run and nothing named is an error."""
     funcs = answering(Listing(**{"Get Panels": [], "Get Panel Daily": []}))
-    with pytest.raises(jf.ArgumentError, match="No function was run yet"):
-        recall.lock_functions(funcs, [], is_check=False)
+    with pytest.raises(jf.ArgumentError, match="No function has been run yet"):
+        subcommands.lock_functions(funcs, [], is_check=False)
     for words in (["Get", "Panel", "Dayly"], ["get_panels", "get_panel_dayly"]):
         with pytest.raises(jf.NotFoundError, match="Did you mean"):
-            recall.lock_functions(funcs, words, is_check=False)
+            subcommands.lock_functions(funcs, words, is_check=False)
     assert not Path(lock.NAME).exists()
 
 
 _NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 _PARAMETERS = st.builds(
-    Parameter, st.sampled_from([str(kind) for kind in Kind]), st.booleans(), st.lists(_NAMES, max_size=3).map(tuple)
+    InterfaceParam,
+    st.sampled_from([str(kind) for kind in Kind]),
+    st.booleans(),
+    st.lists(_NAMES, max_size=3).map(tuple),
 )
 
 
 @given(functions=st.dictionaries(_NAMES, st.dictionaries(_NAMES, _PARAMETERS, max_size=4), max_size=4))
-def test_whatever_is_locked_is_read_as_it_was(tmp_path_factory: Any, functions: dict[str, Signature]) -> None:
-    """Names of any characters come back from the file, in their order, with all that is known of them."""
+def test_whatever_is_locked_is_read_as_it_was(tmp_path_factory: Any, functions: dict[str, Interface]) -> None:
+    """Names with any characters are read back from the file, in order and complete."""
     folder = tmp_path_factory.mktemp("lock")
     made = lock.Lock(folder / lock.NAME, "https://service.example", functions)
     made.path.write_text(made.text(), "utf-8")
@@ -327,8 +336,8 @@ def test_whatever_is_locked_is_read_as_it_was(tmp_path_factory: Any, functions: 
 
 
 @given(before=st.dictionaries(_NAMES, _PARAMETERS, max_size=5), now=st.dictionaries(_NAMES, _PARAMETERS, max_size=5))
-def test_any_two_signatures_can_be_compared(before: Signature, now: Signature) -> None:
-    """Nothing is said of a function that is as it was; a parameter that went or came is said whatever it is called."""
+def test_any_two_signatures_can_be_compared(before: Interface, now: Interface) -> None:
+    """An unchanged function has no changes; added and removed parameters are named, whatever their names."""
     assert changes("F", before, before) == ""
     if set(before) != set(now):
         assert changes("F", before, now)
@@ -340,21 +349,21 @@ def test_a_run_without_a_lock_says_nothing(answering: Callable[..., Session]) ->
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         answering(service)["F"](a="1")
-        recall.lock_functions(answering(service), ["F"], is_check=False)
+        subcommands.lock_functions(answering(service), ["F"], is_check=False)
         funcs = answering(service)
         funcs["F"](a="1")
-    assert signature(funcs["F"].function) == {"a": Parameter("text")}
+    assert interface_of(funcs["F"].function) == {"a": InterfaceParam("text")}
 
 
 def test_the_panel_says_it_below_the_result() -> None:
     """A person who runs a locked function in the panel reads there what has changed, where warnings are not."""
     before = jf.connect()
-    recall.lock_functions(before, ["Get Panels"], is_check=False)
+    subcommands.lock_functions(before, ["Get Panels"], is_check=False)
     path = Path(lock.NAME)
     path.write_text(f"{path.read_text('utf-8')}Gone = {{kind = 'text'}}\n", "utf-8")
     panel = jf.connect().panel("Get Panels")
-    with pytest.warns(UserWarning, match="with|without"):
+    with pytest.warns(UserWarning, match="removed 'Gone'"):
         panel.run().result(30)
     panel.result(30)
-    assert "lists &#x27;Get Panels&#x27; without &#x27;Gone&#x27; now" in panel._state.value
+    assert "changed &#x27;Get Panels&#x27;: removed &#x27;Gone&#x27;" in panel._state.value
     panel.close()

@@ -14,15 +14,15 @@ import pytest
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
-from jupyter_funcs.each import Each
-from jupyter_funcs.presets import Presets, fill, held, presets_file
-from jupyter_funcs.variables import Variable
+from jupyter_funcs.catalog.values import Each, Variable
+from jupyter_funcs.records.presets import Presets, fill, form_values, presets_file
 from tests.conftest import PANEL, SYMBOL
+from tests.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -37,12 +37,12 @@ def presets(tmp_path: Path) -> Presets:
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
-    """A session of its own with the demo, whose presets no other test sees."""
+    """A separate demo session; no other test sees its presets."""
     monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
     return jf.connect()
 
 
-@hypothesis.settings(max_examples=150, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.settings(max_examples=examples(150), suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 @hypothesis.given(
     st.lists(
         st.tuples(
@@ -80,7 +80,7 @@ def test_each_profile_has_its_own(tmp_path: Path) -> None:
 
 
 def test_what_a_person_wrote_stays(presets: Presets) -> None:
-    """Comments, order and other presets of a hand-written file stay when one is saved anew, and when one is removed."""
+    """Comments, order and other presets of a hand-written file stay when one is replaced or removed."""
     presets.path.parent.mkdir()
     presets.path.write_text(
         '# ours\n[demo."Get KPIs".first]\nSymbol = "A" # the largest\nLookback = 3\n\n'
@@ -97,7 +97,7 @@ def test_what_a_person_wrote_stays(presets: Presets) -> None:
 
 
 def test_tables_in_any_order(presets: Presets) -> None:
-    """Where a person has put tables of one profile in two places, a preset comes in at the end."""
+    """If a profile's tables are in two places of the file, a new preset is appended at the end."""
     presets.path.parent.mkdir()
     presets.path.write_text(before := "[demo.F.a]\nx = 1\n[demo.G.b]\nx = 2\n[other]\ny = 1\n[demo.F.c]")
     presets.save("F", "c d", {"x": Each((1,))})
@@ -110,7 +110,7 @@ def test_tables_in_any_order(presets: Presets) -> None:
     ['[demo."F".a]\nx = ', "[" * 3000, "[demo.F.a]\nx = 1\n[demo.F.a]\ny = 1\n", "\udcff", "x = 1\n" + "#" * 2**20],
 )
 def test_a_broken_file_is_named_and_left_as_it_is(presets: Presets, text: str) -> None:
-    """What cannot be read is said with the file and the reason; it is never written over."""
+    """The error names the file and the reason; the file is never overwritten."""
     presets.path.parent.mkdir()
     presets.path.write_bytes(before := text.encode(errors="surrogateescape"))
     for use in (lambda: presets.names("F"), lambda: presets.save("F", "b", {}), lambda: presets.remove("F", "a")):
@@ -123,28 +123,28 @@ def test_a_broken_file_is_named_and_left_as_it_is(presets: Presets, text: str) -
 
 @pytest.mark.parametrize("text", ["demo = 3\n", "[demo]\nF = [1]\n", '[demo.F]\nb = "x"\n', "[[demo]]\nx = 1\n"])
 def test_what_is_no_preset_is_passed_over(presets: Presets, text: str) -> None:
-    """A file that holds something else in their place gives no presets, and keeps what it holds."""
+    """Other content in place of presets means no presets, and stays in the file."""
     presets.path.parent.mkdir()
     presets.path.write_text(text)
     assert presets.names("F") == []
-    with pytest.raises(jf.ConfigError, match="cannot be changed here"):
+    with pytest.raises(jf.ConfigError, match="cannot be edited here"):
         presets.save("F", "b", {"x": "1"})
     assert presets.path.read_text() == text
 
 
 def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
-    """A folder in its place, a file in place of its folder: said in words, with what to do."""
+    """A folder in place of the file, or a file in place of its folder, is an error that says what to do."""
     (tmp_path / "file").write_text("")
     for path in (tmp_path, tmp_path / "file" / "presets.toml"):
-        with pytest.raises(jf.ConfigError, match=r"cannot be (read|written): .*\nMend|Set FUNCS_PRESETS"):
+        with pytest.raises(jf.ConfigError, match=r"cannot be (read|written): .*\nFix|Set FUNCS_PRESETS"):
             Presets("demo", path).save("F", "a", {})
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("", "needs a name"), (" \t", "needs a name"), ("x" * 300, "not 300"), ("a\x00b", "be seen")]
+    ("name", "said"), [("", "needs a name"), (" \t", "needs a name"), ("x" * 300, "not 300"), ("a\x00b", "invisible")]
 )
 def test_a_name_that_is_none(presets: Presets, name: str, said: str) -> None:
-    """An empty name, one of 300 characters and one that cannot be seen are refused in words."""
+    """An empty name, a long one and one with invisible characters are refused in words."""
     with pytest.raises(jf.ArgumentError, match=said):
         presets.save("F", name, {})
     assert not presets.path.exists()
@@ -152,18 +152,19 @@ def test_a_name_that_is_none(presets: Presets, name: str, said: str) -> None:
 
 @pytest.mark.parametrize("value", [np.arange(3), object(), "\ud800", {"a": 1}])
 def test_a_value_that_no_file_takes(presets: Presets, value: object) -> None:
-    """What TOML has no words for is refused with its name, and the preset of before stays."""
+    """A value that TOML cannot express is refused with its name, and the old preset stays."""
     presets.save("F", "a", {"x": "1"})
     with pytest.raises(jf.ArgumentError):
         presets.save("F", "a", {"x": value})
     assert presets.get("F", "a") == {"x": "1"}
 
 
+@pytest.mark.slow
 def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
     """Four processes that save fifteen presets each lose none of them."""
     path = tmp_path / "presets.toml"
     program = (
-        "import sys; from pathlib import Path; from jupyter_funcs.presets import Presets\n"
+        "import sys; from pathlib import Path; from jupyter_funcs.records.presets import Presets\n"
         "for at in range(15): Presets('demo', Path(sys.argv[1])).save('F', f'{sys.argv[2]}-{at}', {'x': str(at)})"
     )
     running = [subprocess.Popen([sys.executable, "-c", program, str(path), str(at)]) for at in range(4)]
@@ -173,30 +174,30 @@ def test_many_notebooks_save_at_once(tmp_path: Path) -> None:
 
 
 def test_a_preset_fills_a_form_and_a_call(session: Session) -> None:
-    """What a form holds is what comes back into it; a call takes a preset; one that is absent names those there are."""
+    """A form gets back what it held; a call takes a preset; a missing one is an error that lists the others."""
     fn = session["Get Panel Daily"]
     form = fn.form(**DAILY, Dimensions=["Region"], POPLookback="abc", Brand=Variable("brand"))
-    session.presets.save(fn.name, "ours", held(form))
+    session.presets.save(fn.name, "ours", form_values(form))
     other = fn.form(PanelName="x", PopGrowth=True)
     assert fill(other, fn.preset("ours")) == []
     assert other.values == form.values
     assert tomllib.loads(session.presets.path.read_text())
-    session.presets.save(fn.name, "ours", held(fn.form(**DAILY)))
+    session.presets.save(fn.name, "ours", form_values(fn.form(**DAILY)))
     assert fn(**fn.preset("ours")).attrs["funcs"]["args"] == DAILY
     with pytest.raises(jf.NotFoundError, match="Did you mean 'ours'"):
         fn.preset("our")
-    with pytest.raises(jf.NotFoundError, match=r"Presets are 'ours'\. They are in "):
+    with pytest.raises(jf.NotFoundError, match=r"Presets are 'ours'\. The presets file is "):
         fn.preset("theirs, then")
 
 
 def test_a_parameter_that_is_gone_is_named(session: Session) -> None:
-    """After the function has changed, what it no longer takes is named, and the rest is filled in."""
+    """Parameters that the function no longer takes are named, and the rest is filled in."""
     form = session["Get Panel Daily"].form()
     assert fill(form, {"Symbol": SYMBOL, "Market": "US", "panelname": PANEL}) == ["Market"]
     assert form.values == DAILY
 
 
 def test_where_the_file_is() -> None:
-    """FUNCS_PRESETS says where, else it stands beside the file of profiles."""
+    """FUNCS_PRESETS names the file; else it is beside the file of profiles."""
     assert presets_file({"FUNCS_PRESETS": "/a/b.toml"}).as_posix() == "/a/b.toml"
     assert presets_file({"FUNCS_CONFIG": "/c/d.toml"}).as_posix() == "/c/jupyter_funcs_presets.toml"
