@@ -1,12 +1,14 @@
-"""The service as its callers meet it: in process, and over HTTP on a free port."""
+"""The service in process, and over HTTP on a free port."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -20,17 +22,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import uvicorn
+from argon2 import PasswordHasher
+from argon2.profiles import CHEAPEST
 
-from jupyter_funcs.service import companies, demo, demo_files, functions, state
-from jupyter_funcs.service.app import create_app
-from jupyter_funcs.service.auth import Auth
-from jupyter_funcs.service.dataset import Cards
-from jupyter_funcs.service.engine import DuckDBEngine
-from jupyter_funcs.service.grants import Grants
-from jupyter_funcs.service.keys import SigningKeys
-from jupyter_funcs.service.reference import Brand, Company, Panel, Reference
-from jupyter_funcs.service.registry import Function, Registry, function
-from jupyter_funcs.service.tables import CARDS
+from jupyter_funcs.service.accounts import passwords
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.grants import Grants
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.builtin import companies, demo, demo_accounts, demo_files, functions
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Reference
+from jupyter_funcs.service.engine.tables import CARDS, Cards
+from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.web.app import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,8 +42,8 @@ if TYPE_CHECKING:
 
     from starlette.applications import Starlette
 
-# Notebooks that are published, and not run for themselves.
-collect_ignore_glob = ["published/*"]
+# Published notebooks, which aren't tests.
+collect_ignore_glob = ["publishing/published/*"]
 
 LIST, RUN, GET_ALL = "/api/function/ListUserFunctions", "/api/function/runFunction", "/api/function/getAll"
 LOGIN = "/api/account/login"
@@ -50,6 +54,18 @@ PANELS = {"FunctionName": "Get Panels", "Args": {}}
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ.setdefault("FUNCS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+real_hasher = passwords._hasher
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_hashes() -> Iterator[None]:
+    """Hash passwords at argon2's lowest cost: the real one takes a tenth of a second and 64 MiB each time."""
+    hasher = PasswordHasher.from_parameters(CHEAPEST)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_hasher", lambda: hasher)
+        yield
 
 
 @dataclass
@@ -69,12 +85,12 @@ class Wire:
         return self.transport().app  # type: ignore[attr-defined]
 
     def client(self, token: str | None = "") -> httpx.AsyncClient:
-        """Give a client with the fixture's token, with another one, or (`None`) with none."""
+        """Return a client with the fixture's token, with another one, or (`None`) without."""
         headers = {"Authorization": f"Bearer {token or self.token}"} if token is not None else {}
         return httpx.AsyncClient(transport=self.transport(), base_url=self.base_url, headers=headers, timeout=60)
 
     def request(self, method: str, path: str, *, token: str | None = "", **options: Any) -> httpx.Response:
-        """Send a request with a token as of `client`."""
+        """Send a request, with a token as in `client`."""
 
         async def send() -> httpx.Response:
             async with self.client(token) as client:
@@ -89,7 +105,7 @@ class Wire:
         return self.post(RUN, json={"FunctionName": name, "Args": args or {}})
 
     def rows(self, name: str, **args: Any) -> list[dict[str, Any]]:
-        """Run a function that must succeed and give its records."""
+        """Run a function that must succeed and return its records."""
         reply = self.call(name, args)
         assert reply.status_code == 200, reply.text
         document = reply.json()
@@ -97,7 +113,7 @@ class Wire:
         return json.loads(document["body"])
 
     def errors(self, name: str, **args: Any) -> dict[str, list[str]]:
-        """Run a function whose arguments must be refused and give what is said of each."""
+        """Run a function whose arguments must be refused and return the messages by argument."""
         reply = self.call(name, args)
         assert reply.status_code == 422, reply.text
         document = reply.json()
@@ -108,7 +124,7 @@ class Wire:
 
 
 def assert_refused(reply: httpx.Response, status: int) -> dict[str, Any]:
-    """Hold an error reply to its shape and give its document."""
+    """Check the shape of an error reply and return its document."""
     assert reply.status_code == status, reply.text
     document = reply.json()
     assert document["body"] is None
@@ -117,7 +133,7 @@ def assert_refused(reply: httpx.Response, status: int) -> dict[str, Any]:
     return document
 
 
-def published(name: str, run: Callable[[], Any]) -> Function:
+def published(name: str, run: Callable[[], Any]) -> PublishedFunction:
     def python() -> Any:
         """Do what the test wants."""
         return run()
@@ -130,7 +146,7 @@ def in_process(app: Starlette, token: str) -> Wire:
 
 
 def serving(registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
-    """Serve functions of the asset 'a' to the users 't' and 'u', who have it; 't' calls."""
+    """Serve functions of the asset 'a' to the users 't' and 'u'; 't' calls."""
     grants = Grants()
     grants.add_asset("a", organisation="t", is_shared=True)
     for name in ("t", "u"):
@@ -142,11 +158,11 @@ def serving(registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
 
 
 @contextlib.contextmanager
-def served(app: Starlette, **options: Any) -> Iterator[str]:
-    """Serve an application on a free port and give its address."""
+def served(app: Starlette, sockets: list[socket.socket] | None = None, **options: Any) -> Iterator[str]:
+    """Serve an application on a free port and return its address."""
     config = uvicorn.Config(app, port=0, log_level="error", ws="none", lifespan="off", **options)
     server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
+    thread = threading.Thread(target=server.run, args=(sockets,), daemon=True)
     thread.start()
     while not server.started:
         assert thread.is_alive()
@@ -160,20 +176,20 @@ def served(app: Starlette, **options: Any) -> Iterator[str]:
 
 
 def talk(address: str) -> socket.socket:
-    """Connect to a service, for what no client would send."""
+    """Connect to a service, to send what no client would."""
     parts = urlsplit(address)
     return socket.create_connection((parts.hostname, parts.port or 0), timeout=10)
 
 
 def raw_run(token: str, body: str, *headers: str, length: int | None = None) -> bytes:
-    """Give a run as it goes through a socket; `length` says of its body what is not so."""
+    """Return a run request as bytes; `length` is a wrong length of its body."""
     head = [f"POST {RUN} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *headers]
     head += [f"Authorization: Bearer {token}", f"Content-Length: {len(body) if length is None else length}"]
     return "\r\n".join([*head, "", body]).encode()
 
 
 def free_port() -> int:
-    """Give a port on which nothing listens."""
+    """Return a free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -181,7 +197,7 @@ def free_port() -> int:
 
 
 def becomes(true: Callable[[], bool], seconds: float = 10) -> bool:
-    """Tell whether something gets true, within a bound that a busy machine keeps."""
+    """Wait until something is true; return whether it was in time."""
     ends = time.monotonic() + seconds
     while not true() and time.monotonic() < ends:
         time.sleep(0.02)
@@ -189,13 +205,13 @@ def becomes(true: Callable[[], bool], seconds: float = 10) -> bool:
 
 
 def python(code: str, *arguments: str) -> str:
-    """Run code in a fresh interpreter and give what it prints."""
+    """Run code in a fresh interpreter and return its output."""
     command = [sys.executable, "-W", "error", "-c", code, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.strip()
 
 
 def at_once(code: str, path: Path, *arguments: str) -> list[str]:
-    """Run code in four interpreters, which are told the moment at which to begin; give what each prints."""
+    """Run code in four interpreters that start at the same moment; return the output of each."""
     command = [sys.executable, "-W", "error", "-c", code, str(path), str(time.time() + 1), *arguments]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     return [process.communicate(timeout=60)[0].strip() for process in processes]
@@ -215,7 +231,9 @@ def wire(request: pytest.FixtureRequest, service: Wire) -> Iterator[Wire]:
         yield service
         return
     with served(demo.embedded().app) as address:
-        yield Wire(httpx.AsyncHTTPTransport, address, service.token)
+        # A request of its own reads no certificates, of which HTTP needs none.
+        transport = functools.partial(httpx.AsyncHTTPTransport, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        yield Wire(transport, address, service.token)
 
 
 @pytest.fixture(scope="session")
@@ -226,8 +244,8 @@ def raw() -> pa.Table:
 
 @pytest.fixture
 def demo_wire() -> Wire:
-    """The demo service with accounts of the test's own, which it may change; `analyst` calls."""
-    grants = Grants(seed=state.seed_demo)
+    """The demo service with private accounts, which a test may change; `analyst` calls."""
+    grants = Grants(seed=demo_accounts.add_to)
     auth = Auth(SigningKeys.in_memory(), grants)
     registry, engine = Registry(demo.published(), author=demo.AUTHOR), DuckDBEngine(companies.reference(), demo.cards)
     wire = in_process(create_app(registry, auth, grants, engine), auth.issue("analyst", 1))
@@ -237,9 +255,9 @@ def demo_wire() -> Wire:
 
 @pytest.fixture
 def publish() -> Callable[..., Wire]:
-    """Serve functions of the test's own."""
+    """Serve the functions of a test."""
 
-    def serve(*own: Function, **options: Any) -> Wire:
+    def serve(*own: PublishedFunction, **options: Any) -> Wire:
         return serving(Registry(own, author="t"), DuckDBEngine(companies.reference(), demo.cards), **options)
 
     return serve
@@ -257,7 +275,7 @@ def serve_rows(tmp_path: Path) -> Callable[..., Wire]:
         brands = sorted({(row[2], row[1]) for row in rows})
         symbols = sorted({row[1] for row in rows})
         reference = Reference(
-            panels=[Panel("P", "test")],
+            panels=[DataSet("P", "test")],
             companies=[Company(symbol, symbol, "", "", (ends or {}).get(symbol, "December")) for symbol in symbols],
             brands=[Brand(*brand) for brand in brands],
             kpis=[],

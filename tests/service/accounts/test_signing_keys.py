@@ -1,4 +1,4 @@
-"""Signing keys: the newest signs, earlier ones verify as long as was said, and a file is whole or the old one."""
+"""Signing keys: the newest signs, older ones verify until they end, and the file is written atomically."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import os
 import re
 import stat
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_funcs.service import state
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.keys import SigningKeys
-
-from .conftest import at_once, python
+from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.messages import SetupError
+from tests.service.conftest import at_once, python
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,6 +51,7 @@ def test_a_file_is_made_once_for_its_owner_alone(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
+@pytest.mark.slow
 def test_a_rotation_signs_with_a_new_key_and_verifies_with_the_old_one_until_the_overlap_ends(path: Path) -> None:
     for keys in (SigningKeys.in_memory(), SigningKeys.open(path)):
         first = keys.signing
@@ -74,7 +75,7 @@ def test_a_rotation_signs_with_a_new_key_and_verifies_with_the_old_one_until_the
 def test_a_running_service_takes_over_a_rotation_by_another_process(path: Path) -> None:
     running = SigningKeys.open(path)
     first = running.signing
-    code = "import sys; from pathlib import Path; from jupyter_funcs.service.keys import SigningKeys\n"
+    code = "import sys; from pathlib import Path; from jupyter_funcs.service.accounts.signing_keys import SigningKeys\n"
     python(f"{code}SigningKeys.open(Path(sys.argv[1])).rotate(24)", str(path))
     assert running.signing != first
     assert running.accepted == [running.signing, first] == SigningKeys.open(path).accepted
@@ -84,7 +85,7 @@ def test_a_running_service_takes_over_a_rotation_by_another_process(path: Path) 
 def test_an_overlap_is_between_nothing_and_a_year(overlap: float) -> None:
     keys = SigningKeys.in_memory()
     before = keys.accepted
-    with pytest.raises(SetupError, match="from 0 to 8784 hours, not"):
+    with pytest.raises(SetupError, match="between 0 and 8784 hours, not"):
         keys.rotate(overlap)
     assert keys.accepted == before
 
@@ -114,7 +115,7 @@ def record(key: str, ends: float | None = None) -> dict[str, object]:
 def test_a_file_without_good_keys_is_refused_and_shows_nothing_of_itself(path: Path, content: str) -> None:
     path.write_bytes(content.encode("utf-8", "surrogatepass"))
     path.chmod(0o600)
-    with pytest.raises(SetupError, match="holds no signing keys of at least 32 bytes") as caught:
+    with pytest.raises(SetupError, match="has no valid signing keys of at least 32 bytes") as caught:
         SigningKeys.open(path)
     shown = str(caught.value)
     assert str(path) in shown
@@ -132,6 +133,47 @@ def test_a_file_that_others_may_read_or_change_is_refused(path: Path, mode: int)
         SigningKeys.open(path)
     path.chmod(0o600)
     SigningKeys.open(path)
+
+
+@POSIX
+def test_a_pipe_is_refused_and_nothing_waits_for_it(path: Path) -> None:
+    """FAULTS.md 141: neither at the start nor in a running service."""
+    keys = SigningKeys.open(path)
+    before = keys.accepted
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    code = """
+import sys
+from pathlib import Path
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.messages import SetupError
+try:
+    SigningKeys.open(Path(sys.argv[1]))
+except SetupError as error:
+    print(error)
+"""
+    assert python(code, str(path)) == f"The signing keys in {path} cannot be read: not a regular file."
+    assert keys.accepted == before
+
+
+@POSIX
+def test_what_a_killed_process_left_is_removed_under_the_lock(path: Path) -> None:
+    """FAULTS.md 141: and nothing else, and no file that a process is still writing."""
+    import fcntl
+
+    SigningKeys.open(path)
+    left, other = path.with_name(f"{path.name}.abc12345.part"), path.with_name("notes.part")
+    for file in (left, other):
+        file.write_text('{"keys": [')
+    folder = os.open(path.parent, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    opening = threading.Thread(target=SigningKeys.open, args=[path])
+    opening.start()
+    opening.join(0.2)
+    assert left.exists(), "whoever holds the lock may be writing it"
+    os.close(folder)
+    opening.join(10)
+    assert sorted(file.name for file in path.parent.iterdir()) == sorted([other.name, path.name])
 
 
 def test_a_file_or_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
@@ -187,9 +229,9 @@ def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
         (f"{LONG},{SHORT}", "Key 2 of FUNCS_SIGNING_KEY has 31 bytes"),
         ("", "has 0 bytes"),
         (f"{LONG},", "Key 2 of FUNCS_SIGNING_KEY has 0 bytes"),
-        ("correct horse battery staple!", "is no base64"),
-        ("é", "is no base64"),
-        ("A", "is no base64"),
+        ("correct horse battery staple!", "isn't base64"),
+        ("é", "isn't base64"),
+        ("A", "isn't base64"),
     ],
 )
 def test_a_short_or_odd_key_of_the_environment_is_refused_and_not_shown(text: str, says: str) -> None:
@@ -211,7 +253,7 @@ def test_no_repr_shows_a_key() -> None:
 MAKE = """
 import sys, time
 from pathlib import Path
-from jupyter_funcs.service.keys import SigningKeys
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 path, start = Path(sys.argv[1]), float(sys.argv[2])
 time.sleep(max(0, start - time.time()))
 keys = SigningKeys.open(path)
@@ -221,6 +263,7 @@ print(keys.signing.hex())
 """
 
 
+@pytest.mark.slow
 def test_processes_that_make_the_file_at_the_same_moment_agree_on_one(path: Path) -> None:
     for attempt in range(3):
         keys = at_once(MAKE, path.with_name(f"{attempt}.json"))
@@ -228,6 +271,7 @@ def test_processes_that_make_the_file_at_the_same_moment_agree_on_one(path: Path
         assert len(keys[0]) == 64
 
 
+@pytest.mark.slow
 def test_of_rotations_at_the_same_moment_none_is_lost(path: Path) -> None:
     SigningKeys.open(path)
     signed_with = at_once(MAKE, path, "rotate")
@@ -239,8 +283,8 @@ def test_of_rotations_at_the_same_moment_none_is_lost(path: Path) -> None:
 FULL_DISK = """
 import resource, sys
 from pathlib import Path
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.keys import SigningKeys
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 
 folder = Path(sys.argv[1])
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -256,7 +300,7 @@ for size in range(0, 600, 7):
             keys.rotate(24) if keys else SigningKeys.open(path)
             fate = "new"
         except SetupError as error:
-            assert str(path) in str(error) and "room" in str(error), error
+            assert str(path) in str(error) and "disk space" in str(error), error
             fate = "old"
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))

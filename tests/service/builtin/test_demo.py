@@ -1,4 +1,4 @@
-"""The embedded service: one a process, cheap until the first run."""
+"""The embedded service: one per process, and cheap until the first run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jupyter_funcs.service
-from jupyter_funcs.service import demo
-
-from .conftest import python
+from jupyter_funcs.service.builtin import demo
+from tests.service.conftest import python
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 HEAVY = ("ibis", "duckdb", "pandas", "pyarrow", "numpy", "sqlglot", "structlog", "limits", "uvicorn", "papermill")
 
 
-def test_there_is_one_a_process_whichever_thread_asks() -> None:
+def test_there_is_one_per_process_whichever_thread_asks() -> None:
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: demo.embedded(), range(16)))
     assert len({id(each) for each in found}) == 1
@@ -48,7 +47,7 @@ print(len(asyncio.run(listing())), [name for name in {HEAVY!r} if name in sys.mo
     assert not (tmp_path / "cache").exists()
 
 
-def test_importing_the_package_loads_none_of_its_rooms() -> None:
+def test_importing_the_package_loads_none_of_its_modules() -> None:
     code = (
         "import sys, jupyter_funcs.service; print([m for m in sys.modules if m.startswith('jupyter_funcs.service.')])"
     )

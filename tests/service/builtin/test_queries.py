@@ -1,4 +1,4 @@
-"""The panel functions over handmade rows: what the demo data never show (SERVICE.md 2 and 3)."""
+"""The panel functions over handmade rows, for cases that the demo data lack (SERVICE.md 2 and 3)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_funcs.service import calendar, queries
+from jupyter_funcs.service.builtin import queries
+from jupyter_funcs.service.engine import calendar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .conftest import Wire
+    from tests.service.conftest import Wire
 
 A, B = "AAA US EQUITY", "BBB US EQUITY"
 
@@ -44,7 +45,7 @@ def test_a_zero_denominator_gives_null_by_day(serve_rows: Callable[..., Wire]) -
 
 
 def test_a_zero_denominator_gives_null_in_the_engine_already(serve_rows: Callable[..., Wire]) -> None:
-    # JSON would turn an infinity into null too, and hide it.
+    # JSON would also turn an infinity into null, which hides it.
     day = date(2024, 1, 1)
     rows = [row(day, 500, 0, 2), row(day + timedelta(1), 500, 3, 0), row(day + timedelta(364), 7, 7, 7)]
     wire = serve_rows([*rows, row(day + timedelta(365), 7, 7, 7)], {})
@@ -101,7 +102,7 @@ def test_growth_by_brand_compares_each_brand_with_itself(serve_rows: Callable[..
 
 
 def test_cents_stay_exact_beyond_the_precision_of_a_float(serve_rows: Callable[..., Wire]) -> None:
-    # Added as floats, 0.10 thrice is 0.30000000000000004.
+    # As floats, 0.10 + 0.10 + 0.10 is 0.30000000000000004.
     rows = [row(date(2024, 1, 1), 10, 1, 1, brand) for brand in "abc"]
     [only] = daily(serve_rows(rows, {}))
     assert only["Spend"] == 0.3
@@ -146,7 +147,7 @@ def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(ser
 
 
 @pytest.mark.parametrize("lookback", ["0", 0, "51", "-1", "abc", "1.5", 1.5, "1e1", True, "٣", {"a": 1}])
-def test_a_lookback_that_is_no_number_of_years_is_refused(serve_rows: Callable[..., Wire], lookback: Any) -> None:
+def test_a_lookback_that_is_not_a_number_of_years_is_refused(serve_rows: Callable[..., Wire], lookback: Any) -> None:
     wire = serve_rows([row(date(2024, 1, 1), 1, 1, 1)], {})
     [text] = wire.errors("Get Panel Daily", PanelName="P", Symbol=A, PoPLookback=lookback)["PoPLookback"]
     assert text.startswith("PoPLookback ")

@@ -1,4 +1,4 @@
-"""The demo's numbers: bit-equal everywhere, and such as an analyst would believe."""
+"""The demo's numbers: the same bits everywhere, and plausible to an analyst."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service import companies, demo_files, seasons, synthesis
+from jupyter_funcs.service.builtin import companies, demo_files, synthesis
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-# Of the values, not of the files; when they change on purpose, raise `demo_files.VERSION` too.
+# Of the values, not the files. When they change on purpose, increase `demo_files.VERSION` too.
 DIGESTS = {3: "703a8a4ad81668f1c1bee89da5faaac1df587eaa79661d95b68846eaaad0dd26"}
 
 
@@ -32,10 +32,12 @@ def digest() -> str:
     return found.hexdigest()
 
 
-def test_the_numbers_are_those_of_this_version_bit_by_bit() -> None:
+@pytest.mark.slow
+def test_the_numbers_are_the_same_bits_as_in_this_version() -> None:
     assert digest() == DIGESTS[demo_files.VERSION]
 
 
+@pytest.mark.slow
 def test_the_file_holds_what_was_drawn(raw: pa.Table) -> None:
     at = 0
     for panel, each in enumerate(companies.PANELS):
@@ -52,14 +54,15 @@ def test_the_file_holds_what_was_drawn(raw: pa.Table) -> None:
     assert at == raw.num_rows
 
 
-def test_the_file_is_sorted_and_no_key_comes_twice(raw: pa.Table) -> None:
+@pytest.mark.slow
+def test_the_file_is_sorted_and_has_no_key_twice(raw: pa.Table) -> None:
     key = np.zeros(raw.num_rows, np.int64)
     for name in ("panel", "symbol", "date", "merchant", "region", "generation"):
         values = raw[name].combine_chunks()
         if name == "date":
             places = values.cast("int32").to_numpy().astype(np.int64)
         else:
-            # The place of each text among the sorted ones stands for it.
+            # The rank of each text in sorted order.
             texts = values.dictionary_encode() if not hasattr(values, "dictionary") else values
             ranks = np.argsort(np.argsort(texts.dictionary.to_pylist()))
             places = ranks[texts.indices.to_numpy()]
@@ -67,7 +70,8 @@ def test_the_file_is_sorted_and_no_key_comes_twice(raw: pa.Table) -> None:
     assert (np.diff(key) > 0).all()
 
 
-def test_the_size_is_as_promised(raw: pa.Table) -> None:
+@pytest.mark.slow
+def test_the_size_is_as_documented(raw: pa.Table) -> None:
     for panel in companies.PANELS:
         rows = pc.sum(pc.equal(raw["panel"].cast("string"), panel.name)).as_py()
         assert 3_000_000 < rows < 3_400_000
@@ -90,12 +94,14 @@ def days(raw: pa.Table) -> pd.DataFrame:
     return frame.groupby(["symbol", "date"], observed=True).sum().reset_index()
 
 
+@pytest.mark.slow
 def test_prices_are_plausible(days: pd.DataFrame) -> None:
     sums = days.groupby("symbol", observed=True)[["spend_cents", "transactions", "cards"]].sum()
     assert (sums.spend_cents / sums.transactions / 100).between(5, 200).all()
     assert (sums.transactions / sums.cards).between(1.02, 1.6).all()
 
 
+@pytest.mark.slow
 def test_seasons_show(days: pd.DataFrame) -> None:
     dates = days.date.astype("datetime64[s]")
     apparel = days.symbol == "NVRA US EQUITY"
@@ -106,6 +112,7 @@ def test_seasons_show(days: pd.DataFrame) -> None:
     assert weekdays.idxmax() == 5
 
 
+@pytest.mark.slow
 def test_what_companies_report_follows_the_panel(days: pd.DataFrame) -> None:
     values = pq.read_table(demo_files.folder() / demo_files.KPI_VALUES).to_pandas()
     kpis = {kpi.id: kpi for kpi in companies.KPIS}
@@ -125,13 +132,13 @@ def test_what_companies_report_follows_the_panel(days: pd.DataFrame) -> None:
 
 
 def test_the_season_tables_average_about_one() -> None:
-    for season in seasons.SEASONS:
-        year = [seasons.busyness(season, companies.FIRST_DAY + np.timedelta64(day, "D").item()) for day in range(364)]
+    for season in synthesis.SEASONS:
+        year = [synthesis.busyness(season, companies.FIRST_DAY + np.timedelta64(day, "D").item()) for day in range(364)]
         assert 930 < sum(year) / len(year) < 1080, season
 
 
 def test_every_name_is_invented_and_the_catalog_says_that_the_data_are_synthetic() -> None:
-    # Invented names cannot be proven so; they are at least unlike each other and carry no mark of a real one.
+    # A test can't prove that names are invented; at least they are distinct, and plain words.
     names = [profile.name for profile in companies.PROFILES] + [brand.name for brand in companies.BRANDS]
     assert len({name.casefold() for name in names}) == len(names)
     assert all(re.fullmatch(r"[A-Z][A-Za-z ]+", name) for name in names)

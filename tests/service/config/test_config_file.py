@@ -1,4 +1,4 @@
-"""Where in a TOML file each key stands, held against tomllib on generated documents."""
+"""The line of each key in a TOML file, checked on generated documents."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.toml_file import TomlFile
+from jupyter_funcs.service.config.config_file import TomlFile
+from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +72,7 @@ deep = true
         (("data", "reports", 1), 29),
         (("data", "reports", 1, "title"), 30),
         (("data", "reports", 1, "more", "deep"), 32),
-        # What is absent is where it belongs.
+        # An absent key is where it belongs.
         (("nothing",), 0),
         (("server", "host"), 20),
         (("data", "reports", 1, "id"), 29),
@@ -80,11 +80,19 @@ deep = true
     ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_key_stands_on_the_line_where_its_statement_begins(key: tuple[str | int, ...], line: int, end: str) -> None:
+def test_the_line_of_a_key_is_where_its_statement_begins(key: tuple[str | int, ...], line: int, end: str) -> None:
     text = EVERYTHING.replace("\n", end)
     file = TomlFile("x.toml", text, tomllib.loads(text))
     assert file.line(key) == line
-    assert file.place(key) == (f"x.toml, line {line}" if line else "x.toml")
+    assert file.place(key).startswith(f"x.toml, line {line}, " if line else "x.toml")
+
+
+def test_a_place_is_the_file_the_line_and_the_path_of_the_key() -> None:
+    file = TomlFile("x.toml", EVERYTHING, tomllib.loads(EVERYTHING))
+    assert file.place(()) == "x.toml"
+    assert file.place(("data", "reports", 1, "more", "deep")) == "x.toml, line 32, data.reports[1].more.deep"
+    assert file.place(("data", "columns", "the day")) == "x.toml, line 24, data.columns.'the day'"
+    assert file.place(("nothing",)) == "x.toml, nothing"
 
 
 NAMES = st.text("ab.-é ]='\"", min_size=1, max_size=4) | st.sampled_from(["port", "a"])
@@ -108,7 +116,7 @@ VALUES = st.recursive(
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, dict[tuple[Any, ...], int]]:
-    """Give a document, and the line of each key that was written into it."""
+    """Draw a document, and the line of each key in it."""
     lines: list[str] = []
     keys: dict[tuple[Any, ...], int] = {}
     seen: dict[str, int] = {}
@@ -142,7 +150,7 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[tuple[Any, ...], int]]:
 
 @settings(deadline=None)
 @given(documents())
-def test_lines_of_any_document_are_those_on_which_its_keys_were_written(found: tuple[str, dict[Any, int]]) -> None:
+def test_the_lines_in_any_document_are_those_of_its_keys(found: tuple[str, dict[Any, int]]) -> None:
     text, keys = found
     file = TomlFile("x.toml", text, tomllib.loads(text))
     assert {key: file.line(key) for key in keys} == keys
@@ -151,39 +159,39 @@ def test_lines_of_any_document_are_those_on_which_its_keys_were_written(found: t
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"a = 1\nb = \n", "x.toml, line 2: Invalid value. Text stands in quotes"),
-        (b"a = 1\n\na = 2\n", "x.toml, line 3: Cannot overwrite a value. A key stands there twice."),
+        (b"a = 1\nb = \n", "x.toml, line 2: Invalid value. Put text in quotes"),
+        (b"a = 1\n\na = 2\n", "x.toml, line 3: Cannot overwrite a value. The key appears twice."),
         (b"[server]\nport: 3\n", "x.toml, line 2: Expected '=' after a key in a key/value pair."),
         (b'a = 1\n\nb = """\nc\n', "x.toml, line 3: "),
         (b"a = 1\nb = [\n 1,\n", "x.toml, line 2: "),
         (b"a = '\xff'", "x.toml is not UTF-8 text (invalid start byte at byte 5). Save it as UTF-8."),
-        (b"a = " + b"[" * 9999, "x.toml: lists or tables are nested too deeply."),
+        (b"a = " + b"[" * 9999, "x.toml: arrays or tables are nested too deeply."),
     ],
 )
-def test_a_file_that_is_no_toml_is_refused_with_the_line(tmp_path: Path, content: bytes, said: str) -> None:
+def test_invalid_toml_is_refused_with_the_line(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(content)
     with pytest.raises(SetupError) as caught:
         TomlFile.read(path)
-    # What tomllib says of what has no end depends on Python's version.
+    # tomllib's message about an unfinished statement depends on Python's version.
     assert str(caught.value).replace(f"{tmp_path}/", "").startswith(said)
     assert str(caught.value).endswith(".")
 
 
-def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes(b"\xef\xbb\xbfa = 1\n")
     assert TomlFile.read(path).values == {"a": 1}
 
 
-def test_a_file_that_is_not_there_or_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"nope\.toml: there is no such file\.\nGive the path"):
+def test_an_absent_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match=r"nope\.toml does not exist\.\nEnter the path"):
         TomlFile.read(tmp_path / "nope.toml")
     with pytest.raises(SetupError, match="cannot be read: Is a directory"):
         TomlFile.read(tmp_path)
 
 
-def test_a_long_file_is_searched_at_once() -> None:
+def test_a_long_file_is_searched_quickly() -> None:
     text = "".join(f'[[reports]]\nid = "{number}"\n' for number in range(2000))
     file = TomlFile("x.toml", text, tomllib.loads(text))
     assert file.line(("reports", 1500, "id")) == 3002

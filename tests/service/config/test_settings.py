@@ -1,4 +1,4 @@
-"""The configuration: what it takes, and the line and words with which it refuses the rest."""
+"""The configuration: what is valid, and the errors about what is not, with line and key."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jupyter_funcs.service import settings
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.settings import Settings
+from jupyter_funcs.service.config import settings
+from jupyter_funcs.service.config.settings import Settings
+from jupyter_funcs.service.messages import SetupError
 
 LEAST = '[data]\nparquet = "cards.parquet"\n[data.calendar]\nrule = "December"\n'
 
@@ -31,7 +31,7 @@ def test_without_a_file_or_with_an_empty_one_everything_has_a_default(tmp_path: 
     assert (Settings().engine, Settings().data, Settings().server.port) == ("duckdb://", None, 8765)
 
 
-def test_every_key_is_read_and_paths_begin_in_the_folder_of_the_file(
+def test_every_key_is_read_and_paths_are_relative_to_the_folder_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
@@ -48,6 +48,7 @@ def test_every_key_is_read_and_paths_begin_in_the_folder_of_the_file(
         tls_certificate = "/etc/tls.pem"
         tls_key = "~/tls.key"
         behind_proxy = true
+        trusted_proxies = ["10.0.0.0/8", "192.0.2.1"]
         allowed_hosts = ["acme.example"]
         allowed_origins = ["https://acme.example"]
         run_seconds = 1.5
@@ -58,6 +59,9 @@ def test_every_key_is_read_and_paths_begin_in_the_folder_of_the_file(
         builtin = false
         folders = ["functions", "../more"]
         entry_points = true
+        readable = ["sales"]
+        variables = ["SALES_DATABASE"]
+        memory_limit = "8GB"
         asset = "Acme data"
         [data]
         table = "cards.daily"
@@ -110,44 +114,58 @@ def test_every_key_is_read_and_paths_begin_in_the_folder_of_the_file(
     )
 
 
-def test_what_is_read_cannot_be_changed(tmp_path: Path) -> None:
+def test_settings_cannot_be_changed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="frozen"):
         read(tmp_path, "").server.port = 1  # type: ignore[misc]
 
 
 # fmt: off
-# ruff: noqa: E501 - a mistake a row
+# ruff: noqa: E501 - one mistake per row
 MISTAKES: list[tuple[str, list[str]]] = [
-    ("\n[server]\nprot = 1", ["line 3: there is no key 'prot' in [server]. Did you mean 'port'?"]),
-    ("[data.calender]\nx = 1", ["line 1: [data] lacks [data.calendar].", "line 1: there is no key 'calender' in [data]. Did you mean 'calendar'?"]),
-    ("[server]\norganisation = 'Acme'", ["line 2: there is no key 'organisation' in [server]. It belongs above the first [section] of the file."]),
-    ("port = 80", ["line 1: there is no key 'port' above the first [section]. It belongs into [server]."]),
-    ("[functions]\nxyz = 1", ["line 2: there is no key 'xyz' in [functions]. It takes 'builtin', 'folders', 'entry_points', 'asset'."]),
-    ("[server]\nport = '80'", ["line 2: 'port' in [server] takes a whole number, not text."]),
-    ("[server]\nport = 70000", ["line 2: 'port' in [server] must be at most 65535, not 70000."]),
-    ("[server]\nrun_seconds = 0", ["line 2: 'run_seconds' in [server] must be more than 0, not 0."]),
-    ("[server]\nrun_seconds = nan", ["line 2: 'run_seconds' in [server] must be at most 86400, not nan."]),
-    ("[server]\nhost = 2024-01-01", ["line 2: 'host' in [server] takes text, not a date or time."]),
-    ("[server]\nbehind_proxy = 1", ["line 2: 'behind_proxy' in [server] takes true or false, not a whole number."]),
-    ("[server]\nallowed_hosts = 'x'", ["line 2: 'allowed_hosts' in [server] takes a list, not text."]),
-    ("[server]\nallowed_hosts = [\n 'x',\n 3]", ["line 2: an item of 'allowed_hosts' in [server] takes text, not a whole number."]),
-    ("[server]\ntls_key = 'x'", ["line 1: [server] has one of tls_certificate and tls_key. Give both, or none."]),
-    ("[server]\nlog = 'jsno'", ["line 2: 'log' in [server] has no option 'jsno'. Did you mean 'json'? Options are 'text', 'json'."]),
-    ("server = 3", ["line 1: [server] takes a table, not a whole number."]),
-    ("state = ''", ["line 1: 'state' is empty."]),
-    ("memory_limit = 'lots'", ["line 1: 'memory_limit' is 'lots', not an amount of memory such as '4GB'."]),
-    ("engine = 'duckdb'", ["line 1: 'engine' is not a connection URL, such as 'duckdb://' or 'sc://host:15002'."]),
-    ("[data]\nparquet = 'x'\ntable = 'y'\n[data.calendar]\nrule = 'June'", ["line 1: [data] takes one of parquet and table, which says where card spend lies."]),
-    ("[data]\nparquet = 'x'\npanel = 'P'\ncolumns.panel = 'p'\n[data.calendar]\nrule = 'June'", ["line 1: [data] has a panel and a column of panels. Leave one of them."]),
-    ("[data]\nparquet = 'x'\n[data.calendar]\ncsv = 'y'\nrule = 'June'", ["line 3: [data.calendar] takes one of rule (such as 'December'), parquet, csv and table."]),
-    (f"{LEAST}[data.kpis]", ["line 5: [data.kpis] takes one of parquet, csv and table."]),
-    (f"{LEAST}[[data.reports]]\nid = 'R1'\ntitle = 'T'\nsymbols = ['A']\n[[data.reports]]\ntitle = 'T'\nsymbols = []", ["line 9: [[data.reports]] lacks 'id'.", "line 11: 'symbols' in [[data.reports]] is empty."]),
-    (f"{LEAST}[data.dimensions]\nSpend = 'x'", ["line 5: [data.dimensions] takes no dimension 'Spend': results have a column of this name. Choose another name."]),
-    (f"{LEAST}[data.dimensions]\n'Spend Growth' = 'x'", ["line 5: [data.dimensions] takes no dimension 'Spend Growth': results have a column of this name. Choose another name."]),
-    (f"{LEAST}[data.dimensions]\nregion = 'x'\nRegion = 'y'", ["line 5: [data.dimensions] cannot tell 'region', 'Region' apart. Choose names that differ in more than case."]),
-    (f"{LEAST}[data.dimensions]\nMerchant = 'x'", ["line 5: [data.dimensions] cannot tell 'Merchant', 'Brand' apart. Choose names that differ in more than case."]),
-    (f"{LEAST}[data.dimensions]\n' Channel' = 'x'", ["line 5: [data.dimensions] has the dimension ' Channel'. Write its name without spaces around it."]),
-    (f"{LEAST}[data.dimensions]\nRegion = 3", ["line 6: 'Region' in [data.dimensions] takes text, not a whole number."]),
+    ("\n[server]\nprot = 1", ["line 3, server.prot: unknown key. Did you mean 'port'?"]),
+    ("[data.calender]\nx = 1", ["line 1, data.calendar: this key is required.", "line 1, data.calender: unknown key. Did you mean 'calendar'?"]),
+    ("[server]\norganisation = 'Acme'", ["line 2, server.organisation: unknown key. Did you mean organisation, before the first [section]?"]),
+    ("port = 80", ["line 1, port: unknown key. Did you mean server.port?"]),
+    (
+        "[functions]\nxyz = 1",
+        [
+            ("line 2, functions.xyz: unknown key. Valid keys are 'builtin', 'folders', 'entry_points', 'readable', "
+            "'variables', 'memory_limit', 'asset'.")
+        ],
+    ),
+    (
+        "[functions]\nmemory_limit = 4",
+        ["line 2, functions.memory_limit: must be an amount of memory such as '4GB', not '4'."],
+    ),
+    ("[server]\nport = '80'", ["line 2, server.port: must be a valid integer, not '80'."]),
+    ("[server]\nport = 70000", ["line 2, server.port: must be less than or equal to 65535, not 70000."]),
+    ("[server]\nrun_seconds = 0", ["line 2, server.run_seconds: must be greater than 0, not 0."]),
+    ("[server]\nrun_seconds = nan", ["line 2, server.run_seconds: must be less than or equal to 86400, not nan."]),
+    ("[server]\nhost = 2024-01-01", ["line 2, server.host: must be a valid string, not 2024-01-01."]),
+    ("[server]\nbehind_proxy = 1", ["line 2, server.behind_proxy: must be a valid boolean, not 1."]),
+    ("[server]\ntrusted_proxies = ['10.0.0.1/8']", ["line 2, server.trusted_proxies[0]: value is not a valid IPv4 or IPv6 network, not '10.0.0.1/8'."]),
+    ("[server]\nport = true", ["line 2, server.port: must be a valid integer, not true."]),
+    ("[server]\nallowed_hosts = 'x'", ["line 2, server.allowed_hosts: must be an array, not 'x'."]),
+    ("[server]\nallowed_hosts = [\n 'x',\n 3]", ["line 2, server.allowed_hosts[1]: must be a valid string, not 3."]),
+    ("[server]\ntls_key = 'x'", ["line 1, server: needs both tls_certificate and tls_key, or neither."]),
+    ("[server]\nlog = 'jsno'", ["line 2, server.log: must be 'text' or 'json', not 'jsno'. Did you mean 'json'?"]),
+    ("server = 3", ["line 1, server: must be a table, not 3."]),
+    ("state = ''", ["line 1, state: must not be empty."]),
+    ("state = ['x']", ["line 1, state: must be a string, not an array."]),
+    ("memory_limit = 'lots'", ["line 1, memory_limit: must be an amount of memory such as '4GB', not 'lots'."]),
+    ("engine = 'duckdb'", ["line 1, engine: must be a connection URL such as 'duckdb://' or 'sc://host:15002'."]),
+    ("[data]\nparquet = 'x'\ntable = 'y'\n[data.calendar]\nrule = 'June'", ["line 1, data: needs either parquet or table: where the card spend is."]),
+    ("[data]\nparquet = 'x'\npanel = 'P'\ncolumns.panel = 'p'\n[data.calendar]\nrule = 'June'", ["line 1, data: has both panel and columns.panel. Remove one of them."]),
+    ("[data]\nparquet = 'x'\n[data.calendar]\ncsv = 'y'\nrule = 'June'", ["line 3, data.calendar: needs exactly one of rule (such as 'December'), parquet, csv and table."]),
+    (f"{LEAST}[data.kpis]", ["line 5, data.kpis: needs exactly one of parquet, csv and table."]),
+    (f"{LEAST}[[data.reports]]\nid = 'R1'\ntitle = 'T'\nsymbols = ['A']\n[[data.reports]]\ntitle = 'T'\nsymbols = []", ["line 9, data.reports[1].id: this key is required.", "line 11, data.reports[1].symbols: must not be empty."]),
+    (f"{LEAST}[[data.reports]]\nid = 'R1'\ntitel = 'T'\nsymbols = ['A']", ["line 5, data.reports[0].title: this key is required.", "line 7, data.reports[0].titel: unknown key. Did you mean 'title'?"]),
+    (f"{LEAST}[data.dimensions]\nSpend = 'x'", ["line 5, data.dimensions: 'Spend' can't be a dimension: results have a column with that name. Choose another name."]),
+    (f"{LEAST}[data.dimensions]\n'Spend Growth' = 'x'", ["line 5, data.dimensions: 'Spend Growth' can't be a dimension: results have a column with that name. Choose another name."]),
+    (f"{LEAST}[data.dimensions]\nregion = 'x'\nRegion = 'y'", ["line 5, data.dimensions: 'region', 'Region' would be the same column. Choose names that differ by more than case."]),
+    (f"{LEAST}[data.dimensions]\nMerchant = 'x'", ["line 5, data.dimensions: 'Merchant', 'Brand' would be the same column. Choose names that differ by more than case."]),
+    (f"{LEAST}[data.dimensions]\n' Channel' = 'x'", ["line 5, data.dimensions: the name ' Channel' has extra spaces or is empty. Correct it."]),
+    (f"{LEAST}[data.dimensions]\n'Age Group' = 3", ["line 6, data.dimensions.'Age Group': must be a valid string, not 3."]),
 ]
 # fmt: on
 
@@ -160,46 +178,53 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, said: list[
 def test_a_rule_that_does_not_exist_is_refused_with_those_that_do(tmp_path: Path) -> None:
     said = refused(tmp_path, LEAST.replace("December", "Decembr"))
     assert said.startswith(
-        "service.toml, line 4: 'rule' in [data.calendar] has no option 'Decembr'. Did you mean 'December'? Options are "
+        "service.toml, line 4, data.calendar.rule: unknown rule 'Decembr'. Did you mean 'December'? Rules are "
     )
 
 
 def test_of_many_mistakes_the_first_three_are_named_in_the_order_of_the_file(tmp_path: Path) -> None:
     said = refused(tmp_path, "z = 1\n[server]\na = 1\nport = 'x'\nb = 1\n[functions]\nbuiltin = 3\n")
-    assert [line.partition(":")[0] for line in said.split("\n")] == [f"service.toml, line {n}" for n in (1, 3, 4)]
+    assert [line.partition(":")[0] for line in said.split("\n")] == [
+        "service.toml, line 1, z",
+        "service.toml, line 3, server.a",
+        "service.toml, line 4, server.port",
+    ]
     assert said.endswith(" (And 2 more.)")
 
 
 def test_a_key_is_refused_after_reading_with_its_line(tmp_path: Path) -> None:
     found = read(tmp_path, f"{LEAST}[data.columns]\ndate = 'day'\n")
     for key, place in [(("data", "columns", "date"), "line 6"), (("data", "columns", "spend"), "line 5")]:
-        with pytest.raises(SetupError, match=rf"service\.toml, {place}: it is wrong$"):
+        with pytest.raises(SetupError, match=rf"service\.toml, {place}, {'.'.join(key)}: it is wrong$"):
             found.fail(key, "it is wrong")
-    with pytest.raises(SetupError, match=r"^the configuration: it is wrong$"):
+    with pytest.raises(SetupError, match=r"^the configuration, server.port: it is wrong$"):
         Settings().fail(("server", "port"), "it is wrong")
 
 
 # The engine's URL
 
 
-def test_variables_of_the_environment_are_filled_into_the_engines_url_and_shown_nowhere(
+def test_environment_variables_replace_their_names_in_the_engines_url_and_are_shown_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DB_PASSWORD", "hunter2")
     found = read(tmp_path, "engine = 'trino://ann:${DB_PASSWORD}@host:443/cards'")
     assert found.engine == "trino://ann:hunter2@host:443/cards"
     assert "hunter2" not in repr(found)
-    # Nor where something else, or the URL itself, is wrong.
+    # Not in errors either, about the URL or about something else.
     monkeypatch.setenv("DB_PASSWORD", "no-url-hunter2")
-    for text in ("engine = '${DB_PASSWORD}'", "engine = 'x://${DB_PASSWORD}'\nnope = 1", "engine = ['${DB_PASSWORD}']"):
+    for text in (
+        "engine = '${DB_PASSWORD}'",
+        "engine = 'x://${DB_PASSWORD}'\nnope = 1",
+        "engine = ['${DB_PASSWORD}', 'x://a:hunter2@b']",
+    ):
         assert "hunter2" not in refused(tmp_path, text)
 
 
 def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DB_PASSWORD", raising=False)
     assert refused(tmp_path, "\nengine = 'x://${DB_PASSWORD}@y'") == (
-        "service.toml, line 2: 'engine' names 'DB_PASSWORD', which the environment does not have. "
-        "Set it, or write another name."
+        "service.toml, line 2, engine: 'DB_PASSWORD' is not set in the environment. Set it, or change the name."
     )
 
 
@@ -212,5 +237,5 @@ def test_a_variable_that_is_not_set_is_named(tmp_path: Path, monkeypatch: pytest
         ("sqlite:///data/team.db", "sqlite:///data/team.db"),
     ],
 )
-def test_a_database_file_without_a_root_lies_beside_the_configuration(tmp_path: Path, url: str, engine: Any) -> None:
+def test_a_relative_database_file_is_next_to_the_configuration(tmp_path: Path, url: str, engine: Any) -> None:
     assert read(tmp_path, f"engine = '{url}'").engine == engine.format(folder=tmp_path)

@@ -1,11 +1,10 @@
-"""A team's own tables behind the built-in functions, held against pandas on the rows as the team has them."""
+"""The built-in functions over a team's own tables, checked against pandas on the team's rows."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import sqlite3
-import textwrap
 from datetime import date, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,25 +17,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service import mapping, own_data, settings
-from jupyter_funcs.service.engines import connect_engine
-
-from .test_engines import postgres, sail, serve
-from .test_functions import MEASURES, WITH_GROWTH, assert_same, by_day, by_window
+from jupyter_funcs.service.config import settings, team_data
+from jupyter_funcs.service.engine.open import connect_engine
+from tests.service.builtin.test_functions import MEASURES, WITH_GROWTH, assert_same, by_day, by_window
+from tests.service.engine.test_engines import postgres, sail, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.service.dataset import Cards
-    from jupyter_funcs.service.reference import Reference
-    from jupyter_funcs.service.settings import Settings
-
-    from .conftest import Wire
+    from jupyter_funcs.service.config.settings import Settings
+    from jupyter_funcs.service.engine.reference import Reference
+    from jupyter_funcs.service.engine.tables import Cards
+    from tests.service.conftest import Wire
 
 ALPH, BETA = "ALPH US EQUITY", "BETA LN EQUITY"
 BRANDS = {"Alpha Home": ALPH, "Alpine": ALPH, "Betamax": BETA}
 FIRST, LAST, TODAY = date(2022, 6, 1), date(2024, 12, 20), date(2025, 1, 10)
-# The team's names: none is the service's.
+# The team's names: none of them is the service's.
 COLUMNS = {
     "panel": "feed",
     "symbol": "ticker",
@@ -48,8 +45,9 @@ COLUMNS = {
     "transactions": "tx",
     "cards": "accounts",
 }
-# The example of the module and of the README.
-LEAST = textwrap.dedent(str(mapping.__doc__).partition("::\n\n")[2])
+# The guide's first example.
+GUIDE = (Path(__file__).parents[3] / "jupyter_funcs/guide/team_data.md").read_text("utf-8")
+LEAST = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0]
 CONFIGURATION = """
 organisation = "Acme"
 {engine}
@@ -94,7 +92,7 @@ symbols = ["alph"]
 
 
 def quarters() -> dict[str, list[tuple[str, date, date, bool]]]:
-    """Give a calendar of weeks and one of months, as a team would write them down."""
+    """Return one calendar by weeks and one by months, as a team would write them."""
     weeks = []
     start = date(2022, 5, 29)
     for number in range(12):
@@ -110,7 +108,7 @@ def quarters() -> dict[str, list[tuple[str, date, date, bool]]]:
 
 @pytest.fixture(scope="module")
 def stored() -> pd.DataFrame:
-    """The team's rows under the service's names: unsorted, with days missing."""
+    """The team's rows with the service's column names: unsorted, with days missing."""
     random = np.random.default_rng(20240607)
     days = pd.date_range(FIRST, LAST).date
     parts = []
@@ -137,7 +135,7 @@ def stored() -> pd.DataFrame:
 
 
 def tables(stored: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Give the team's tables; a region that is not known is null in them."""
+    """Return the team's tables; an unknown region is null."""
     cards = stored.assign(region=stored.region.replace("Unknown", None)).rename(columns=COLUMNS)
     companies = pd.DataFrame(
         [(ALPH, "Alpha Holdings", "Retail"), (BETA, "Beta plc", "Media"), ("NONE US EQUITY", "Without data", "x")],
@@ -153,7 +151,7 @@ def tables(stored: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
-    """Write the team's tables in one of the ways that there are, and give the configuration."""
+    """Store the team's tables in the given way, and return the configuration."""
     own = tables(stored)
     cards = own["cards"]
     if "parquet" in kind:
@@ -211,7 +209,7 @@ def written(kind: str, folder: Path, stored: pd.DataFrame) -> str:
 def loaded(folder: Path, configuration: str) -> tuple[Settings, Reference, Callable[[], Cards]]:
     (folder / "service.toml").write_text(configuration)
     found = settings.load(folder / "service.toml")
-    return found, *own_data.load(found, TODAY)
+    return found, *team_data.load(found, TODAY)
 
 
 def configured(folder: Path, configuration: str) -> Wire:
@@ -223,7 +221,7 @@ def configured(folder: Path, configuration: str) -> Wire:
 
 
 def written_to_postgres(url: str, folder: Path, stored: pd.DataFrame) -> str:
-    """Give the configuration for card spend in PostgreSQL, with all else in files."""
+    """Return the configuration for card spend in PostgreSQL, and everything else in files."""
     text = written("parquet", folder, stored).replace('parquet = "cards/*.parquet"', 'table = "spend.cards"')
     text = text.replace('spend_unit = "units"', 'spend_unit = "cents"')
     for use, column in COLUMNS.items():
@@ -255,7 +253,7 @@ def chosen(stored: pd.DataFrame, panel: str, symbol: str) -> pd.DataFrame:
     return rows.assign(Channel=rows.channel, Region=rows.region, Brand=rows.merchant)
 
 
-def test_the_listing_functions_give_what_the_team_has(team: Wire) -> None:
+def test_the_listing_functions_return_the_teams_tables(team: Wire) -> None:
     assert team.rows("Get Panels") == [
         {"PanelName": "Acme East", "ProviderName": "Acme Data"},
         {"PanelName": "Acme West", "ProviderName": "Acme"},
@@ -274,7 +272,7 @@ def test_the_listing_functions_give_what_the_team_has(team: Wire) -> None:
 
 
 @pytest.mark.parametrize("dimensions", [[], ["Channel"], ["Region", "Brand", "Channel"]])
-def test_daily_is_what_pandas_makes_of_the_teams_rows(team: Wire, stored: pd.DataFrame, dimensions: list[str]) -> None:
+def test_daily_equals_pandas_on_the_teams_rows(team: Wire, stored: pd.DataFrame, dimensions: list[str]) -> None:
     found = team.rows("Get Panel Daily", PanelName="Acme East", Symbol="alph", Dimensions=dimensions, PoPGrowth="Yes")
     assert list(found[0]) == ["Date", *dimensions, *WITH_GROWTH]
     expected = by_day(chosen(stored, "Acme East", ALPH), dimensions).sort_values(["date", *dimensions])
@@ -289,9 +287,10 @@ def test_daily_is_what_pandas_makes_of_the_teams_rows(team: Wire, stored: pd.Dat
     assert [row["Spend"] for row in found] == [cents / 100 for cents in expected.spend_cents]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("symbol", [ALPH, BETA])
 @pytest.mark.parametrize("dimensions", [[], ["Channel", "Brand"]])
-def test_fq_is_what_pandas_makes_of_the_teams_rows_and_calendar(
+def test_fq_equals_pandas_on_the_teams_rows_and_calendar(
     team: Wire, stored: pd.DataFrame, symbol: str, dimensions: list[str]
 ) -> None:
     found = team.rows("Get Panel FQ", PanelName="Acme West", Symbol=symbol, Dimensions=dimensions, PeriodToDate="Yes")
@@ -312,7 +311,7 @@ def test_fq_is_what_pandas_makes_of_the_teams_rows_and_calendar(
     assert_same(found, expected, list(found[0]))
 
 
-def test_fq_growth_compares_quarters_of_one_name(team: Wire) -> None:
+def test_fq_growth_compares_quarters_with_the_same_name(team: Wire) -> None:
     found = team.rows("Get Panel FQ", PanelName="Acme West", Symbol=ALPH, PoPGrowth="Yes")
     spend = {row["PeriodLabel"]: row["Spend"] for row in found}
     assert found[-1]["PeriodLabel"] == "FQ2 2025"
@@ -336,7 +335,7 @@ def test_kpis_and_reports_are_the_teams(team: Wire, stored: pd.DataFrame) -> Non
 def test_brands_of_different_calendars_are_refused_by_name(team: Wire) -> None:
     said = team.errors("Get Panel FQ", PanelName="Acme East", Brand=["Alpine", "Betamax"])
     text = "Brands have different fiscal calendars: 'Alpine' (24 May), 'Betamax' (31 March). "
-    assert said == {"Brand": [f"{text}Run those of one fiscal calendar at a time."]}
+    assert said == {"Brand": [f"{text}Run the brands of each fiscal calendar separately."]}
     assert team.rows("Get Panel FQ", PanelName="Acme East", Brand=["Alpine", "Alpha Home"])
 
 
@@ -348,7 +347,8 @@ def test_the_listing_names_the_teams_dimensions_and_nothing_of_the_demo(team: Wi
     assert not re.search("demo|synthetic|Age Group|generation", text, re.IGNORECASE)
 
 
-def test_any_connection_of_ibis_gives_the_same_reference(tmp_path: Path, stored: pd.DataFrame) -> None:
+@pytest.mark.slow
+def test_any_ibis_connection_gives_the_same_reference(tmp_path: Path, stored: pd.DataFrame) -> None:
     found = {}
     for kind in ("parquet", "duckdb", "sqlite"):
         folder = tmp_path / kind
@@ -361,7 +361,7 @@ def test_any_connection_of_ibis_gives_the_same_reference(tmp_path: Path, stored:
 
 
 def few() -> pd.DataFrame:
-    """Give rows that the example maps."""
+    """Return rows that the example maps."""
     days = pd.date_range("2024-01-01", "2024-12-20").date
     brands = pd.DataFrame({"brand_name": ["Alpha", "Beta"], "ticker": ["A US EQUITY", "B US EQUITY"]})
     frame = brands.merge(pd.DataFrame({"state": ["NY", "CA"]}), "cross").merge(pd.DataFrame({"day": days}), "cross")
@@ -373,7 +373,7 @@ def put(folder: Path, frame: pd.DataFrame) -> None:
     frame.to_parquet(folder / "cards" / "2024.parquet", index=False)
 
 
-def test_the_least_example_works_as_it_stands(tmp_path: Path) -> None:
+def test_the_guides_example_works_unchanged(tmp_path: Path) -> None:
     put(tmp_path, few())
     wire = configured(tmp_path, LEAST)
     assert wire.rows("Get Panels") == [{"PanelName": "Card Panel", "ProviderName": "Acme"}]
@@ -389,12 +389,6 @@ def test_the_least_example_works_as_it_stands(tmp_path: Path) -> None:
     assert {row["PeriodLabel"] for row in found if row["IsCurrentQuarter"]} == {"FQ4 2024"}
 
 
-def test_the_readme_has_the_example_that_works() -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    blocks = [block.partition("```")[0].strip() for block in readme.split("```toml\n")[1:]]
-    assert LEAST.strip() in blocks
-
-
 def test_a_calendar_spans_all_that_a_company_has(tmp_path: Path) -> None:
     early = few().assign(brand_name="Zeta", day=lambda rows: [day - timedelta(days=365) for day in rows.day])
     put(tmp_path, pd.concat([few(), early[early.ticker == "A US EQUITY"]]))
@@ -403,7 +397,7 @@ def test_a_calendar_spans_all_that_a_company_has(tmp_path: Path) -> None:
     assert spans == [("FQ1 2023", "FQ1 2025"), ("FQ1 2024", "FQ1 2025")]
 
 
-def test_without_a_brand_a_company_is_its_own(tmp_path: Path) -> None:
+def test_without_a_brand_column_a_company_is_its_own_brand(tmp_path: Path) -> None:
     put(tmp_path, few())
     wire = configured(tmp_path, LEAST.replace('Brand = "brand_name"\n', ""))
     by_brand = wire.rows("Get Panel Daily", PanelName="card panel", Brand="a us equity", Dimensions=["Brand"])
@@ -414,7 +408,7 @@ def test_without_a_brand_a_company_is_its_own(tmp_path: Path) -> None:
     ]
 
 
-def test_rows_without_a_brand_are_the_companys_own(tmp_path: Path) -> None:
+def test_rows_without_a_brand_belong_to_the_company(tmp_path: Path) -> None:
     frame = few()
     frame.loc[frame.state == "CA", "brand_name"] = None
     put(tmp_path, frame)
@@ -450,7 +444,7 @@ def test_weighted_transactions_and_cards_keep_their_fractions(tmp_path: Path) ->
     assert (first["Transaction Count"], first["Cardholder Count"], first["Transactions per Card"]) == (2.5, 1.0, 2.5)
 
 
-def test_folders_may_say_what_a_column_would(tmp_path: Path) -> None:
+def test_folder_names_may_replace_a_column(tmp_path: Path) -> None:
     for state, rows in few().groupby("state"):
         folder = tmp_path / "cards" / f"state={state}"
         folder.mkdir(parents=True)
@@ -460,7 +454,7 @@ def test_folders_may_say_what_a_column_would(tmp_path: Path) -> None:
     assert [row["Region"] for row in rows] == ["CA", "NY"]
 
 
-def test_data_that_are_not_sorted_are_said_to_be(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_unsorted_data_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     put(tmp_path, few())
     for frame, said in ((few(), 0), (few().sample(frac=1, random_state=1), 1)):
         pq.write_table(pa.Table.from_pandas(frame), tmp_path / "cards" / "2024.parquet", row_group_size=100)

@@ -1,4 +1,4 @@
-"""What is wrong with a mapping or with a team's tables is said at start: the line of the configuration, and the words."""
+"""Errors in a mapping or in a team's tables are reported at start, with the line of the configuration."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service.errors import SetupError
-
-from .test_own_data import LEAST, few, loaded, put
+from jupyter_funcs.service.messages import SetupError
+from tests.service.config.test_team_data import LEAST, few, loaded, put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,27 +31,27 @@ def edited(old: str, new: str, text: str = LEAST) -> str:
 
 
 # fmt: off
-# ruff: noqa: E501 - a mistake a row
+# ruff: noqa: E501 - one mistake per row
 MAPPINGS = [
-    ('"day"', '"Day"', "line 7: 2024.parquet has no column 'Day'. Did you mean 'day'? It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
-    ('"spend_usd"', '"usd"', "line 9: 2024.parquet has no column 'usd'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
-    ('cards = "active_cards"\n', "", "line 6: 2024.parquet has no column 'cards'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
-    ('"state"', '"stat"', "line 15: 2024.parquet has no column 'stat'. Did you mean 'state'? It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
-    ("[data.columns]\n", '[data.columns]\npanel = "feed"\n', "line 7: 2024.parquet has no column 'feed'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
-    ('date = "day"', 'date = "ticker"', "line 7: 'ticker' of 2024.parquet holds text. Store dates."),
-    ('date = "day"', 'date = "transactions"', "line 7: 'transactions' of 2024.parquet holds whole numbers. Store dates."),
-    ('"spend_usd"', '"note"', "line 9: 'note' of 2024.parquet holds text. Store numbers."),
-    ('"state"', '"day"', "line 15: 'day' of 2024.parquet holds values of the type date. Store text."),
-    ('"state"', '"spend_usd"', "line 15: 'spend_usd' of 2024.parquet holds numbers. Store text."),
-    ("cards/*.parquet", "card/*.parquet", "line 4: 'parquet' names no file: there is no card/*.parquet."),
-    ("cards/*.parquet", "cards", "line 4: 'parquet' names a folder. Name the files in it: cards/*.parquet."),
-    ('parquet = "cards/*.parquet"', 'table = "cards"', "line 4: 'table' is in no engine: 'duckdb://' is empty. Name the file of a database in 'engine'."),
-    ('rule = "December"', 'csv = "fiscal.csv"', "line 18: 'csv' cannot be read: fiscal.csv: No such file or directory."),
-    ("[data.calendar]", '[data.panels]\nEast = "X"\n[data.calendar]', "line 18: the data have no panel 'East'. Panels are 'Card Panel'."),
-    ("[data.calendar]", '[data.panels]\n"Crad Panel" = "X"\n[data.calendar]', "line 18: the data have no panel 'Crad Panel'. Did you mean 'Card Panel'?"),
-    ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A", "C"]\n[data.calendar]', "line 20: the symbol 'C' is not known."),
-    ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A"]\npanel = "P"\n[data.calendar]', "line 21: there is no panel 'P'."),
-    ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A"]\n[[data.reports]]\nid = "r"\ntitle = "T"\nsymbols = ["B"]\n[data.calendar]', "line 22: two reports have the id 'r'."),
+    ('"day"', '"Day"', "line 7, data.columns.date: 2024.parquet has no column 'Day'. Did you mean 'day'? It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
+    ('"spend_usd"', '"usd"', "line 9, data.columns.spend: 2024.parquet has no column 'usd'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
+    ('cards = "active_cards"\n', "", "line 6, data.columns.cards: 2024.parquet has no column 'cards'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
+    ('"state"', '"stat"', "line 15, data.dimensions.Region: 2024.parquet has no column 'stat'. Did you mean 'state'? It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
+    ("[data.columns]\n", '[data.columns]\npanel = "feed"\n', "line 7, data.columns.panel: 2024.parquet has no column 'feed'. It has 'brand_name', 'ticker', 'state', 'day', 'spend_usd', 'transactions', 'active_cards', 'note'."),
+    ('date = "day"', 'date = "ticker"', "line 7, data.columns.date: 'ticker' of 2024.parquet must have dates, not text."),
+    ('date = "day"', 'date = "transactions"', "line 7, data.columns.date: 'transactions' of 2024.parquet must have dates, not whole numbers."),
+    ('"spend_usd"', '"note"', "line 9, data.columns.spend: 'note' of 2024.parquet must have numbers, not text."),
+    ('"state"', '"day"', "line 15, data.dimensions.Region: 'day' of 2024.parquet must have text or whole numbers, not values of type date."),
+    ('"state"', '"spend_usd"', "line 15, data.dimensions.Region: 'spend_usd' of 2024.parquet must have text or whole numbers, not numbers."),
+    ("cards/*.parquet", "card/*.parquet", "line 4, data.parquet: no file matches card/*.parquet."),
+    ("cards/*.parquet", "cards", "line 4, data.parquet: cards is a folder. Name the files in it: cards/*.parquet."),
+    ('parquet = "cards/*.parquet"', 'table = "cards"', "line 4, data.table: the engine 'duckdb://' has no tables. Set engine to a database file."),
+    ('rule = "December"', 'csv = "fiscal.csv"', "line 18, data.calendar.csv: fiscal.csv cannot be read: No such file or directory."),
+    ("[data.calendar]", '[data.panels]\nEast = "X"\n[data.calendar]', "line 18, data.panels.East: the data has no panel 'East'. Panels are 'Card Panel'."),
+    ("[data.calendar]", '[data.panels]\n"Crad Panel" = "X"\n[data.calendar]', "line 18, data.panels.'Crad Panel': the data has no panel 'Crad Panel'. Did you mean 'Card Panel'?"),
+    ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A", "C"]\n[data.calendar]', "line 20, data.reports[0].symbols: the symbol 'C' is not known."),
+    ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A"]\npanel = "P"\n[data.calendar]', "line 21, data.reports[0].panel: there is no panel 'P'."),
+    ("[data.calendar]", '[[data.reports]]\nid = "R"\ntitle = "T"\nsymbols = ["A"]\n[[data.reports]]\nid = "r"\ntitle = "T"\nsymbols = ["B"]\n[data.calendar]', "line 22, data.reports[1].id: two reports have the id 'r'."),
 ]
 # fmt: on
 
@@ -65,7 +64,7 @@ def test_a_mapping_that_does_not_fit_is_refused_with_its_line(tmp_path: Path, ol
 
 
 def changed(**columns: Any) -> pd.DataFrame:
-    """Give the rows with other values in the first two of some columns."""
+    """Return the rows with another value in the first two rows of some columns."""
     frame = few()
     for name, value in columns.items():
         frame[name] = frame[name].astype(object)
@@ -75,17 +74,17 @@ def changed(**columns: Any) -> pd.DataFrame:
 
 # fmt: off
 ROWS = [
-    (few().head(0).astype({"day": "datetime64[us]"}), "line 3: *.parquet has no rows."),
-    (changed(day=None), "line 7: 'day' says nothing in 2 of 1,420 rows. Fill it in."),
-    (changed(ticker=None), "line 8: 'ticker' says nothing in 2 of 1,420 rows. Fill it in."),
-    (changed(ticker=" "), "line 8: 'ticker' says nothing in 2 of 1,420 rows. Fill it in."),
-    (few().assign(day=lambda frame: frame.day.astype(str)), "line 7: 'day' of *.parquet holds text. Store dates."),
-    (few().assign(day=lambda frame: pd.to_datetime(frame.day, utc=True)), "line 7: 'day' of *.parquet is a time with a time zone, so that its day depends on who looks. Store dates."),
-    (few().assign(spend_usd=lambda frame: frame.spend_usd.astype(str)), "line 9: 'spend_usd' of *.parquet holds text. Store numbers."),
-    (few().assign(transactions=True), "line 10: 'transactions' of *.parquet holds true and false. Store numbers."),
-    (few().assign(state=1.5), "line 15: 'state' of *.parquet holds numbers. Store text."),
-    (few().assign(brand_name=Decimal(1)), "line 14: 'brand_name' of *.parquet holds numbers. Store text."),
-    (few().assign(brand_name="One"), "line 14: a brand is one company's, but there is 'One' of 'A US EQUITY', 'B US EQUITY'.\nGive such brands names of their own, or all their rows one symbol."),
+    (few().head(0).astype({"day": "datetime64[us]"}), "line 3, data: *.parquet has no rows."),
+    (changed(day=None), "line 7, data.columns.date: 'day' is empty in 2 of 1,420 rows. Fill it in."),
+    (changed(ticker=None), "line 8, data.columns.symbol: 'ticker' is empty in 2 of 1,420 rows. Fill it in."),
+    (changed(ticker=" "), "line 8, data.columns.symbol: 'ticker' is empty in 2 of 1,420 rows. Fill it in."),
+    (few().assign(day=lambda frame: frame.day.astype(str)), "line 7, data.columns.date: 'day' of *.parquet must have dates, not text."),
+    (few().assign(day=lambda frame: pd.to_datetime(frame.day, utc=True)), "line 7, data.columns.date: 'day' of *.parquet must have dates, not times with a time zone: their day is ambiguous."),
+    (few().assign(spend_usd=lambda frame: frame.spend_usd.astype(str)), "line 9, data.columns.spend: 'spend_usd' of *.parquet must have numbers, not text."),
+    (few().assign(transactions=True), "line 10, data.columns.transactions: 'transactions' of *.parquet must have numbers, not booleans."),
+    (few().assign(state=1.5), "line 15, data.dimensions.Region: 'state' of *.parquet must have text or whole numbers, not numbers."),
+    (few().assign(brand_name=Decimal(1)), "line 14, data.dimensions.Brand: 'brand_name' of *.parquet must have text or whole numbers, not numbers."),
+    (few().assign(brand_name="One"), "line 14, data.dimensions.Brand: a brand can only belong to one company, but 'One' has 'A US EQUITY', 'B US EQUITY'.\nRename these brands, or use one symbol in all their rows."),
 ]
 # fmt: on
 
@@ -98,28 +97,30 @@ def test_rows_that_cannot_be_served_are_refused_with_the_line_of_their_column(
     assert refused(tmp_path, LEAST) == f"service.toml, {said}"
 
 
-def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_nan_and_infinities_are_refused(tmp_path: Path) -> None:
     (tmp_path / "cards").mkdir()
     table = pa.Table.from_pandas(few())
     for value in (float("nan"), float("inf")):
         spend = pa.array([value, *table["spend_usd"].to_pylist()[1:]], from_pandas=False)
         pq.write_table(table.set_column(4, "spend_usd", spend), tmp_path / "cards" / "x.parquet")
-        assert refused(tmp_path, LEAST) == ("service.toml, line 9: 'spend_usd' is no number (NaN) in 1 of 1,420 rows.")
+        assert refused(tmp_path, LEAST) == (
+            "service.toml, line 9, data.columns.spend: 'spend_usd' is not a number (NaN) in 1 of 1,420 rows."
+        )
 
 
 def test_a_file_that_lacks_what_the_others_have_is_named(tmp_path: Path) -> None:
     put(tmp_path, few())
     few().drop(columns="state").to_parquet(tmp_path / "cards" / "2025.parquet", index=False)
     assert refused(tmp_path, LEAST) == (
-        "service.toml, line 15: cards/2025.parquet has no column 'state', which other files have."
+        "service.toml, line 15, data.dimensions.Region: cards/2025.parquet has no column 'state', but other files do."
     )
 
 
-def test_files_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+def test_files_with_different_types_are_refused(tmp_path: Path) -> None:
     put(tmp_path, few())
     few().assign(spend_usd="much").to_parquet(tmp_path / "cards" / "2025.parquet", index=False)
     said = refused(tmp_path, LEAST)
-    assert said.startswith("service.toml, line 4: *.parquet cannot be read: ")
+    assert said.startswith("service.toml, line 4, data.parquet: *.parquet cannot be read: ")
     assert "2025.parquet" in said
     assert "spend_usd" in said
 
@@ -127,26 +128,24 @@ def test_files_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_not_parquet_is_named(tmp_path: Path) -> None:
     put(tmp_path, few())
     (tmp_path / "cards" / "2025.parquet").write_text("day,ticker\n")
-    assert refused(tmp_path, LEAST) == (
-        "service.toml, line 4: 'parquet' names a file that is not Parquet: cards/2025.parquet."
-    )
+    assert refused(tmp_path, LEAST) == ("service.toml, line 4, data.parquet: cards/2025.parquet is not a Parquet file.")
 
 
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("cards", "'table' names no table of the engine: there is no 'cards'. Did you mean 'card'?"),
-        ("spend.daily", "'table' names no table of the engine: there is no 'spend.daily'."),
+        ("cards", "the engine has no table 'cards'. Did you mean 'card'?"),
+        ("spend.daily", "the engine has no table 'spend.daily'."),
     ],
 )
 def test_a_table_that_is_not_in_the_database_is_named(tmp_path: Path, table: str, said: str) -> None:
     with duckdb.connect(tmp_path / "team.db") as con:
         con.execute("CREATE TABLE card (day DATE)")
     text = 'engine = "duckdb://team.db"\n' + edited('parquet = "cards/*.parquet"', f'table = "{table}"')
-    assert refused(tmp_path, text) == f"service.toml, line 5: {said}"
+    assert refused(tmp_path, text) == f"service.toml, line 5, data.table: {said}"
 
 
-def test_a_database_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_an_absent_database_is_named(tmp_path: Path) -> None:
     text = 'engine = "duckdb://team.db"\n' + edited('parquet = "cards/*.parquet"', 'table = "cards"')
     assert "team.db cannot be opened" in refused(tmp_path, text)
 
@@ -164,13 +163,13 @@ CALENDAR = edited(
 )
 
 
-def test_one_calendar_may_be_every_companys(tmp_path: Path) -> None:
+def test_one_calendar_may_apply_to_all_companies(tmp_path: Path) -> None:
     put(tmp_path, few())
     (tmp_path / "fiscal.csv").write_text(QUARTERS)
     _, reference, _ = loaded(tmp_path, CALENDAR)
     own = reference.calendars["A US EQUITY"]
     assert own == reference.calendars["B US EQUITY"]
-    # Of the last one the calendar does not say; on 10 January it has not ended 45 days ago.
+    # The calendar doesn't say it of the last one, which ended less than 45 days before 10 January.
     assert [(each.period_name, each.is_historical, each.relation) for each in own] == [
         ("FQ1 2024", True, "previous"),
         ("FQ2 2024", True, "previous"),
@@ -182,25 +181,25 @@ def test_one_calendar_may_be_every_companys(tmp_path: Path) -> None:
 
 # fmt: off
 CALENDARS = [
-    ("FQ2 2024", "Q2 2024", "line 17: fiscal.csv, line 3: 'quarter' is 'Q2 2024'. Growth compares quarters by number and fiscal year: write FQ<number> <year>, such as 'FQ3 2024'."),
-    ("FQ2 2024", "", "line 17: fiscal.csv, line 3: 'quarter' is empty."),
-    ("FQ2 2024", "FQ1 2024", "line 17: FQ1 2024 of A US EQUITY starts on 2024-04-01, after FQ1 2024. Each name is given once, in the order of time."),
-    ("FQ4 2024", "FQ4 2023", "line 17: FQ4 2023 of A US EQUITY starts on 2024-10-01, after FQ3 2024. Each name is given once, in the order of time."),
-    ("2024-04-01", "2024-03-31", "line 17: FQ1 2024 (2024-01-01 to 2024-03-31) and FQ2 2024 (2024-03-31 to 2024-06-30) of A US EQUITY overlap. A day belongs to one quarter."),
-    ("2024-06-30", "2024-06-31", "line 17: fiscal.csv, line 3: 'end' is '2024-06-31', not a date such as 2024-12-31."),
-    ("2024-06-30", "", "line 17: fiscal.csv, line 3: 'end' is empty."),
-    ("2024-06-30", "2024-03-30", "line 17: fiscal.csv, line 3: FQ2 2024 ends on 2024-03-30, before it starts on 2024-04-01."),
-    ("2024-06-30,yes", "2024-06-30,perhaps", "line 17: fiscal.csv, line 3: 'reported' is 'perhaps', neither true nor false."),
-    ("quarter,", "name,", "line 19: fiscal.csv has no column 'quarter'. It has 'name', 'start', 'end', 'reported'."),
-    (",start,", ",begin,", "line 19: fiscal.csv has no column 'start'. It has 'quarter', 'begin', 'end', 'reported'."),
-    (QUARTERS, "", "line 19: fiscal.csv has no column 'quarter'. It has none."),
-    (QUARTERS, "quarter,start,end,reported\nFQ1 2020,2020-01-01,2020-03-31,yes\n", "line 17: no quarter meets the days of 'A US EQUITY', 'B US EQUITY'. Add their rows."),
+    ("FQ2 2024", "Q2 2024", "line 17, data.calendar: fiscal.csv, line 3: 'quarter' must be FQ<number> <fiscal year>, such as 'FQ3 2024', not 'Q2 2024'."),
+    ("FQ2 2024", "", "line 17, data.calendar: fiscal.csv, line 3: 'quarter' is empty."),
+    ("FQ2 2024", "FQ1 2024", "line 17, data.calendar: FQ1 2024 of A US EQUITY starts on 2024-04-01, after FQ1 2024. Quarters must be in chronological order, and each name unique."),
+    ("FQ4 2024", "FQ4 2023", "line 17, data.calendar: FQ4 2023 of A US EQUITY starts on 2024-10-01, after FQ3 2024. Quarters must be in chronological order, and each name unique."),
+    ("2024-04-01", "2024-03-31", "line 17, data.calendar: FQ1 2024 (2024-01-01 to 2024-03-31) and FQ2 2024 (2024-03-31 to 2024-06-30) of A US EQUITY overlap. A day can only be in one quarter."),
+    ("2024-06-30", "2024-06-31", "line 17, data.calendar: fiscal.csv, line 3: 'end' must be a date such as 2024-12-31, not '2024-06-31'."),
+    ("2024-06-30", "", "line 17, data.calendar: fiscal.csv, line 3: 'end' is empty."),
+    ("2024-06-30", "2024-03-30", "line 17, data.calendar: fiscal.csv, line 3: FQ2 2024 ends on 2024-03-30, before its start on 2024-04-01."),
+    ("2024-06-30,yes", "2024-06-30,perhaps", "line 17, data.calendar: fiscal.csv, line 3: 'reported' must be true or false, not 'perhaps'."),
+    ("quarter,", "name,", "line 19, data.calendar.columns.period_name: fiscal.csv has no column 'quarter'. It has 'name', 'start', 'end', 'reported'."),
+    (",start,", ",begin,", "line 19, data.calendar.columns.start: fiscal.csv has no column 'start'. It has 'quarter', 'begin', 'end', 'reported'."),
+    (QUARTERS, "", "line 19, data.calendar.columns.period_name: fiscal.csv has no column 'quarter'. It has none."),
+    (QUARTERS, "quarter,start,end,reported\nFQ1 2020,2020-01-01,2020-03-31,yes\n", "line 17, data.calendar: no quarter covers the data of 'A US EQUITY', 'B US EQUITY'. Add rows for them."),
 ]
 # fmt: on
 
 
 @pytest.mark.parametrize(("old", "new", "said"), CALENDARS)
-def test_a_calendar_that_cannot_be_kept_is_refused_with_words(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_an_invalid_calendar_is_refused_with_the_reason(tmp_path: Path, old: str, new: str, said: str) -> None:
     put(tmp_path, few())
     (tmp_path / "fiscal.csv").write_text(edited(old, new, QUARTERS))
     assert refused(tmp_path, CALENDAR) == f"service.toml, {said}"
@@ -214,7 +213,7 @@ def test_a_company_without_a_calendar_is_named(tmp_path: Path) -> None:
     ).to_parquet(tmp_path / "fiscal.parquet")
     text = CALENDAR.replace("csv", "parquet")
     assert refused(tmp_path, text) == (
-        "service.toml, line 17: no quarter meets the days of 'B US EQUITY'. Add their rows."
+        "service.toml, line 17, data.calendar: no quarter covers the data of 'B US EQUITY'. Add rows for them."
     )
 
 
@@ -224,10 +223,10 @@ def test_a_company_without_a_calendar_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("csv", "said"),
     [
-        ("symbol,year\nA US EQUITY,Juni\n", "line 20: the fiscal year of A US EQUITY ends in 'Juni', which no rule knows. Did you mean 'June'? "),
-        ("symbol,year\nA US EQUITY,June\nA US EQUITY,May\n", "line 17: companies.csv, line 3: 'A US EQUITY' is there twice. Leave one row a company."),
-        ("ticker,year\nA US EQUITY,June\n", "line 19: companies.csv has no column 'symbol'. It has 'ticker', 'year'."),
-        ("symbol\nA US EQUITY\n", "line 20: companies.csv has no column 'year'. It has 'symbol'."),
+        ("symbol,year\nA US EQUITY,Juni\n", "line 20, data.companies.columns.fiscal_year_end: there is no rule 'Juni' for the fiscal year of A US EQUITY. Did you mean 'June'? "),
+        ("symbol,year\nA US EQUITY,June\nA US EQUITY,May\n", "line 17, data.companies: companies.csv, line 3: 'A US EQUITY' appears twice. Use one row per company."),
+        ("ticker,year\nA US EQUITY,June\n", "line 19, data.companies.columns.symbol: companies.csv has no column 'symbol'. It has 'ticker', 'year'."),
+        ("symbol\nA US EQUITY\n", "line 20, data.companies.columns.fiscal_year_end: companies.csv has no column 'year'. It has 'symbol'."),
     ],
 )  # fmt: skip
 def test_companies_that_cannot_be_read_are_refused(tmp_path: Path, csv: str, said: str) -> None:
@@ -250,7 +249,7 @@ def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("csv", "said"),
     [
-        ("symbol,name,id\nA US EQUITY,Sales,x\n", "kpis.csv, line 2: 'id' is 'x', not a whole number."),
+        ("symbol,name,id\nA US EQUITY,Sales,x\n", "kpis.csv, line 2: 'id' must be a whole number, not 'x'."),
         ("symbol,name,id\nA US EQUITY,Sales,1\nB US EQUITY,Units,1\n", "two KPIs have the id 1: 'Sales', 'Units'."),
         ("symbol,name,panel\nA US EQUITY,Sales,Card\n", "kpis.csv, line 2: there is no panel 'Card'."),
         ("symbol,name\nA US EQUITY,\n", "kpis.csv, line 2: 'name' is empty."),
@@ -260,10 +259,10 @@ def test_kpis_that_cannot_be_read_are_refused(tmp_path: Path, csv: str, said: st
     put(tmp_path, few())
     (tmp_path / "kpis.csv").write_text(csv)
     text = refused(tmp_path, edited("[data.calendar]", '[data.kpis]\ncsv = "kpis.csv"\n[data.calendar]'))
-    assert text == f"service.toml, line 17: {said}"
+    assert text == f"service.toml, line 17, data.kpis: {said}"
 
 
-def test_gaps_that_pandas_leaves_are_nothing(tmp_path: Path) -> None:
+def test_gaps_in_columns_written_by_pandas_are_absent_values(tmp_path: Path) -> None:
     put(tmp_path, few())
     rows = [("A US EQUITY", "Sales", 7.0, float("nan"), None), ("B US EQUITY", "Units", float("nan"), 1.5, False)]
     table = pa.table(dict(zip(("symbol", "name", "id", "unit", "is_primary"), zip(*rows, strict=True), strict=True)))

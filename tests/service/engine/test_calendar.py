@@ -1,4 +1,4 @@
-"""Fiscal calendars, held against pandas' quarters and the retail calendar as published by its trade federation."""
+"""Fiscal calendars, compared with pandas' quarters and the retail calendar of its trade federation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from jupyter_funcs.service import calendar, companies
+from jupyter_funcs.service.builtin import companies
+from jupyter_funcs.service.engine import calendar
 
 FIRST, LAST = date(2020, 11, 16), date(2025, 11, 15)
 
@@ -91,7 +92,7 @@ def test_a_period_that_starts_after_the_last_day_is_skipped() -> None:
     assert {each.label for each in windows()}.isdisjoint({"FQ1 2026"})
 
 
-def test_the_running_period_has_no_whole_but_a_row_to_date_that_ends_on_the_last_day() -> None:
+def test_the_running_period_has_only_a_row_to_date_that_ends_on_the_last_day() -> None:
     [only] = [each for each in windows() if each.label == "FQ4 2025"]
     assert only.to_date
     assert (only.start, only.end) == (date(2025, 10, 1), LAST)
@@ -114,7 +115,7 @@ def test_a_row_to_date_is_never_longer_than_its_period() -> None:
     assert ends["FQ3 2024"] == date(2024, 9, 30)
 
 
-def test_a_period_that_ends_on_the_last_day_has_its_whole_and_its_row_to_date() -> None:
+def test_a_period_that_ends_on_the_last_day_has_a_full_row_and_one_to_date() -> None:
     found = calendar.windows(periods("December"), FIRST, date(2025, 9, 30), lookback=1, to_date=True, reported=True)
     assert [each.to_date for each in found if each.label == "FQ3 2025"] == [False, True]
 

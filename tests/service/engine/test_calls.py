@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import pytest
 
-from jupyter_funcs.service import companies, demo, queries
-from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine
+from jupyter_funcs.service.builtin import companies, demo, queries
+from jupyter_funcs.service.engine.calls import CallCancelledError
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jupyter_funcs.service.dataset import Cards
-    from jupyter_funcs.service.engine import DuckDBCall
+    from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall
+    from jupyter_funcs.service.engine.tables import Cards
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def engine() -> DuckDBEngine:
 
 KINDS: dict[str, Callable[[DuckDBCall, queries.Selection], Any]] = {
     "daily": lambda call, selection: queries.panel_daily(call, selection, [], 1),
-    # Each call brings a table of its own under one name.
+    # Each call has its own table, all under one name.
     "quarters": lambda call, selection: queries.panel_fq(call, selection, [], 1, to_date=True, reported=True),
     "an expression": lambda call, selection: queries.panel_daily(call, selection, ["Region"], None).expression(
         call.table
@@ -35,6 +36,7 @@ KINDS: dict[str, Callable[[DuckDBCall, queries.Selection], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine, kind: str) -> None:
     symbols = [profile.symbol for profile in companies.PROFILES[:8]]
@@ -50,6 +52,7 @@ def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine,
     assert together == [alone[symbol] for symbol in symbols * 8]
 
 
+@pytest.mark.slow
 def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
     engine = DuckDBEngine(companies.reference(), demo.cards)
     kinds = [*KINDS.values(), lambda call, _selection: queries.universe(call)] * 8
@@ -66,7 +69,7 @@ def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
     engine.close()
 
 
-def test_data_are_made_once_whoever_comes_first() -> None:
+def test_data_are_loaded_once_by_whichever_call_is_first() -> None:
     made = []
 
     def make() -> Cards:
@@ -159,6 +162,6 @@ def test_a_cursor_sees_only_its_own_registered_tables(engine: DuckDBEngine) -> N
 
 
 def test_every_cursor_keeps_what_parquet_files_say_of_themselves(engine: DuckDBEngine) -> None:
-    # It is a session's own setting unless it is set for all: each query then reads every group's statistics again.
+    # Unless set globally, it is a setting of one session, and each query reads all row group statistics again.
     with engine.cursor() as cursor:
         assert cursor.execute("SELECT current_setting('parquet_metadata_cache')").fetchall() == [(True,)]

@@ -26,30 +26,33 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from jupyter_funcs.service import companies, demo_files, functions, remote
-from jupyter_funcs.service.answers import ARROW, JSON
-from jupyter_funcs.service.backends import Address
-from jupyter_funcs.service.dataset import Cards
-from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.portable import portable
-from jupyter_funcs.service.reference import Brand, Reference
-from jupyter_funcs.service.registry import Registry
-from jupyter_funcs.service.remote import RemoteEngine
-
-from .conftest import RUN, becomes, free_port, serving
+from jupyter_funcs.service.builtin import companies, demo_files, functions
+from jupyter_funcs.service.engine import remote
+from jupyter_funcs.service.engine.backends import EngineURL
+from jupyter_funcs.service.engine.calls import CallCancelledError
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.portable import portable
+from jupyter_funcs.service.engine.reference import Brand, Reference
+from jupyter_funcs.service.engine.remote import RemoteEngine
+from jupyter_funcs.service.engine.tables import Cards
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing.registry import Registry
+from jupyter_funcs.service.publishing.worker_pool import Workers
+from jupyter_funcs.service.publishing.worker_process import WorkerSetup
+from jupyter_funcs.service.web.bodies import ARROW, JSON
+from tests.service.conftest import RUN, becomes, free_port, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .conftest import Wire
+    from tests.service.conftest import Wire
 
 P, DEBIT = companies.PANELS[0].name, companies.PANELS[1].name
 NVRA, MCHQ, DGVN = "NVRA US EQUITY", "MCHQ US EQUITY", "DGVN US EQUITY"
 FIRST = date(2023, 6, 1)
 TEXTS = ("panel", "symbol", "merchant", "region", "generation")
 ABSENT = "{} is absent: it is of the extra 'engines'"
-# Text that is code in the SQL of one engine or another, or in what carries it.
+# Text that is code in the SQL of some engine, or in its transport.
 ODD = """Q"u'o`t\\'e ${env:HOME} {x:String} %s $1 :n -- /* \N{GRINNING FACE}"""
 GROWTH, ALL = {"PoPGrowth": "Yes"}, ["Age Group", "Region", "Brand"]
 
@@ -75,7 +78,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Card spend of three companies, and of a brand with an odd name that has days without cards or transactions."""
+    """Card spend of three companies, and of an oddly named brand with days without cards or transactions."""
     wanted = [("symbol", "in", [NVRA, MCHQ, DGVN]), ("date", ">=", FIRST)]
     rows = pq.read_table(demo_files.folder() / demo_files.CARDS, filters=wanted)
     schema = pa.schema({each.name: pa.string() if each.name in TEXTS else each.type for each in rows.schema})
@@ -102,7 +105,7 @@ def in_table(*name: str) -> Cards:
 
 @contextlib.contextmanager
 def sail(port: int = 0) -> Iterator[str]:
-    """Run a Spark Connect server; give its URL."""
+    """Run a Spark Connect server and return its URL."""
     spark = pytest.importorskip("pysail.spark", reason=ABSENT.format("Sail"))
     pytest.importorskip("pyspark", reason=ABSENT.format("pyspark-client"))
     with pytest.MonkeyPatch.context() as environment:
@@ -118,7 +121,7 @@ def sail(port: int = 0) -> Iterator[str]:
 
 @contextlib.contextmanager
 def clickhouse(stored: Path) -> Iterator[str]:
-    """Load card spend into a ClickHouse in process; give its URL."""
+    """Load card spend into an in-process ClickHouse and return its URL."""
     pytest.importorskip("chdb", reason=ABSENT.format("chdb"))
     driver = pytest.importorskip("clickhouse_connect", reason=ABSENT.format("clickhouse-connect"))
     path = stored.with_name("clickhouse")
@@ -133,13 +136,13 @@ def clickhouse(stored: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def postgres(stored: Path) -> Iterator[str]:
-    """Load card spend into a PostgreSQL of the machine, started for this; give its URL."""
+    """Start a local PostgreSQL, load card spend and return its URL."""
     psycopg = pytest.importorskip("psycopg", reason=ABSENT.format("psycopg"))
     programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not programs:
         pytest.skip("PostgreSQL is absent from this machine")
     port = free_port()
-    # Not pytest's folder: that is its user's alone.
+    # Not pytest's folder, which only its user can read.
     folder = Path(tempfile.mkdtemp(prefix="jupyter_funcs.postgres."))
     owner: dict[str, Any] = {}
     if os.geteuid() == 0:  # it does not run as root
@@ -207,6 +210,38 @@ def test_a_function_answers_the_same_as_on_duckdb(
     assert ask(engine, JSON).content == expected.content
     found, wanted = (pa.ipc.open_stream(ask(each, ARROW).content).read_all() for each in (engine, duckdb))
     assert found.equals(wanted)
+
+
+PUBLISHED = """
+import ibis
+from jupyter_funcs.service import function
+
+@function(asset="a")
+def spend(call, symbol: str):
+    cards, companies = call.table("cards"), call.table("companies")
+    days = call.fetch(cards.filter(cards.symbol == symbol).date.nunique().name("days").as_table())[0]["days"]
+    found = cards.filter(cards.symbol == symbol).join(companies, cards.symbol == companies.Symbol)
+    return found.group_by("InstrumentName", "region").agg(
+        cents=found.spend_cents.sum(), mean=found.spend_cents.mean() / 2, days=ibis.literal(days)
+    ).order_by("region")
+
+@function(asset="a")
+def listed(call):
+    return call.table("panels")
+"""
+
+
+def test_a_published_file_answers_the_same_as_on_duckdb(
+    engine: RemoteEngine, duckdb: DuckDBEngine, reference: Reference, tmp_path: Path
+) -> None:
+    """Its worker compiles for the engine."""
+    (tmp_path / "spend.py").write_text(PUBLISHED)
+    with contextlib.closing(Workers(WorkerSetup((tmp_path,), reference=reference))) as workers:
+        there, here = (serving(Registry(workers.load(), author="t"), each) for each in (engine, duckdb))
+        assert there.rows("Listed") == here.rows("Listed")
+        for found, expected in zip(*(each.rows("Spend", symbol=NVRA) for each in (there, here)), strict=True):
+            assert found.pop("mean") == pytest.approx(expected.pop("mean"))
+            assert found == expected
 
 
 def test_reference_data_go_along_where_a_function_joins_them(engine: RemoteEngine, duckdb: DuckDBEngine) -> None:
@@ -287,7 +322,7 @@ def test_threads_get_the_answers_that_they_would_get_alone(engine: RemoteEngine)
 
 
 def lengthy(call: Any, engine: str) -> Any:
-    """Give a query of a minute or more, but for ClickHouse, which cannot be asked to stop: of two seconds."""
+    """Return a query of a minute or more; of two seconds for ClickHouse, which can't be interrupted."""
     cards = call.table("cards")
     pairs = cards.limit(100_000).cross_join(cards.view().select(other="cards").limit(1000))
     times = {"Spark Connect": 100, "ClickHouse": 1, "PostgreSQL": 10}[engine]
@@ -328,18 +363,18 @@ def test_connections_are_kept_while_they_are_in_use_and_not_longer(
     engine: RemoteEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def backend() -> Any:
-        with engine.connections.one() as connection:
+        with engine.connections.borrow() as connection:
             return connection.backend
 
     assert backend() is backend()
-    with contextlib.suppress(ZeroDivisionError), engine.connections.one() as failed:
+    with contextlib.suppress(ZeroDivisionError), engine.connections.borrow() as failed:
         raise ZeroDivisionError
     monkeypatch.setattr(remote, "_MOST_IDLE_SECONDS", -1)
     assert backend() is not failed.backend
     assert backend() is not backend()
 
 
-def test_an_engine_that_went_away_fails_the_run_in_words_and_is_found_again(stored: Path, reference: Reference) -> None:
+def test_a_lost_engine_fails_the_run_with_a_message_and_is_reconnected(stored: Path, reference: Reference) -> None:
     port = free_port()
     engine = RemoteEngine(f"sc://127.0.0.1:{port}", reference, lambda: Cards.parquet(stored))
     wire = serve(engine, reference)
@@ -350,7 +385,7 @@ def test_an_engine_that_went_away_fails_the_run_in_words_and_is_found_again(stor
         reply = wire.call("Get Report", asked)
         assert reply.status_code == 200
         assert reply.json()["body"] is None
-    assert reply.json()["error"] == "Get Report failed: The engine does not answer. Try again in a moment."
+    assert reply.json()["error"] == "Get Report failed: The engine doesn't answer. Try again in a moment."
     assert wire.rows("Get Panels")
     with sail(port):
         assert wire.rows("Get Report", **asked) == expected
@@ -360,10 +395,10 @@ def test_an_engine_that_went_away_fails_the_run_in_words_and_is_found_again(stor
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("spark://host:7077", "'spark://host:7077' is of no kind that is known"),
+        ("spark://host:7077", "'spark://host:7077' is not supported"),
         ("clickhose://u:s3cret@host", "Did you mean 'clickhouse'?"),
-        ("host:15002", "of no kind that is known"),
-        ("", "of no kind that is known"),
+        ("host:15002", "is not supported"),
+        ("", "is not supported"),
         ("sc://127.0.0.1:{port}", "'sc://127.0.0.1:{port}' cannot be reached: failed to connect"),
         ("sc://127.0.0.1:{port}/;token=s3cret;user_id=me", "cannot be reached"),
         ("sc://127.0.0.1:{port}/?token=s3cret", "cannot be reached"),
@@ -373,7 +408,7 @@ def test_an_engine_that_went_away_fails_the_run_in_words_and_is_found_again(stor
         ("exasol://team:s3cret@127.0.0.1:{port}", "pip install 'ibis-framework[exasol]'"),
     ],
 )
-def test_an_engine_that_cannot_be_had_is_said_in_three_lines_without_its_password(
+def test_an_engine_that_cannot_be_opened_is_named_in_three_lines_without_its_password(
     reference: Reference, stored: Path, url: str, words: str
 ) -> None:
     for scheme, library in (("sc:", "pyspark"), ("clickhouse:", "clickhouse_connect"), ("postgres:", "psycopg")):
@@ -389,7 +424,7 @@ def test_an_engine_that_cannot_be_had_is_said_in_three_lines_without_its_passwor
     assert raised.value.__suppress_context__ or raised.value.__context__ is None
 
 
-def test_data_that_an_engine_does_not_have_are_said_in_three_lines(
+def test_data_that_an_engine_does_not_have_are_named_in_three_lines(
     engine: RemoteEngine, reference: Reference, stored: Path
 ) -> None:
     url = engine._address.url
@@ -423,8 +458,8 @@ def test_data_that_an_engine_does_not_have_are_said_in_three_lines(
         ("me:s3cret@host", "'://…'", ""),
     ],
 )
-def test_nothing_that_is_said_of_a_url_has_its_password(url: str, shown: str, secret: str) -> None:
-    address = Address(url)
+def test_no_message_about_a_url_has_its_password(url: str, shown: str, secret: str) -> None:
+    address = EngineURL(url)
     assert str(address) == shown
     assert url not in repr(address)
     assert address.reason(RuntimeError("no route to host\nand more")) == "no route to host"
@@ -439,7 +474,7 @@ def test_interrupts_stop_when_the_query_has_ended(engine: RemoteEngine) -> None:
     cards = call.table("cards")
     call.fetch(cards.agg(n=cards.count()))
     call.cancel()
-    # One that an earlier test's call began may still be on its way out.
+    # A thread from an earlier test may still be ending.
     assert becomes(lambda: "interrupt a query" not in {thread.name for thread in threading.enumerate()})
 
 
@@ -448,7 +483,7 @@ def test_casts_of_divisions_do_not_get_lost_on_their_way_to_sql(reference: Refer
 
     spend = ibis.table({"t": "int64", "c": "int64"}, name="spend")
     ratios = spend.select("t", "c", q=spend.t / spend.c.nullif(0), r=spend.c / spend.t, s=(spend.t / 100) / spend.c)
-    # As ibis's backends do, which do not copy the tree.
+    # Like ibis's backends, which don't copy the tree.
     sql = compiler.to_sqlglot(portable(ratios, reference)).sql("postgres", copy=False)
     assert sql.count('CAST("t0"."t" AS DOUBLE PRECISION)') == 2
     assert sql.count('CAST("t0"."c" AS DOUBLE PRECISION)') == 1

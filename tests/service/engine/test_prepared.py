@@ -1,4 +1,4 @@
-"""Prepared queries: compiled once a shape, with values that are bound and never become SQL."""
+"""Prepared queries: compiled once per shape; values are bound and never become SQL."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service import companies, demo, queries
-from jupyter_funcs.service.engine import DuckDBEngine
-from jupyter_funcs.service.prepared import Query
-from jupyter_funcs.service.statements import Statements
+from jupyter_funcs.service.builtin import companies, demo, queries
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.prepared import Query
+from jupyter_funcs.service.engine.statements import Statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import ibis.expr.types as ir
 
-    from jupyter_funcs.service.engine import DuckDBCall
+    from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall
 
 P, NVRA, MCHQ = "Demo Card Panel", "NVRA US EQUITY", "MCHQ US EQUITY"
 NASTY = [
@@ -55,7 +55,7 @@ def call(engine: DuckDBEngine) -> DuckDBCall:
 
 
 def echo(table: Callable[[str], ir.Table], values: dict[str, Any], *shape: Any) -> ir.Table:
-    """Give each of the values once a panel."""
+    """Return each of the values once per data set."""
     return table("panels").select(**values)
 
 
@@ -75,16 +75,16 @@ def test_values_of_every_type_keep_value_and_type(call: DuckDBCall, value: Any) 
 def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> None:
     query = Query(echo, values={"value": value})
     for use in (call.fetch, lambda each: each.expression(call.table)):
-        with pytest.raises(TypeError, match="A value is text, a number, a flag or a date, not "):
+        with pytest.raises(TypeError, match="A value is text, a number, a boolean or a date, not "):
             use(query)
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_no_value_becomes_a_part_of_the_sql(call: DuckDBCall, text: str) -> None:
+def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCall, text: str) -> None:
     text += "unmistakable"
     selection = queries.Selection(text, text, [text, text + "2"])
     query = queries.panel_daily(call, selection, ["Region"], 1)
-    statement = Statements().of(query, call.table)
+    statement = Statements(engine.names).compile(query, call.table)
     assert "unmistakable" not in statement.sql
     assert sorted(set(statement.values.values())) == [text, text + "2"]
     assert call.fetch(query) == []
@@ -133,8 +133,8 @@ def test_arrow_and_records_are_the_same_rows_of_the_declared_types(call: DuckDBC
 
 
 def test_sums_leave_the_engine_in_the_declared_type(engine: DuckDBEngine, call: DuckDBCall) -> None:
-    # DuckDB's own are of 128 bits, which take twice as long to read.
-    statement = Statements().of(QUERIES["daily growth"](call), call.table)
+    # DuckDB's own have 128 bits and take twice as long to read.
+    statement = Statements(engine.names).compile(QUERIES["daily growth"](call), call.table)
     with engine.cursor() as cursor:
         cursor.execute(statement.sql, statement.values)
         kinds = {str(column[1]) for column in cursor.description}
@@ -148,7 +148,7 @@ def test_a_functions_own_sql_gives_the_types_that_it_declares(call: DuckDBCall) 
 
 
 class Counting:
-    """A builder that counts how often it is asked to build."""
+    """A builder that counts its calls."""
 
     def __init__(self) -> None:
         self.built = 0
@@ -167,7 +167,7 @@ def test_a_shape_is_built_once_whatever_the_values(call: DuckDBCall) -> None:
     assert len(set(counts)) == 4
 
 
-def test_another_shape_or_type_is_built_anew(call: DuckDBCall) -> None:
+def test_another_shape_or_type_is_built_again(call: DuckDBCall) -> None:
     build = Counting()
     for query in (
         Query(build, (1,), {"after": "A"}),
@@ -189,6 +189,7 @@ def test_sets_of_any_size_share_a_few_shapes(call: DuckDBCall) -> None:
     assert call.fetch(Query(build, values={"after": "", "Symbol": ()})) == []
 
 
+@pytest.mark.slow
 def test_no_more_than_some_shapes_are_kept(call: DuckDBCall) -> None:
     build = Counting()
     for number in range(300):
@@ -209,7 +210,7 @@ def test_a_table_of_the_querys_own_is_the_calls_alone(call: DuckDBCall) -> None:
         table = pa.table({"n": pa.array(numbers, pa.int64())})
         expected = [{"n": number} for number in numbers if number >= 2]
         assert call.fetch(Query(own_table, values={"least": 2}, tables={"own": table})) == expected
-    # Of other columns, under the same name: not the SQL of the first.
+    # The same name with other columns must not reuse the SQL.
     assert call.fetch(Query(own_table, tables={"own": pa.table({"m": ["x"]})})) == [{"m": "x"}]
 
 

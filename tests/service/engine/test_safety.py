@@ -20,31 +20,31 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service import companies, demo_files, functions, queries
-from jupyter_funcs.service import engine as engine_room
-from jupyter_funcs.service.dataset import Cards
-from jupyter_funcs.service.engine import CallCancelledError, DuckDBEngine, MemoryLimitError
-from jupyter_funcs.service.engines import connect_engine
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.prepared import Query
-from jupyter_funcs.service.spill import SpillFolder
-from jupyter_funcs.service.tables import CARDS
+from jupyter_funcs.service.builtin import companies, demo_files, functions, queries
+from jupyter_funcs.service.engine import calls
+from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, SpillFolder
+from jupyter_funcs.service.engine.open import connect_engine
+from jupyter_funcs.service.engine.prepared import Query
+from jupyter_funcs.service.engine.tables import CARDS, Cards
+from jupyter_funcs.service.messages import SetupError
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import ibis.expr.types as ir
 
-    from .conftest import Wire
+    from tests.service.conftest import Wire
 
 P, NVRA = "Demo Card Panel", "NVRA US EQUITY"
-# Seconds in which a cancelled query ends: one is promised, and a busy machine gets more.
+# Seconds within which a cancelled query ends: one is promised; a busy machine gets more.
 SOON = 5
 
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of card spend of the tests' own, which a mistake may destroy."""
+    """A private file of card spend, which a mistake may destroy."""
     return shutil.copy(demo_files.folder() / demo_files.CARDS, tmp_path_factory.mktemp("data") / "cards.parquet")
 
 
@@ -58,7 +58,7 @@ def engine(stored: Path) -> Iterator[DuckDBEngine]:
 
 @pytest.fixture(scope="module")
 def before_the_data() -> Iterator[DuckDBEngine]:
-    """An engine whose card spend nobody has asked for yet."""
+    """An engine that hasn't loaded card spend yet."""
 
     def never() -> Cards:
         raise AssertionError("asked for the card data")
@@ -69,7 +69,7 @@ def before_the_data() -> Iterator[DuckDBEngine]:
 
 
 def own_sql(text: str, **columns: str) -> ir.Table:
-    """Give an expression as a function makes it that brings SQL of its own."""
+    """Return an expression like that of a function with its own SQL."""
     return ibis.duckdb.connect().sql(text, schema=ibis.schema(columns or {"n": "int64"}))
 
 
@@ -97,7 +97,7 @@ FUNCTIONS = functions.published(companies.reference(), asset="tests")
 PARAMETERS = [(each.name, parameter.name) for each in FUNCTIONS for parameter in each.parameters]
 
 
-@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+@each_row("name, parameter", PARAMETERS)
 def test_sql_in_any_argument_is_a_value_and_harms_no_table(service: Wire, name: str, parameter: str) -> None:
     """FAULTS.md 112."""
     [published] = [each for each in FUNCTIONS if each.name == name]
@@ -111,10 +111,10 @@ def test_sql_in_any_argument_is_a_value_and_harms_no_table(service: Wire, name: 
     assert len(service.rows("Get Panel Daily", PanelName=P, Symbol=NVRA)) > 1000
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@each_row("text", TEXTS)
 def test_sql_that_passes_for_a_name_finds_nothing(engine: DuckDBEngine, text: str) -> None:
     call = engine.call()
-    # Whatever of it were text of the SQL, or a name that is looked up, would fail or find rows.
+    # If any part became SQL, or a name to look up, the query would fail or find rows.
     assert call.fetch(queries.kpis(call, text, text, primary_only=False)) == []
     assert call.fetch(queries.panel_dimensions(call, text, ["Brand"])) == []
     selection = queries.Selection(text, text, [text])
@@ -177,7 +177,7 @@ STACKED = [
     "PREPARE p AS SELECT 1",
 ]
 
-# Functions that a SELECT may call; the first writes a file, is refused that by DuckDB and ends the process.
+# Functions that a SELECT can call; the first would write a file, which DuckDB refuses by ending the process.
 ACTING = [
     "SELECT 1 AS n FROM enable_logging('QueryLog', storage := 'file', storage_config := {'path': '{folder}/log'})",
     "SELECT 1 AS n FROM enable_logging()",
@@ -197,44 +197,59 @@ def told(text: str, stored: Path) -> str:
     return text.replace("{folder}", str(stored.parent)).replace("{file}", str(stored))
 
 
-def unharmed(engine: DuckDBEngine, stored: Path, before: str) -> bool:
+def unharmed(engine: DuckDBEngine, stored: Path, before: tuple[int, int]) -> bool:
     call = engine.call()
     assert len(call.fetch(queries.panels(call))) == 2
     assert len(call.fetch(queries.panel_daily(call, queries.Selection(P, NVRA, []), [], 1))) > 1000
-    return checksum(stored) == before and {path.name for path in stored.parent.iterdir()} <= {
+    return written_at(stored) == before and {path.name for path in stored.parent.iterdir()} <= {
         "cards.parquet",
         "other.parquet",
     }
+
+
+def written_at(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 def checksum(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@pytest.mark.parametrize("text", [*READING, *CHANGING, *STACKED, *ACTING])
-def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(engine: DuckDBEngine, stored: Path, text: str) -> None:
-    """FAULTS.md 113."""
-    (stored.parent / "other.parquet").write_bytes(stored.read_bytes()[:1000])
+@pytest.fixture(scope="module")
+def unchanged(stored: Path) -> Iterator[tuple[int, int]]:
+    """When the file of card spend was written; its bytes are the same when all tests are done."""
+    with stored.open("rb") as file:
+        (stored.parent / "other.parquet").write_bytes(file.read(1000))
     before = checksum(stored)
+    yield written_at(stored)
+    assert checksum(stored) == before
+
+
+@each_row("text", [*READING, *CHANGING, *STACKED, *ACTING])
+def test_a_functions_own_sql_reaches_no_file_and_changes_nothing(
+    engine: DuckDBEngine, stored: Path, unchanged: tuple[int, int], text: str
+) -> None:
+    """FAULTS.md 113."""
     with pytest.raises((duckdb.Error, ValueError)) as caught:
         engine.call().fetch(own_sql(told(text, stored)))
     assert not isinstance(caught.value, duckdb.ConversionException)
-    assert unharmed(engine, stored, before)
+    assert unharmed(engine, stored, unchanged)
 
 
-@pytest.mark.parametrize("text", [each for each in (*READING, *CHANGING) if "{file}" not in each])
+@each_row("text", [each for each in (*READING, *CHANGING) if "{file}" not in each])
 def test_the_engines_cursor_itself_refuses_it(engine: DuckDBEngine, stored: Path, text: str) -> None:
     with pytest.raises(duckdb.Error), engine.cursor() as cursor:
         cursor.execute(told(text, stored)).fetchall()
 
 
-@pytest.mark.parametrize("text", [each for each in (*READING, *CHANGING) if "{file}" not in each])
+@each_row("text", [each for each in (*READING, *CHANGING) if "{file}" not in each])
 def test_it_is_refused_before_the_data_are_there_too(before_the_data: DuckDBEngine, stored: Path, text: str) -> None:
     with pytest.raises(duckdb.Error), before_the_data.cursor() as cursor:
         cursor.execute(told(text, stored)).fetchall()
 
 
-def test_a_name_that_is_no_table_is_not_looked_for_in_python(engine: DuckDBEngine) -> None:
+def test_an_unknown_table_is_not_looked_up_in_python(engine: DuckDBEngine) -> None:
     in_python = pa.table({"secret": [1]})
     assert duckdb.sql("FROM in_python").fetchall() == [(1,)]
     with pytest.raises(duckdb.CatalogException, match="in_python does not exist"), engine.cursor() as cursor:
@@ -244,7 +259,7 @@ def test_a_name_that_is_no_table_is_not_looked_for_in_python(engine: DuckDBEngin
 
 def test_a_functions_own_select_runs(engine: DuckDBEngine) -> None:
     assert engine.call().fetch(own_sql("SELECT count(*) AS n FROM panels WHERE PanelName <> ';'")) == [{"n": 2}]
-    # A word is no call.
+    # A word isn't a call.
     column = "SELECT max(query) AS n FROM (SELECT count(*) AS query, 'enable_logging()' AS \"checkpoint\" FROM panels)"
     assert engine.call().fetch(own_sql(column)) == [{"n": 2}]
 
@@ -268,17 +283,18 @@ RUNAWAY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["fetch", "arrow"])
 @pytest.mark.parametrize("kind", RUNAWAY)
 def test_a_runaway_query_ends_soon_after_cancelling(
     engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch, kind: str, how: str
 ) -> None:
-    # A large result is to be cancelled here, and not to be refused for its size.
-    monkeypatch.setattr(engine_room, "_MOST_VALUES", 10**12)
+    # Here a large result must be cancelled, not refused for its size.
+    monkeypatch.setattr(calls, "_MOST_VALUES", 10**12)
     call = engine.call()
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(getattr(call, how), own_sql(RUNAWAY[kind]))
-        time.sleep(0.7)
+        time.sleep(0.4)
         assert not running.done(), running.exception()
         call.cancel()
         assert isinstance(running.exception(SOON), CallCancelledError)
@@ -344,14 +360,15 @@ GREEDY = {
 
 @pytest.fixture(scope="module")
 def small(stored: Path) -> Iterator[DuckDBEngine]:
-    """An engine that may take little memory."""
+    """An engine with little memory."""
     engine = DuckDBEngine(companies.reference(), lambda: Cards.parquet(stored), memory_limit="100MB")
     yield engine
     engine.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", GREEDY)
-def test_a_query_over_the_memory_limit_says_so_and_the_engine_goes_on(small: DuckDBEngine, kind: str) -> None:
+def test_a_query_over_the_memory_limit_says_so_and_the_engine_keeps_working(small: DuckDBEngine, kind: str) -> None:
     with pytest.raises(MemoryLimitError, match=r"more memory than the 95\.3 MiB that .* Ask for less"):
         small.call().fetch(own_sql(GREEDY[kind]))
     call = small.call()
@@ -362,12 +379,23 @@ def test_a_query_over_the_memory_limit_says_so_and_the_engine_goes_on(small: Duc
 def test_a_result_without_an_end_is_refused_before_it_fills_the_memory(
     small: DuckDBEngine, monkeypatch: pytest.MonkeyPatch, read: str
 ) -> None:
-    monkeypatch.setattr(engine_room, "_MOST_VALUES", 100_000)
+    monkeypatch.setattr(calls, "_MOST_VALUES", 100_000)
     with pytest.raises(MemoryLimitError, match=r"more than \d+,\d+ rows of 1 columns. Ask for less"):
         getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(30000000000) t(i)"))
     assert len(getattr(small.call(), read)(own_sql("SELECT i AS n FROM range(20000) t(i)"))) == 20_000
 
 
+@pytest.mark.parametrize("read", ["fetch", "arrow"])
+def test_a_result_of_too_many_bytes_is_refused_before_it_is_read_whole(
+    small: DuckDBEngine, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    """Few rows may be large: batches get smaller."""
+    monkeypatch.setattr(calls, "MOST_BYTES", 50_000_000)
+    with pytest.raises(MemoryLimitError, match="larger than 50000000 bytes"):
+        getattr(small.call(), read)(own_sql("SELECT repeat('x', 2000) AS t FROM range(30000000000) t(i)"))
+
+
+@pytest.mark.slow
 def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_engine(
     stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -391,7 +419,7 @@ def test_what_does_not_fit_into_memory_spills_into_a_folder_that_ends_with_the_e
 
 HOLDER = """
 import sys
-from jupyter_funcs.service.spill import SpillFolder
+from jupyter_funcs.service.engine.duckdb_engine import SpillFolder
 folder = SpillFolder()
 (folder.path / "spilt.tmp").write_bytes(b"x")
 print(folder.path, flush=True)
@@ -402,7 +430,7 @@ sys.stdin.read()
 def test_what_a_killed_process_has_spilt_goes_with_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder of a living process stays, and ends with it; so does one that was made just now, and is not held yet."""
+    """The folder of a running process stays until it ends; so does a new folder that isn't locked yet."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with contextlib.ExitStack() as ends:
         dead, living = (
@@ -440,7 +468,7 @@ def test_the_default_limit_is_half_of_the_memory(engine: DuckDBEngine, before_th
 
     assert engine.memory_limit() == "381.4 MiB"
     half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
-    # Less where a control group has less.
+    # Less where a control group limits it.
     assert 0 < bytes_of(before_the_data.memory_limit()) < half * 1.05
 
 
@@ -459,6 +487,7 @@ def database(tmp_path: Path, stored: Path) -> Path:
 TABLE = Cards(schema=CARDS, columns={name: name for name in CARDS}, table=("panel", "spend"))
 
 
+@pytest.mark.slow
 def test_a_database_is_read_and_never_written(database: Path) -> None:
     engine = connect_engine(f"duckdb://{database}", companies.reference(), lambda: TABLE)
     engine.open()
@@ -517,7 +546,7 @@ def a_text_file(folder: Path) -> Path:
         (lambda _folder: {}, Cards(CARDS, {}, table=("none",)), "cannot be read from none: "),
     ],
 )
-def test_what_cannot_be_opened_is_refused_in_words(
+def test_what_cannot_be_opened_is_refused_with_a_message(
     tmp_path: Path, options: Callable[[Path], dict[str, Any]], cards: Cards, said: str
 ) -> None:
     engine = DuckDBEngine(companies.reference(), lambda: cards, **options(tmp_path))

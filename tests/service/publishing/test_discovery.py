@@ -1,4 +1,4 @@
-"""Finding what is published: folders of files, and the entry points of packages."""
+"""Finding what to publish: files in folders, and the entry points of packages."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_funcs.service import parameters_cell, publish, results
-from jupyter_funcs.service.errors import SetupError
-
-from .conftest import LIST
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing import discovery as publish
+from jupyter_funcs.service.publishing import notebook_cells, results
+from tests.service.conftest import LIST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.service.registry import Function
-
-    from .conftest import Wire
+    from jupyter_funcs.service.publishing.registry import PublishedFunction
+    from tests.service.conftest import Wire
 
 EXAMPLES = Path(__file__).with_name("published")
 
@@ -41,7 +40,7 @@ def source(name: str, value: object = 1, more: str = "") -> str:
 
 
 def write(folder: Path, **files: str) -> Path:
-    """Write Python files, by their paths without the ending, and give their folder."""
+    """Write Python files, by path without suffix, and return their folder."""
     for name, text in files.items():
         path = folder / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,11 +48,11 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def load(*folders: Path, **options: Any) -> list[Function]:
+def load(*folders: Path, **options: Any) -> list[PublishedFunction]:
     return publish.load(folders, **({"entry_points": False, "default_asset": None} | options))
 
 
-def values(functions: list[Function]) -> dict[str, Any]:
+def values(functions: list[PublishedFunction]) -> dict[str, Any]:
     return {each.name: each() for each in functions}
 
 
@@ -74,7 +73,7 @@ def test_files_are_read_by_name_and_each_in_its_order(tmp_path: Path) -> None:
     assert list(values(load(tmp_path)).items()) == [("B", 1), ("A", 2), ("Z", 3)]
 
 
-def test_what_is_published_says_where_it_is_from(tmp_path: Path) -> None:
+def test_a_published_function_knows_its_file_and_author(tmp_path: Path) -> None:
     folder = write(tmp_path / "team functions", stores="__author__ = 'ann'\n" + source("get_stores"))
     [found] = load(folder)
     assert found.entry_point == "published_team_functions.stores:get_stores"
@@ -108,13 +107,13 @@ class Said:
         self.texts += [text] if text.strip() else []
 
 
-def test_what_is_installed_is_not_hidden_by_a_file_of_its_name(tmp_path: Path) -> None:
+def test_a_file_does_not_hide_an_installed_module_of_the_same_name(tmp_path: Path) -> None:
     write(tmp_path, calendar=source("own"), uses="import calendar\n" + source("used", "calendar.TUESDAY"))
     assert values(load(tmp_path))["Used"] == 1
     assert sys.modules["calendar"].__name__ == "calendar"
 
 
-def test_folders_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+def test_folders_with_the_same_name_are_separate_packages(tmp_path: Path) -> None:
     first = write(tmp_path / "1" / "f", stores=source("one"), helper="X = 1")
     second = write(tmp_path / "2" / "f", stores=source("two", 2), uses="from .helper import X", helper="X = 2")
     assert [each.entry_point for each in load(first, second)] == ["published_f.stores:one", "published_f_2.stores:two"]
@@ -125,8 +124,8 @@ def test_folders_of_one_name_are_kept_apart(tmp_path: Path) -> None:
 def test_loading_again_reads_the_files_again(tmp_path: Path) -> None:
     write(tmp_path, helper="X = 1", uses="import helper\n" + source("get_x", "helper.X"))
     assert values(load(tmp_path)) == {"Get X": 1}
-    write(tmp_path, helper="X = 1000", uses="import helper\n" + source("get_y", "helper.X"))
-    assert values(load(tmp_path)) == {"Get Y": 1000}
+    write(tmp_path, helper="X = 1000", uses="import helper\n" + source("get_other", "helper.X"))
+    assert values(load(tmp_path)) == {"Get Other": 1000}
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,7 @@ def test_loading_again_reads_the_files_again(tmp_path: Path) -> None:
     [
         (
             "\n\nimport no_such_module",
-            "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nMend it",
+            "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nFix it",
         ),
         ("def f(:\n", "{path}, line 1: SyntaxError: "),
         ("def f():\n    return 1 / 0\n\nf()", "{path}, line 2: ZeroDivisionError: division by zero.\n"),
@@ -147,7 +146,7 @@ def test_loading_again_reads_the_files_again(tmp_path: Path) -> None:
         (source("f").replace("f()", "f(*x)"), "{path}, line 3: f has the variadic positional parameter x"),
     ],
 )
-def test_a_file_that_cannot_be_imported_is_named_with_its_line_and_a_trace_is_logged_where_it_leads_further(
+def test_a_file_that_cannot_be_imported_is_named_with_its_line_and_a_trace_is_logged_if_it_says_more(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, text: str, says: str
 ) -> None:
     write(tmp_path, good=source("good"), bad=text)
@@ -156,7 +155,7 @@ def test_a_file_that_cannot_be_imported_is_named_with_its_line_and_a_trace_is_lo
     assert len(caplog.records) == ("JSONDecodeError" in says)
 
 
-def test_a_mistake_in_a_neighbour_is_told_where_it_is_imported_and_the_log_leads_to_it(
+def test_an_error_in_a_neighbour_is_reported_where_it_is_imported_and_the_log_leads_to_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(tmp_path, a="import _helper", _helper="\n1 / 0")
@@ -166,7 +165,7 @@ def test_a_mistake_in_a_neighbour_is_told_where_it_is_imported_and_the_log_leads
     assert f'File "{tmp_path / "a.py"}"' in trace.splitlines()[1]
 
 
-def test_a_file_without_a_published_function_is_remarked_upon(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_without_a_published_function_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     load(write(tmp_path, good=source("good"), forgotten="def f(): ...", _helper=""))
     assert [record.args for record in caplog.records] == [(tmp_path / "forgotten.py",)]
 
@@ -176,7 +175,7 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path, kind: str) -> N
     path = tmp_path / kind
     if kind == "file":
         path.write_text("")
-    assert refused(path).startswith(f"The folder {path} of published functions cannot be read: ")
+    assert refused(path).startswith(f"The folder of published functions {path} cannot be read: ")
 
 
 def test_an_empty_folder_publishes_nothing(tmp_path: Path) -> None:
@@ -241,22 +240,19 @@ def test_an_entry_point_that_publishes_nothing_is_refused(
     assert says in refused(entry_points=True)
 
 
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[3] / "jupyter_funcs/guide/publishing.md"
 
 
-# Those that import the client are of those who call functions.
-CODES = re.findall(r"```py\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-
-
-@pytest.mark.parametrize("code", [code for code in CODES if "import jupyter_funcs as jf" not in code])
-def test_the_readmes_examples_are_published_and_run(tmp_path: Path, code: str) -> None:
+@pytest.mark.parametrize("code", re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
+def test_the_guides_examples_are_published_and_run(tmp_path: Path, code: str) -> None:
     if "@function" not in code:
-        assert [each.name for each in parameters_cell.read(code, "README.md")[0]] == ["store", "days"]
+        assert [each.name for each in notebook_cells.read_parameters(code, PAGE.name)[0]] == ["store", "days"]
         return
     (tmp_path / "sales.csv").write_bytes((EXAMPLES / "sales.csv").read_bytes())
     stores, sales = load(write(tmp_path, stores=code))
     assert stores() == ["Harbour", "Hill", "Market"]
-    assert json.loads(results.body(sales("Hill", since=date(2024, 3, 3))))[0]["day"] == "2024-03-03"
+    found = results.encoded(sales("Hill", since=date(2024, 3, 3)))
+    assert json.loads(json.loads(found.content)["body"])[0]["day"] == "2024-03-03"
 
 
 FAILING = """
@@ -291,9 +287,9 @@ def odd(store: str):
     [
         ("Raises", "Raises failed: no Hidden Market"),
         ("Silent", "Silent failed: AssertionError"),
-        ("Leaves", "Leaves failed: It ended with sys.exit('no Hidden Market')."),
+        ("Leaves", "Leaves failed: It called sys.exit('no Hidden Market')."),
         ("Yields", "Yields failed: 'Hidden Market'"),
-        ("Odd", "Odd failed: Column 'n' holds object in row 1, which JSON cannot carry."),
+        ("Odd", "Odd failed: Column 'n' has object in row 1, which can't be written as JSON."),
     ],
 )
 def test_a_function_that_fails_answers_200_with_one_line_and_logs_its_trace_without_arguments(
@@ -325,7 +321,7 @@ def test_the_examples_are_listed_in_the_services_words_and_run(publish: Callable
     ]
     assert {each["name"]: each["description"] for each in listed[2]["params"]} == {
         "store": (
-            "[Optional] The stores to add up; several are given one by one. "
+            "[Optional] The stores to return, one or more. "
             "Use function 'Get Stores' to get list of available stores. Required if region is not specified."
         ),
         "region": "[Optional] All stores of a region. Options are 'North', 'South'. "
@@ -336,4 +332,4 @@ def test_the_examples_are_listed_in_the_services_words_and_run(publish: Callable
     assert wire.rows("Get Sales by Store", store="Market", since="2024-03-02") == [
         {"store": "Market", "pieces": 9, "revenue": 70.2}
     ]
-    assert wire.errors("Get Sales by Store") == {"": ["store or region is required: give at least one of them."]}
+    assert wire.errors("Get Sales by Store") == {"": ["store or region is required."]}

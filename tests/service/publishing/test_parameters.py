@@ -1,8 +1,10 @@
-"""From annotation to description, and from wire value to Python value."""
+"""Parameters: from annotation to description, and from wire value to Python value."""
 
 from __future__ import annotations
 
 import inspect
+import math
+import time
 from datetime import date
 from typing import Annotated, Any, Literal
 
@@ -10,17 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_funcs.service import companies
-from jupyter_funcs.service.markers import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
-from jupyter_funcs.service.parameters import Parameter, is_absent
-from jupyter_funcs.service.reference import Reference
+from jupyter_funcs.service.builtin import companies
+from jupyter_funcs.service.engine.reference import Reference
+from jupyter_funcs.service.publishing.parameters import (
+    AtLeastOne,
+    Between,
+    Help,
+    ListedBy,
+    Options,
+    Parameter,
+    TypeCode,
+    is_absent,
+)
+from tests.rows import each_row
 
 DEMO = companies.reference()
 SYMBOL = ListedBy("Get Universe", Reference.symbol, "symbols")
 
 
 def parameter(annotation: Any, default: Any = inspect.Parameter.empty, name: str = "P") -> Parameter:
-    return Parameter.annotated(name, annotation, default)
+    return Parameter.from_annotation(name, annotation, default)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +61,8 @@ def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, man
 
 
 @pytest.mark.parametrize("annotation", [complex, dict, list[bytes], int | str, bytes, Any, Literal["a", 1]])
-def test_an_annotation_that_is_not_understood_is_refused_when_published(annotation: Any) -> None:
-    with pytest.raises(TypeError, match=r"Parameter P is annotated .*; write str, int, float, bool, date"):
+def test_an_unsupported_annotation_is_refused_when_published(annotation: Any) -> None:
+    with pytest.raises(TypeError, match=r"Parameter P is annotated .*\. Use str, int, float, bool, date"):
         parameter(annotation)
 
 
@@ -114,13 +125,13 @@ def test_the_description_is_in_the_services_own_wording(found: Parameter, rules:
         (date, "2024-01-01"),
     ],
 )
-def test_a_default_that_would_not_be_taken_is_refused_when_published(annotation: Any, default: Any) -> None:
-    with pytest.raises(TypeError, match=r"Parameter P has the default .*, which it does not take"):
+def test_an_invalid_default_is_refused_when_published(annotation: Any, default: Any) -> None:
+    with pytest.raises(TypeError, match=r"Parameter P has the default .*, which is not a valid value"):
         parameter(annotation, default)
 
 
-def test_bounds_of_what_is_no_number_are_refused_when_published() -> None:
-    with pytest.raises(TypeError, match="Parameter P takes text; Between is for numbers"):
+def test_bounds_of_text_are_refused_when_published() -> None:
+    with pytest.raises(TypeError, match="Parameter P takes text, but Between needs a number"):
         parameter(Annotated[str, Between(1, 5)])
 
 
@@ -145,8 +156,8 @@ ONE_OR_TWO = parameter(Literal[1, 2], 1)
 COMPANY = parameter(Annotated[str, SYMBOL], None)
 
 
-@pytest.mark.parametrize(
-    ("found", "sent", "value"),
+@each_row(
+    "found, sent, value",
     [
         (YES_NO, "yes", "Yes"),
         (YES_NO, " NO ", "No"),
@@ -183,7 +194,7 @@ def test_a_wire_value_becomes_a_python_value(found: Parameter, sent: Any, value:
 
 @pytest.mark.parametrize("sent", [None, "", "  ", [], [""], [None, ""]])
 @pytest.mark.parametrize("found", [YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY, FLAG, RATIO, ONE_OR_TWO])
-def test_nothing_sent_means_the_default(found: Parameter, sent: Any) -> None:
+def test_an_absent_or_empty_value_means_the_default(found: Parameter, sent: Any) -> None:
     assert is_absent(sent)
     assert found.read(sent, DEMO) == (found.default, [])
 
@@ -200,29 +211,35 @@ def test_nothing_sent_means_the_default(found: Parameter, sent: Any) -> None:
             ["Regoin"],
             "P has no option 'Regoin'. Did you mean 'Region'? Options are 'Age Group', 'Region', ",
         ),
-        (NUMBER, "0", "P must be at least 1 and at most 50, not 0."),
+        (NUMBER, "0", "P must be between 1 and 50, not '0'."),
         (NUMBER, "abc", "P must be a whole number, not 'abc'."),
-        (NUMBER, "9" * 400, "P must be a whole number, not '9999"),
-        (NUMBER, True, "P takes a whole number, not true or false."),
-        (NUMBER, ["1"], "P takes one value, not a list."),
-        (TEXT, {"a": 1}, "P takes text, not an object."),
-        (TEXTS, [["a"]], "P takes text, not a list."),
+        (NUMBER, "9" * 400, "P must be between 1 and 50, not '9999"),
+        (NUMBER, True, "P must be a whole number, not true or false."),
+        (NUMBER, ["1"], "P must be a single value, not a list."),
+        (TEXT, {"a": 1}, "P must be text, not an object."),
+        (TEXTS, [["a"]], "P must be text, not a list."),
+        (parameter(int), "9" * 19, "P must be between -9223372036854775808 and 9223372036854775807, not '9999"),
+        (parameter(Annotated[int, Between(0, math.inf)]), "9" * 19, "P must be between 0 and inf, not '9999"),
+        (NUMBER, "9" * 5000, "P must be a whole number, not '9999"),
+        (NUMBER, "1_0", "P must be a whole number, not '1_0'."),
         (RATIO, "nan", "P must be a number, not 'nan'."),
         (RATIO, "1e9999", "P must be a number, not '1e9999'."),
         (RATIO, "1_0", "P must be a number, not '1_0'."),
-        (RATIO, "-2", "P must be at least -1 and at most 1000000.0, not -2.0."),
+        (RATIO, "-2", "P must be between -1 and 1000000.0, not '-2'."),
         (FLAG, "maybe", "P has no option 'maybe'. Options are 'Yes', 'No'."),
-        (FLAG, {}, "P takes 'Yes' or 'No', not an object."),
+        (FLAG, {}, "P must be 'Yes' or 'No', not an object."),
         (ONE_OR_TWO, "3", "P has no option '3'. Options are '1', '2'."),
-        (DAY, "2023-02-29", "P '2023-02-29' is not a date of the calendar. Format is YYYY-MM-DD."),
+        (DAY, "20240229", "P must be a date (YYYY-MM-DD), not '20240229'."),
+        (DAY, "2024-02-29T00:00", "P must be a date (YYYY-MM-DD), not '2024-02-29T00:00'."),
+        (DAY, "2023-02-29", "P must be a date (YYYY-MM-DD), not '2023-02-29'."),
         (COMPANY, "NVRB", "P 'NVRB' is not known. Use function 'Get Universe'"),
-        (TEXT, {}, "P takes text, not an object."),
+        (TEXT, {}, "P must be text, not an object."),
         (COMPANY, "a\nb\x1b[0m", "P 'a\\nb\\x1b[0m' is not known."),
     ],
 )
-def test_a_wrong_value_is_named_with_what_would_do(found: Parameter, sent: Any, text: str) -> None:
-    _, [said] = found.read(sent, DEMO)
-    assert said.startswith(text)
+def test_an_invalid_value_is_named_with_what_is_valid(found: Parameter, sent: Any, text: str) -> None:
+    _, [message] = found.read(sent, DEMO)
+    assert message.startswith(text)
 
 
 JSON = st.recursive(
@@ -256,6 +273,52 @@ def test_every_date_is_read_from_its_iso_form(day: date) -> None:
 
 
 @given(st.integers())
-def test_an_integer_is_taken_within_its_bounds_only(number: int) -> None:
+def test_an_integer_is_accepted_only_within_its_bounds(number: int) -> None:
     value, errors = NUMBER.read(number, DEMO)
     assert (value == number and not errors) if 1 <= number <= 50 else errors
+
+
+@each_row("found", [NUMBER, RATIO, DAY, FLAG, COMPANY, YES_NO, parameter(list[float])])
+@each_row("sent", ["1" * 1_000_000, "0." + "1" * 1_000_000, "1e-" + "9" * 1_000_000, "0." + "1" * 400, "a " * 500_000])
+def test_a_long_value_is_refused_before_it_is_converted(found: Parameter, sent: str) -> None:
+    """FAULTS.md 133: whatever the libraries do with a million digits."""
+    began = time.thread_time()
+    value, errors = found.read(sent, DEMO)
+    assert value in (None, [])
+    assert len(errors) == 1
+    assert len(errors[0]) < 500
+    assert time.thread_time() - began < 0.1
+
+
+def test_numbers_whose_hashes_collide_take_no_longer_than_others() -> None:
+    """FAULTS.md 133: Python's tables of numbers take quadratic time for the numbers of somebody who knows them."""
+    mask, at = 2**17 - 1, 1
+    numbers = []
+    for _ in range(43_800):  # one place after the other, in the order in which the table looks for a free one
+        numbers.append(at)
+        at = (5 * at + 1) & mask
+    taken = frozenset(numbers)
+    for number in range(mask + 1, 1 << 22):
+        place, rest = number & mask, number
+        while place in taken and rest:
+            rest >>= 5
+            place = (5 * place + rest + 1) & mask
+        if place in taken:
+            numbers.append(number)
+        if len(numbers) == 52_000:
+            break
+    found, took = parameter(list[int]), []
+    for sent in (numbers, list(range(len(numbers)))):
+        began = time.thread_time()
+        assert found.read(sent, None) == (sent, [])
+        took.append(time.thread_time() - began)
+    assert took[0] < 3 * took[1]
+
+
+def test_many_values_of_many_options_are_read_in_linear_time() -> None:
+    """FAULTS.md 133."""
+    options = tuple(f"Store {number}" for number in range(2000))
+    found = parameter(Annotated[list[str], Options(*options)])
+    began = time.thread_time()
+    assert found.read(["store 1999"] * 20_000, None) == (["Store 1999"], [])
+    assert time.thread_time() - began < 1

@@ -1,4 +1,4 @@
-"""The parameters cell of a notebook: what is read from it, and what it may not hold."""
+"""The parameters cell of a notebook: what is read from it, and what is refused."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from jupyter_funcs.service import parameters_cell
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.markers import AtLeastOne
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing import notebook_cells
+from jupyter_funcs.service.publishing.parameters import AtLeastOne
 
 
 @pytest.mark.parametrize(
@@ -57,58 +57,58 @@ from jupyter_funcs.service.markers import AtLeastOne
     ],
 )
 def test_an_assignment_is_a_parameter(line: str, default: Any, description: str) -> None:
-    [found], rules = parameters_cell.read(f'"""Parameters."""\nfrom x import y\n# of all\n{line}\n', "here")
+    [found], rules = notebook_cells.read_parameters(f'"""Parameters."""\nfrom x import y\n# of all\n{line}\n', "here")
     assert (found.name, found.description(rules)) == ("a", description)
     assert found.default == default
     assert type(found.default) is type(default)
 
 
-def test_the_value_of_a_comment_says_the_type() -> None:
-    (several, many), _ = parameters_cell.read("a = None  # type: list[int]\nb = None  # type: date", "here")
+def test_a_comment_may_have_the_type() -> None:
+    (several, many), _ = notebook_cells.read_parameters("a = None  # type: list[int]\nb = None  # type: date", "here")
     assert several.many
     assert (several.type, many.type) == (int, date)
 
 
-def test_a_rule_may_stand_in_an_annotation() -> None:
+def test_a_rule_may_be_in_an_annotation() -> None:
     source = "a: Annotated[str | None, AtLeastOne('a', 'b')] = None\nb: str | None = None"
-    found, rules = parameters_cell.read(source, "here")
+    found, rules = notebook_cells.read_parameters(source, "here")
     assert rules == (AtLeastOne("a", "b"),)
     assert found[1].description(rules) == "[Optional] Required if a is not specified."
 
 
 @pytest.mark.parametrize("source", ["", "\n\n# nothing\n", "import os\nfrom datetime import date"])
 def test_a_notebook_may_have_no_parameters(source: str) -> None:
-    assert parameters_cell.read(source, "here") == ((), ())
+    assert notebook_cells.read_parameters(source, "here") == ((), ())
 
 
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        ("\na, b = 1, 2", "here, line 2: 'a, b = (1, 2)' is no parameter."),
-        ("a = b = 1", "'a = b = 1' is no parameter"),
-        ("a.b = 1", "'a.b = 1' is no parameter"),
-        ("a += 1", "'a += 1' is no parameter"),
-        ("if x:\n    a = 1", "is no parameter"),
-        ("print(1)", "'print(1)' is no parameter"),
+        ("\na, b = 1, 2", "here, line 2: 'a, b = (1, 2)' does not define a parameter."),
+        ("a = b = 1", "'a = b = 1' does not define a parameter"),
+        ("a.b = 1", "'a.b = 1' does not define a parameter"),
+        ("a += 1", "'a += 1' does not define a parameter"),
+        ("if x:\n    a = 1", "does not define a parameter"),
+        ("print(1)", "'print(1)' does not define a parameter"),
         ("%matplotlib inline", "here, line 1: invalid syntax"),
         ("a = [", "never closed"),
         ("a = 1\na = 2", "here, line 2: a is assigned twice"),
-        ("a = open('x')", "the type of a cannot be told from 'open('x')'"),
-        ("a: Foo = 1", "a is annotated 'Foo', which is not understood"),
-        ("a: 'Foo = 1'", "a is annotated 'Foo = 1', which is not understood"),
-        ("a = 1  # type: Foo", "a is annotated 'Foo', which is not understood"),
-        ("a: dict = {}", "a is annotated 'dict', which is not understood"),
-        ("a: __import__('os').system('touch pwned') = 1", "which is not understood"),
-        ("a = {}", "Parameter a is annotated dict; write"),
+        ("a = open('x')", "the type of a is not clear from 'open('x')'"),
+        ("a: Foo = 1", "a has the unsupported annotation 'Foo'"),
+        ("a: 'Foo = 1'", "a has the unsupported annotation 'Foo = 1'"),
+        ("a = 1  # type: Foo", "a has the unsupported annotation 'Foo'"),
+        ("a: dict = {}", "a has the unsupported annotation 'dict'"),
+        ("a: __import__('os').system('touch pwned') = 1", "has the unsupported annotation"),
+        ("a = {}", "Parameter a is annotated dict. Use"),
         ("a: int = 'x'", "Parameter a has the default 'x'"),
         ("a: Literal['x', 1] = 'x'", "Parameter a is annotated"),
         ("a: Annotated[str, AtLeastOne('a', 'b')] = 'x'", "has no parameter 'b'"),
-        ("a: Annotated[str, Help(no='x')]", "which is not understood"),
+        ("a: Annotated[str, Help(no='x')]", "has the unsupported annotation"),
     ],
 )
-def test_what_is_no_parameter_is_refused_with_its_line_and_never_executed(source: str, says: str) -> None:
+def test_anything_but_a_parameter_is_refused_with_its_line_and_never_executed(source: str, says: str) -> None:
     with pytest.raises(SetupError) as caught:
-        parameters_cell.read(source, "here")
+        notebook_cells.read_parameters(source, "here")
     assert str(caught.value).startswith("here")
     assert says in str(caught.value)
     assert str(caught.value).count("\n") <= 2

@@ -1,4 +1,4 @@
-"""Publishing: a Python function becomes a function of the listing."""
+"""The registry: published functions, their listing, and the arguments of a call."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 
-from jupyter_funcs.service import companies, demo
-from jupyter_funcs.service.accounts import Asset
-from jupyter_funcs.service.engine import CallCancelledError
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.markers import AtLeastOne, Help
-from jupyter_funcs.service.registry import ArgumentsError, Function, Registry, function
+from jupyter_funcs.service.accounts.records import Asset
+from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.engine.calls import CallCancelledError
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing.parameters import AtLeastOne, Help
+from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction, Registry, function
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ def listing() -> list[dict[str, Any]]:
     return of_demo(PANEL_DATA, REPORTS)
 
 
-def test_every_function_has_every_field_of_its_type(listing: list[dict[str, Any]]) -> None:
+def test_every_function_has_every_field_with_its_type(listing: list[dict[str, Any]]) -> None:
     for each in listing:
         assert {name: type(value) for name, value in each.items()} == FUNCTION_FIELDS
         for param in each["params"]:
@@ -95,7 +95,7 @@ def test_the_functions_take_the_parameters_of_the_service(listing: list[dict[str
     assert found == PARAMETERS
 
 
-def test_descriptions_say_what_is_required_and_that_the_data_are_synthetic(listing: list[dict[str, Any]]) -> None:
+def test_descriptions_say_what_is_required_and_that_the_data_is_synthetic(listing: list[dict[str, Any]]) -> None:
     for each in listing:
         assert each["description"].endswith("(synthetic demo data).")
         assert "synthetic" in each["orgName"]
@@ -121,7 +121,7 @@ def test_descriptions_say_what_is_required_and_that_the_data_are_synthetic(listi
         ("Get Report", "report_time_after", "Format is YYYY-MM-DD."),
     ],
 )
-def test_descriptions_are_worded_as_the_services(
+def test_descriptions_use_the_wording_of_the_service(
     listing: list[dict[str, Any]], name: str, param: str, sentence: str
 ) -> None:
     [text] = [
@@ -130,7 +130,7 @@ def test_descriptions_are_worded_as_the_services(
     assert sentence in text
 
 
-def example() -> Function:
+def example() -> PublishedFunction:
     @function(asset="Own", name="My Function", group=None, rules=(AtLeastOne("First", "Second"),))
     def my_function(
         call: object,
@@ -180,7 +180,7 @@ def test_an_asset_is_the_same_as_accounts_compare_names(spelled: str) -> None:
     assert registry.listing([PANEL_DATA], None) == []
 
 
-def test_another_users_function_is_as_unknown_as_one_that_is_not_there() -> None:
+def test_another_users_function_is_as_unknown_as_an_absent_one() -> None:
     registry = demo_registry()
     assert registry.find("Get Report", [PANEL_DATA, REPORTS]).name == "Get Report"
     said = []
@@ -197,7 +197,7 @@ def test_arguments_are_read_by_name_and_absent_ones_take_their_defaults() -> Non
     assert values == {"First": "x", "Second": None, "since": date(2024, 5, 1)}
 
 
-def test_all_offending_arguments_are_named_at_once() -> None:
+def test_all_invalid_arguments_are_named_at_once() -> None:
     with pytest.raises(ArgumentsError) as caught:
         example().read({"since": "x", "Fisrt": "y"}, None)
     assert {key: len(texts) for key, texts in caught.value.errors.items()} == {"since": 1, "Fisrt": 1, "": 1}
@@ -221,6 +221,7 @@ def test_two_functions_of_one_name_are_refused_with_both_places() -> None:
     assert str(caught.value).count("\n") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_hang")
 def test_ten_thousand_functions_are_listed_and_found() -> None:
     names = [f"Function {number}" for number in range(10_000)]
@@ -234,7 +235,7 @@ def test_ten_thousand_functions_are_listed_and_found() -> None:
 
 
 class Wanted:
-    """A call that somebody waits for, until the items asked for are given."""
+    """A call that is cancelled after some checks."""
 
     def __init__(self, items: int = 1000) -> None:
         self.items = items
@@ -245,7 +246,7 @@ class Wanted:
         return self.items < 0
 
 
-def test_an_iterator_is_read_to_its_end_or_until_nobody_waits_for_it() -> None:
+def test_an_iterator_is_read_to_its_end_or_until_the_call_is_cancelled() -> None:
     @function(asset="Own")
     def count() -> Iterator[int]:
         yield from range(100)

@@ -1,4 +1,4 @@
-"""What leaves the service of what a function returned: JSON that any client reads, and the same as Arrow."""
+"""Results: JSON that any client can read, and the same as Arrow."""
 
 from __future__ import annotations
 
@@ -17,11 +17,20 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service import companies, results
-from jupyter_funcs.service.engine import DuckDBEngine
+from jupyter_funcs.service.builtin import companies
+from jupyter_funcs.service.engine import calls
+from jupyter_funcs.service.engine.calls import MemoryLimitError
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.publishing import results
+from tests.rows import each_row
 
 DAY = date(2024, 2, 29)
 NOON = datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - times of a team's data have no zone
+
+
+def body(result: Any, call: Any = None) -> str:
+    text: str = json.loads(results.encoded(result, call).content)["body"]
+    return text
 
 
 class Kind(enum.Enum):
@@ -74,12 +83,12 @@ SCALARS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "sent"), SCALARS)
+@each_row("value, sent", SCALARS)
 def test_a_scalar_is_a_scalar_and_the_same_within_a_record(value: Any, sent: Any) -> None:
-    assert json.loads(results.body(value)) == sent
-    assert json.loads(results.body([{"a": value}])) == [{"a": sent}]
-    assert json.loads(results.body({"a": [value, value]})) == [{"a": sent}] * 2
-    assert json.loads(results.body(pd.DataFrame({"a": pd.Series([value], dtype=object)}))) == [{"a": sent}]
+    assert json.loads(body(value)) == sent
+    assert json.loads(body([{"a": value}])) == [{"a": sent}]
+    assert json.loads(body({"a": [value, value]})) == [{"a": sent}] * 2
+    assert json.loads(body(pd.DataFrame({"a": pd.Series([value], dtype=object)}))) == [{"a": sent}]
 
 
 TABLES = [
@@ -123,18 +132,18 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("result", "records"), TABLES, ids=range(len(TABLES)))
-def test_every_kind_of_table_leaves_as_a_list_of_records(result: Any, records: Any) -> None:
-    assert json.loads(results.body(result)) == records
+def test_every_kind_of_table_becomes_a_list_of_records(result: Any, records: Any) -> None:
+    assert json.loads(body(result)) == records
 
 
 @pytest.mark.parametrize("number", ["1.10", "0.1", "12345678901234567890.123456789", "-0.00", "1E+3"])
-def test_a_decimal_leaves_digit_by_digit(number: str) -> None:
+def test_a_decimal_keeps_all_its_digits(number: str) -> None:
     for result in ([{"a": Decimal(number)}], pd.DataFrame({"a": [Decimal(number)]}), {"a": [Decimal(number)]}):
-        assert results.body(result) == f'[{{"a":{number}}}]'
+        assert body(result) == f'[{{"a":{number}}}]'
 
 
-def test_a_text_that_reads_like_no_number_stays_a_text() -> None:
-    assert json.loads(results.body([{"a": "NaN", "b": Decimal("NaN"), "c": ["Infinity", Decimal("Infinity")]}])) == [
+def test_the_text_nan_stays_text() -> None:
+    assert json.loads(body([{"a": "NaN", "b": Decimal("NaN"), "c": ["Infinity", Decimal("Infinity")]}])) == [
         {"a": "NaN", "b": None, "c": ["Infinity", None]}
     ]
 
@@ -142,22 +151,22 @@ def test_a_text_that_reads_like_no_number_stays_a_text() -> None:
 @pytest.mark.parametrize(
     ("result", "says"),
     [
-        (object(), "Column 'Result' holds object in row 1"),
-        ([{"a": 1}, {"a": 1 + 2j}], "Column 'a' holds complex in row 2"),
-        (pd.DataFrame({"x": [1], "y": [object()]}), "Column 'y' holds object in row 1"),
-        ([{"a": "\ud800"}], "Column 'a' holds text that is no Unicode in row 1"),
-        ({"a": [1, 2], "b": [1]}, "The columns differ in length: 'a' has 2, 'b' has 1."),
-        ([[1, 2]], "a list of rows without names"),
-        ([{"a": 1}, 2], "of rows and scalars"),
-        (np.zeros((2, 2)), "a list of rows without names"),
+        (object(), "Column 'Result' has object in row 1"),
+        ([{"a": 1}, {"a": 1 + 2j}], "Column 'a' has complex in row 2"),
+        (pd.DataFrame({"x": [1], "y": [object()]}), "Column 'y' has object in row 1"),
+        ([{"a": "\ud800"}], "Column 'a' has invalid Unicode in row 1"),
+        ({"a": [1, 2], "b": [1]}, "The columns have different lengths: 'a' has 2, 'b' has 1."),
+        ([[1, 2]], "a list of rows without column names"),
+        ([{"a": 1}, 2], "a mix of rows and scalars"),
+        (np.zeros((2, 2)), "a list of rows without column names"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "2 columns are named 'a'"),
         (pa.table([[1], [2]], ["a", "a"]), "2 columns are named 'a'"),
         (pd.DataFrame({"a": [1]}).rename_axis("a"), "The index and a column are both named 'a'"),
     ],
 )
-def test_what_json_cannot_carry_is_refused_in_one_line_that_says_where(result: Any, says: str) -> None:
+def test_what_json_cannot_hold_is_refused_in_one_line_that_says_where(result: Any, says: str) -> None:
     with pytest.raises(results.ResultError) as caught:
-        results.body(result)
+        body(result)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -169,9 +178,9 @@ def nested() -> list[Any]:
     return [{"a": inner}]
 
 
-def test_a_result_that_is_nested_without_end_is_refused() -> None:
-    with pytest.raises(results.ResultError, match="Column 'a' holds list"):
-        results.body(nested())
+def test_a_result_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(results.ResultError, match="Column 'a' has list"):
+        body(nested())
 
 
 @pytest.mark.parametrize(
@@ -183,45 +192,66 @@ def test_a_result_that_is_nested_without_end_is_refused() -> None:
         (pd.DataFrame({"k": ["a"], "v": [1]}).groupby("k").sum(), [{"k": "a", "v": 1}]),
         (pd.DataFrame({"p": pd.PeriodIndex(["2024Q1"], freq="Q")}), [{"p": "2024Q1"}]),
         (pa.table({"d": [DAY]}), [{"d": DAY}]),
-        (results.Document(b'[{"a":"2024-02-29"}]'), [{"a": "2024-02-29"}]),
         ([], []),
     ],
-    ids=range(8),
+    ids=range(7),
 )
-def test_the_same_leaves_as_arrow_with_its_types(result: Any, rows: Any) -> None:
+def test_arrow_has_the_same_rows_with_their_types(result: Any, rows: Any) -> None:
     assert results.arrow(result).to_pylist() == rows
 
 
 @pytest.mark.parametrize(
     ("result", "says"),
     [
-        ([{"a": 1}, {"a": "x"}], "Column 'a' is of no one Arrow type"),
-        ([{"a": object()}], "Column 'a' is of no one Arrow type"),
+        ([{"a": 1}, {"a": "x"}], "Column 'a' has no single Arrow type"),
+        ([{"a": object()}], "Column 'a' has no single Arrow type"),
         (pd.DataFrame({"b": [object()]}), "column b"),
         ([{"a": "\ud800"}], "Column 'a'"),
     ],
 )
-def test_what_arrow_cannot_carry_is_refused_with_its_column(result: Any, says: str) -> None:
+def test_what_arrow_cannot_hold_is_refused_with_its_column(result: Any, says: str) -> None:
     with pytest.raises(results.ResultError) as caught:
         results.arrow(result)
     assert says in str(caught.value)
 
 
-def test_an_encoded_document_passes_as_it_is() -> None:
-    assert results.body(results.Document(b'[ {"a": 1} ]')) == '[ {"a": 1} ]'
+def test_what_is_encoded_is_passed_on_unchanged() -> None:
+    found = results.ReplyContent(results.JSON, b'{"error": null, "body": "7"}')
+    assert results.encoded(found, as_arrow=True) is found
 
 
-def test_expressions_are_executed_by_whoever_has_their_tables() -> None:
+@each_row("as_arrow", [False, True])
+@each_row(
+    "result",
+    [
+        [{"a": "x" * 1000}] * 1000,
+        "x" * 1_000_000,
+        {"a": ["x" * 1000] * 1000},
+        pd.DataFrame({"a": ["x" * 1000] * 1000}),
+        pa.table({"a": ["x" * 1000] * 1000}),
+        np.zeros(4_000_001),
+        range(4_000_001),
+    ],
+    [*"1234567"],
+)
+def test_a_result_is_bounded_in_bytes_and_values(monkeypatch: pytest.MonkeyPatch, result: Any, as_arrow: bool) -> None:
+    """Answers of every kind of function are bounded, before they are encoded whole."""
+    monkeypatch.setattr(calls, "MOST_BYTES", 900_000)
+    with pytest.raises(MemoryLimitError):
+        results.encoded(list(result) if isinstance(result, range) else result, as_arrow=as_arrow)
+
+
+def test_expressions_are_executed_by_the_engine_that_has_their_tables() -> None:
     engine = DuckDBEngine(companies.reference(), lambda: pytest.fail("no card spend is asked for"))
     call = engine.call()
     panels = call.table("panels").select("PanelName").order_by("PanelName")
     own = ibis.duckdb.connect().create_table("t", pd.DataFrame({"n": [1, 2]}))
-    assert json.loads(results.body(panels, call))[0] == {"PanelName": "Demo Card Panel"}
+    assert json.loads(body(panels, call))[0] == {"PanelName": "Demo Card Panel"}
     assert results.arrow(panels, call).column_names == ["PanelName"]
-    assert json.loads(results.body(ibis.memtable({"n": [3]}), call)) == [{"n": 3}]
+    assert json.loads(body(ibis.memtable({"n": [3]}), call)) == [{"n": 3}]
     for of in (call, None):
-        assert json.loads(results.body(own.filter(own.n > 1), of)) == [{"n": 2}]
-        assert json.loads(results.body(own.n.sum().name("total"), of)) == [{"total": 3}]
+        assert json.loads(body(own.filter(own.n > 1), of)) == [{"n": 2}]
+        assert json.loads(body(own.n.sum().name("total"), of)) == [{"total": 3}]
         assert results.arrow(own, of).to_pydict() == {"n": [1, 2]}
-        assert json.loads(results.body(duckdb.sql("SELECT 1 AS a"), of)) == [{"a": 1}]
+        assert json.loads(body(duckdb.sql("SELECT 1 AS a"), of)) == [{"a": 1}]
     engine.close()

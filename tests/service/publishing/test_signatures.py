@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 
-from jupyter_funcs.service import function, signatures
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.markers import AtLeastOne, Between, Help, ListedBy
+from jupyter_funcs.service import function
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing import signatures
+from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from decimal import Decimal  # a type that publishing cannot see
 
-    from jupyter_funcs.service.engine import Call
+    from jupyter_funcs.service.engine.calls import Call
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def takes_none(store: str) -> None: ...
 @pytest.mark.parametrize(
     ("python", "takes_call"), [(takes_call_by_name, True), (takes_call_by_annotation, True), (takes_none, False)]
 )
-def test_the_call_is_given_to_whom_asks_for_it(python: Callable[..., Any], takes_call: bool) -> None:
+def test_a_function_that_asks_for_the_call_receives_it(python: Callable[..., Any], takes_call: bool) -> None:
     published = function(asset="a")(python)
     assert published.takes_call == takes_call
     assert [each.name for each in published.parameters] == ["store"]
@@ -100,7 +101,7 @@ def test_the_call_is_given_to_whom_asks_for_it(python: Callable[..., Any], takes
 Place = Annotated[str, AtLeastOne("near", "far")]
 
 
-def test_at_least_one_may_stand_in_an_annotation() -> None:
+def test_at_least_one_may_be_in_an_annotation() -> None:
     @function(asset="a")
     def find(near: Place | None = None, far: Place | None = None) -> None: ...
 
@@ -108,7 +109,7 @@ def test_at_least_one_may_stand_in_an_annotation() -> None:
     assert find.parameters[0].description(find.rules) == "[Optional] Required if far is not specified."
 
 
-def test_what_is_published_is_still_the_function_that_was_written() -> None:
+def test_a_published_function_can_still_be_called_directly() -> None:
     @function(asset="a", name="Twice")
     def double(number: int) -> int:
         """Double a number."""
@@ -155,17 +156,17 @@ def no_such(store: Annotated[str | None, AtLeastOne("store", "stroe")] = None) -
         (many, "variadic positional parameter store"),
         (any_name, "variadic keyword parameter store"),
         (by_position, "positional-only parameter store"),
-        (a_dict, "Parameter store is annotated dict[str, str]; write str, int"),
+        (a_dict, "Parameter store is annotated dict[str, str]. Use str, int"),
         (unseen, "parameter store of unseen is annotated 'Decimal': name 'Decimal' is not defined.\nImport"),
         (mixed, "Parameter store is annotated"),
         (wrong_default, "Parameter store has the default 'x'"),
         (no_option, "Parameter store has the default 'c'"),
-        (odd_default, "Parameter store is annotated dict; write"),
+        (odd_default, "Parameter store is annotated dict. Use"),
         (waits, "is async"),
         (no_such, "no parameter 'stroe'. Did you mean 'store'?"),
     ],
 )
-def test_what_cannot_be_published_is_refused_with_its_file_line_and_parameter(
+def test_an_unpublishable_function_is_refused_with_its_file_line_and_parameter(
     python: Callable[..., Any], says: str
 ) -> None:
     with pytest.raises(SetupError) as caught:
@@ -178,12 +179,12 @@ def test_what_cannot_be_published_is_refused_with_its_file_line_and_parameter(
 
 
 @pytest.mark.parametrize("what", [int, print, functools.partial(stock_levels, "x"), 7])
-def test_what_is_no_function_is_refused(what: Any) -> None:
+def test_anything_but_a_function_is_refused(what: Any) -> None:
     with pytest.raises(SetupError, match=r"^Not a function: "):
         function(asset="a")(what)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "a\x00"])
 def test_a_name_that_cannot_be_typed_is_refused(name: str) -> None:
-    with pytest.raises(SetupError, match="a function cannot be named"):
+    with pytest.raises(SetupError, match="is not a valid name"):
         function(asset="a", name=name)(takes_none)

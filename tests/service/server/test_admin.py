@@ -1,30 +1,36 @@
-"""``jupyter funcs admin`` and ``token``: what they say, what they change, and where secrets go."""
+"""``jupyter funcs admin`` and ``token``: their messages, their effects, and where secrets go."""
 
 from __future__ import annotations
 
 import argparse
+import csv
+import getpass
+import io
 import json
+import os
 import re
 import stat
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import jwt
 import pytest
 
-from jupyter_funcs.service import actions, admin, state
-from jupyter_funcs.service.auth import Auth, UnauthorizedError
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.grants import Grants
+from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts.auth import Auth, UnauthorizedError
+from jupyter_funcs.service.accounts.grants import Grants
+from jupyter_funcs.service.builtin import demo_accounts
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.server import admin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jupyter_funcs.service.accounts import User
+    from jupyter_funcs.service.accounts.records import User
 
     Run = Callable[..., str]
 
@@ -33,14 +39,14 @@ PASSWORD = "correct horse"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The state folder of the demo, which has not been made yet."""
+    """The state folder of the demo, not created yet."""
     monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.delenv("FUNCS_SIGNING_KEY", raising=False)
     return tmp_path / "state" / "demo"
 
 
 def command(line: str | list[str]) -> None:
-    """Do what the words of a command line say."""
+    """Run a command line."""
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
     admin.add_admin(commands)
@@ -52,7 +58,7 @@ def command(line: str | list[str]) -> None:
 @pytest.fixture
 def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     def output(*words: str) -> str:
-        """Give what a command says on the standard output, where words with blanks are of several arguments."""
+        """Run a command, given as words or as one string, and return its standard output."""
         command(words[0].split() if len(words) == 1 else list(words))
         return capsys.readouterr().out
 
@@ -61,7 +67,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.fixture
 def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The option that names a configuration whose accounts are empty."""
+    """The option for a configuration without accounts."""
     monkeypatch.delenv("FUNCS_STATE_DIR", raising=False)
     path = tmp_path / "service.toml"
     path.write_text('organisation = "Acme"\nstate = "accounts"\n')
@@ -69,7 +75,7 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def who(folder: Path, token: str | None = None, api_key: str | None = None) -> User:
-    """Ask as a service that is running would."""
+    """Identify the user as a running service does."""
     grants = Grants(folder / "accounts.sqlite")
     try:
         return Auth(state.open_keys(folder), grants).user(f"Bearer {token}" if token else None, api_key)
@@ -108,7 +114,7 @@ def test_a_token_is_all_that_is_printed_and_lasts_eight_hours(folder: Path, caps
         ("token --user analyst --config nowhere.toml", "nowhere.toml"),
     ],
 )
-def test_no_token_is_given_to_who_is_not_there_or_for_ever(
+def test_no_token_is_issued_to_unknown_users_or_for_ever(
     run: Run, capsys: pytest.CaptureFixture[str], line: str, says: str
 ) -> None:
     with pytest.raises(SetupError, match=says):
@@ -122,12 +128,12 @@ def test_no_token_is_given_to_a_disabled_user(run: Run) -> None:
         run("token --user Guest")
 
 
-# What is said, and what is so then.
+# Messages, and whether they are true.
 
 
 def test_an_operators_day(run: Run, folder: Path) -> None:
-    """Each command says in one line who may run what now, and it is so."""
-    demo = state.DEMO_ORGANISATION
+    """Each command says in one line who may run what now, and that is true."""
+    demo = demo_accounts.ORGANISATION
     steps: list[tuple[list[str], str, dict[str, list[str]]]] = [
         (
             ["users", "add", "ann lee", "--email", "ann@x.example"],
@@ -143,7 +149,7 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
         (
             ["assets", "share", "own"],
             f"Every user of '{demo}' may run the functions of 'Own'.",
-            {"guest": [state.DEMO_PANEL_DATA, "Own"]},
+            {"guest": [demo_accounts.PANEL_DATA, "Own"]},
         ),
         (
             ["grants", "remove", "ann lee", "Own"],
@@ -153,30 +159,30 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
         (
             ["grants", "add", "guest", "own"],
             "'guest' may now run the functions of 'Own'.",
-            {"guest": [state.DEMO_PANEL_DATA, "Own"]},
+            {"guest": [demo_accounts.PANEL_DATA, "Own"]},
         ),
         (
             ["assets", "unshare", "own"],
-            "The functions of 'Own' may be run by 'guest' alone.",
-            {"guest": [state.DEMO_PANEL_DATA, "Own"], "ann lee": []},
+            "Only 'guest' may run the functions of 'Own'.",
+            {"guest": [demo_accounts.PANEL_DATA, "Own"], "ann lee": []},
         ),
         (
-            ["grants", "remove", "guest", state.DEMO_PANEL_DATA],
+            ["grants", "remove", "guest", demo_accounts.PANEL_DATA],
             "'guest' may no longer run the functions of 'Demo panel data'.",
             {"guest": ["Own"]},
         ),
-        (["users", "disable", "guest"], "'guest' may run nothing until enabled again.", {}),
+        (["users", "disable", "guest"], "'guest' may not run anything until enabled again.", {}),
         (
             ["users", "enable", "guest"],
-            "'guest' is enabled again, with a new token, and may run the functions of 'Own'.",
+            "'guest' is enabled again and, with a new token, may run the functions of 'Own'.",
             {"guest": ["Own"]},
         ),
-        (["users", "revoke", "guest"], "The tokens that 'guest' had have ended.", {"guest": ["Own"]}),
-        (["assets", "remove", "own"], "'Own' is removed; nobody may run its functions any more.", {"guest": []}),
-        (["users", "remove", "Ann Lee"], "'ann lee' is removed, with all grants and API keys.", {}),
+        (["users", "revoke", "guest"], "The tokens of 'guest' were revoked.", {"guest": ["Own"]}),
+        (["assets", "remove", "own"], "'Own' was removed; nobody may run its functions any more.", {"guest": []}),
+        (["users", "remove", "Ann Lee"], "'ann lee' was removed, with all grants and API keys.", {}),
         (
             ["assets", "add", "Theirs", "--organisation", "Other", "--shared"],
-            f"'Other' is a new organisation beside '{demo}'. Every user of 'Other' may run the functions of 'Theirs'.",
+            f"'Other' is a new organisation besides '{demo}'. Every user of 'Other' may run the functions of 'Theirs'.",
             {},
         ),
         (
@@ -195,13 +201,13 @@ def test_an_operators_day(run: Run, folder: Path) -> None:
     ("line", "says"),
     [
         ("admin users remove gest", "No user 'gest'. Did you mean 'guest'"),
-        ("admin users add Guest", "There is a user 'guest' already"),
+        ("admin users add Guest", "A user 'guest' already exists"),
         ("admin users add zoe --organisation=", "'' cannot be the name of an organisation"),
         ("admin grants add guest Demo", "No asset 'Demo'"),
         ("admin assets share Demo-reports", "Did you mean 'Demo reports'"),
         ("admin keys add gest", "Did you mean 'guest'"),
         ("admin keys remove 7", "No API key 7"),
-        ("admin signing-key rotate --overlap -1", "from 0 to 8784 hours, not -1"),
+        ("admin signing-key rotate --overlap -1", "between 0 and 8784 hours, not -1"),
         ("admin users password gest", "Did you mean 'guest'"),
     ],
 )
@@ -213,7 +219,7 @@ def test_what_cannot_be_done_says_what_to_do_in_at_most_three_lines(run: Run, li
 
 def test_of_several_organisations_one_must_be_named(run: Run) -> None:
     run("admin users add zoe --organisation Other")
-    with pytest.raises(SetupError, match=r"several organisations: 'Demo \(synthetic\)', 'Other'.\nSay whose"):
+    with pytest.raises(SetupError, match=r"several organisations: 'Demo \(synthetic\)', 'Other'.\nName one with"):
         run("admin users add yves")
 
 
@@ -281,7 +287,7 @@ def test_lists_are_json_on_demand(run: Run) -> None:
 def test_an_empty_list_says_what_to_do_next(team: list[str], capsys: pytest.CaptureFixture[str], what: str) -> None:
     command(["admin", what, "list", *team])
     to_add = " ".join(["jupyter funcs admin", *team, what, "add --help"])
-    assert capsys.readouterr().out == f"There are none yet. To add one: {to_add}\n"
+    assert capsys.readouterr().out == f"None yet. To add one: {to_add}\n"
     command(["admin", what, "list", "--json", *team])
     assert capsys.readouterr().out == "[]\n"
 
@@ -302,7 +308,7 @@ def test_an_api_key_is_printed_alone_this_once_and_is_its_users(
         command(each)
         printed = capsys.readouterr()
         assert key[5:] not in printed.out + printed.err
-    assert "Still accepted are the API keys 1." in printed.out
+    assert "Still accepted: API keys 1." in printed.out
     command("admin keys remove 1")
     assert capsys.readouterr().out == "API key 1 is no longer accepted.\n"
     with pytest.raises(UnauthorizedError):
@@ -314,7 +320,7 @@ def test_a_rotation_says_for_how_long_earlier_tokens_are_accepted_and_no_list_sh
 ) -> None:
     token = run("token --user guest").strip()
     assert re.fullmatch(
-        r"Tokens are signed with key \w{8} from now on; those from before are accepted for 24 more hours.\n",
+        r"New tokens are signed with key \w{8}; older ones are accepted for 24 more hours.\n",
         run("admin signing-key rotate"),
     )
     assert who(folder, token).name == "guest"
@@ -326,7 +332,7 @@ def test_a_rotation_says_for_how_long_earlier_tokens_are_accepted_and_no_list_sh
         assert stored["id"] in table
         assert stored["key"] not in table
     assert "accepted for 1 more hour.\n" in run("admin signing-key rotate --overlap 1")
-    assert "those from before have ended" in run("admin signing-key rotate --overlap 0")
+    assert "older ones are no longer accepted" in run("admin signing-key rotate --overlap 0")
     with pytest.raises(UnauthorizedError):
         who(folder, token)
 
@@ -336,8 +342,8 @@ def test_a_rotation_says_for_how_long_earlier_tokens_are_accepted_and_no_list_sh
 
 PROGRAM = """
 import argparse, sys
-from jupyter_funcs.service import admin
-from jupyter_funcs.service.errors import SetupError
+from jupyter_funcs.service.server import admin
+from jupyter_funcs.service.messages import SetupError
 parser = argparse.ArgumentParser()
 admin.add_admin(parser.add_subparsers())
 given = parser.parse_args()
@@ -347,7 +353,7 @@ except SetupError as error:
     sys.exit(str(error))
 """
 
-# Types at a terminal of its own: an answer, in base 16, to each prompt; prints all that the terminal showed.
+# Types at its own terminal: a hex-encoded answer to each prompt. Prints everything that the terminal showed.
 TERMINAL = """
 import os, pty, sys
 program, *answers = sys.argv[1:]
@@ -372,13 +378,13 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are
 
 
 def set_password(content: bytes) -> subprocess.CompletedProcess[bytes]:
-    """Set the password of `guest` with something on the standard input."""
+    """Set the password of `guest` from standard input."""
     words = [sys.executable, "-W", "error", "-c", PROGRAM, "admin", "users", "password", "Guest"]
     return subprocess.run(words, input=content, capture_output=True, check=False, timeout=60)
 
 
 def type_password(*typed: bytes) -> str:
-    """Set the password of `guest` at a terminal, and give what it showed."""
+    """Set the password of `guest` at a terminal and return what it showed."""
     words = [sys.executable, "-c", TERMINAL, PROGRAM, *(each.hex() for each in typed)]
     return subprocess.run(words, capture_output=True, check=True, text=True, timeout=60).stdout
 
@@ -391,24 +397,27 @@ def logs_in(folder: Path, password: str) -> bool:
         grants.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("password", [PASSWORD, " pass wörd "])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "", "\nmore\n"])
 def test_a_password_is_the_first_line_where_no_person_types(run: Run, folder: Path, password: str, end: str) -> None:
     token = run("token --user guest").strip()
     done = set_password((password + end).encode())
-    assert done.stdout == b"'guest' logs in with the new password; tokens from before have ended.\n"
+    assert done.stdout == b"'guest' has a new password; existing tokens were revoked.\n"
     assert done.stderr == b""
     assert logs_in(folder, password)
+    assert [each["target"] for each in audit(run, "--action", "users password")] == ["guest"]
     with pytest.raises(UnauthorizedError):
         who(folder, token)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "says"),
     [
         (b"", b"The password has 0 characters"),
         (b"\nlong enough\n", b"The password has 0 characters"),
-        (b"shorty\n", b"The password has 6 characters. Take one of at least 8."),
+        (b"shorty\n", b"The password has 6 characters. Use at least 8."),
         (b"a secret \xff\xfe\n", b"The password on the standard input is not in utf-8"),
     ],
 )
@@ -421,12 +430,13 @@ def test_a_poor_first_line_is_refused_and_not_shown(folder: Path, content: bytes
     assert not logs_in(folder, content.decode(errors="replace").strip())
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_person_types_the_password_twice_and_the_terminal_shows_nothing_of_it(folder: Path) -> None:
     typed = f"{PASSWORD}\n".encode()
     shown = type_password(typed, typed)
     assert "New password (at least 8 characters): " in shown
-    assert "'guest' logs in with the new password" in shown
+    assert "'guest' has a new password" in shown
     assert PASSWORD not in shown
     assert logs_in(folder, PASSWORD)
 
@@ -434,7 +444,7 @@ def test_a_person_types_the_password_twice_and_the_terminal_shows_nothing_of_it(
 @POSIX
 @pytest.mark.parametrize(
     ("typed", "says"),
-    [((b"correct horse\n", b"correct house\n"), "The two passwords differ"), ((b"\x04",), "No password was typed")],
+    [((b"correct horse\n", b"correct house\n"), "The two passwords differ"), ((b"\x04",), "No password was entered")],
 )
 def test_what_is_mistyped_changes_nothing(folder: Path, typed: tuple[bytes, ...], says: str) -> None:
     shown = type_password(*typed)
@@ -444,8 +454,109 @@ def test_what_is_mistyped_changes_nothing(folder: Path, typed: tuple[bytes, ...]
 
 
 def test_no_command_takes_a_secret_on_its_line() -> None:
-    names = [argument for _, each in actions.ACTIONS.values() for action in each for argument, _ in action.arguments]
+    names = [argument for _, each in admin.ACTIONS.values() for action in each for argument, _ in action.arguments]
     assert not [name for name in names if re.search("password|secret|token", name)]
+
+
+# The audit.
+
+
+def audit(run: Run, *words: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(run("admin", "audit", *words, "--format", "json"))
+    return found
+
+
+def test_every_command_that_changes_something_is_in_the_audit(run: Run) -> None:
+    """FAULTS.md 140: with who did it, to what, and from where."""
+    assert {record["action"] for record in audit(run)} == {"assets add", "users add", "grants add"}, "the demo's own"
+    seeded = len(audit(run))
+    done = {
+        ("users", "add", "ann", "--email", "ann@x.example"): ("ann", demo_accounts.ORGANISATION),
+        ("assets", "add", "Own", "--shared"): ("Own", "shared"),
+        ("assets", "unshare", "own"): ("Own", None),
+        ("assets", "share", "own"): ("Own", None),
+        ("grants", "add", "Ann", "own"): ("ann", "Own"),
+        ("grants", "remove", "ANN", "own"): ("ann", "Own"),
+        ("keys", "add", "Ann", "--label", "nightly"): ("ann", "key 1"),
+        ("keys", "remove", "1"): ("ann", "key 1"),
+        ("users", "revoke", "ann"): ("ann", None),
+        ("users", "disable", "ann"): ("ann", None),
+        ("users", "enable", "ann"): ("ann", None),
+        ("users", "remove", "ann"): ("ann", None),
+        ("assets", "remove", "own"): ("Own", None),
+    }
+    for words in done:
+        run("admin", *words)
+    run("token --user guest --hours 2")
+    run("admin signing-key rotate --overlap 1")
+    *changes, issued, rotated = audit(run)[seeded:]
+    assert (
+        [(*each["action"].split(), each["target"], each["detail"]) for each in changes]
+        == [  # type: ignore[attr-defined]
+            (*words[:2], *about) for words, about in done.items()
+        ]
+    )
+    assert (issued["action"], issued["target"], issued["detail"]) == ("token issue", "guest", "2 hours")
+    assert (rotated["action"], rotated["detail"]) == ("signing-key rotate", "overlap 1 hours")
+    assert {(each["user"], each["address"], each["outcome"]) for each in audit(run)} == {
+        (getpass.getuser(), "shell", "ok")
+    }
+    commands = {f"{group} {action.verb}" for group, (_, actions) in admin.ACTIONS.items() for action in actions}
+    recorded = {str(each["action"]) for each in audit(run)} | {"users password"}  # of the test below
+    assert {each for each in commands if not each.endswith(" list")} <= recorded
+
+
+def test_what_fails_changes_nothing_and_is_not_in_the_audit(run: Run) -> None:
+    before = audit(run)
+    for line in ("admin users remove gest", "admin users add Guest", "admin keys remove 7", "token --user gest"):
+        with pytest.raises(SetupError):
+            run(line)
+    assert audit(run) == before
+
+
+def test_the_audit_is_filtered(run: Run) -> None:
+    """FAULTS.md 140: by user, action, outcome, time and number; the newest last."""
+    run("admin users revoke Guest")
+    run("admin users add zoe")
+    assert [each["action"] for each in audit(run, "--user", "GUEST")] == ["users add", "grants add", "users revoke"]
+    assert {each["target"] for each in audit(run, "--action", "users")} == {"analyst", "guest", "zoe"}
+    [revoked] = audit(run, "--action", "users revoke")
+    assert audit(run, "--outcome", "refused") == []
+    assert [each["target"] for each in audit(run, "--limit", "2")] == ["guest", "zoe"]
+    at = str(revoked["time"])
+    assert [each["action"] for each in audit(run, "--since", at)] == ["users revoke", "users add"]
+    assert audit(run, "--until", at)[-1]["action"] == "grants add"
+    east = datetime.fromisoformat(at).astimezone(timezone(timedelta(hours=14)))
+    assert audit(run, "--since", east.isoformat()) == audit(run, "--since", at[:26]) == audit(run, "--since", at)
+    assert audit(run, "--since", "2026-01-01") == audit(run)
+    assert audit(run, "--until", "2026-01-01") == []
+
+
+@pytest.mark.parametrize("given", ["yesterday", "2026-02-30", "0001-01-01T00:00+14:00"])
+def test_a_time_that_is_none_is_refused(run: Run, capsys: pytest.CaptureFixture[str], given: str) -> None:
+    with pytest.raises(SystemExit):
+        run("admin", "audit", "--since", given)
+    assert f"'{given}' is not a time: use one such as 2026-01-31T12:00Z" in capsys.readouterr().err
+
+
+def test_the_audit_is_a_table_csv_or_json(run: Run, folder: Path) -> None:
+    """FAULTS.md 140: and no program that shows it runs what is in it."""
+    assert run("admin audit --action login") == "No records.\n"
+    grants = Grants(folder / "accounts.sqlite")
+    grants.audit.record("run", '=HYPERLINK("x")', "a, b\x1b[2J\u202e", "422", "192.0.2.7", "refused", 0.0123, None)
+    grants.close()
+    header, line = run("admin audit --action run").splitlines()
+    assert header.split() == ["time", "user", "action", "target", "detail", "address", "outcome", "seconds", "rows"]
+    assert re.fullmatch(
+        r'\S+\+00:00 +=HYPERLINK\("x"\) +run +a, b\\x1b\[2J\\u202e +422 +192.0.2.7 +refused +0.012', line
+    )
+    reader = csv.DictReader(io.StringIO(run("admin audit --action run --format csv")))
+    [record] = reader
+    assert record["user"] == '\'=HYPERLINK("x")'
+    assert record["target"] == "a, b\\x1b[2J\\u202e"
+    assert record["rows"] == ""
+    assert float(record["seconds"]) == 0.0123
+    assert audit(run, "--action", "run")[0]["rows"] is None
 
 
 # The state folder.
@@ -464,8 +575,61 @@ def test_the_state_folder_is_the_owners_alone(tmp_path: Path, monkeypatch: pytes
 def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "file"))
-    with pytest.raises(SetupError, match=r"file/demo cannot be written: .*\nName another one in FUNCS_STATE_DIR"):
+    with pytest.raises(SetupError, match=r"file/demo is not writable: .*\nSet FUNCS_STATE_DIR to another one"):
         command("admin users list")
+
+
+@POSIX
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o707, 0o711])
+@pytest.mark.parametrize("name", ["state", "state/demo"])
+def test_a_state_folder_that_others_may_use_is_refused_with_the_command_that_fixes_it(
+    run: Run, tmp_path: Path, name: str, mode: int
+) -> None:
+    """FAULTS.md 141."""
+    run("admin users list")
+    (tmp_path / name).chmod(mode)
+    with pytest.raises(SetupError, match=rf"{name} is accessible to other users \(mode {mode:04o}\)") as caught:
+        run("admin users list")
+    _, fix, other = str(caught.value).splitlines()
+    assert other == "Or set FUNCS_STATE_DIR to another one."
+    fix = fix.removeprefix("Run: ")
+    assert fix == f"chmod 700 {tmp_path / name}"
+    subprocess.run(fix, shell=True, check=True)
+    assert "guest" in run("admin users list")
+
+
+@POSIX
+def test_a_link_to_a_state_folder_is_followed_and_what_it_leads_to_is_checked(run: Run, tmp_path: Path) -> None:
+    """FAULTS.md 141."""
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "state").symlink_to("elsewhere")
+    assert "guest" in run("admin users list")
+    assert (tmp_path / "elsewhere" / "demo" / "accounts.sqlite").exists()
+    (tmp_path / "elsewhere").chmod(0o750)
+    with pytest.raises(SetupError, match=f"chmod 700 {tmp_path}/state"):
+        run("admin users list")
+    (tmp_path / "elsewhere").rename(tmp_path / "gone")
+    with pytest.raises(SetupError, match=r"is not writable: .*\nSet FUNCS_STATE_DIR"):
+        run("admin users list")
+
+
+@POSIX
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("name", ["state", "state/demo", "state/demo/signing-keys.json", "link"])
+def test_what_belongs_to_another_user_is_refused(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """FAULTS.md 141: its owner could read or replace the keys."""
+    run("token --user guest")
+    if name == "link":
+        (tmp_path / "link").symlink_to("state")
+        monkeypatch.setenv("FUNCS_STATE_DIR", str(tmp_path / "link"))
+    os.lchown(tmp_path / name, 12345, 12345)
+    with pytest.raises(
+        SetupError,
+        match=rf"{name} (is|are) accessible to other users \(owner 12345\).\nRun: sudo chown -hR 0 {tmp_path}/{name}",
+    ):
+        run("token --user guest")
 
 
 def test_the_demo_is_filled_once(run: Run) -> None:

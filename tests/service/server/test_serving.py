@@ -1,8 +1,9 @@
-"""``jupyter funcs serve`` as a process: it starts, answers, refuses, is bounded, and ends in good order."""
+"""``jupyter funcs serve`` as a process: start, replies, refusals, limits, shutdown."""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -10,11 +11,13 @@ import shlex
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import Future
+from contextlib import redirect_stderr, redirect_stdout
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -28,24 +31,24 @@ import pytest
 import trustme
 
 import jupyter_funcs as jf
-from jupyter_funcs.service import listening
-from jupyter_funcs.service.errors import SetupError
-from jupyter_funcs.service.protocol import Connection
-
-from .conftest import GET_ALL, LIST, LOGIN, PANELS, RUN, Wire, becomes, raw_run, served, talk
+from jupyter_funcs.cli.main import main
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.server import listening
+from jupyter_funcs.service.server.process import HttpConnection
+from tests.service.conftest import GET_ALL, LIST, LOGIN, PANELS, RUN, Wire, becomes, raw_run, served, talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# httpx's own five seconds are few where the machine has other work: a first run reads the data.
+# httpx's default of five seconds is too short on a busy machine: the first run reads the data.
 get, post = partial(httpx.get, timeout=60), partial(httpx.post, timeout=60)
 
 
 class Served:
-    """A process that serves, and what it has said so far."""
+    """A serving process and its output so far."""
 
     def __init__(self, environment: dict[str, str], arguments: tuple[str, ...]) -> None:
-        command = [sys.executable, "-m", "jupyter_funcs.cli", "serve", "--port", "0", *arguments]
+        command = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", "--port", "0", *arguments]
         self.process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -62,7 +65,7 @@ class Served:
         return "".join(self.lines)
 
     def says(self, pattern: str) -> re.Match[str]:
-        """Wait for what it says."""
+        """Wait for a pattern in the output."""
         becomes(lambda: bool(re.search(pattern, self.said)) or not self._reader.is_alive(), 30)
         found = re.search(pattern, self.said)
         assert found, self.said
@@ -81,7 +84,7 @@ def with_state(folder: Path) -> dict[str, str]:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """That of the processes of a test, whose accounts are its own."""
+    """The environment of a test's processes, with its own state folder."""
     return with_state(tmp_path)
 
 
@@ -105,13 +108,13 @@ def serve(environment: dict[str, str]) -> Iterator[Callable[..., Served]]:
 
 @pytest.fixture
 def funcs(environment: dict[str, str]) -> Callable[..., str]:
-    """Run another command of `jupyter funcs` and give what it prints."""
+    """Run another command of `jupyter funcs` and return its output."""
 
     return partial(command, environment)
 
 
 def command(environment: dict[str, str], *arguments: str) -> str:
-    run = [sys.executable, "-m", "jupyter_funcs.cli", *arguments]
+    run = [sys.executable, "-m", "jupyter_funcs.cli.main", *arguments]
     return subprocess.run(run, env=environment, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
@@ -120,17 +123,29 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def refused(environment: dict[str, str], *arguments: str) -> str:
-    """Start a service that must not start, and give what it says."""
-    command = [sys.executable, "-m", "jupyter_funcs.cli", "serve", *arguments]
+    """Start a service that must refuse to start, in this process, and return its message."""
+    out, errors = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.setenv("FUNCS_STATE_DIR", environment["FUNCS_STATE_DIR"])
+        code = main(["serve", *arguments])
+    return said_of(code, out.getvalue(), errors.getvalue())
+
+
+def refused_by_a_process(environment: dict[str, str], *arguments: str) -> str:
+    command = [sys.executable, "-m", "jupyter_funcs.cli.main", "serve", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 1, done.stderr
-    assert not done.stdout
-    assert 1 <= len(done.stderr.strip().splitlines()) <= 3, done.stderr
-    return done.stderr
+    return said_of(done.returncode, done.stdout, done.stderr)
+
+
+def said_of(code: int, out: str, errors: str) -> str:
+    assert code == 1, errors
+    assert not out
+    assert 1 <= len(errors.strip().splitlines()) <= 3, errors
+    return errors
 
 
 def test_it_serves_the_demo_and_says_how_to_use_it(serve: Callable[..., Served], environment: dict[str, str]) -> None:
-    """What it prints is what a person pastes into a shell: the lines work as they are."""
+    """The printed lines work when pasted into a shell."""
     service = serve()
     assert "synthetic" in service.said
     assert "7 functions" in service.said
@@ -144,16 +159,18 @@ def test_it_serves_the_demo_and_says_how_to_use_it(serve: Callable[..., Served],
     assert get(f"{service.address}/healthz").json() == {"status": "ok"}
 
 
-def test_who_connects_to_the_served_demo_is_told_that_its_data_are_synthetic(
+@pytest.mark.slow
+def test_the_served_demo_says_that_its_data_are_synthetic(
     serve: Callable[..., Served], funcs: Callable[..., str]
 ) -> None:
-    """The session says so, and so does what a run gave."""
+    """Both the session and the result of a run say so."""
     service = serve()
     client = jf.connect(service.address, token=funcs("token", "--user", "guest").strip())
     assert client.get_panels().attrs["funcs"]["synthetic"]
     assert client.synthetic
 
 
+@pytest.mark.slow
 def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
     serve: Callable[..., Served], funcs: Callable[..., str]
 ) -> None:
@@ -184,6 +201,7 @@ def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None
     assert "Traceback" not in service.said
 
 
+@pytest.mark.slow
 def test_accounts_outlive_a_kill(serve: Callable[..., Served], funcs: Callable[..., str]) -> None:
     first = serve()
     token = bearer(funcs("token", "--user", "guest"))
@@ -204,9 +222,14 @@ def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) 
     assert "--port" in said.splitlines()[1]
 
 
+@pytest.mark.slow
+def test_what_is_refused_ends_the_process_with_one(environment: dict[str, str]) -> None:
+    assert "is not an address" in refused_by_a_process(environment, "--host", "no.such.host.invalid")
+
+
 @pytest.mark.parametrize("port", ["65536", "-1", "x", "1.5", ""])
-def test_what_is_no_port_is_refused(environment: dict[str, str], port: str) -> None:
-    assert "is no port" in refused(environment, f"--port={port}")
+def test_what_is_not_a_port_is_refused(environment: dict[str, str], port: str) -> None:
+    assert "is not a port" in refused(environment, f"--port={port}")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "::ffff:0.0.0.0", "10.255.255.1", "8.8.8.8"])
@@ -220,8 +243,8 @@ def test_a_public_address_is_refused_without_tls_or_a_proxy(environment: dict[st
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--host", "no.such.host.invalid"], "is no address"),
-        (["--host", "a b"], "is no address"),
+        (["--host", "no.such.host.invalid"], "is not an address"),
+        (["--host", "a b"], "is not an address"),
         (["--host", "203.0.113.7", "--behind-proxy"], "This machine has no address '203.0.113.7'"),
         (["--tls-certificate", "x.pem"], "--tls-key"),
         (["--tls-certificate", "no.pem", "--tls-key", "no.pem"], "cannot be read: No such file"),
@@ -229,7 +252,7 @@ def test_a_public_address_is_refused_without_tls_or_a_proxy(environment: dict[st
         (["--config", "/no/such/file.toml"], "/no/such/file.toml"),
     ],
 )
-def test_what_cannot_be_served_is_said_before_anything_is(
+def test_what_cannot_be_served_is_refused_before_anything_starts(
     environment: dict[str, str], arguments: list[str], says: str
 ) -> None:
     assert says in refused(environment, "--port", "0", *arguments)
@@ -278,6 +301,7 @@ def test_only_this_machines_addresses_for_itself_are_not_public(host: str, publi
     assert listening.is_public(host) is public
 
 
+@pytest.mark.slow
 def test_with_tls_it_may_be_public(serve: Callable[..., Served], tmp_path: Path, funcs: Callable[..., str]) -> None:
     authority = trustme.CA()
     issued = authority.issue_cert("localhost", "funcs.example")
@@ -290,17 +314,19 @@ def test_with_tls_it_may_be_public(serve: Callable[..., Served], tmp_path: Path,
     )
     address = f"https://localhost:{urlsplit(service.address).port}"
     assert service.address.startswith("https://funcs.example:")
-    import ssl
-
     with httpx.Client(timeout=60, verify=ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))) as client:
         reply = client.get(address + GET_ALL, headers=bearer(funcs("token", "--user", "analyst")))
         assert len(reply.json()) == 7
         assert client.get(address + "/healthz", headers={"Host": "funcs.example"}).status_code == 200
         assert client.get(address + "/healthz", headers={"Host": "evil.example"}).status_code == 403
-    with pytest.raises(httpx.HTTPError):
-        get(address.replace("https", "http") + "/healthz")
+        with pytest.raises(httpx.HTTPError):
+            get(address.replace("https", "http") + "/healthz")
+        began = time.monotonic()
+        assert service.end() == 0  # although the client's connection is open
+    assert time.monotonic() - began < 5
 
 
+@pytest.mark.slow
 def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(serve: Callable[..., Served]) -> None:
     service = serve("--host", "0.0.0.0", "--behind-proxy", "--allowed-host", "funcs.example")
     port = urlsplit(service.address).port
@@ -308,7 +334,8 @@ def test_behind_a_proxy_it_may_be_public_and_knows_the_proxys_name(serve: Callab
     assert get(f"http://127.0.0.1:{port}/healthz", headers={"Host": "10.0.0.1"}).status_code == 403
 
 
-def test_without_a_name_for_callers_elsewhere_the_operator_is_told(serve: Callable[..., Served]) -> None:
+@pytest.mark.slow
+def test_without_a_host_name_the_operator_is_warned(serve: Callable[..., Served]) -> None:
     assert "--allowed-host" in serve("--behind-proxy").said
     assert "--allowed-host" not in serve("--behind-proxy", "--allowed-host", "funcs.example").said
     assert "--allowed-host" not in serve().said
@@ -324,6 +351,7 @@ def test_a_page_elsewhere_is_403(
     assert post(service.address + LIST, headers=headers).status_code == 403
 
 
+@pytest.mark.slow
 def test_nothing_says_what_serves(serve: Callable[..., Served]) -> None:
     assert "server" not in get(f"{serve().address}/healthz").headers
 
@@ -340,8 +368,8 @@ def is_closed_within(connection: socket.socket, seconds: float) -> bool:
     return True
 
 
-class Impatient(Connection):
-    """A connection whose times a test can wait for."""
+class Impatient(HttpConnection):
+    """A connection with short time limits."""
 
     most = 20
     head_seconds = 0.5
@@ -360,8 +388,8 @@ class Impatient(Connection):
         ),
     ],
 )
-def test_who_sends_a_byte_now_and_then_is_cut(publish: Callable[..., Wire], begin: bytes) -> None:
-    """FAULTS.md 120, slowloris: the time is that of the whole, not of a byte."""
+def test_slow_senders_are_disconnected(publish: Callable[..., Wire], begin: bytes) -> None:
+    """FAULTS.md 120, slowloris: the limit is for the whole, not for each byte."""
     with served(publish().app, http=Impatient) as address, talk(address) as connection:
         connection.sendall(begin)
         began = time.monotonic()
@@ -375,6 +403,7 @@ def test_who_sends_a_byte_now_and_then_is_cut(publish: Callable[..., Wire], begi
         assert get(f"{address}/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_between_two_requests_a_connection_may_rest(publish: Callable[..., Wire]) -> None:
     with served(publish().app, http=Impatient, timeout_keep_alive=3) as address, talk(address) as connection:
         for _ in range(3):
@@ -388,7 +417,8 @@ def test_between_two_requests_a_connection_may_rest(publish: Callable[..., Wire]
         assert is_closed_within(connection, 2)
 
 
-def test_connections_are_bounded_and_those_too_many_told_to_come_back(publish: Callable[..., Wire]) -> None:
+@pytest.mark.slow
+def test_connections_are_limited_and_the_others_get_503(publish: Callable[..., Wire]) -> None:
     with served(publish().app, http=Impatient) as address, contextlib.ExitStack() as open_ones:
         for _ in range(Impatient.most):
             open_ones.enter_context(talk(address))
@@ -404,11 +434,127 @@ def test_connections_are_bounded_and_those_too_many_told_to_come_back(publish: C
         assert get(f"{address}/healthz").status_code == 200
 
 
-def test_who_does_not_take_an_answer_loses_the_connection(publish: Callable[..., Wire]) -> None:
-    from jupyter_funcs.service.registry import function
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_one_address_leaves_connections_to_the_others(
+    publish: Callable[..., Wire], tmp_path: Path, scheme: str
+) -> None:
+    """FAULTS.md 142: many idle connections from one address, also before a TLS handshake; the others are served."""
+    authority = trustme.CA()
+    path = str(tmp_path / "cert.pem")
+    authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(path)
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    sockets = listening.bind("127.0.0.1", 0, most_of_one=10)
+    options = {"ssl_certfile": path} if scheme == "https" else {}
+    with served(publish().app, sockets, http=Impatient, **options) as address, contextlib.ExitStack() as idle:
+        connections = [idle.enter_context(talk(address)) for _ in range(30)]
+        url = address.replace("http", scheme) + "/healthz"
+        transport = httpx.HTTPTransport(local_address="127.0.0.2", verify=context)
+        with httpx.Client(transport=transport, timeout=10) as other:
+            assert other.get(url).status_code == 200
+        assert sum(is_closed_within(each, 0.01) for each in connections) >= 20
+        idle.close()
+        with httpx.Client(verify=context, timeout=10) as client:
+            assert becomes(lambda: _status(client, url) == 200)
+
+
+def _status(client: httpx.Client, url: str) -> int:
+    try:
+        return client.get(url).status_code
+    except httpx.TransportError:
+        return 0
+
+
+def test_a_length_and_chunks_in_one_request_are_400_and_end_the_connection(publish: Callable[..., Wire]) -> None:
+    """FAULTS.md 142: what follows isn't taken for another request."""
+    wire = publish()
+    both = raw_run(
+        wire.token, "0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "Transfer-Encoding: chunked"
+    )
+    with served(wire.app, http=HttpConnection) as address, talk(address) as connection:
+        connection.sendall(both)
+        said = b"".join(iter(lambda: connection.recv(4000), b""))
+    assert said.startswith(b"HTTP/1.1 400 ")
+    assert said.count(b"HTTP/1.1 ") == 1
+    assert b"Content-Length and Transfer-Encoding" in said
+
+
+SPACES = b" " * 40_000
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        pytest.param(b"Content-Length: 0\r\nX:" + SPACES + b"\0\r\n\r\n", id="white space"),
+        pytest.param(b"Content-Length: 0\r\nX:" + b"\r\n " * 15_000 + b"\0\r\n\r\n", id="folded lines"),
+        pytest.param(b"Transfer-Encoding: chunked\r\n\r\n0\r\nX:" + SPACES + b"\0\r\n\r\n", id="a trailer"),
+        pytest.param(b"Content-Length: 0\r\n" + b"X: y\r\n" * 9_000 + b"\r\n", id="many headers"),
+    ],
+)
+def test_a_malformed_request_is_refused_at_once(publish: Callable[..., Wire], evil: bytes) -> None:
+    """FAULTS.md 133: parsing 30 kB took seconds, in which nobody was served."""
+    with served(publish().app, http=HttpConnection) as address, talk(address) as connection:
+        began = time.monotonic()
+        connection.sendall(f"POST {LOGIN} HTTP/1.1\r\nHost: localhost\r\n".encode() + evil)
+        assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
+        assert time.monotonic() - began < 2
+
+
+@pytest.mark.slow
+def test_requests_that_are_made_to_take_long_hold_nobody_up(
+    serve: Callable[..., Served], funcs: Callable[..., str]
+) -> None:
+    """FAULTS.md 133: a number of 1 MB and its like; the service answers others, and ends when told to."""
+    service = serve()
+    headers = bearer(funcs("token", "--user", "analyst"))
+    number = {"FunctionName": "Get Panel Daily", "Args": {"PoPLookback": "1" * 1_000_000}}
+    numbers = f'{{"a": [{", ".join(["1" * 4000] * 200)}]}}'
+    lists = f'{{"a": [{", ".join(["[]"] * 200_000)}]}}'
+    marks = {"email": "guest", "password": "a" + "\u0315\u0300" * 80_000}
+    ends = time.monotonic() + 3
+    statuses: list[list[int]] = [[], [], [], []]
+
+    def attack(at: int) -> None:
+        with httpx.Client(base_url=service.address, timeout=60) as client:
+            while time.monotonic() < ends:
+                replies = (
+                    partial(client.post, RUN, json=number, headers=headers),
+                    partial(client.post, LIST, content=numbers, headers=headers | {"Content-Type": "application/json"}),
+                    partial(client.post, LOGIN, json=marks),
+                    partial(client.post, LOGIN, content=lists, headers={"Content-Type": "application/json"}),
+                )
+                statuses[at].append(replies[at]().status_code)
+                with contextlib.suppress(OSError), talk(service.address) as connection:
+                    connection.sendall(b"GET / HTTP/1.1\r\nX:" + SPACES + b"\0\r\n\r\n")
+                    connection.recv(100)
+
+    attackers = [threading.Thread(target=attack, args=(at,)) for at in range(4)]
+    for each in attackers:
+        each.start()
+    waits = []
+    with httpx.Client(base_url=service.address, timeout=60) as client:
+        while time.monotonic() < ends:
+            began = time.monotonic()
+            assert client.get("/healthz").status_code == 200
+            waits.append(time.monotonic() - began)
+    for each in attackers:
+        each.join(60)
+    with talk(service.address) as connection:
+        connection.sendall(raw_run(headers["Authorization"].split()[1], "half of it", length=1000))
+        time.sleep(0.2)
+        began = time.monotonic()
+        assert service.end() == 0
+        assert time.monotonic() - began < 5
+    assert [set(each) - {429} for each in statuses] == [{422}, {400}, {401}, {400}]
+    assert sorted(waits)[int(len(waits) * 0.99)] < 3  # 0.1 on a machine with nothing else to do
+
+
+@pytest.mark.slow
+def test_callers_that_do_not_read_a_reply_are_disconnected(publish: Callable[..., Wire]) -> None:
+    from jupyter_funcs.service.publishing.registry import function
 
     def much() -> list[dict[str, str]]:
-        """Give more than a socket holds."""
+        """Return more than a socket buffers."""
         return [{"x": "y" * 1000}] * 30_000
 
     wire = publish(function(asset="a", name="Much")(much))
@@ -442,7 +588,7 @@ from jupyter_funcs.service import function
 
 @function(asset="Team data")
 def nap(call, seconds: float = 1.0):
-    """Wait, and heed cancelling."""
+    """Wait, and stop when cancelled."""
     print("napping", file=sys.stderr, flush=True)
     ends = time.monotonic() + seconds
     while time.monotonic() < ends and not call.cancelled:
@@ -453,7 +599,7 @@ def nap(call, seconds: float = 1.0):
 
 @function(asset="Team data")
 def sleep(seconds: float = 1.0):
-    """Wait, and heed nothing."""
+    """Wait, and ignore cancellation."""
     print("sleeping", file=sys.stderr, flush=True)
     time.sleep(seconds)
     return []
@@ -461,20 +607,20 @@ def sleep(seconds: float = 1.0):
 
 @function(asset="Team data")
 def fail(text: str):
-    """Say what it got."""
+    """Return the arguments."""
     raise ValueError(f"cannot use {text!r}")
 
 
 @function(asset="Other data")
 def unseen():
-    """Belong to what nobody has."""
+    """Belong to an asset that nobody has."""
     return []
 '''
 
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with functions of a team's own, and the user 'ann' who has one of its two assets; her token."""
+    """A folder with a team's functions, the user 'ann' with one of its two assets, and her token."""
     folder = tmp_path_factory.mktemp("team")
     (folder / "published").mkdir()
     (folder / "published" / "team.py").write_text(PUBLISHED)
@@ -490,11 +636,12 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def config(tmp_path: Path, team: Path) -> str:
-    """The configuration of such a folder that is the test's own."""
+    """The configuration of such a folder, private to the test."""
     shutil.copytree(team, tmp_path, dirs_exist_ok=True)
     return str(tmp_path / "service.toml")
 
 
+@pytest.mark.slow
 def test_a_list_of_values_that_no_function_gives_is_remarked_upon_at_the_start(
     serve: Callable[..., Served], config: str
 ) -> None:
@@ -508,8 +655,8 @@ def pick(store: Annotated[str, ListedBy("Get Nap")], other: Annotated[str, Liste
 """
     (Path(config).parent / "published" / "pick.py").write_text(text)
     service = serve("--config", config)
-    assert "The values of store of 'Pick' are listed by no function: 'Get Nap' is not published." in service.said
-    assert "The values of other" not in service.said
+    service.says("The parameter store of 'Pick' has no list of values: the function 'Get Nap' is not published")
+    assert "The parameter other" not in service.said
 
 
 @pytest.fixture
@@ -532,6 +679,7 @@ def run_in_background(address: str, headers: dict[str, str], name: str, **args: 
     return reply
 
 
+@pytest.mark.slow
 def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
     serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
 ) -> None:
@@ -549,6 +697,7 @@ def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
     assert len(get(service.address + GET_ALL, headers=ann).json()) == 4
 
 
+@pytest.mark.slow
 def test_a_run_that_is_under_way_gets_its_answer_when_the_service_is_stopped(
     serve: Callable[..., Served], config: str, ann: dict[str, str]
 ) -> None:
@@ -557,31 +706,32 @@ def test_a_run_that_is_under_way_gets_its_answer_when_the_service_is_stopped(
     service.says("napping")
     assert service.end() == 0
     assert json.loads(reply.result(5).json()["body"]) == [{"rested": True}]
-    assert "1 run gets up to 10 s" in service.said
+    assert "waiting up to 10 s for 1 run" in service.said
     with pytest.raises(httpx.ConnectError):
         get(service.address)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Nap", "Sleep"])
-def test_a_second_signal_does_not_wait_and_the_caller_is_told(
+def test_a_second_signal_does_not_wait_and_the_caller_gets_a_message(
     serve: Callable[..., Served], config: str, ann: dict[str, str], name: str
 ) -> None:
     service = serve("--config", config)
     reply = run_in_background(service.address, ann, name, seconds="50")
     service.says("napping|sleeping")
     service.process.send_signal(signal.SIGTERM)
-    service.says("1 run gets up to 10 s")
+    service.says("waiting up to 10 s for 1 run")
     began = time.monotonic()
     assert service.end(signal.SIGINT) == 0
     assert time.monotonic() - began < 5
     assert reply.result(5).status_code == 503
     assert "stopping" in reply.result().json()["error"]
     assert reply.result().headers["retry-after"]
-    assert "woken" in service.said or "do not heed cancelling end with the process" in service.said
+    assert "woken" in service.said or "ignore cancellation end with the process" in service.said
 
 
 DOZE = '''
-"""A function that reads, and heeds nothing."""
+"""A function that reads, and ignores cancellation."""
 
 import sys
 import time
@@ -599,7 +749,8 @@ def doze(call):
 '''
 
 
-def test_what_does_not_heed_the_stop_leaves_no_folder_behind(
+@pytest.mark.slow
+def test_a_function_that_ignores_the_stop_leaves_no_folder_behind(
     serve: Callable[..., Served], config: str, ann: dict[str, str], environment: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "published" / "doze.py").write_text(DOZE)
@@ -611,12 +762,13 @@ def test_what_does_not_heed_the_stop_leaves_no_folder_behind(
     service.says("dozing")
     assert list(temporary.iterdir())
     service.process.send_signal(signal.SIGTERM)
-    service.says("1 run gets up to 10 s")
+    service.says("waiting up to 10 s for 1 run")
     assert service.end(signal.SIGINT) == 0
-    assert "do not heed cancelling end with the process" in service.said
+    assert "ignore cancellation end with the process" in service.said
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_bounds_are_those_of_the_configuration(
     serve: Callable[..., Served], config: str, ann: dict[str, str]
 ) -> None:
@@ -631,11 +783,11 @@ def test_the_bounds_are_those_of_the_configuration(
     assert reply.result(5).status_code == 504
     assert "1.5 seconds" in reply.result().json()["error"]
     service.says(rf"POST {RUN} 504 user=ann function=Sleep milliseconds=\S+ bytes=\d+ request_id=\w+$")
-    service.says(r"A stopped run goes on.*function=Sleep")
     headers = ann | {"Host": "funcs.example", "Origin": "https://app.example"}
     listing = get(service.address + GET_ALL, headers=headers)
     assert listing.headers["access-control-allow-origin"] == "https://app.example"
-    service.says("A stopped run has ended")
+    # Its process was ended, although it ignores cancellation.
+    assert becomes(lambda: post(service.address + RUN, headers=headers, json=nap).status_code == 200)
 
 
 @pytest.mark.slow
@@ -678,6 +830,7 @@ def test_a_kill_in_the_middle_of_a_run_loses_no_account(
     assert get(again.address + GET_ALL, headers=ann).status_code == 200
 
 
+@pytest.mark.slow
 def test_the_log_of_the_process_is_json_and_holds_nothing_that_a_caller_typed(
     serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
 ) -> None:
@@ -726,7 +879,7 @@ rule = "December"
 
 @pytest.fixture
 def own_data(tmp_path: Path) -> Path:
-    """A configuration with a team's own card spend."""
+    """A configuration with a team's card spend."""
     (tmp_path / "cards").mkdir()
     days = [date(2024, 1, 1) + timedelta(days=at) for at in range(400)]
     columns = {"day": days, "ticker": ["AB US EQUITY"] * 400, "brand": ["Ab"] * 400, "spend": [1.5] * 400}
@@ -737,6 +890,7 @@ def own_data(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_teams_own_data_are_served(serve: Callable[..., Served], funcs: Callable[..., str], own_data: Path) -> None:
     funcs("admin", "assets", "add", "Panel data", "--shared", "--config", str(own_data))
     funcs("admin", "users", "add", "ann", "--config", str(own_data))

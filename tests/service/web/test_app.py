@@ -1,4 +1,4 @@
-"""The wire: what each request is answered, in process and over HTTP alike (SERVICE.md 1-3, FAULTS.md 107-111)."""
+"""The wire: the reply to each request, the same in process and over HTTP (SERVICE.md 1-3, FAULTS.md 107-111)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import httpx
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service import companies, demo
-from jupyter_funcs.service.answers import ARROW
-from jupyter_funcs.service.engine import DuckDBEngine
-from jupyter_funcs.service.limits import BODY_LIMIT, Limits
-from jupyter_funcs.service.registry import Function, Registry, function
-
-from .conftest import (
+from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.web.bodies import ARROW, BODY_LIMIT
+from jupyter_funcs.service.web.runs import Limits
+from tests.rows import each_row
+from tests.service.conftest import (
     GET_ALL,
     JSON,
     LIST,
@@ -121,8 +121,8 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
     assert reply.headers["content-type"].startswith("text/plain")
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
+@each_row(
+    "content, says",
     [
         pytest.param(b"", "not JSON", id="empty"),
         pytest.param(b"{'a': 1}", "not JSON", id="not JSON"),
@@ -147,7 +147,7 @@ def test_an_unknown_path_is_404_in_plain_text(wire: Wire) -> None:
         pytest.param(b'{"FunctionName": "Get Panels", "Args": "x"}', "Args", id="arguments are text"),
     ],
 )
-def test_a_body_that_is_no_run_is_400(wire: Wire, content: bytes, says: str) -> None:
+def test_a_body_that_is_not_a_run_is_400(wire: Wire, content: bytes, says: str) -> None:
     """FAULTS.md 111."""
     assert says in assert_refused(wire.post(RUN, content=content, headers=JSON), 400)["error"]
 
@@ -200,7 +200,7 @@ def test_wrong_arguments_are_422_and_all_named_at_once(wire: Wire) -> None:
 @pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
 def test_without_symbol_and_brand_both_are_named(service: Wire, name: str, sent: dict[str, Any]) -> None:
     said = service.errors(name, PanelName="Demo Card Panel", **sent)
-    assert said == {"": ["Symbol or Brand is required: give at least one of them."]}
+    assert said == {"": ["Symbol or Brand is required."]}
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_missing_argument_is_named_with_what_it_takes(
 
 @pytest.mark.usefixtures("no_hang")
 def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(service: Wire) -> None:
-    """Each is looked at once, and the nearest name is sought for the few that are named: else this takes hours."""
+    """Each is checked once, and only the few in the message get a suggestion; otherwise this takes hours."""
     said = service.errors("Get Panel Daily", PanelName="Demo Card Panel", Brand=[f"b{n}" for n in range(100_000)])
     assert len(said["Brand"]) == 11
     many = service.errors("Get Panels", **{f"a{n}": "" for n in range(50_000)})
@@ -253,7 +253,7 @@ def test_a_function_may_return_records(publish: Callable[..., Wire]) -> None:
     assert found == [{"when": "2025-01-02", "n": 2**70, "x": None}]
 
 
-def test_a_result_that_is_no_json_is_the_functions_failure(publish: Callable[..., Wire]) -> None:
+def test_a_result_that_is_not_json_is_the_functions_failure(publish: Callable[..., Wire]) -> None:
     document = publish(published("Odd", object)).call("Odd").json()
     assert document["error"].startswith("Odd failed: ")
 
@@ -281,15 +281,15 @@ def test_a_slow_function_does_not_block_the_others(publish: Callable[..., Wire])
 
 
 class Endless:
-    """A function whose query takes half a minute, and what became of it."""
+    """A function whose query takes half a minute, and its outcome."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
         self.ended = threading.Event()
 
-    def published(self) -> Function:
+    def published(self) -> PublishedFunction:
         def python(call: Any) -> Any:
-            """Join every row with some thousands."""
+            """Join every row with a few thousand others."""
             cards = call.table("cards")
             pairs = cards.cross_join(cards.view().limit(2000))
             self.begun.set()
@@ -301,7 +301,7 @@ class Endless:
         return function(asset="a", name="Endless")(python)
 
     def runs(self) -> bool:
-        """Wait until the query is under way."""
+        """Wait until the query is running."""
         return self.begun.wait(20) and not self.ended.wait(0.3)
 
 
@@ -324,6 +324,7 @@ def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callabl
     assert wire.rows("Quick") == []
 
 
+@pytest.mark.slow
 def test_a_caller_that_hangs_up_interrupts_its_query(publish: Callable[..., Wire]) -> None:
     endless = Endless()
     wire = publish(endless.published())
@@ -381,7 +382,7 @@ def test_each_user_lists_and_runs_the_functions_of_their_assets(demo_wire: Wire)
 def test_another_users_function_is_the_same_404_as_one_that_does_not_exist(
     demo_wire: Wire, args: dict[str, Any]
 ) -> None:
-    """FAULTS.md 110: nothing but the name that the caller sent differs."""
+    """FAULTS.md 110: only the name that the caller sent differs."""
     guest = demo_wire.auth.issue("guest", 1)
     theirs, nobodys = (
         demo_wire.post(RUN, json={"FunctionName": name, "Args": args}, token=guest, headers={"X-Request-Id": "r"})
@@ -406,7 +407,7 @@ def test_an_api_key_takes_the_place_of_a_token(demo_wire: Wire) -> None:
     reply = demo_wire.post(LIST, token=None, headers={"X-Api-Key": key})
     assert len(reply.json()) == 6
     assert_refused(demo_wire.post(LIST, token=None, headers={"X-Api-Key": key + "x"}), 401)
-    # Who is one user by the token and another by the key is nobody.
+    # A token of one user with the key of another is refused.
     assert_refused(demo_wire.post(LIST, headers={"X-Api-Key": key}), 401)
 
 
@@ -446,12 +447,12 @@ def test_an_arrow_stream_holds_what_the_records_say(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize("result", [7, "text", None, 1.5, date(2025, 1, 2), [{"x": 1}, {"x": "no one type"}]])
-def test_what_is_no_table_stays_json(publish: Callable[..., Wire], result: Any) -> None:
+def test_what_is_not_a_table_stays_json(publish: Callable[..., Wire], result: Any) -> None:
     reply = publish(published("F", lambda: result)).post(RUN, json={"FunctionName": "F"}, headers={"Accept": ARROW})
     assert json.loads(reply.json()["body"]) == (result.isoformat() if isinstance(result, date) else result)
 
 
-def test_a_failure_stays_json_for_who_asks_for_arrow(service: Wire) -> None:
+def test_a_failure_stays_json_where_arrow_is_preferred(service: Wire) -> None:
     headers = {"Accept": ARROW}
     assert_refused(service.post(RUN, json={"FunctionName": "Get KPIs"}, headers=headers), 422)
     assert_refused(service.post(RUN, json={"FunctionName": "?"}, headers=headers), 404)
@@ -467,11 +468,13 @@ def test_a_function_cannot_take_the_service_along(publish: Callable[..., Wire], 
     assert wire.rows("Quick") == []
 
 
-def test_a_query_over_the_memory_limit_is_500_in_words_and_the_service_goes_on(publish: Callable[..., Wire]) -> None:
+def test_a_query_over_the_memory_limit_is_500_with_a_message_and_the_service_keeps_working(
+    publish: Callable[..., Wire],
+) -> None:
     """FAULTS.md 116."""
 
     def greedy(call: Any) -> Any:
-        """Sort pairs of every row with some others."""
+        """Sort pairs of every row with a few others."""
         cards = call.table("cards")
         pairs = cards.cross_join(cards.view().limit(200))
         return pairs.mutate(x=pairs.spend_cents * pairs.cards_right).order_by("x")
@@ -483,7 +486,7 @@ def test_a_query_over_the_memory_limit_is_500_in_words_and_the_service_goes_on(p
 
 
 def test_a_body_that_does_not_arrive_is_408(publish: Callable[..., Wire]) -> None:
-    """FAULTS.md 120: and the connection is not kept for the rest of it."""
+    """FAULTS.md 120: and the connection is closed without reading the rest."""
     wire = publish(limits=Limits(body_seconds=0.3))
     with served(wire.app) as address, talk(address) as connection:
         connection.sendall(raw_run(wire.token, "{", length=1000))
@@ -493,14 +496,14 @@ def test_a_body_that_does_not_arrive_is_408(publish: Callable[..., Wire]) -> Non
 
 
 def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> None:
-    """FAULTS.md 115: over real HTTP, each its own answer or 503 with a time to wait."""
+    """FAULTS.md 115: over real HTTP, each gets its own result, or 503 with a time to wait."""
 
     def echo(number: int) -> list[dict[str, int]]:
-        """Give it back."""
+        """Return it."""
         time.sleep(0.02)
         return [{"n": number}]
 
-    wire = publish(function(asset="a", name="Echo")(echo), limits=Limits(threads=4, concurrent_runs=64))
+    wire = publish(function(asset="a", name="Echo")(echo), limits=Limits(threads=4, concurrent_runs=64, runs_a_user=64))
 
     async def all_at_once(address: str) -> list[httpx.Response]:
         bounds = httpx.Limits(max_connections=None)

@@ -1,21 +1,19 @@
-"""The names that the service answers to, and the pages that may call it (FAULTS.md 120)."""
+"""The accepted host names and origins (FAULTS.md 120)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-from jupyter_funcs.service.hosts import Hosts
-
-from .conftest import LIST, RUN, Wire, assert_refused
+from jupyter_funcs.service.web.hosts import Hosts
+from tests.rows import each_row
+from tests.service.conftest import LIST, RUN, Wire, assert_refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@pytest.mark.parametrize(
-    ("host", "origin", "status"),
+@each_row(
+    "host, origin, status",
     [
         ("localhost", None, 200),
         ("LOCALHOST.:8765", None, 200),
@@ -51,10 +49,10 @@ if TYPE_CHECKING:
         ("localhost", "", 403),
     ],
 )
-def test_a_name_that_is_not_the_services_and_a_page_of_another_are_403(
+def test_foreign_hosts_and_origins_are_403(
     publish: Callable[..., Wire], host: str, origin: str | None, status: int
 ) -> None:
-    """FAULTS.md 120: such as a page elsewhere sends whose name was made to resolve to this machine."""
+    """FAULTS.md 120: such as DNS rebinding, where a page's own domain resolves to this machine."""
     wire = publish(hosts=Hosts(names=["funcs.example", "10.1.2.3"], origins=["https://app.example"]))
     headers = {"Host": host} | ({} if origin is None else {"Origin": origin})
     reply = wire.request("GET", "/healthz", token=None, headers=headers)

@@ -1,4 +1,4 @@
-"""How much runs at once and for how long: bounds hold, and who is refused is told what to do (FAULTS.md 114-120)."""
+"""Limits on the number and time of runs; refusals say what to do (FAULTS.md 114-120, 134)."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_funcs.service.limits import Limits
-from jupyter_funcs.service.registry import Function, function
-
-from .conftest import LIST, RUN, Wire, becomes, published
+from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.web import app
+from jupyter_funcs.service.web.runs import Limits
+from tests.service.conftest import LIST, RUN, Wire, becomes, published, serving
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     import httpx
 
+    from jupyter_funcs.service.engine.tables import Cards
+
 
 QUICK = published("Quick", list)
 
 
 class Held:
-    """A function that does not end before it is let go, whoever cancels it; it counts how many of it run."""
+    """A function that ignores cancellation until it is released, and counts its running calls."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -36,7 +41,7 @@ class Held:
         self.running = self.most = self.total = 0
         self._lock = threading.Lock()
 
-    def published(self) -> Function:
+    def published(self) -> PublishedFunction:
         def held() -> list[Any]:
             """Wait."""
             with self._lock:
@@ -56,7 +61,7 @@ class Held:
             assert await asyncio.to_thread(self.begun.acquire, timeout=10)
 
 
-def endless() -> Function:
+def endless() -> PublishedFunction:
     def python(call: Any) -> Any:
         """Join every row with every other."""
         cards = call.table("cards")
@@ -68,7 +73,7 @@ def endless() -> Function:
 
 @asynccontextmanager
 async def calling(wire: Wire) -> AsyncIterator[Callable[..., asyncio.Task[httpx.Response]]]:
-    """Give what begins a run; whatever still runs at the end is cancelled."""
+    """Return a function that starts a run; runs that are left at the end are cancelled."""
     async with wire.client() as client:
         tasks = []
 
@@ -89,11 +94,12 @@ def assert_busy(reply: httpx.Response, status: int) -> None:
     assert 1 <= int(reply.headers["retry-after"]) <= 30
 
 
-def test_a_query_over_its_time_is_stopped_and_told_so(publish: Callable[..., Wire]) -> None:
+def test_a_query_over_its_time_is_stopped_with_a_message(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 114: 504 names the limit; the thread is free again."""
     wire = publish(endless(), QUICK, limits=Limits(run_seconds=0.5, threads=1))
     wire.rows("Quick")
     assert wire.call("Endless").status_code == 504  # loads what the first query needs
+    assert becomes(lambda: wire.app.state.runs.busy_threads == 0)
     began = time.monotonic()
     reply = wire.call("Endless")
     assert reply.status_code == 504
@@ -103,7 +109,8 @@ def test_a_query_over_its_time_is_stopped_and_told_so(publish: Callable[..., Wir
     assert wire.rows("Quick") == []
 
 
-def test_what_does_not_heed_cancelling_keeps_its_thread_and_the_log_says_so(
+@pytest.mark.slow
+def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
 ) -> None:
     held = Held()
@@ -116,7 +123,7 @@ def test_what_does_not_heed_cancelling_keeps_its_thread_and_the_log_says_so(
             assert_busy(await call("Quick"), 503)
             await asyncio.sleep(1.2)
             assert [record.message for record in caplog.records if record.levelname == "WARNING"] == [
-                "A stopped run goes on: it does not heed cancelling. Its thread is held until it ends."
+                "A cancelled run is still running: its function ignores cancellation. Its thread stays busy."
             ]
             assert caplog.records[-1].function == "Held"
             held.go.set()
@@ -144,9 +151,9 @@ def test_no_more_run_at_once_than_there_are_threads_and_the_others_wait(publish:
 
 
 def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(publish: Callable[..., Wire]) -> None:
-    """Listings and health checks are not held up, and what is under way is not lost."""
+    """Listings and health checks aren't delayed, and running calls aren't lost."""
     held = Held()
-    wire = publish(held.published(), limits=Limits(threads=2, concurrent_runs=5))
+    wire = publish(held.published(), limits=Limits(threads=2, concurrent_runs=5, runs_a_user=5))
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -184,9 +191,108 @@ def test_a_user_over_their_share_is_429_and_others_go_on(publish: Callable[..., 
     asyncio.run(check())
 
 
+def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(publish: Callable[..., Wire]) -> None:
+    """FAULTS.md 134: a run holds its place and its thread until its work has ended, and a user has only a share."""
+    held = Held()
+    wire = publish(held.published(), QUICK, limits=Limits(threads=2))
+    other = wire.auth.issue("u", 1)
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            for _ in range(10):
+                left = call("Held")
+                await asyncio.sleep(0.05)
+                left.cancel()
+            await held.has_begun(2)
+            assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 2)
+            assert (await asyncio.wait_for(call("Quick", other), 10)).status_code == 200
+            assert held.running == 2
+            held.go.set()
+            assert (await asyncio.wait_for(call("Quick"), 10)).status_code == 200
+            assert await asyncio.to_thread(becomes, lambda: wire.app.state.runs.admitted == 0)
+
+    try:
+        asyncio.run(check())
+    finally:
+        held.go.set()
+    assert held.total == 2
+
+
+def test_no_user_gets_every_place(publish: Callable[..., Wire]) -> None:
+    """FAULTS.md 134: by default, a quarter is left to the others."""
+    held = Held()
+    wire = publish(held.published(), QUICK, limits=Limits(threads=1, concurrent_runs=4))
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            replies = [call("Held") for _ in range(3)]
+            await held.has_begun()
+            assert_busy(await call("Held"), 429)
+            assert (await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 10)).status_code == 200
+            held.go.set()
+            assert {(await reply).status_code for reply in replies} == {200}
+
+    try:
+        asyncio.run(check())
+    finally:
+        held.go.set()
+
+
+def test_readyz_says_whether_a_run_can_start(publish: Callable[..., Wire]) -> None:
+    """FAULTS.md 134: 503 while all threads or all places are taken; it needs no token, and /healthz stays as it is."""
+    held = Held()
+    wire = publish(held.published(), limits=Limits(threads=1))
+
+    async def check() -> None:
+        async with calling(wire) as call, wire.client(None) as client:
+            assert (await client.get("/readyz")).json() == {"status": "ok"}
+            left = call("Held")
+            await held.has_begun()
+            left.cancel()
+            assert (await client.get("/readyz")).status_code == 200  # for others
+            taken = call("Held", wire.auth.issue("u", 1))
+            await held.has_begun()
+            assert_busy(await client.get("/readyz"), 503)
+            assert (await client.get("/healthz")).status_code == 200
+            held.go.set()
+            assert (await taken).status_code == 200
+            assert (await client.get("/readyz")).status_code == 200
+            wire.app.state.runs.stop()
+            assert_busy(await client.get("/readyz"), 503)
+
+    try:
+        asyncio.run(check())
+    finally:
+        held.go.set()
+
+
+def test_readyz_says_what_is_missing_and_nothing_else(
+    publish: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Why is in the log."""
+    monkeypatch.setattr(app, "_CHECK_SECONDS", 0)
+    problems = [SetupError("/secret/cards.parquet cannot be read.")]
+
+    def cards() -> Cards:
+        if problems:
+            raise problems[0]
+        return demo.cards()
+
+    wire = serving(Registry([QUICK], author="t"), DuckDBEngine(companies.reference(), cards))
+    reply = wire.request("GET", "/readyz", token=None)
+    assert_busy(reply, 503)
+    assert reply.json()["error"] == "The data cannot be read."
+    assert "/secret/cards.parquet" in caplog.text
+    problems.clear()
+    assert wire.request("GET", "/readyz", token=None).status_code == 200
+    wire.grants.close()
+    assert wire.request("GET", "/readyz", token=None).json()["error"] == "The accounts cannot be changed."
+    assert wire.request("GET", "/healthz", token=None).status_code == 200
+
+
 def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(publish: Callable[..., Wire]) -> None:
     held = Held()
-    wire = publish(held.published(), limits=Limits(threads=1, concurrent_runs=3))
+    wire = publish(held.published(), limits=Limits(threads=1, concurrent_runs=3, runs_a_user=3))
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -205,13 +311,14 @@ def test_a_run_whose_caller_leaves_before_it_has_a_thread_never_begins(publish: 
     assert held.total == 1
 
 
+@pytest.mark.slow
 def test_the_time_to_wait_grows_with_what_is_under_way(publish: Callable[..., Wire]) -> None:
     def slow() -> list[Any]:
         """Take a while."""
         time.sleep(0.4)
         return []
 
-    wire = publish(function(asset="a", name="Slow")(slow), limits=Limits(threads=1, concurrent_runs=40))
+    wire = publish(function(asset="a", name="Slow")(slow), limits=Limits(threads=1, concurrent_runs=40, runs_a_user=40))
 
     async def check() -> None:
         async with calling(wire) as call:
@@ -227,7 +334,7 @@ def test_the_time_to_wait_grows_with_what_is_under_way(publish: Callable[..., Wi
     asyncio.run(check())
 
 
-def test_stopping_ends_every_run_with_words_and_admits_no_more(publish: Callable[..., Wire]) -> None:
+def test_stopping_ends_every_run_with_a_message_and_admits_no_more(publish: Callable[..., Wire]) -> None:
     held = Held()
     wire = publish(held.published(), endless(), limits=Limits(threads=2))
 
@@ -248,7 +355,7 @@ def test_stopping_ends_every_run_with_words_and_admits_no_more(publish: Callable
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_runs_go_on_in_a_forked_process(publish: Callable[..., Wire]) -> None:
-    """The threads stay behind in the parent: the child has its own."""
+    """A fork doesn't inherit threads; the child starts its own."""
     wire = publish(QUICK, limits=Limits(threads=1))
     assert wire.rows("Quick") == []
     child = os.fork()
@@ -262,8 +369,9 @@ def test_runs_go_on_in_a_forked_process(publish: Callable[..., Wire]) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", ["FunctionName", "Args"])
-def test_thousands_of_refusals_leave_nothing_behind(publish: Callable[..., Wire], field: str) -> None:
+def test_a_thousand_refusals_leave_nothing_behind(publish: Callable[..., Wire], field: str) -> None:
     wire = publish(QUICK, limits=Limits(threads=2))
     before = threading.active_count()
     body: dict[str, Any] = {"FunctionName": "Quick", "Args": {}} | {field: {"x": json.dumps([1])}}

@@ -1,4 +1,4 @@
-"""What every request passes: an id, a log line without what the caller typed, and an answer whatever fails."""
+"""Every request gets an id, a log line without anything the caller typed, and a reply whatever fails."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jupyter_funcs.service.registry import function
-
-from .conftest import GET_ALL, JSON, LIST, LOGIN, RUN, Wire, assert_refused, published
+from jupyter_funcs.service.publishing.registry import function
+from tests.service.conftest import GET_ALL, JSON, LIST, LOGIN, RUN, Wire, assert_refused, published
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +55,7 @@ def test_no_argument_reaches_the_log_when_a_function_fails(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, where: str
 ) -> None:
     def fails(text: str, many: list[str], number: int, day: date) -> None:
-        """Fail with the arguments in the error's own words."""
+        """Fail with the arguments in the message."""
         if where == "chained":
             try:
                 raise KeyError(text)  # noqa: TRY301
@@ -120,7 +119,7 @@ def test_a_function_that_fails_in_an_odd_way_answers_200_with_its_error_too(
 
 
 @pytest.mark.parametrize("name", ["Authorization", "X-Api-Key"])
-def test_a_token_or_key_that_is_sent_twice_is_none(publish: Callable[..., Wire], name: str) -> None:
+def test_a_token_or_key_that_is_sent_twice_is_refused(publish: Callable[..., Wire], name: str) -> None:
     wire = publish(published("Quick", list))
     good = f"Bearer {wire.token}" if name == "Authorization" else wire.grants.add_key("t")
     for values, status in (([good], 200), ([good, good], 401), ([good, "x"], 401), (["x", good], 401)):

@@ -1,4 +1,4 @@
-"""What the published functions share; a file whose name begins with '_' publishes nothing."""
+"""What the published functions share: a file whose name starts with '_' publishes nothing."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ import pandas as pd
 
 
 def sales() -> pd.DataFrame:
-    """Give the sales of every store and day."""
+    """Return the sales of every store and day."""
     return pd.read_csv(Path(__file__).with_name("sales.csv"), parse_dates=["day"])

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 import pandas as pd
 
 from jupyter_funcs.service import AtLeastOne, Help, ListedBy, function
-
-from ._sales import sales
+from tests.service.publishing.published._sales import sales
 
 __author__ = "shop team"
 
@@ -33,12 +32,12 @@ def get_sales_by_store(
     since: date | None = None,
 ) -> pd.DataFrame:
     """
-    Give the pieces sold and the revenue by store.
+    Return the pieces sold and the revenue by store.
 
     Parameters
     ----------
     store
-        The stores to add up; several are given one by one.
+        The stores to return, one or more.
     region
         All stores of a region.
     since

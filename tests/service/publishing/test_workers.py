@@ -1,0 +1,372 @@
+"""Published code runs in processes that have limits and no secrets, and its service goes on (FAULTS.md 134-137)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.builtin import companies
+from jupyter_funcs.service.publishing import worker_process
+from jupyter_funcs.service.publishing.worker_pool import Workers
+from jupyter_funcs.service.publishing.worker_process import WorkerSetup
+from jupyter_funcs.service.web.runs import Limits
+from tests.service.conftest import RUN, Wire, becomes, published
+from tests.service.publishing.test_notebooks import written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_funcs.service.publishing.registry import PublishedFunction
+
+HOSTILE = '''
+"""Functions that do what they must not."""
+
+import ctypes
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+from jupyter_funcs.service import ListedBy, Options, function
+
+SEEN = []
+
+
+def known(reference, text):
+    if text != "known":
+        raise ValueError("is not known.")
+    return f"{text} to {len(reference.panels)}"
+
+
+@function(asset="a")
+def small(n: int = 1) -> list[int]:
+    return list(range(n))
+
+
+@function(asset="a")
+def slow(call) -> int:
+    while not call.cancelled:
+        time.sleep(0.01)
+    return 1
+
+
+@function(asset="a")
+def loop() -> int:
+    while True:
+        pass
+
+
+@function(asset="a")
+def fork() -> int:
+    while True:
+        with open(os.devnull), __import__("contextlib").suppress(OSError):
+            os.fork()
+
+
+@function(asset="a")
+def allocate() -> int:
+    return len([bytearray(b"x" * 2**20) for _ in range(10_000)])
+
+
+@function(asset="a")
+def fill() -> int:
+    for number in range(1000):
+        with open(f"part{number}", "wb") as file:
+            for _ in range(100):
+                file.write(bytes(2**20))
+    return 1
+
+
+@function(asset="a")
+def gigabyte() -> list[str]:
+    return ["x" * 2**20] * 1024
+
+
+@function(asset="a")
+def forged() -> int:
+    """Write to the pipes of the service, past its own result."""
+    for descriptor in range(3, 20):
+        try:
+            os.write(descriptor, (2**32).to_bytes(8, "big") + bytes(100))
+        except OSError:
+            pass
+    return 1
+
+
+@function(asset="a")
+def open_files() -> int:
+    return len([open(os.devnull) for _ in range(10_000)])
+
+
+@function(asset="a")
+def read(path: str) -> str:
+    """Return what can be read, from here and from a process of its own."""
+    found = subprocess.run(["cat", path], capture_output=True)
+    try:
+        return Path(path).read_bytes().decode(errors="replace") + found.stdout.decode()
+    except OSError as error:
+        return f"{type(error).__name__}: {found.stdout.decode()}"
+
+
+@function(asset="a")
+def environment() -> str:
+    return repr(dict(os.environ)) + Path("/proc/self/environ").read_text()
+
+
+@function(asset="a")
+def remember(text: str) -> list[str]:
+    """Return what earlier runs left in this process and its folder."""
+    SEEN.append(text)
+    return [*SEEN, *os.listdir()]
+
+
+@function(asset="a")
+def leave(exits: bool = False) -> int:
+    """Return or end while a process of the run goes on."""
+    open("left", "w").close()
+    pid = subprocess.Popen(["sleep", "634.5"], start_new_session=True).pid
+    if exits:
+        os._exit(1)
+    return pid
+
+
+@function(asset="a")
+def signal() -> str:
+    """Signal the service."""
+    os.kill(os.getppid(), 0)
+    return "sent"
+
+
+@function(asset="a")
+def companies(call, symbol: Annotated[str, ListedBy("Known", known)] = "known", first: int = 1):
+    """Return an expression."""
+    found = call.fetch(call.table("companies").limit(first))
+    return call.table("companies").limit(len(found)).mutate(known=__import__("ibis").literal(symbol))
+
+
+@function(asset="a")
+def choose(panel: Annotated[str, Options(lambda reference: tuple(each.name for each in reference.panels))]) -> str:
+    return panel
+'''
+SECRET = "secret-of-the-tests"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the functions above, the state folder and a notebook."""
+    path = tmp_path_factory.mktemp("team")
+    (path / "hostile.py").write_text(HOSTILE)
+    (path / "state").mkdir()
+    (path / "state" / "keys").write_text(SECRET)
+    SigningKeys.open(path / "state" / "signing-keys.json")
+    return path
+
+
+@pytest.fixture(scope="module")
+def workers(folder: Path) -> Iterator[Workers]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FUNCS_SIGNING_KEY", SECRET)
+        patch.setenv("DATABASE_PASSWORD", SECRET)
+        patch.setenv("ALLOWED", "for functions")
+        reference, hidden = companies.reference(), (folder / "state",)
+        limits = {"memory": 2**30, "disk": 2 * 10**8, "processes": 30}
+        made = Workers(WorkerSetup((folder,), reference=reference, hidden=hidden, **limits), ["ALLOWED"])
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def functions(workers: Workers) -> list[PublishedFunction]:
+    return workers.load()
+
+
+@pytest.fixture
+def wire(functions: list[PublishedFunction], publish: Callable[..., Wire]) -> Wire:
+    return publish(*functions, published("Quick", list))
+
+
+def failed(wire: Wire, name: str, **args: Any) -> str:
+    reply = wire.call(name, args)
+    assert reply.json()["body"] is None, reply.text[:1000]
+    return str(reply.json()["error"])
+
+
+def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(wire: Wire) -> None:
+    """A function's own rules, options and expressions work as in the service."""
+    assert wire.rows("Small", n="3") == [{"Result": 0}, {"Result": 1}, {"Result": 2}]
+    assert [each["known"] for each in wire.rows("Companies", symbol="known", first="2")] == ["known to 2"] * 2
+    assert wire.errors("Companies", symbol="odd")["symbol"][0].startswith("symbol 'odd' is not known.")
+    assert wire.errors("Choose", panel="odd")["panel"][0].startswith("panel has no option 'odd'.")
+    assert wire.call("Choose", {"panel": "demo card panel"}).json()["body"] == '"Demo Card Panel"'
+    assert not [name for name in sys.modules if name.startswith("published_team")]
+    assert "hostile.py" not in str([getattr(each, "__file__", "") for each in sys.modules.values()])
+
+
+@pytest.mark.fault(136)
+@pytest.mark.skipif(not worker_process.can_confine(), reason="needs Landlock")
+def test_a_function_reads_no_secret(wire: Wire, folder: Path, tmp_path: Path) -> None:
+    """Not the environment, the service's memory, its keys, its state, nor the files of other workers."""
+    (tmp_path / "other").write_text(SECRET)
+    (folder / "link").symlink_to(folder / "state" / "keys")
+    places = [
+        *(f"/proc/{os.getpid()}/{name}" for name in ("environ", "mem", "maps", "cwd/x", "fd/1")),
+        *(folder / "state" / name for name in ("keys", "signing-keys.json")),
+        *(folder / "link", tmp_path / "other", "/etc/shadow"),
+    ]
+    for place in places:
+        assert wire.call("Read", {"path": str(place)}).json()["body"] == '"PermissionError: "', place
+    assert SECRET not in str(wire.call("Environment").json())
+    assert "'ALLOWED': 'for functions'" in wire.call("Environment").json()["body"]
+    assert "Operation not permitted" in failed(wire, "Signal")
+
+
+@pytest.mark.fault(136)
+def test_nothing_of_a_run_is_left_for_the_functions_of_another_user(wire: Wire) -> None:
+    """One user's runs share a process, whose folder is emptied between them."""
+    texts = [[each["Result"] for each in wire.rows("Remember", text=text)] for text in "ab"]
+    assert texts == [["a"], ["a", "b"]]
+    wire.token = wire.auth.issue("u", 1)
+    assert [each["Result"] for each in wire.rows("Remember", text="c")] == ["c"]
+
+
+@pytest.mark.fault(136)
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_the_served_process_cannot_be_read_by_others() -> None:
+    code = "from jupyter_funcs.service.publishing import worker_process as w; w.hide_memory()\n"
+    code += "import ctypes; raise SystemExit(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))"
+    assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code) == 0
+
+
+@pytest.mark.fault(135)
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        pytest.param(
+            *("Fork", "Fork failed: It was ended because it used more than 30 processes."),
+            marks=pytest.mark.skipif(not worker_process.can_limit_processes(), reason="processes can't be limited"),
+        ),
+        ("Allocate", "Allocate needs more memory than the service allows. Ask for less."),
+        ("Fill", "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+        ("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less."),
+        ("Forged", "Forged failed: The process that ran it ended before its result."),
+        ("Open Files", "Open Files failed: [Errno 24] Too many open files: '/dev/null'"),
+    ],
+)
+def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, name: str, error: str) -> None:
+    """The service's memory stays as it was, and nothing goes on."""
+    before = psutil.Process().memory_info().rss
+    assert failed(wire, name) == error
+    assert psutil.Process().memory_info().rss - before < 200e6
+    assert wire.rows("Small") == [{"Result": 0}]
+
+
+@pytest.mark.fault(135)
+def test_a_function_that_loops_is_ended_after_its_time(
+    functions: list[PublishedFunction], publish: Callable[..., Wire]
+) -> None:
+    wire = publish(*functions, limits=Limits(run_seconds=0.5, threads=1))
+    for name in ("Loop", "Slow"):
+        assert wire.call(name).status_code == 504
+        assert becomes(lambda: wire.app.state.runs.admitted == 0)
+    assert becomes(lambda: wire.call("Small").status_code == 200)
+
+
+def test_a_process_that_was_told_to_cancel_runs_nothing_else(
+    functions: list[PublishedFunction], publish: Callable[..., Wire]
+) -> None:
+    """A late cancellation would be that of the next run."""
+    wire = publish(*functions, limits=Limits(run_seconds=0.3))
+    assert becomes(lambda: wire.call("Remember", {"text": "before"}).status_code == 200)
+    assert wire.call("Slow").status_code == 504
+    assert becomes(lambda: wire.app.state.runs.admitted == 0)
+    wire = publish(*functions)
+    assert len(wire.rows("Remember", text="after")) == 1
+
+
+@pytest.mark.fault(134)
+def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
+    functions: list[PublishedFunction], publish: Callable[..., Wire]
+) -> None:
+    """A run holds its place until its process has ended, which is soon; others get answers."""
+    wire = publish(*functions, limits=Limits(threads=2, concurrent_runs=8, runs_a_user=4))
+    runs = wire.app.state.runs
+
+    async def check() -> None:
+        async with wire.client() as client:
+            for _ in range(4):
+                left = [asyncio.create_task(client.post(RUN, json={"FunctionName": "Loop"})) for _ in range(4)]
+                assert await asyncio.to_thread(becomes, lambda: runs.admitted == 4 and runs.busy_threads == 2)
+                for each in left:
+                    each.cancel()
+                await asyncio.gather(*left, return_exceptions=True)
+                assert runs.admitted == 2  # those that run
+                assert await asyncio.to_thread(becomes, lambda: runs.admitted == 0)
+
+    asyncio.run(check())
+    wire.token = wire.auth.issue("u", 1)
+    assert wire.rows("Small") == [{"Result": 0}]
+
+
+@pytest.mark.fault(134)
+def test_a_run_that_ignores_cancellation_holds_its_place(publish: Callable[..., Wire]) -> None:
+    """A function of the host's own process can't be ended: its user may start no other meanwhile."""
+    go = threading.Event()
+    wire = publish(published("Held", lambda: go.wait(30)), limits=Limits(run_seconds=0.2, threads=3, runs_a_user=1))
+    assert wire.call("Held").status_code == 504
+    assert wire.call("Held").status_code == 429
+    go.set()
+    assert becomes(lambda: wire.call("Held").status_code == 200)
+
+
+def test_what_a_run_started_ends_with_it(wire: Wire, tmp_path: Path) -> None:
+    """Even if the process that ran it has ended before."""
+    pid = int(wire.call("Leave").json()["body"])
+    assert becomes(lambda: not psutil.pid_exists(pid))
+    assert failed(wire, "Leave", exits="yes").endswith("The process that ran it ended before its result.")
+    assert becomes(
+        lambda: not [each for each in psutil.process_iter(["cmdline"]) if "634.5" in (each.info["cmdline"] or ())]
+    )
+
+
+@pytest.mark.fault(137)
+def test_no_file_that_a_notebook_makes_is_taken_for_its_result(tmp_path: Path, publish: Callable[..., Wire]) -> None:
+    """The result leaves by a pipe, within bounds: the service opens no file of a run."""
+    (tmp_path / "state").write_text(f'"{SECRET}"')
+    (tmp_path / "shop").mkdir()
+    makes = {
+        "pipe": "os.mkfifo(path)",
+        "link": f"os.symlink({str(tmp_path / 'state')!r}, path)",
+        "large": "with open(path, 'w') as file:\n    file.truncate(10**10)",
+    }
+    path = "path = os.environ.get('JUPYTER_FUNCS_RESULT', os.path.abspath('result.json'))"
+    for name, made in makes.items():
+        written(tmp_path / "shop" / f"{name}.ipynb", "import os", path, made, "1")
+    with contextlib.closing(Workers(WorkerSetup((tmp_path / "shop",), default_asset="a", disk=10**8))) as workers:
+        wire = publish(*workers.load(), limits=Limits(run_seconds=20))
+        assert [wire.call(name).json()["body"] for name in ("Pipe", "Link")] == ["1", "1"]
+        assert "File too large" in failed(wire, "Large")
+
+
+def test_a_warm_call_of_a_small_function_costs_at_most_3_milliseconds_more(wire: Wire) -> None:
+    """The quickest of many calls in turn, since anything else on the machine only adds to both."""
+    seconds: dict[str, list[float]] = {"Quick": [], "Small": []}
+    for at in range(200):
+        for name, times in seconds.items():
+            began = time.perf_counter()
+            wire.call(name)
+            times.append(time.perf_counter() - began)
+        if at >= 20 and min(seconds["Small"]) - min(seconds["Quick"]) < 0.003:
+            return
+    pytest.fail(f"{min(seconds['Small'])} s, and {min(seconds['Quick'])} s within the service")

@@ -1,0 +1,214 @@
+"""A service that is built from its settings: what it remembers of its last start."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jupyter_funcs.service.accounts import state
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.config.settings import load
+from jupyter_funcs.service.server import hosted
+from tests.service.conftest import in_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from jupyter_funcs.service.server.hosted import Hosted
+
+FUNCTIONS = '''
+from jupyter_funcs.service import function
+
+@function(asset="Own")
+def get_one() -> int:
+    """Return one."""
+    return 1
+'''
+
+
+@contextlib.contextmanager
+def built(config: Path | None) -> Iterator[Hosted]:
+    service = hosted.build(load(config), config)
+    try:
+        yield service
+    finally:
+        service.close()
+
+
+def start(config: Path | None) -> None:
+    with built(config):
+        pass
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's home without accounts."""
+    monkeypatch.delenv("FUNCS_STATE_DIR", raising=False)
+    monkeypatch.delenv("FUNCS_SIGNING_KEY", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path
+
+
+@pytest.fixture
+def one(home: Path) -> Path:
+    return written(home / "one" / "service.toml")
+
+
+@pytest.fixture
+def two(home: Path) -> Path:
+    return written(home / "two" / "service.toml")
+
+
+def written(path: Path, text: str = "") -> Path:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f'organisation = "Acme"\n{text}')
+    return path
+
+
+# One state folder, several configurations.
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="XDG_DATA_HOME is read on Linux only")
+
+
+@LINUX
+def test_a_second_configuration_with_the_same_folder_is_warned_of(
+    one: Path, two: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """FAULTS.md 143: at each start of either, until one of them names a folder as the warning says."""
+    start(one)
+    start(one)
+    assert "state folder" not in caplog.text
+    for config, other in ((two, one), (two, one), (one, two)):
+        caplog.clear()
+        start(config)
+        [said] = [each for each in caplog.messages if "state folder" in each]
+        found = re.match(
+            r"(\S+) uses the state folder (\S+) too, .* set state = 'FOLDER' in one of them; .*both.", said
+        )
+        assert found
+        assert found[1] == str(other)
+    advice = re.search(r"set state = ('\S+') in both", said)
+    assert advice
+    caplog.clear()
+    for config in (one, two):
+        written(config, f"state = {advice[1]}\n")
+        start(config)
+        with built(config) as service:
+            assert str(service.folder) == found[2], "the accounts are the same as before"
+    assert "state folder" not in caplog.text
+    written(one, "state = 'own'\n")
+    written(two)
+    start(one)
+    start(two)
+    assert "state folder" not in caplog.text
+
+
+@LINUX
+@pytest.mark.parametrize("how", ["moved", "removed", "linked", "relative", "named by the environment", "broken"])
+def test_the_same_configuration_is_not_taken_for_another(
+    one: Path, two: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """FAULTS.md 143."""
+    start(one)
+    if how == "moved":
+        one.replace(two)
+    elif how == "removed":
+        one.unlink()
+    elif how == "linked":
+        two.unlink()
+        os.link(one, two)
+    elif how == "relative":
+        monkeypatch.chdir(one.parent.parent)
+        two = one.relative_to(one.parent.parent)
+    elif how == "named by the environment":
+        monkeypatch.setenv("FUNCS_STATE_DIR", str(one.parent.parent / "data/jupyter_funcs/service"))
+    else:
+        one.write_text("organisation = ")
+    start(two)
+    assert ("state folder" in caplog.text) == (how == "broken")
+
+
+@LINUX
+def test_the_demo_and_a_configuration_share_nothing(one: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """FAULTS.md 143."""
+    for config in (one, None, one, None):
+        start(config)
+    assert "state folder" not in caplog.text
+
+
+# The audit.
+
+
+def test_what_is_published_is_recorded_when_it_changes(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """FAULTS.md 140: with its asset, its file and a hash of it, once for each change."""
+    config = written(home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n")
+    (home / "own").mkdir()
+    file = home / "own" / "mine.py"
+    said: list[list[str]] = []
+
+    def publish(text: str) -> None:
+        file.write_text(text)
+        with caplog.at_level(logging.ERROR), built(config) as service:
+            found = service.grants.audit.find(None, None, None, None, None, limit=1000)
+            said.append([f"{each.action} {each.target} {each.detail}" for each in found if "publish" in each.action])
+
+    publish(FUNCTIONS)
+    publish(FUNCTIONS)
+    publish(FUNCTIONS.replace("return 1", "return 2"))
+    publish(FUNCTIONS.replace("get_one", "get_two"))
+    publish(FUNCTIONS.replace("get_one", "get_two").replace("Own", "Other"))
+    assert [len(each) for each in said] == [1, 1, 2, 4, 5]
+    what = [re.sub("[0-9a-f]{16}", "…", each) for each in said[-1]]
+    assert what == [
+        f"publish Get One Own: {file}, SHA-256 …",
+        f"publish Get One Own: {file}, SHA-256 …",
+        f"publish Get Two Own: {file}, SHA-256 …",
+        f"unpublish Get One Own: {file}, SHA-256 …",
+        f"publish Get Two Other: {file}, SHA-256 …",
+    ]
+    assert len(set(said[-1])) == 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are POSIX's")
+def test_what_a_function_says_of_its_file_is_not_believed(home: Path) -> None:
+    """FAULTS.md 140: a pipe would keep the service from starting."""
+    config = written(home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n")
+    (home / "own").mkdir()
+    os.mkfifo(home / "pipe")
+    lies = f"object.__setattr__(get_one, 'place', '{home}/pipe, line 1')"
+    (home / "own" / "mine.py").write_text(f"{FUNCTIONS}\n{lies}\n")
+    with built(config) as service:
+        [record] = service.grants.audit.find(None, "publish", None, None, None, limit=10)
+    assert record.detail == f"Own: {home}/pipe, SHA-256 unknown"
+
+
+def test_a_run_in_a_worker_is_recorded_with_its_rows(home: Path) -> None:
+    """FAULTS.md 140."""
+    config = written(home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n")
+    (home / "own").mkdir()
+    (home / "own" / "mine.py").write_text(FUNCTIONS.replace("return 1", "return [1, 2, 3]").replace("int:", "list:"))
+    with built(config) as service:
+        service.grants.add_user("ann", organisation="Acme")
+        service.grants.add_asset("Own", organisation="Acme", is_shared=True)
+        wire = in_process(service.app, Auth(state.open_keys(service.folder), service.grants).issue("ann", 1))
+        assert wire.call("Get One").json()["error"] is None
+        service.grants.audit.close()
+        [record] = service.grants.audit.find(None, "run", None, None, None, limit=10)
+    assert (record.user, record.target, record.outcome, record.rows) == ("ann", "Get One", "ok", 3)
+
+
+def test_a_start_is_recorded_and_the_bounds_are_those_of_the_configuration(home: Path) -> None:
+    """FAULTS.md 140."""
+    config = written(home / "service.toml", "state = 'state'\n[audit]\ndays = 7\nrows = 500\n")
+    with built(config) as service:
+        audit = service.grants.audit
+        [record] = audit.find(None, "serve", None, None, None, limit=10)
+    assert (record.target, record.address, record.outcome) == (str(config), "shell", "ok")
+    assert (audit.days, audit.rows) == (7, 500)
