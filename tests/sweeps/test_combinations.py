@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_funcs import combos as room
-from jupyter_funcs.combos import Combos, TooManyRunsError
-from jupyter_funcs.each import Each
-from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.forms import Form
-from tests.test_forms import function
+from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.sweeps import combinations
+from jupyter_funcs.sweeps.combinations import Combos, TooManyRunsError
+from tests.catalog.test_form import function
 
 if TYPE_CHECKING:
-    from jupyter_funcs.forms import Args
+    from jupyter_funcs.catalog.form import Args
 
 CARD = {"PanelName": "Card"}
 
@@ -28,7 +28,7 @@ CARD = {"PanelName": "Card"}
 def combos(
     table: Any = None, /, *, pairs: bool = False, most: int = 10_000, validate: bool = True, **values: Any
 ) -> Combos:
-    return room.combos(function(), table, CARD | values, pairs=pairs, most=most, validate=validate)
+    return combinations.combos(function(), table, CARD | values, pairs=pairs, most=most, validate=validate)
 
 
 def runs(*args: Any, **values: Any) -> list[Args]:
@@ -67,7 +67,8 @@ def test_pairs_of_unlike_lengths_are_refused() -> None:
     """Every length is named."""
     error = refused(pairs=True, Symbol=["A", "B"], PoPLookback=[1, 2, 3])
     assert str(error) == (
-        "Pairs need lists of one length, not Symbol 2 and PoPLookback 3.\nLeave pairs out for every combination."
+        "Pairs need lists of the same length, not Symbol (2) and PoPLookback (3).\n"
+        "Leave out pairs to run every combination."
     )
 
 
@@ -96,7 +97,7 @@ def test_any_list_is_swept(symbols: Any) -> None:
         ({"A": 1}, "Symbol takes a list, not '{'A': 1}' (dict)."),
         (
             pd.DataFrame({"a": ["A"]}),
-            "Symbol takes a column of a table, not all of it: table['a'], on a line a variable of it.",
+            "Symbol takes one column, not a whole table: use table['a'] (in %funcs, assign it to a variable first).",
         ),
     ],
     ids=["generator", "dict", "DataFrame"],
@@ -111,7 +112,7 @@ def test_the_column_of_a_tables_own_name_is_named() -> None:
     table = pd.DataFrame({"Name": ["x"], "symbol": ["A"]})
     assert (
         str(refused(Symbol=table))
-        == "Symbol takes a column of a table, not all of it: table['symbol'], on a line a variable of it."
+        == "Symbol takes one column, not a whole table: use table['symbol'] (in %funcs, assign it to a variable first)."
     )
 
 
@@ -123,8 +124,8 @@ def test_a_list_of_one_value_is_swept() -> None:
 def test_nothing_swept_is_said() -> None:
     """A call does that, without a sweep."""
     assert str(refused(Symbol="A")) == (
-        "Nothing is swept: no argument of Get Panel Daily is a list of values.\n"
-        "Give a list, as in [a, b], or call it without sweep."
+        "Nothing to sweep: no argument of Get Panel Daily is a list of values.\n"
+        "Pass a list, such as [a, b], or call it without sweep."
     )
 
 
@@ -132,7 +133,7 @@ def test_nothing_swept_is_said() -> None:
 def test_an_empty_list_is_refused(empty: Any) -> None:
     """No run would come of it, and silence is no answer."""
     error = refused(Symbol=empty, PoPLookback=[1, 2])
-    assert error.what == "Symbol has no value to run with: the list is empty."
+    assert error.what == "Symbol has no values to sweep: the list is empty."
 
 
 def test_of_a_parameter_that_takes_a_list_a_list_of_lists_is_swept() -> None:
@@ -155,7 +156,7 @@ def test_an_empty_value_is_a_run_without_the_argument() -> None:
         {"Symbol": "A"},
         {"Symbol": "A", "Dimensions": ["Region"]},
     ]
-    assert "Give Symbol or Brand" in str(refused(Symbol=["A", None]))
+    assert "Symbol or Brand is required" in str(refused(Symbol=["A", None]))
 
 
 def test_a_run_that_stands_twice_goes_once() -> None:
@@ -201,7 +202,7 @@ def test_a_table_is_combined_with_lists() -> None:
         {"Symbol": "A", "PoPLookback": "1"},
         {"Symbol": "B", "PoPLookback": "2"},
     ]
-    assert "the table 2 and PoPLookback 3" in str(refused(table, pairs=True, PoPLookback=[1, 2, 3]))
+    assert "the table (2) and PoPLookback (3)" in str(refused(table, pairs=True, PoPLookback=[1, 2, 3]))
 
 
 @pytest.mark.parametrize(
@@ -214,10 +215,10 @@ def test_a_table_is_combined_with_lists() -> None:
         (pd.DataFrame([["A", "B"]], columns=["Symbol", "symbol"]), "The column 'symbol' is the same parameter as"),
         (
             pd.DataFrame({"Symbol": ["A"], "Sector": ["B"]}),
-            "'Sector', as a column of the table.Keep those that are: table[['Symbol']].",
+            "'Sector' (a column of the table).Use the other columns: table[['Symbol']].",
         ),
         (pd.DataFrame({"PanelName": ["Card"]}), "is the same parameter as the argument of that name."),
-        ([{"Symbol": "A"}], "A sweep takes a DataFrame of arguments, a row a run, not"),
+        ([{"Symbol": "A"}], "A sweep takes a DataFrame with one row per run, not"),
         ("Symbol", "not 'Symbol' (str)."),
         (pd.Series(["A"], name="Symbol"), "(Series)."),
     ],
@@ -244,11 +245,11 @@ def test_every_wrong_value_is_named_once() -> None:
 def test_what_is_wrong_between_arguments_is_said() -> None:
     """A missing argument, a rule, and dates in the wrong order, of whatever run."""
     with pytest.raises(ArgumentError) as caught:
-        room.combos(function(), None, {"Symbol": ["A", "B"]}, pairs=False, most=10)
+        combinations.combos(function(), None, {"Symbol": ["A", "B"]}, pairs=False, most=10)
     assert list(caught.value.errors) == ["PanelName"]
     days = [dt.date(2025, 1, day) for day in (1, 2, 3)]
     assert refused(Symbol="A", StartDate="2025-01-02", EndDate=days).errors == {
-        "EndDate": ["EndDate 2025-01-01 is before StartDate 2025-01-02."]
+        "EndDate": ["End Date 2025-01-01 is before Start Date 2025-01-02."]
     }
 
 

@@ -17,23 +17,23 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import jupyter_funcs as jf
-from jupyter_funcs import executors, loop, workers
-from jupyter_funcs.errors import ConfigError, DeadlineError, FuncsError, FunctionError, RunCancelledError
-from jupyter_funcs.executors import taker
-from jupyter_funcs.progress import Progress
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, FunctionError, RunCancelledError
+from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.service import embedded
+from jupyter_funcs.sweeps import executors, worker
+from jupyter_funcs.sweeps.executors import ExecutorRunner
 from tests.conftest import PANEL
 from tests.echoing import by_environment, echoing
 from tests.faults.canary import CANARY, leaks
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pandas as pd
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import RemoteFunction, Session
     from tests.faults.server import Connection, Faulty
 
 # Python 3.12 and later say so of each fork beside threads; here it is the test that forks, to see that it goes well.
@@ -56,12 +56,12 @@ def session(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
 
 def taken(function: RemoteFunction, executor: Executor, runs: list[dict[str, Any]]) -> list[Any]:
     """Give what came of each run, in their order: a frame or an error."""
-    take = taker(function, executor)
+    take = ExecutorRunner(function, executor)
 
     async def all_of_them() -> list[Any]:
         return await asyncio.gather(*(take(args, Progress()) for args in runs), return_exceptions=True)
 
-    return loop.run(all_of_them())
+    return background.run(all_of_them())
 
 
 def forty(session: Session) -> tuple[RemoteFunction, list[dict[str, Any]]]:
@@ -86,6 +86,7 @@ def configured(url: str, monkeypatch: pytest.MonkeyPatch) -> Session:
     return jf.connect()
 
 
+@pytest.mark.slow
 def test_threads_do_forty_of_forty_in_order(service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty runs on threads are what forty calls are, in their order."""
     session = configured(service_url, monkeypatch)
@@ -106,7 +107,7 @@ def test_processes_do_forty_of_forty_in_order(method: str, service_url: str, mon
 
 
 def _connections() -> list[str]:
-    return [place.where for place in workers._there]
+    return [service.where for service in worker._connected]
 
 
 @pytest.mark.slow
@@ -118,7 +119,7 @@ def test_the_embedded_demo_is_run_in_processes(monkeypatch: pytest.MonkeyPatch) 
         same(taken(function, pool, runs), session)
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.slow)])
 def test_a_run_that_fails_in_a_process_fails_as_here(method: str, session: Session) -> None:
     """The error of a run comes back whole: its class, its text and how often it was sent; the others go on."""
     with ProcessPoolExecutor(2, multiprocessing.get_context(method)) as pool:
@@ -147,7 +148,9 @@ def test_no_token_is_in_what_an_executor_is_given(session: Session, server: Faul
     """What goes to an executor holds the address, the function and the options, and nothing of a token."""
     given = jf.connect(server.url, token=CANARY)
     for each in (session, given):
-        call = workers.call(each["F"].with_options(schema={"n": "string"}), workers.place_of(each), {"a": "1"})
+        call = worker.run_request(
+            each["F"].with_options(schema={"n": "string"}), worker.service_address(each), {"a": "1"}
+        )
         sent = pickle.dumps(call)
         assert server.url.encode() in sent
         assert not leaks(sent.decode("latin-1"))
@@ -179,6 +182,7 @@ def test_a_worker_with_the_environments_token_takes_the_place_of_one_given(
     assert b"Bearer " + CANARY.encode() in server.requests[-1]
 
 
+@pytest.mark.slow
 def test_a_profile_is_read_by_each_process(server: Faulty, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session of a profile runs in processes: they read the profile, and its token, themselves."""
     (tmp_path / "token").write_text(CANARY)
@@ -198,7 +202,7 @@ def test_a_worker_set_up_for_another_service_is_told(session: Session, monkeypat
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         [error] = taken(function, pool, [{"a": "1"}])
     assert isinstance(error, ConfigError)
-    assert "set up for http://localhost:1/elsewhere, and not for http://127.0.0.1:" in error.what
+    assert "uses http://localhost:1/elsewhere, not http://127.0.0.1:" in error.what
 
 
 def test_a_worker_that_dies_ends_its_runs_with_an_error(session: Session, server: Faulty) -> None:
@@ -206,11 +210,11 @@ def test_a_worker_that_dies_ends_its_runs_with_an_error(session: Session, server
     function = session["F"]
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
         pid = pool.submit(os.getpid).result()
-        take = taker(function, pool)
-        held = [loop.start(take({"a": text}, Progress())) for text in ("held", "2")]
+        take = ExecutorRunner(function, pool)
+        held = [background.start(take({"a": text}, Progress())) for text in ("held", "2")]
         wait_until(lambda: any(b"held" in request for request in server.requests))
         os.kill(pid, signal.SIGKILL)
-        for future in (*held, loop.start(take({"a": "3"}, Progress()))):
+        for future in (*held, background.start(take({"a": "3"}, Progress()))):
             with pytest.raises(FuncsError, match="A worker of the executor died"):
                 future.result(20)
 
@@ -228,8 +232,8 @@ def test_a_cancelled_run_closes_its_connection(session: Session, server: Faulty)
     """In this process a cancelled run is ended at once, and so is one that waits for its turn."""
     function = session["F"]
     with ThreadPoolExecutor(1) as pool:
-        take = taker(function, pool)
-        held, queued = (loop.start(take({"a": text}, Progress())) for text in ("held", "2"))
+        take = ExecutorRunner(function, pool)
+        held, queued = (background.start(take({"a": text}, Progress())) for text in ("held", "2"))
         wait_until(lambda: any(b"held" in request for request in server.requests))
         queued.cancel()
         held.cancel()
@@ -302,6 +306,7 @@ print(loaded)
 """
 
 
+@pytest.mark.slow
 def test_no_run_is_started_while_the_bar_is_imported(session: Session) -> None:
     """A worker forked beside that import would wait for it for ever; the bar is there before the first run."""
     done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=True)
@@ -314,7 +319,7 @@ def test_dask_does_forty_of_forty_in_order(
     processes: bool, service_url: str, monkeypatch: pytest.MonkeyPatch, session: Session
 ) -> None:
     """Forty runs on a cluster of Dask are what forty calls are; one that fails there fails as here."""
-    distributed = pytest.importorskip("distributed")
+    distributed = pytest.importorskip("distributed", reason="distributed isn't installed: pip install -e '.[check]'")
     assert isinstance(taken_on_dask(distributed, session["F"], [{"a": "bad"}], processes)[0], FunctionError)
     session = configured(service_url, monkeypatch)
     same(taken_on_dask(distributed, *forty(session), processes), session)
@@ -336,7 +341,7 @@ def test_ipyparallel_does_forty_of_forty_in_order(
     service_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     """Forty runs on the engines of ipyparallel are what forty calls are, each done once, by either kind of view."""
-    ipyparallel = pytest.importorskip("ipyparallel")
+    ipyparallel = pytest.importorskip("ipyparallel", reason="ipyparallel isn't installed: pip install -e '.[check]'")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     session = configured(service_url, monkeypatch)
     function, runs = forty(session)

@@ -17,12 +17,12 @@ import jupyter_funcs as jf
 from tests.conftest import PANEL
 from tests.echoing import by_environment, echoing, giving
 from tests.faults.canary import CANARY, leaks
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
     from tests.faults.server import Faulty
 
 
@@ -98,6 +98,7 @@ def test_a_smaller_sweep_of_a_folder_gives_its_own_runs(session: Session, tmp_pa
     assert result.count_rows() == 2
 
 
+@pytest.mark.slow
 def test_two_notebooks_sweep_into_one_folder(session: Session, tmp_path: Any) -> None:
     """Two sweeps into one folder at once each give every run once, and leave no half of a file."""
     values = [str(at) for at in range(40)]
@@ -167,13 +168,13 @@ def test_a_folder_that_cannot_be_used_is_named(session: Session, server: Faulty,
     file = tmp_path / "file"
     file.write_text("x")
     refused(function.with_options(to=file), server, str(file), "is a file")
-    refused(function.with_options(to=file / "in"), server, "cannot be written: Not a directory")
-    refused(function.with_options(to="/proc/none"), server, "/proc/none cannot be written")
-    refused(function.with_options(to=tmp_path), server, str(tmp_path), "something else: 'file'")
+    refused(function.with_options(to=file / "in"), server, "Cannot write to the folder", "Not a directory")
+    refused(function.with_options(to="/proc/none"), server, "Cannot write to the folder /proc/none")
+    refused(function.with_options(to=tmp_path), server, str(tmp_path), "has other content: 'file'")
     of_g = tmp_path / "g"
     of_g.mkdir()
     (of_g / "_sweep.json").write_text('{"function": "G"}')
-    refused(function.with_options(to=of_g), server, "is of another sweep: function 'G', not 'F'")
+    refused(function.with_options(to=of_g), server, "belongs to another sweep: function 'G', not 'F'")
     (of_g / "_sweep.json").write_text("{")
     refused(function.with_options(to=of_g), server, "_sweep.json is broken")
     assert file.read_text() == "x"
@@ -181,7 +182,7 @@ def test_a_folder_that_cannot_be_used_is_named(session: Session, server: Faulty,
 
 def test_a_folder_takes_pyarrow(session: Session, server: Faulty, tmp_path: Any, monkeypatch: Any) -> None:
     """Without pyarrow the way out is named."""
-    monkeypatch.setitem(sys.modules, "jupyter_funcs.segments", None)
+    monkeypatch.setitem(sys.modules, "jupyter_funcs.sweeps.folder", None)
     refused(session["F"].with_options(to=tmp_path / "out"), server, "pip install pyarrow")
     assert not (tmp_path / "out").exists()
 
@@ -226,15 +227,17 @@ except jf.FuncsError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_leaves_what_was_there(session: Session, tmp_path: Any) -> None:
     """On a full disk the sweep ends in words; what was in the folder before is there still, and it can be gone on."""
     words = [sys.executable, "-c", FULL, str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "cannot be written any more: File too large." in done.stdout
+    assert f"Cannot write to the folder {tmp_path}: File too large." in done.stdout
     assert session["F"].with_options(to=tmp_path, progress=False).sweep(a=["1", "2", "3"]).count_rows() == 3
 
 
+@pytest.mark.slow
 def test_many_sweeps_at_once_do_not_wait_for_each_other(session: Session, tmp_path: Any) -> None:
     """Sweeps into more folders than there are threads all begin: none holds a thread that another needs."""
     jobs = [session["F"].with_options(to=tmp_path / str(at)).start_sweep({"a": ["1", "2"]}) for at in range(40)]

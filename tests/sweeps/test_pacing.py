@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jupyter_funcs.pacing import LONGEST, Pace
+from jupyter_funcs.sweeps.pacing import LONGEST, Pace
 
 
 def pace(most: int = 32, draw: float = 0.0) -> Pace:
@@ -17,7 +17,7 @@ def test_as_many_go_as_are_asked_for_until_one_is_refused() -> None:
     """Nothing slows a sweep whose runs are taken, and nothing is waited for."""
     steady = pace()
     for at in range(100):
-        steady.taken(at)
+        steady.accepted(at)
     assert steady.at_a_time(100.0) == 32
     assert steady.changes_in(100.0) is None
 
@@ -25,7 +25,7 @@ def test_as_many_go_as_are_asked_for_until_one_is_refused() -> None:
 def test_the_service_says_how_long_all_wait() -> None:
     """Retry-After is followed, from when the refusal came; then one run goes first."""
     refused = pace()
-    assert refused.refused(10.0, sent=9.0, wished=7.0)
+    assert refused.refused(10.0, sent=9.0, retry_after=7.0)
     assert refused.at_a_time(16.9) == 0
     assert refused.changes_in(12.0) == 5.0
     assert refused.at_a_time(17.0) == 1
@@ -36,7 +36,7 @@ def test_without_a_wish_the_waits_double(draw: float, waits: list[float]) -> Non
     """Up to half a minute, and shorter at random, so that two sweeps do not come back together."""
     refused, now = pace(draw=draw), 0.0
     for wait in waits:
-        refused.refused(now, sent=now, wished=None)
+        refused.refused(now, sent=now, retry_after=None)
         assert refused.until - now == wait
         now = refused.until
 
@@ -45,26 +45,26 @@ def test_runs_under_way_together_slow_it_once() -> None:
     """Of 32 that are refused at once the first halves how many go, and the longest wish is followed."""
     refused = pace()
     for at in range(32):
-        assert refused.refused(10.0 + at / 100, sent=9.0, wished=5.0 if at else 3.0)
+        assert refused.refused(10.0 + at / 100, sent=9.0, retry_after=5.0 if at else 3.0)
     assert refused.until == pytest.approx(15.31)
-    refused.taken(16.0)
+    refused.accepted(16.0)
     assert refused.at_a_time(16.0) == 16
 
 
 def test_one_goes_first_and_its_answer_lets_the_others_follow() -> None:
     """After a wait the service is asked once; what was under way before says nothing of it."""
     refused = pace()
-    refused.refused(10.0, sent=9.0, wished=5.0)
-    refused.taken(9.5)
+    refused.refused(10.0, sent=9.0, retry_after=5.0)
+    refused.accepted(9.5)
     assert refused.at_a_time(15.0) == 1
-    refused.taken(15.0)
+    refused.accepted(15.0)
     assert refused.at_a_time(15.1) == 16
 
 
 def test_a_long_run_that_goes_first_holds_nobody_up() -> None:
     """A service that refuses does so at once: a run that is still under way after 5 s was taken."""
     refused = pace()
-    refused.refused(10.0, sent=9.0, wished=5.0)
+    refused.refused(10.0, sent=9.0, retry_after=5.0)
     assert refused.at_a_time(16.0) == 1
     assert refused.changes_in(16.0) == 4.0
     assert refused.at_a_time(20.0) == 16
@@ -73,14 +73,14 @@ def test_a_long_run_that_goes_first_holds_nobody_up() -> None:
 def test_ten_results_let_one_more_go() -> None:
     """It comes back to its first pace by one more for each ten results, and not beyond."""
     refused = pace(4)
-    refused.refused(0.0, sent=0.0, wished=0.0)
-    refused.taken(0.1)
+    refused.refused(0.0, sent=0.0, retry_after=0.0)
+    refused.accepted(0.1)
     assert refused.at_a_time(1.0) == 2
     for _ in range(9):
-        refused.taken(0.1)
+        refused.accepted(0.1)
     assert refused.at_a_time(1.0) == 3
     for _ in range(100):
-        refused.taken(0.1)
+        refused.accepted(0.1)
     assert refused.at_a_time(1.0) == 4
 
 
@@ -88,7 +88,7 @@ def test_at_least_one_goes() -> None:
     """However often it is refused."""
     refused, now = pace(3), 0.0
     for _ in range(10):
-        refused.refused(now, sent=now, wished=1.0)
+        refused.refused(now, sent=now, retry_after=1.0)
         now = refused.until
     assert refused.at_a_time(now + 100) == 1
 
@@ -98,14 +98,14 @@ def test_at_least_one_goes() -> None:
 )
 def test_a_long_wish_is_not_waited_for(wished: float | None, is_worth_it: Any) -> None:
     """Five minutes at a time, and a person is told of a longer one."""
-    assert pace().refused(10.0, sent=9.0, wished=wished) is is_worth_it
+    assert pace().refused(10.0, sent=9.0, retry_after=wished) is is_worth_it
 
 
 def test_a_service_that_takes_nothing_is_left_after_five_minutes() -> None:
     """Many short waits are as one long one; an answer begins anew."""
     refused, now, waits = pace(), 0.0, 0
-    while refused.refused(now, sent=now, wished=20.0):
+    while refused.refused(now, sent=now, retry_after=20.0):
         now, waits = refused.until, waits + 1
     assert waits == 15
-    refused.taken(now + 20)
-    assert refused.refused(now + 21, sent=now + 20, wished=20.0)
+    refused.accepted(now + 20)
+    assert refused.refused(now + 21, sent=now + 20, retry_after=20.0)

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from jupyter_funcs.fields import Field, Kind
-from jupyter_funcs.gathering import InMemory
-from jupyter_funcs.stacking import stacked
+from jupyter_funcs.catalog.fields import Field, Kind
+from jupyter_funcs.sweeps.results import MemoryResults
+from jupyter_funcs.sweeps.stacking import stacked
 
 # Columns as replies give them, of each dtype that is widened in a way of its own.
 COLUMNS: list[Any] = [
@@ -57,15 +57,15 @@ def symbol() -> dict[str, Field]:
 
 def gathered(frames: list[pd.DataFrame], most: float) -> pd.DataFrame:
     """Give what becomes of blocks that come in any order, with so many bytes of memory."""
-    gathering = InMemory(["S"], symbol(), most)
+    results = MemoryResults(["S"], symbol(), most)
     order = list(range(len(frames)))
     random.Random(len(frames)).shuffle(order)
     for at in order:
-        gathering.add(at, {"S": SYMBOLS[at]}, frames[at])
+        results.add(at, {"S": SYMBOLS[at]}, frames[at])
     try:
-        return gathering.finish()
+        return results.finish({}, [])
     finally:
-        gathering.close()
+        results.close()
 
 
 @given(blocks(), st.sampled_from([1, 100, 1e9]))
@@ -79,22 +79,22 @@ def test_what_is_beyond_the_bound_goes_to_disk_and_is_gone_afterwards(tmp_path: 
     """Blocks beyond the bound are files, a row group a run; they are removed whether the sweep ends well or not."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     frame = pd.DataFrame({"x": np.arange(1000)})
-    gathering = InMemory(["S"], symbol(), 20_000)
+    results = MemoryResults(["S"], symbol(), 20_000)
     for at in range(5):
-        gathering.add(at, {"S": SYMBOLS[at]}, frame)
+        results.add(at, {"S": SYMBOLS[at]}, frame)
     [file] = tmp_path.rglob("*.parquet")
     import pyarrow.parquet as pq
 
     assert pq.read_metadata(file).num_row_groups == 3
-    gathering.close()
+    results.close()
     assert not list(tmp_path.iterdir())
 
 
-# Prints the megabytes that gathering took at most, above what there was before; `FULL` first fills the disk.
+# Prints the megabytes that results took at most, above what there was before; `FULL` first fills the disk.
 PROGRAM = """
 import resource, signal, sys, warnings
 import numpy as np, pandas as pd, pyarrow.parquet
-from jupyter_funcs.gathering import InMemory
+from jupyter_funcs.sweeps.results import MemoryResults
 
 def peak():
     with open("/proc/self/status") as status:  # getrusage would count what was before exec
@@ -107,13 +107,13 @@ def block(at):
 if "FULL" in sys.argv:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4_000_000, 4_000_000))
-gathering = InMemory(["S"], {}, float(sys.argv[1]))
+results = MemoryResults(["S"], {}, float(sys.argv[1]))
 block(0)
 before = peak()
 for at in range(30):
-    gathering.add(at, {"S": str(at)}, block(at))
-table = gathering.finish()
-gathering.close()
+    results.add(at, {"S": str(at)}, block(at))
+table = results.finish({}, [])
+results.close()
 print(peak() - before)
 assert len(table) == 750_000 and list(table)[:2] == ["S", "c0"]
 for at in range(30):
@@ -139,6 +139,7 @@ def test_memory_is_bounded() -> None:
     assert peak("3e7") < 1.5 * table
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing() -> None:
     """Where the disk cannot take what is beyond the bound, it stays in memory, and a warning says why."""
     done = program("3e7", "FULL")

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
-from jupyter_funcs.fields import Field, Kind
-from jupyter_funcs.stacking import stacked
+from jupyter_funcs.catalog.fields import Field, Kind
+from jupyter_funcs.sweeps.stacking import stacked
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,8 +73,8 @@ UTC = block([{"v": "2025-03-04T05:06:07Z"}])
 BIG = 2**53 + 1
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "dtype", "held"),
+@each_row(
+    "first, second, dtype, held",
     [
         (block([{"v": 1}]), block([{"v": None}]), "Int64", [1, None]),
         (block([{"v": 1}]), block([{"w": 0}]), "Int64", [1, None]),
@@ -120,7 +121,7 @@ BIG = 2**53 + 1
         (block([{"v": None}]), block([{"w": 0}]), "object", [None, None]),
     ],
 )
-@pytest.mark.parametrize("turned", [False, True])
+@each_row("turned", [False, True])
 def test_a_column_is_widened(
     first: pd.DataFrame, second: pd.DataFrame, dtype: str, held: list[Any], turned: bool
 ) -> None:

@@ -19,29 +19,28 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs import bar
-from jupyter_funcs.combos import combos
-from jupyter_funcs.each import Each
-from jupyter_funcs.errors import ArgumentError
-from jupyter_funcs.progress import SweepProgress
-from jupyter_funcs.service import companies, demo, state
-from jupyter_funcs.service.app import create_app
-from jupyter_funcs.service.auth import Auth
-from jupyter_funcs.service.engine import DuckDBEngine
-from jupyter_funcs.service.grants import Grants
-from jupyter_funcs.service.keys import SigningKeys
-from jupyter_funcs.service.limits import Limits
-from jupyter_funcs.service.registry import Registry
-from jupyter_funcs.sweep import Sweep
-from jupyter_funcs.sweep_job import SweepJob
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.grants import Grants
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.builtin import companies, demo, demo_accounts
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.publishing.registry import Registry
+from jupyter_funcs.service.web.app import create_app
+from jupyter_funcs.service.web.runs import Limits
+from jupyter_funcs.sweeps import job
+from jupyter_funcs.sweeps.combinations import combos
+from jupyter_funcs.sweeps.job import SweepJob
+from jupyter_funcs.sweeps.sweep import Sweep
 from tests.conftest import PANEL, SYMBOL, serving
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.callables import RemoteFunction
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import RemoteFunction, Session
 
 PARAMS = [
     {"name": "a", "type": 0, "description": "[Optional]"},
@@ -154,7 +153,7 @@ def test_all_that_fail_are_rows_and_no_error(service: Service) -> None:
     """The table is empty but for its arguments' columns, and a warning says so."""
     service.rows = lambda args: f"no {args['a']}"
     with pytest.warns(
-        UserWarning, match=r'2 of 2 runs of F failed, all listed in .attrs\["errors"\]. The first: .*no x'
+        UserWarning, match=r'2 of 2 runs of F failed, all listed in .attrs\["errors"\]. First error: .*no x'
     ):
         frame = service.function.sweep(a=["x", "y"])
     assert frame.empty
@@ -180,14 +179,14 @@ def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"a": []}, "a has no value to run with: the list is empty."),
-        ({"a": "x"}, "Nothing is swept: no argument of F is a list of values."),
-        ({"a": ["x"], "n": ["one"]}, "n takes a whole number, not 'one'."),
+        ({"a": []}, "A has no values to sweep: the list is empty."),
+        ({"a": "x"}, "Nothing to sweep: no argument of F is a list of values."),
+        ({"a": ["x"], "n": ["one"]}, "N takes a whole number, not 'one'."),
         ({"b": ["x"]}, "F has no parameter 'b'."),
-        ({"a": [["x"], "y"]}, "a takes one value, not '['x']'.\nF was not run."),
+        ({"a": [["x"], "y"]}, "A takes one value, not '['x']'.\nF was not run."),
         (
             {"a": ["x"], "cache": False},
-            "cache is an option, and no parameter of F.\nWrite f.with_options(cache=…).sweep(…).",
+            "cache is an option, not a parameter of F.\nWrite f.with_options(cache=…).sweep(…).",
         ),
     ],
 )
@@ -210,7 +209,7 @@ def test_a_large_sweep_is_asked_about(service: Service, monkeypatch: pytest.Monk
             few.sweep(a=values)
         assert not typed.strip() or "This is 5 runs of F, more than most_runs = 2." in str(caught.value)
     assert not service.sent
-    assert "This is 5 runs of F. Type the number to go on: " in capsys.readouterr().out
+    assert "This is 5 runs of F. Type the number to continue: " in capsys.readouterr().out
     monkeypatch.setattr(sys, "stdin", io.StringIO("5\n"))
     assert len(few.sweep(a=values)) == 5
     with pytest.raises(ArgumentError, match=r"with_options\(most_runs=6\)"):
@@ -238,7 +237,7 @@ def test_a_cache_that_cannot_be_written_is_no_failure(
     """It is said once, and the sweep gives what came."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FUNCS_RESULTS_DIR", str(tmp_path / "file" / "results"))
-    with pytest.warns(UserWarning, match="Results are not kept on disk"):
+    with pytest.warns(UserWarning, match="Results are not cached on disk"):
         assert len(service.function.sweep(a=["x", "y"])) == 2
     assert len(service.function.sweep(a=["x", "y"])) == 2
     assert len(service.sent) == 4
@@ -286,10 +285,11 @@ def test_thousands_of_failures_slow_no_table(service: Service) -> None:
     assert type(pickle.loads(pickle.dumps(rows))) is list
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [{"runs_a_user": 3}, {"concurrent_runs": 3}], ids=["429", "503"])
 def test_a_service_with_few_places_runs_them_all(limits: dict[str, int]) -> None:
     """The real service refuses most of 32 at a time, and says how long to wait: none fails, and all are in order."""
-    grants = Grants(seed=state.seed_demo)
+    grants = Grants(seed=demo_accounts.add_to)
     auth = Auth(SigningKeys.in_memory(), grants)
     engine = DuckDBEngine(companies.reference(), demo.cards)
     app = create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine, limits=Limits(**limits))
@@ -327,7 +327,7 @@ def test_a_function_that_has_changed_is_said_to(service: Service) -> None:
     with pytest.warns(UserWarning, match="3 of 3 runs of F failed"):
         frame = service.function.sweep(a=["x", "y", "z"])
     assert service.listed == 1
-    assert all("a" in row["error"] and "Take it anew" in row["error"] for row in frame.attrs["errors"])
+    assert all("a" in row["error"] and "Get it again" in row["error"] for row in frame.attrs["errors"])
 
 
 def test_a_sweep_holds_nothing_when_it_has_ended(service: Service) -> None:
@@ -387,7 +387,7 @@ def test_where_no_bar_is_wanted_none_is(service: Service, monkeypatch: pytest.Mo
 def test_what_stands_beside_the_numbers(progress: SweepProgress, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what there is to say."""
     monkeypatch.setattr("time.time", lambda: 0.0)
-    assert bar.said(progress) == said
+    assert job.status_text(progress) == said
 
 
 class Slow:
@@ -397,7 +397,7 @@ class Slow:
         self.begun, self.may_go_on = threading.Event(), threading.Event()
         self.done: list[str] = []
 
-    async def there(self, *_: Any) -> dict[int, float]:
+    async def find(self, *_: Any) -> dict[int, float]:
         return {}
 
     def add(self, *_: Any) -> None:
@@ -405,9 +405,7 @@ class Slow:
         assert self.may_go_on.wait(10)
         self.done.append("add")
 
-    def finish(self) -> None: ...
-
-    def sign(self, *_: Any) -> None: ...
+    def finish(self, *_: Any) -> None: ...
 
     def close(self) -> None:
         self.done.append("close")
@@ -420,7 +418,7 @@ def test_a_sweep_that_is_cancelled_closes_when_its_threads_are_done(service: Ser
         service.function.sweep(a=["x", "y"])
     runs = combos(service.function, None, {"a": ["x", "y"]}, pairs=False, most=10)
     slow = Slow()
-    job = SweepJob(Sweep(service.function, runs, service.function.take, slow))
+    job = SweepJob(Sweep(service.function, runs, service.function.fetch, slow))
     assert slow.begun.wait(10)
     assert job.cancel()
     threading.Timer(0.1, slow.may_go_on.set).start()
@@ -442,9 +440,9 @@ def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(service
     """The sweep is told that its keeping failed: it had as many results on hold as it may, and sent nothing more."""
     function = service.function.with_options(concurrency=1, cache=False)
     full = Full()
-    sweep = Sweep(function, combos(function, None, {"a": list("uvwxyz")}, pairs=False, most=10), function.take, full)
+    sweep = Sweep(function, combos(function, None, {"a": list("uvwxyz")}, pairs=False, most=10), function.fetch, full)
     job = SweepJob(sweep)
-    wait_until(lambda: full.begun.is_set() and len(sweep._came) == 2 and not sweep._under_way)
+    wait_until(lambda: full.begun.is_set() and len(sweep._arrived) == 2 and not sweep._tasks)
     full.may_go_on.set()
     with pytest.raises(jf.FuncsError, match="disk is full"):
         job.result(10)
