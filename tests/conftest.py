@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib.util
@@ -22,21 +23,27 @@ import httpx
 import hypothesis
 import pytest
 import uvicorn
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import jupyter_funcs as jf
-from jupyter_funcs import history, retries
-from jupyter_funcs.service import companies, demo, embedded, state
-from jupyter_funcs.service.app import create_app
-from jupyter_funcs.service.auth import Auth
-from jupyter_funcs.service.engine import DuckDBEngine
-from jupyter_funcs.service.grants import Grants
-from jupyter_funcs.service.keys import SigningKeys
-from jupyter_funcs.service.registry import Registry
+from jupyter_funcs.connection import retries
+from jupyter_funcs.records import history
+from jupyter_funcs.service import embedded
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.grants import Grants
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.builtin import companies, demo, demo_accounts
+from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.publishing.registry import Registry
+from jupyter_funcs.service.web.app import create_app
+from tests.examples import examples
+from tests.rows import PATIENCE, calm, hangs, row_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 # Set on import: the notebooks' kernels and the servers that tests start take it over, and generate the data once.
 _CACHE = None if "FUNCS_CACHE_DIR" in os.environ else tempfile.TemporaryDirectory(prefix="funcs-cache-")
@@ -58,35 +65,40 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No example fails for the time that it takes: what else the machine does is in it, and the other process of -n 2.
-hypothesis.settings.register_profile("no clock", hypothesis.settings.default, deadline=None)
+hypothesis.settings.register_profile("no clock", hypothesis.settings.default, deadline=None, max_examples=examples(100))
 hypothesis.settings.load_profile("no clock")
 
 PANEL = "Demo Card Panel"
 SYMBOL = "BKQU US EQUITY"
 
 
-ALL_FAULTS = range(1, 121)
+ALL_FAULTS = range(1, 144)
 
 
 _NAMED = re.compile(r"(?:FAULTS(?:\.md)?|Rows?) (\d+(?:(?:-|, | and )\d+)*)")
 
 
-def faults_of(item: pytest.Item) -> set[int]:
-    """Give the rows of the catalogue that a test names in its words (``FAULTS 24, 25``), a case by its id or a mark."""
+def faults_of(item: pytest.Item) -> list[int]:
+    """Return the catalogue rows that a test names, in its docstring (``FAULTS 24, 25``), a mark, its id or table."""
+    test = getattr(item, "function", None)
     numbers = {number for mark in item.iter_markers("fault") for number in mark.args}
-    for named in _NAMED.findall(getattr(getattr(item, "function", None), "__doc__", None) or ""):
+    for named in _NAMED.findall(getattr(test, "__doc__", None) or ""):
         for one in re.split(", | and ", named):
             first, _, last = one.partition("-")
             numbers.update(range(int(first), int(last or first) + 1))
-    if "fault" in item.nodeid.partition("::")[0] and (case := re.search(r"\[(\d+)[ -]", item.name)):
-        numbers.add(int(case[1]))
-    return numbers
+    if "fault" not in item.nodeid.partition("::")[0]:
+        return sorted(numbers)
+    cases = [item.name.partition("[")[2], *row_names(test)]
+    return sorted([*numbers, *(int(case[1]) for case in map(re.compile(r"(\d+)[ -]").match, cases) if case)])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         # As properties, which a test process sends along with its report.
-        item.user_properties.extend(("fault", number) for number in sorted(faults_of(item)))
+        item.user_properties.extend(("fault", number) for number in faults_of(item))
+        # The panel asks the same session either way, and the other packages' tests ask it both ways.
+        if item.nodeid.startswith("tests/panel/") and "[http" in item.nodeid:
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(1800))
 
@@ -99,33 +111,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     failed: set[int] = set()
     for outcome, reports in terminalreporter.stats.items():
         for report in reports:
-            numbers = {number for name, number in getattr(report, "user_properties", ()) if name == "fault"}
+            numbers = [number for name, number in getattr(report, "user_properties", ()) if name == "fault"]
             if outcome == "passed" and report.when == "call":
                 passed.update(numbers)
             elif outcome in {"failed", "error"}:
-                failed |= numbers
+                failed.update(numbers)
     terminalreporter.section("faults, by their number in the catalogue")
     for number in ALL_FAULTS:
         said = f"{passed[number]} passed" if passed[number] else "no test"
         terminalreporter.write(
             f"{number}: {'FAILED' if number in failed else said}".ljust(18) + "\n" * (number % 6 == 0)
         )
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each process of `pytest -n 2` whole files, which share servers and kernels, and the browser's all to one."""
-    from xdist.scheduler import LoadFileScheduling
-
-    class Rooms(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file: str = super()._split_scope(nodeid)
-            folder = file.rpartition("/")[0]
-            return folder if folder.endswith("browser") else file
-
-    # In the order of collection: the browser's few tests take the longest, and would come last by their number.
-    config.option.loadscopereorder = False
-    return Rooms(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -137,6 +133,13 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.enable()
         gc.freeze()
+        gc.set_threshold(100_000, 20, 20)  # a twentieth of the time goes into looking for garbage otherwise
+
+
+@pytest.fixture(autouse=True, scope="module")
+def garbage_of_other_files() -> None:
+    """Collect what earlier files left: a token that is still in memory is masked in every text."""
+    gc.collect()
 
 
 def pytest_sessionfinish() -> None:
@@ -163,6 +166,23 @@ def serving(app: Any) -> Iterator[str]:
             thread.join(10)
 
 
+@contextlib.contextmanager
+def interactive_shell(**options: Any) -> Iterator[InteractiveShell]:
+    """Yield an IPython of the tests' own that writes no history, and leave nothing of it behind."""
+    config = Config()
+    config.HistoryManager.enabled = False
+    main, hook = sys.modules["__main__"], sys.excepthook
+    shell = InteractiveShell.instance(config=config, **options)
+    yield shell
+    shell.extension_manager.unload_extension("jupyter_funcs")
+    InteractiveShell.clear_instance()
+    # What it would do at exit, but for a look through the whole heap for garbage.
+    atexit.unregister(shell.atexit_operations)
+    shell.displayhook.do_full_cache = False
+    shell.atexit_operations()
+    sys.modules["__main__"], sys.excepthook = main, hook
+
+
 class Service(NamedTuple):
     """A service with accounts of its own."""
 
@@ -174,7 +194,7 @@ class Service(NamedTuple):
 @contextlib.contextmanager
 def serving_accounts() -> Iterator[Service]:
     """Serve the demo's functions over HTTP with the demo's users, whose accounts a test may change."""
-    grants = Grants(seed=state.seed_demo)
+    grants = Grants(seed=demo_accounts.add_to)
     auth = Auth(SigningKeys.in_memory(), grants)
     engine = DuckDBEngine(companies.reference(), demo.cards)
     with serving(create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)) as url:
@@ -202,8 +222,7 @@ def funcs(request: pytest.FixtureRequest) -> Iterator[Session]:
 def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what is sent again be sent at once, and let no test pay for what another has broken."""
     monkeypatch.setattr(retries, "_FIRST_PAUSE", 0.001)
-    for health in retries._HEALTH.values():
-        health.budget, health.breaker = retries.Budget(), retries.Breaker()
+    calm()
 
 
 @pytest.fixture(autouse=True)
@@ -237,12 +256,8 @@ def answering() -> Callable[..., Session]:
 @pytest.fixture
 def no_hang() -> Iterator[None]:
     """Let a pattern that backtracks for ever fail its test, and not hang the run."""
-
-    def stop(_number: int, _frame: object) -> None:
-        pytest.fail("the text was not read to its end", pytrace=False)
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(30)
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(PATIENCE)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

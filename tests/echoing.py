@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
     from tests.faults.server import Act
 
 

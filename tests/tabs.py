@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 import jupyter_funcs as jf
-from jupyter_funcs import loop
-from jupyter_funcs.guard import guarding
-from jupyter_funcs.outcome import Outcome
+from jupyter_funcs.core import background
+from jupyter_funcs.panel.shared.outcome import Outcome
+from jupyter_funcs.panel.shared.parts import guarding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ def outcome(frame: pd.DataFrame, reply: bytes | None = None, about: str = "", **
     """Give a run of a function of this description, which nobody serves."""
     listing = [{"name": "F", "id": 1, "description": about, "params": [{"name": name} for name in args]}]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
-    session = jf.connect("https://service.example", token="t", transport=transport)
+    session = jf.connect("https://service.example", token="a-token-of-the-tests", transport=transport)
     started = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
     return Outcome(session["F"], args, frame, reply, started, 1.25, "", "result")
 
@@ -36,7 +36,7 @@ def made(kind: Any) -> Any:
 
 def show(tab: Any, run: Outcome | None) -> None:
     """Show a run as the panel does."""
-    loop.wait(loop.start(tab.show(run)), 60)
+    background.wait(background.start(tab.show(run)), 60)
 
 
 def hidden(widget: Any) -> bool:

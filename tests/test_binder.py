@@ -31,9 +31,12 @@ ROOT = Path(__file__).parent.parent
 BINDER = ROOT / "binder"
 
 
+@pytest.mark.slow
 def test_repo2docker_plans_what_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python of the version that is asked for, the requirements, and then the script, which can be executed."""
-    buildpacks = pytest.importorskip("repo2docker.buildpacks")
+    buildpacks = pytest.importorskip(
+        "repo2docker.buildpacks", reason="repo2docker isn't installed: pip install -e '.[check]'"
+    )
     monkeypatch.chdir(ROOT)
     plan = buildpacks.PythonBuildPack("buildpack-deps:jammy")
     plan.platform = "linux/amd64"

@@ -15,12 +15,14 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 
+from tests.rows import each_row
+
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / ".ci"
 if not SCRIPTS.is_dir():
     pytest.skip("a clone has what checks it, an sdist has not", allow_module_level=True)
 
-README = (ROOT / "README.md").read_text("utf-8")
+GUIDE = ROOT / "jupyter_funcs/guide"
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT: dict[str, Any] = PYPROJECT["project"]
 EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
@@ -30,13 +32,6 @@ REQUIREMENTS = [
     if requirement.name != PROJECT["name"]
 ]
 LICENCES = runpy.run_path(str(SCRIPTS / "licences"))
-
-
-def chapter(title: str) -> str:
-    """Give the text of a chapter of the README."""
-    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", README, re.DOTALL | re.MULTILINE)
-    assert found, f"the README has no chapter {title}"
-    return found[1]
 
 
 def ran(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -83,7 +78,7 @@ def test_the_check_tries_every_python_that_is_promised() -> None:
 
 
 def hooks() -> list[dict[str, Any]]:
-    yaml = pytest.importorskip("yaml")
+    yaml = pytest.importorskip("yaml", reason="yaml isn't installed: pip install -e '.[check]'")
     config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))
     assert [repository["repo"] for repository in config["repos"]] == ["local"]
     found: list[dict[str, Any]] = config["repos"][0]["hooks"]
@@ -91,8 +86,8 @@ def hooks() -> list[dict[str, Any]]:
 
 
 def test_a_commit_is_checked_with_what_the_environment_has() -> None:
-    """No hook downloads anything: each runs a program that the extra of the tests brings along."""
-    brought = {Requirement(each).name for each in EXTRAS["test"]} | {"python"}
+    """No hook downloads anything: each runs a program that the extra check brings along."""
+    brought = {Requirement(each).name for each in EXTRAS["check"]} | {"python"}
     assert [hook["id"] for hook in hooks()] == ["ruff-check", "ruff-format", "mypy", "notebooks"]
     for hook in hooks():
         assert hook["language"] == "system"
@@ -101,7 +96,7 @@ def test_a_commit_is_checked_with_what_the_environment_has() -> None:
 
 def test_the_hooks_are_what_pre_commit_takes() -> None:
     """By pre-commit's own rules."""
-    client = pytest.importorskip("pre_commit.clientlib")
+    client = pytest.importorskip("pre_commit.clientlib", reason="pre_commit isn't installed: pip install -e '.[check]'")
     assert client.load_config(str(ROOT / ".pre-commit-config.yaml"))
 
 
@@ -109,8 +104,9 @@ def test_the_hooks_are_what_pre_commit_takes() -> None:
 
 
 def test_the_changes_name_the_version() -> None:
-    """A version that is released is one that the README has something to say about."""
-    assert re.search(rf"(?<![\d.]){re.escape(PROJECT['version'])}(?!\d|\.\d)", chapter("Changes"))
+    """A version that is released is one that the guide has something to say about."""
+    page = (GUIDE / "changes.md").read_text("utf-8")
+    assert re.search(rf"(?<![\d.]){re.escape(PROJECT['version'])}(?!\d|\.\d)", page)
 
 
 @pytest.mark.parametrize("tag", ["v0.0.99", PROJECT["version"]])
@@ -122,26 +118,26 @@ def test_a_release_under_another_tag_is_refused(tag: str) -> None:
 
 
 def test_every_script_is_documented() -> None:
-    """Who changes something learns from the README what to run."""
-    told = chapter("Contributing")
+    """A contributor learns from the guide what to run."""
+    page = (GUIDE / "contributing.md").read_text("utf-8")
     for command in (".ci/run", ".ci/lowest", ".ci/release", "tests/cluster/run", "pre-commit install"):
-        assert command in told
+        assert command in page
     for path in (ROOT / "tests/benchmarks").glob("[a-z]*.py"):
-        assert f".{path.stem}`" in told, path.stem
+        assert f".{path.stem}`" in page, path.stem
 
 
 # What comes along
 
 
-@pytest.mark.parametrize("requirement", REQUIREMENTS, ids=str)
+@each_row("requirement", REQUIREMENTS, ids=str)
 def test_a_requirement_has_a_lower_bound(requirement: Requirement) -> None:
     """One that .ci/lowest can install; the version is whoever installs it's to choose above."""
     assert any(each.operator == ">=" for each in requirement.specifier)
 
 
 def table() -> dict[str, str]:
-    """Give the licence that the README says of each package."""
-    rows = re.findall(r"^\| (`.+?) \| (.+?) \| .+ \|$", chapter("Licences"), re.MULTILINE)
+    """Return the licence of each package, as the guide states it."""
+    rows = re.findall(r"^\| (`.+?) \| (.+?) \| .+ \|$", (GUIDE / "licences.md").read_text("utf-8"), re.MULTILINE)
     return {name: said for names, said in rows for name in re.findall(r"`([\w-]+)`", names)}
 
 

@@ -1,4 +1,4 @@
-"""The rooms: imports run downwards only, heavy ones are lazy, and foreign libraries stay where they belong."""
+"""Imports run in one direction, heavy ones wait, and foreign libraries stay where they belong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import ast
 import functools
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -14,319 +16,209 @@ import jupyter_funcs
 
 PACKAGE = Path(jupyter_funcs.__file__).parent
 
-# DESIGN.md's table, from the bottom up: a room imports only rooms above its own line here.
-ROOMS = [
-    "text",
-    "dataset_words",
-    "errors",
-    "guard",
-    "progress",
-    "secret",
-    "prompts",
-    "notices",
-    "tokens",
-    "vault",
-    "login",
-    "status",
-    "wire",
-    "catalog",
-    "wording",
-    "fields",
-    "values",
-    "each",
-    "variables",
-    "swept",
-    "forms",
-    "combos",
-    "columns",
-    "dtypes",
-    "pieces",
-    "envelope",
-    "shapes",
-    "frame",
-    "stacking",
-    "as_arrow",
-    "segment",
-    "segments",
-    "files",
-    "export",
-    "config",
-    "toml_edit",
-    "presets",
-    "retries",
-    "shelf",
-    "cache_status",
-    "cache",
-    "inflate",
-    "refusals",
-    "lanes",
-    "logs",
-    "reply",
-    "exchange",
-    "transport",
-    "loop",
-    "deadline",
-    "jobs",
-    "formats",
-    "compact",
-    "roles",
-    "comparing",
-    "plots",
-    "suggesting",
-    "svg",
-    "axis",
-    "drawing",
-    "plot_code",
-    "json_reply",
-    "json_view",
-    "drift",
-    "wrapping",
-    "view",
-    "sweep_words",
-    "options",
-    "keeping",
-    "kept",
-    "failures",
-    "run",
-    "history_file",
-    "recalled",
-    "history",
-    "lock",
-    "choices",
-    "signature",
-    "near",
-    "callables",
-    "remote",
-    "session",
-    "workers",
-    "executors",
-    "on_dask",
-    "spill",
-    "dataset",
-    "folder",
-    "gathering",
-    "pacing",
-    "bar",
-    "sweep",
-    "sweep_job",
-    "outcome",
-    "calls",
-    "grid",
-    "stubs",
-    "mcp_server",
-    "notes",
-    "offers",
-    "sources",
-    "widgets",
-    "lists",
-    "each_control",
-    "controls",
-    "source_line",
-    "formbox",
-    "parts",
-    "chooser",
-    "head",
-    "preset_bar",
-    "heading",
-    "visit",
-    "panel_run",
-    "runner",
-    "each_bar",
-    "run_bar",
-    "keep_bar",
-    "save_bar",
-    "table_tab",
-    "json_tab",
-    "code_tab",
-    "about_tab",
-    "chart_tab",
-    "run_words",
-    "history_tab",
-    "results",
-    "stored",
-    "saved",
-    "panel",
-    "masking",
-    "line",
-    "commands",
-    "sweep_line",
-    "recall",
-    "magic",
-    "tab_offers",
-    "brackets",
-    "tab_lines",
-    "tab_bodies",
-    "tab_python",
-    "completion",
-    "extension",
-    "autoload",
-    "cli",
-    "__init__",
+# From the bottom up: a package imports only packages of lines above its own, and none of its own line but itself.
+ORDER = [
+    {"core"},
+    {"connection", "catalog", "frames"},
+    {"sources"},
+    {"client"},
+    {"sweeps"},
+    {"records"},
+    {"panel"},
+    {"api"},
+    {"magic", "cli"},
+    {"jupyter_funcs"},  # the public names, each imported on first use
+    {"autoload"},
 ]
-# The service's, by what they are about; the order is one of imports too.
-SERVICE_ROOMS = {
-    "words for people": ["words", "errors"],
-    "accounts and who asks": ["database", "accounts", "passwords", "grants", "keys", "auth", "state"],
-    "what is computed": ["calendar", "reference", "tables", "dataset", "prepared", "queries"],
-    "where it runs": ["statements", "sandbox", "spill", "engine", "portable", "backends", "remote", "engines"],
-    "what is published": ["markers", "parameters", "signatures", "registry", "functions"],
-    "what leaves": ["encoding", "results"],
-    "notebooks": ["parameters_cell", "last_cell", "process_tree", "notebook_run", "notebook_call", "notebooks"],
-    "published by a team": ["publish"],
-    "the wire": ["limits", "answers", "bodies", "hosts", "traces", "runs", "requests", "logins", "openapi", "app"],
-    "the demo": ["cache", "companies", "seasons", "synthesis", "demo_files", "demo"],
-    "a configuration": ["sections", "toml_file", "mistakes", "mapping", "settings"],
-    "a team's data": ["own_source", "own_tables", "own_calendar", "own_cards", "own_data"],
-    "its commands": ["actions", "admin", "listening", "protocol", "process", "logs", "hosted", "serving"],
-}
-# The calls that go up, each inside a function.
-UPWARDS = {
-    ("session", "panel"),
-    ("callables", "panel"),
-    ("cache", "__init__"),
-    ("callables", "sweep_job"),
-    ("workers", "__init__"),
-    ("magic", "__init__"),
-    ("cli", "__init__"),
-}
-# Each foreign library lives in as few rooms as possible.
+SERVICE_ORDER = [
+    {"messages"},
+    {"accounts", "engine"},
+    {"publishing"},
+    {"web"},
+    {"builtin", "config"},
+    {"server"},
+    {"service"},  # the public names, each imported on first use
+]
+# The service imports nothing of the rest, and only these reach it: `connect` opens the demo, the command line serves.
+REACH_THE_SERVICE = {"api", "cli"}
+# Each foreign library lives in as few modules as possible.
 HOMES = {
-    "httpx": {"exchange", "__init__"},
-    "ipywidgets": {
-        "widgets",
-        "lists",
-        "each_control",
-        "each_bar",
-        "source_line",
-        "formbox",
-        "chooser",
-        "head",
-        "preset_bar",
-        "heading",
-        "run_bar",
-        "parts",
-        "keep_bar",
-        "save_bar",
-        "saved",
-        "results",
-        "panel",
-        "table_tab",
-        "chart_tab",
-        "history_tab",
-        "json_tab",
-        "code_tab",
-        "about_tab",
+    "httpx": {"api", "connection.http"},
+    "IPython": {"client.notebook", "magic.completion", "magic.extension", "magic.subcommands"},
+    "pydantic": {"catalog.listing"},
+    "msgspec": {
+        "connection.http",
+        "connection.replies",
+        "connection.secrets",
+        "connection.transport",
+        "core.json_decoding",
+        "frames.chunks",
     },
-    "IPython": {"keeping", "magic", "completion", "extension"},
-    "pydantic": {"catalog"},
-    "msgspec": {"wire", "pieces", "secret", "refusals", "exchange", "transport"},
-    "keyring": {"vault"},
-    "mcp": {"mcp_server"},
-    "platformdirs": {"config"},
-    "sqlite3": {"history_file"},
-    "jupyterlab": {"cli"},
-    "itables": {"grid"},
-    "matplotlib": {"svg", "axis", "drawing"},
+    "keyring": {"connection.login"},
+    "mcp": {"cli.mcp"},
+    "platformdirs": {"connection.profiles"},
+    "sqlite3": {"records.history_file"},
+    "jupyterlab": {"cli.main"},
+    "itables": {"panel.result.table_tab"},
+    "matplotlib": {"panel.chart.drawing"},
+    "dask": {"sweeps.dask"},
+    "tqdm": {"sweeps.job"},
 }
+
+
+class Import(NamedTuple):
+    """One import of a module of ours, wherever it stands: at the top, inside a function, or for typing only."""
+
+    importer: str
+    imported: str
+    line: int
 
 
 @functools.cache
-def imports(room: str, *, typing_too: bool = False) -> frozenset[tuple[str, bool]]:
-    """Give the modules that a room imports, and whether inside a function; those for typing alone on demand."""
-    tree = ast.parse((PACKAGE / f"{room}.py").read_text("utf-8"))
-    found: set[tuple[str, bool]] = set()
-
-    def visit(node: ast.AST, inside: bool) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING" and not typing_too:
-                continue
-            if isinstance(child, ast.Import):
-                found.update((alias.name, inside) for alias in child.names)
-            elif isinstance(child, ast.ImportFrom):
-                module = child.module or ""
-                if module == "jupyter_funcs":
-                    found.update((f"jupyter_funcs.{alias.name}", inside) for alias in child.names)
-                else:
-                    found.add((module, inside))
-            visit(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
-
-    visit(tree, inside=False)
-    return frozenset(found)
-
-
-def own(module: str) -> str | None:
-    if module == "jupyter_funcs":
-        return "__init__"
-    return module.split(".")[1] if module.startswith("jupyter_funcs.") else None
-
-
-def test_every_room_is_in_the_table() -> None:
-    """The table names every module of the package, and no other."""
-    assert sorted(path.stem for path in PACKAGE.glob("*.py")) == sorted(ROOMS)
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_imports_run_downwards(room: str) -> None:
-    """A room imports only rooms below it; what goes up is named, and imported inside a function."""
-    for module, inside in imports(room):
-        target = own(module)
-        if target is None:
-            continue
-        if target == "service":
-            # `connect` opens the embedded service, and the command line mounts the service's own commands.
-            assert room in {"__init__", "cli"}, f"{room} reaches into the service, which is met over its wire only"
-            assert inside
-        elif ROOMS.index(target) >= ROOMS.index(room):
-            assert (room, target) in UPWARDS, f"{room} imports {target}, which stands above it"
-            assert inside, f"{room} imports {target} at its top"
-
-
-def test_the_service_imports_nothing_of_the_client() -> None:
-    """The service is met over its wire: no module of it imports one of ours."""
-    for path in (PACKAGE / "service").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                assert node.level <= 1, path
-                names = [node.module or ""] if not node.level else []
-            assert not any(name.split(".")[0] == "jupyter_funcs" for name in names), path
-
-
-def test_every_room_of_the_service_is_in_its_table() -> None:
-    """The table names every module of the service once, and no other."""
-    rooms = [room for group in SERVICE_ROOMS.values() for room in group]
-    assert sorted(path.stem for path in (PACKAGE / "service").glob("*.py") if path.stem != "__init__") == sorted(rooms)
-
-
-@pytest.mark.parametrize("room", [room for group in SERVICE_ROOMS.values() for room in group])
-def test_imports_of_the_service_run_downwards(room: str) -> None:
-    """A room of the service imports only rooms that stand before it in the table."""
-    rooms = [each for group in SERVICE_ROOMS.values() for each in group]
-    tree = ast.parse((PACKAGE / "service" / f"{room}.py").read_text("utf-8"))
-    typing_only = {
-        each
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for each in ast.walk(node)
+def modules() -> dict[str, Path]:
+    """Return the path of each module by its dotted name."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in paths
     }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level and node not in typing_only:
-            for name in [node.module] if node.module else [alias.name for alias in node.names]:
-                assert name in rooms[: rooms.index(room)], f"{room} imports {name}"
+
+
+class Statement(NamedTuple):
+    """An import statement of a module, wherever it stands."""
+
+    module: str
+    base: str
+    names: list[str]
+    line: int
+    is_for_typing: bool
+
+
+@functools.cache
+def statements() -> list[Statement]:
+    """Return every import statement."""
+    found = []
+    for name, path in modules().items():
+        tree = ast.parse(path.read_text("utf-8"))
+        blocks = [
+            node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        ]
+        typing = {id(child) for block in blocks for child in ast.walk(block)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found += [Statement(name, alias.name, [""], node.lineno, id(node) in typing) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{name}, line {node.lineno}: relative imports aren't measured here"
+                names = [alias.name for alias in node.names]
+                found.append(Statement(name, node.module or "", names, node.lineno, id(node) in typing))
+    return found
+
+
+@functools.cache
+def imports() -> list[Import]:
+    """Return every import of ours by ours."""
+    found = []
+    for importer, base, names, line, _ in statements():
+        if base.split(".")[0] == "jupyter_funcs":
+            targets = {f"{base}.{name}" if f"{base}.{name}" in modules() else base for name in names}
+            found += [Import(importer, target, line) for target in sorted(targets)]
+    return found
+
+
+def package(module: str, depth: int = 1) -> str:
+    """Return the package of a module as the order names it."""
+    return ".".join(module.split(".")[depth:]).partition(".")[0] or module.rsplit(".", maxsplit=1)[-1]
+
+
+def is_of_the_service(module: str) -> bool:
+    return f"{module}.".startswith("jupyter_funcs.service.")
+
+
+def upward(found: list[Import], order: list[set[str]], depth: int) -> list[str]:
+    rank = {name: number for number, names in enumerate(order) for name in names}
+    wrong = []
+    for one in found:
+        above, below = package(one.importer, depth), package(one.imported, depth)
+        if above != below and rank[below] >= rank[above]:
+            wrong.append(f"{one.importer}, line {one.line}: imports {one.imported}")
+    return wrong
+
+
+def test_imports_run_downwards() -> None:
+    """Top-level, function-level and type-only imports all obey the order of the packages."""
+    ours = [one for one in imports() if not is_of_the_service(one.importer) and not is_of_the_service(one.imported)]
+    assert len(ours) > 500
+    assert not upward(ours, ORDER, 1)
+
+
+def test_imports_of_the_service_run_downwards() -> None:
+    """So they do inside the service."""
+    ours = [one for one in imports() if is_of_the_service(one.importer) and is_of_the_service(one.imported)]
+    assert len(ours) > 200
+    assert not upward(ours, SERVICE_ORDER, 2)
+
+
+def test_the_service_and_the_rest_meet_over_the_wire() -> None:
+    """The service imports nothing of the client, and of the client only two packages open it."""
+    across = [one for one in imports() if is_of_the_service(one.importer) != is_of_the_service(one.imported)]
+    assert {package(one.importer) for one in across} == REACH_THE_SERVICE
+    assert all(is_of_the_service(one.imported) for one in across)
+
+
+def test_no_modules_import_each_other() -> None:
+    """There is no cycle of any kind, inside a package or across packages."""
+    graph: dict[str, set[str]] = {}
+    for one in imports():
+        if one.importer != one.imported:
+            graph.setdefault(one.importer, set()).add(one.imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_an_upward_import_and_a_cycle_are_seen() -> None:
+    """The measure itself sees what it is for."""
+    wrong = [Import("jupyter_funcs.core.text", "jupyter_funcs.client.jobs", 1)]
+    assert upward(wrong, ORDER, 1) == ["jupyter_funcs.core.text, line 1: imports jupyter_funcs.client.jobs"]
+    assert upward([Import("jupyter_funcs.frames.frame", "jupyter_funcs.catalog.form", 1)], ORDER, 1)
+    assert not upward([Import("jupyter_funcs.client.jobs", "jupyter_funcs.core.text", 1)], ORDER, 1)
+
+
+def test_the_tree_can_be_found_ones_way_around() -> None:
+    """Every package is in the order; none holds more than 20 modules."""
+    packages = {package(name) for name in modules() if not is_of_the_service(name)}
+    assert packages == set().union(*ORDER)
+    assert {package(name, 2) for name in modules() if is_of_the_service(name)} == set().union(*SERVICE_ORDER)
+    for folder in {path.parent for path in modules().values()}:
+        assert len(list(folder.glob("*.py"))) <= 20, folder
 
 
 @pytest.mark.parametrize("library", HOMES)
-def test_a_library_stays_in_its_rooms(library: str) -> None:
-    """Only the named rooms import a foreign library."""
-    users = {room for room in ROOMS for module, _ in imports(room) if module.split(".")[0] == library}
-    assert users == HOMES[library]
+def test_a_library_stays_in_its_modules(library: str) -> None:
+    """Only the named modules of the client import a foreign library."""
+    users = {one.module for one in statements() if one.base.split(".")[0] == library and not one.is_for_typing}
+    assert {user.removeprefix("jupyter_funcs.") for user in users if not is_of_the_service(user)} == HOMES[library]
+
+
+def test_class_names_are_unique() -> None:
+    """A class is found by its name: no two modules define one of the same name."""
+    homes: dict[str, set[str]] = {}
+    for name, path in modules().items():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, set()).add(name)
+    assert not {name: found for name, found in homes.items() if len(found) > 1}
 
 
 @pytest.mark.parametrize(
     ("statement", "unwanted"),
     [
         ("import jupyter_funcs", {"pandas", "httpx", "pydantic", "ipywidgets", "IPython", "msgspec", "duckdb", "ibis"}),
-        ("import jupyter_funcs.magic", {"pandas", "httpx", "pydantic", "ipywidgets", "msgspec", "duckdb", "ibis"}),
+        (
+            "import jupyter_funcs.magic.magic",
+            {"pandas", "httpx", "pydantic", "ipywidgets", "msgspec", "duckdb", "ibis"},
+        ),
         (
             "import jupyter_funcs as jf; jf.connect().names",
             {"pandas", "ipywidgets", "IPython", "duckdb", "ibis", "pyarrow", "numpy"},

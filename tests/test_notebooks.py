@@ -99,6 +99,7 @@ def test_a_notebook_reads_as_prose(path: Path) -> None:
     assert max(in_a_row) <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["graceful", "immediate"])
 @pytest.mark.parametrize("path", STARTING, ids=lambda path: path.stem)
 def test_what_a_notebook_starts_ends_with_it(

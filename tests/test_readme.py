@@ -1,4 +1,4 @@
-"""The README says what is true: each option of %funcs stands in it, and its Python runs."""
+"""README and guide are true: each option of %funcs is documented, each link resolves, each snippet runs."""
 
 from __future__ import annotations
 
@@ -15,32 +15,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from IPython.core.interactiveshell import InteractiveShell
 
 import jupyter_funcs as jf
-from jupyter_funcs import cli, commands
-from jupyter_funcs.options import Options
-from jupyter_funcs.panel import Panel
-from jupyter_funcs.service import settings
+from jupyter_funcs.cli import main
+from jupyter_funcs.client.options import CallOptions
+from jupyter_funcs.magic import usage
+from jupyter_funcs.panel.panel import Panel
+from jupyter_funcs.service.config import settings
+from tests.conftest import interactive_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from IPython.core.interactiveshell import InteractiveShell
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+LINKED = re.findall(r"\]\((jupyter_funcs/guide/\w+\.md)\) \|", README)  # the table of pages, in its order
+PAGES = {name: (ROOT / name).read_text("utf-8") for name in ["README.md", *LINKED]}
+GUIDE = "\n".join(PAGES.values())
+BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
 
-# Lines that only another machine, another service or a person can answer; they are parsed all the same.
+# Commands that need another machine, another service or a user; they are parsed, but not run.
 WAITING = ("demo", "serve", "admin", "token", "login", "mcp", "enable", "disable")
 
 
 def is_magic(code: str) -> bool:
-    """Say whether a block needs IPython."""
+    """Return whether a block needs IPython."""
     return re.search(r"^(?:\w+ = )?%", code, re.MULTILINE) is not None
 
 
 def lines_of(shell: str) -> list[str]:
-    """Give the lines of a block of shell, without comments and exports."""
+    """Return the lines of a shell block, without comments and exports."""
     lines = [line.partition("  #")[0].strip() for line in shell.splitlines()]
     found = [re.sub(r'^export \w+="\$\((.*)\)"$', r"\1", line) for line in lines]
     return [line for line in found if line and not line.startswith(("export ", "#"))]
@@ -48,7 +54,7 @@ def lines_of(shell: str) -> list[str]:
 
 OURS = [
     line
-    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    for block in re.findall(r"```sh\n(.*?)```", GUIDE, re.DOTALL)
     for line in lines_of(block)
     if line.startswith("jupyter funcs ")
 ]
@@ -56,8 +62,8 @@ OURS = [
 
 @pytest.mark.parametrize("line", OURS)
 def test_each_line_of_the_shell_is_parsed(line: str) -> None:
-    """By the very parser of `jupyter funcs`, with no word too many."""
-    _, rest = cli._parser().parse_known_args(shlex.split(line)[2:])
+    """The parser of `jupyter funcs` accepts each line, with no word left over."""
+    _, rest = main._parser().parse_known_args(shlex.split(line)[2:])
     assert rest == []
 
 
@@ -65,12 +71,12 @@ def test_each_line_of_the_shell_is_parsed(line: str) -> None:
 def test_each_line_of_the_shell_that_can_runs(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against the demo."""
     monkeypatch.chdir(tmp_path)
-    assert cli.main(shlex.split(line)[2:]) == 0
+    assert main.main(shlex.split(line)[2:]) == 0
 
 
-@pytest.mark.parametrize("text", re.findall(r"```toml\n(.*?)```", README, re.DOTALL), ids=lambda text: text[:20])
-def test_the_files_of_the_readme_are_read(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Profiles and the service's configuration, each by its own reader."""
+@pytest.mark.parametrize("text", re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL), ids=lambda text: text[:20])
+def test_the_files_of_the_guide_are_read(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Profiles and the service's configuration are read by their own readers."""
     path = tmp_path / "file.toml"
     path.write_text(text, "utf-8")
     if "profiles" in tomllib.loads(text):
@@ -79,7 +85,8 @@ def test_the_files_of_the_readme_are_read(text: str, tmp_path: Path, monkeypatch
         assert jf.connect("work").service == "work"
     else:
         monkeypatch.setenv("PGPASSWORD", "a-password-of-the-tests")
-        assert settings.load(path).data is not None
+        found = settings.load(path)
+        assert found.data is not None or found.functions.folders
 
 
 READ = {
@@ -91,34 +98,56 @@ READ = {
 
 @pytest.mark.parametrize("name", sorted(READ))
 def test_every_variable_of_the_environment_is_documented(name: str) -> None:
-    """What the code reads of the environment stands in the README."""
-    assert re.search(rf"\b{name}\b", README)
+    """Each variable that the code reads is in the README or the guide."""
+    assert re.search(rf"\b{name}\b", GUIDE)
 
 
-def test_every_link_leads_somewhere() -> None:
-    """To a heading that exists, or to a file of the repository."""
-    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
-    headings = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
-    anchors = {"#" + re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
-    assert len(anchors) == len(headings)
-    targets = re.findall(r"\]\((.*?)\)", prose) + re.findall(r'(?:src|srcset)="(.*?)"', prose)
-    inside = [target for target in targets if "://" not in target]
-    assert [target for target in inside if target not in anchors and not (ROOT / target).is_file()] == []
+def test_the_readme_links_every_page_of_the_guide() -> None:
+    """Once each, in its table; each page begins with its title."""
+    pages = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "jupyter_funcs/guide").iterdir())
+    assert sorted(LINKED) == pages
+    assert [name for name in pages if not PAGES[name].startswith("# ")] == []
+    assert README.count("\n") <= 200
+
+
+def prose_of(page: str) -> str:
+    """Return the text of a page without its blocks of code."""
+    return re.sub(r"```.*?```", "", PAGES[page], flags=re.DOTALL)
+
+
+def anchors_of(page: str) -> list[str]:
+    """Return the anchors of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", prose_of(page), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str) -> None:
+    """To a file of the repository, and in a page to a heading that exists."""
+    prose = prose_of(page)
+    assert len(set(anchors_of(page))) == len(anchors_of(page))
+    for target in re.findall(r"\]\((.*?)\)", prose) + re.findall(r'(?:src|srcset)="(.*?)"', prose):
+        name, _, anchor = target.partition("#")
+        if "://" in target:
+            continue
+        linked = (ROOT / page).parent.joinpath(name).resolve() if name else ROOT / page
+        assert linked.is_file(), target
+        assert not anchor or anchor in anchors_of(str(linked.relative_to(ROOT))), target
     named = re.findall(r"\bnotebooks/\w+\.ipynb", prose)
     assert [name for name in named if not (ROOT / name).is_file()] == []
 
 
 def test_every_command_and_option_is_documented() -> None:
-    """What %funcs takes stands in the README and in its own usage."""
-    spellings = [[command] for command in commands.NAMES]
-    spellings += [spelt.split("/") for spelt in commands.OPTIONS]
+    """Each subcommand and option of %funcs is in the README or the guide, and in its own help."""
+    spellings = [[command] for command in usage.NAMES]
+    spellings += [spelt.split("/") for spelt in usage.OPTIONS]
     for words in spellings:
-        for text in (README, commands.usage()):
+        for text in (GUIDE, usage.usage()):
             assert any(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text) for word in words), words
 
 
 def words_of(parser: argparse.ArgumentParser) -> set[str]:
-    """Give the commands and the long options of a parser, and of all those within it."""
+    """Return the commands and the long options of a parser and of its subparsers."""
     found = {word for action in parser._actions for word in action.option_strings if word.startswith("--")}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -127,15 +156,15 @@ def words_of(parser: argparse.ArgumentParser) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("word", sorted(words_of(cli._parser()) - {"--help"}))
+@pytest.mark.parametrize("word", sorted(words_of(main._parser()) - {"--help"}))
 def test_every_command_and_option_of_the_shell_is_documented(word: str) -> None:
-    """What `jupyter funcs` takes stands in the README."""
-    assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", README)
+    """Each command and option of `jupyter funcs` is in the README or the guide."""
+    assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE)
 
 
 @pytest.mark.parametrize("code", [block for block in BLOCKS if not is_magic(block)], ids=lambda code: code[:20])
-def test_the_python_of_the_readme_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every line of the README's Python runs against the demo."""
+def test_the_python_of_the_guide_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line of Python in the README and the guide runs against the demo."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     exec(code, names)
@@ -143,9 +172,9 @@ def test_the_python_of_the_readme_runs(code: str, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.slow
-def test_the_executors_of_the_readme_run(tmp_path: Path) -> None:
-    """As a program, since its workers are processes: of a pool, of Dask and of ipyparallel."""
-    [code] = [block for block in re.findall(r"```py\n(.*?)```", README, re.DOTALL) if "get_executor" in block]
+def test_the_executors_of_the_guide_run(tmp_path: Path) -> None:
+    """As a program, because its workers are processes: of a pool, of Dask and of ipyparallel."""
+    [code] = [block for block in re.findall(r"```py\n(.*?)```", GUIDE, re.DOTALL) if "get_executor" in block]
     program = tmp_path / "program.py"
     program.write_text(f'if __name__ == "__main__":\n{textwrap.indent(code, "    ")}')
     environment = {**os.environ, "IPYTHONDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent.parent)}
@@ -158,17 +187,12 @@ def test_the_executors_of_the_readme_run(tmp_path: Path) -> None:
 
 @pytest.fixture
 def shell() -> Iterator[InteractiveShell]:
-    shell = InteractiveShell.instance()
-    before = dict(shell.user_ns)
-    yield shell
-    shell.run_line_magic("unload_ext", "jupyter_funcs")
-    shell.user_ns.clear()
-    shell.user_ns.update(before)
-    InteractiveShell.clear_instance()
+    with interactive_shell() as shell:
+        yield shell
 
 
-def test_the_magics_of_the_readme_run(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its lines of %funcs do so too, in one notebook and in their order."""
+def test_the_magics_of_the_guide_run(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So do the lines of %funcs, in one notebook and in the order of the pages."""
     monkeypatch.chdir(tmp_path)
     for code in BLOCKS:
         if is_magic(code):
@@ -176,19 +200,20 @@ def test_the_magics_of_the_readme_run(shell: InteractiveShell, tmp_path: Path, m
             done.raise_error()
             if isinstance(done.result, Panel):
                 done.result.close()
+            if "%funcs again 1" in code:
+                assert "Region" in shell.user_ns["df"]  # run 1 is the README's
             if "%funcs sweep" in code:
                 assert sorted(shell.user_ns["df"]["Symbol"].unique()) == ["BVQS", "MCHQ", "PZQN"]
-    assert "Region" in shell.user_ns["df"]  # that of run 1, run again
 
 
-@pytest.mark.parametrize("option", [field.name for field in fields(Options)])
+@pytest.mark.parametrize("option", [field.name for field in fields(CallOptions)])
 def test_every_option_of_a_run_is_documented(option: str) -> None:
-    """What `with_options` takes stands in the README, as it is written in Python."""
-    assert re.search(rf"[`(,] ?{option}\b", README)
+    """What `with_options` takes is in the guide, as it is written in Python."""
+    assert re.search(rf"[`(,] ?{option}\b", GUIDE)
 
 
 def test_the_first_screen_has_the_two_commands() -> None:
-    """The single lines that start the demo and the tests stand on the first screen, and a user's lines between them."""
+    """The lines that start the demo and the tests are on the first screen, with a user's first lines between them."""
     demo = "python3 -m venv .venv && .venv/bin/pip install '.[lab]' && .venv/bin/jupyter funcs demo"
     tests = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n 2"
     first = README.splitlines()[:30]

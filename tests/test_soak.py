@@ -13,13 +13,13 @@ import pytest
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs import loop
+from jupyter_funcs.core import background
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL
-from tests.test_widgets import wait_until
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
-    from jupyter_funcs.session import Session
+    from jupyter_funcs.api import Session
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +34,7 @@ def left() -> tuple[int, int, int, int]:
     """Count models, threads, open files and tasks of the loop."""
     gc.collect()
     files = len(list(Path("/proc/self/fd").iterdir())) if sys.platform == "linux" else 0
-    return len(_instances), threading.active_count(), files, loop.wait(loop.start(tasks()))
+    return len(_instances), threading.active_count(), files, background.wait(background.start(tasks()))
 
 
 def test_three_hundred_runs_of_panels_leave_nothing_behind(funcs: Session) -> None:

@@ -1,0 +1,401 @@
+"""Row 122: every regular expression of the package takes linear time, as its worst texts of 1 MB show."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib
+import json
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.catalog import descriptions
+from jupyter_funcs.catalog.fields import read_fields
+from jupyter_funcs.catalog.listing import parse_listing
+from jupyter_funcs.connection.replies import error_text
+from jupyter_funcs.connection.secrets import Hidden, redacted
+from jupyter_funcs.core.line import with_items_below
+from jupyter_funcs.core.text import nearest
+from jupyter_funcs.frames import chunks
+from jupyter_funcs.magic.masking import masked_traceback
+from tests.rows import each_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PACKAGE = Path(jf.__file__).parent
+# Lengths of texts, and the seconds of the processor that each may take, ten times what most need. A pattern that takes
+# quadratic time fails at a short one; for 1 MB it would run for hours.
+MOST = {2**14: 0.1, 2**17: 0.5}
+MOST_OF_1_MB = {2**20: 3.0}
+
+
+class Found(NamedTuple):
+    """A pattern and a method that it is used with; "search" stands for all that try it at each character."""
+
+    pattern: re.Pattern[Any]
+    method: str
+
+    def seconds(self, text: str) -> float:
+        given: Any = text.encode("utf-8", "surrogatepass") if isinstance(self.pattern.pattern, bytes) else text
+        began = time.thread_time()
+        if self.method == "search":
+            for _ in self.pattern.finditer(given):
+                pass
+        else:
+            getattr(self.pattern, self.method)(given)
+        return time.thread_time() - began
+
+
+@functools.cache
+def found() -> dict[str, list[Found]]:
+    """Return all patterns by module and name; those without a name by module and function or class."""
+    patterns: dict[str, list[Found]] = {}
+    source = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+    for path, text in source.items():
+        module = ".".join(path.with_suffix("").relative_to(PACKAGE).parts)
+        calls = list(_calls(ast.parse(text)))
+        names = vars(importlib.import_module(f"jupyter_funcs.{module}")) if calls else {}
+        for name in {owner for owner, _ in calls if owner in names and not hasattr(names[owner], "__module__")} | {
+            name for name in names if re.search(rf"(?m)^{name}(?:: .*)? = ", text)
+        }:
+            users = [text] if name.startswith("_") else source.values()
+            for suffix, pattern in _within(names[name]):
+                key = f"{module}.{name}{suffix}"
+                methods = METHODS.get(key) or METHODS.get(f"{module}.{name}") or _methods(name, users)
+                patterns[key] = [Found(pattern, method) for method in methods]
+        for owner, call in calls:
+            key = f"{module}.{owner}"
+            if key in MADE or next(_within(names.get(owner)), None):
+                continue
+            flags = [each for each in [*call.args[1:], *(k.value for k in call.keywords)] if "re." in ast.unparse(each)]
+            pattern = re.compile(*(eval(ast.unparse(each), dict(names)) for each in [call.args[0], *flags]))
+            methods = METHODS.get(key) or _kinds({ast.unparse(call.func)[3:]})
+            patterns.setdefault(key, []).append(Found(pattern, *methods))
+    return patterns
+
+
+def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the calls of the module `re`, each with the name, function or class of the statement that it is in."""
+    for statement in tree.body:
+        target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])), None)
+        owner = getattr(statement, "name", None) or (ast.unparse(target) if target else "")
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call) and re.fullmatch(r"re\.(?!escape|error)\w+", ast.unparse(node.func)):
+                yield owner, node
+
+
+def _within(value: Any) -> Iterator[tuple[str, re.Pattern[Any]]]:
+    """Yield the patterns in a value, each with its place."""
+    if isinstance(value, re.Pattern):
+        yield "", value
+    elif isinstance(value, tuple | list | dict):
+        places = getattr(value, "_fields", None)
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for place, each in items:
+            for suffix, pattern in _within(each):
+                yield (f".{places[place]}" if places else f"[{place!r}]") + suffix, pattern
+
+
+def _methods(name: str, users: Any) -> list[str]:
+    """Return the methods that a name's patterns are used with; "search" if that isn't written next to the name."""
+    call = re.compile(rf"\b{name}(?:\[[^]]*\])?\.(match|fullmatch|search|sub|subn|split|findall|finditer)\b")
+    return _kinds({method for text in users for method in call.findall(text)} or {"search"})
+
+
+def _kinds(methods: set[str]) -> list[str]:
+    return sorted({method if method in {"match", "fullmatch"} else "search" for method in methods})
+
+
+# Patterns that a function makes of its own values, and where they are if not here.
+MADE = {
+    "catalog.descriptions.read_default": "an option, and at most one more character of text than it has",
+    "frames.chunks._marks": "_PLAIN and _ESCAPED",
+    "frames.chunks._spaced": "_ENVELOPE, _ENVELOPE_END and _KEY",
+    "panel.result.json_view.JsonReply": "what the user searches for, without any operator",
+}
+# Methods that are not written next to the pattern's name.
+METHODS = {
+    "catalog.descriptions._SAYS": ["match"],
+    "catalog.fields._KINDS_BY_NAME": ["fullmatch"],
+    "frames.chunks._PLAIN.opening": ["match"],
+    "frames.chunks._ESCAPED.opening": ["match"],
+    "connection.http._readers.header_field_re": ["fullmatch"],
+    "service.server.process._readers.header_field_re": ["fullmatch"],
+}
+# The length of a text that is cut before the pattern sees it.
+CUT = {
+    r"frames\.chunks\.(_PLAIN\.closing|_ESCAPED\.closing|_ENVELOPE_END)": chunks._TAIL,
+    # All that reads descriptions, except what finds their marker and their sentences.
+    r"catalog\.(descriptions\.(?!_MARKER|_SENTENCE_END|_SAYS\b).*|fields\._KINDS_BY_WORDS.*)": descriptions.LONGEST,
+}
+
+# What to repeat, alone or after a beginning. For a new pattern, look for a part that matches much of a text before the
+# rest fails, or that begins at many places.
+PUMPED: dict[str, list[str | tuple[str, str]]] = {
+    "catalog.descriptions._BARE_OPTION": ["01", ("aa ", "a_")],
+    "catalog.descriptions._BARE_OPTIONS": [("opti", "_"), "._"],
+    "catalog.descriptions._BARE_YES_NO": [("yes / ", "|\r"), ("yes /", "\na")],
+    "catalog.descriptions._BOUNDS[0][0]": [("b", "%%"), ("between -1,111", "-_")],
+    "catalog.descriptions._BOUNDS[1][0]": [("from -1,111", "from -1,111 to "), ("from -1,", ",111")],
+    "catalog.descriptions._BOUNDS[2][0]": [(" at ", ",1"), (" at least ", ",")],
+    "catalog.descriptions._BOUNDS[3][0]": [(" at ", ",1"), (" ", " is")],
+    "catalog.descriptions._BOUNDS[4][0]": [(">= -1,1", ">= -1,"), ">= -"],
+    "catalog.descriptions._BOUNDS[5][0]": [("<= -", "<= -1"), ("<= -1", "≤")],
+    "catalog.descriptions._BOUNDS[6][0]": [(" greate", " ,"), (" gr", "-")],
+    "catalog.descriptions._BOUNDS[7][0]": [(" less than ", ",1"), (" less than -", ",,")],
+    "catalog.descriptions._DEFAULTS[0]": [("defaults value to -1,", '""'), ("defaults v", " +")],
+    "catalog.descriptions._DEFAULTS[1]": [('if none is a, "a" i', "\r "), ("if", 'if none is a, "')],
+    "catalog.descriptions._DEFAULTS[2]": [('"a" (the default', " '"), ('"a" (the defaul', '\t"')],
+    "catalog.descriptions._DEFAULTS[3]": ["d-", ("a (the", "-_")],
+    "catalog.descriptions._LEADS_TO_OPTIONS": ["(a", "(b"],
+    "catalog.descriptions._MARKER": ["\r\t", (" (", "\n\t")],
+    "catalog.descriptions._NOTES": [(" (a", ")("), "()"],
+    "catalog.descriptions._NOT_OPTIONS": [("recommended ", "(_"), ("recommended ", "(0")],
+    "catalog.descriptions._NO_OPTION": ["that", "fa"],
+    "catalog.descriptions._QUOTED_LIST": [('"a" (', "'\n"), ('"a" (', "'\t")],
+    "catalog.descriptions._QUOTED_WORD": [' "', '"a"'],
+    "catalog.descriptions._RULES[0]": [("required on", "required only if the "), "required only if the a "],
+    "catalog.descriptions._RULES[1]": [("required only if n", "required only if no the "), ("required only if ", "cd")],
+    "catalog.descriptions._RULES[2]": [("required unless the a", "ca"), ("required unl", "required unless the ")],
+    "catalog.descriptions._RULES[3]": [("if the a parameters is absent, ", "if "), ("if the ", "if the ")],
+    "catalog.descriptions._RULES[4]": [("either the ", "either the "), "either the a "],
+    "catalog.descriptions._RULES[5]": [("specify either the ", "specify either the "), "specify either the a "],
+    "catalog.descriptions._SAYS[0]": [("valid opti", "he"), "c"],
+    "catalog.descriptions._SAYS[1]": [("if none, adefault", "d "), "if none, adefault"],
+    "catalog.descriptions._SAYS[2]": [("use the functio", "n "), "use the function"],
+    "catalog.descriptions._SAYS[3]": [("the format is YYYY-MM-DD", ":'"), ("the format is YYYY-MM-DD", "-<")],
+    "catalog.descriptions._SAYS_WHERE": [("Functi", '\n"'), "\na"],
+    "catalog.descriptions._SENTENCE_END": ["\t;", "\t."],
+    "catalog.descriptions._SEPARATOR": ["/,", "|"],
+    "catalog.descriptions._SIGNS[0][0]": [("pos", " l"), ("positive in", "lg")],
+    "catalog.descriptions._SIGNS[1][0]": [("non-neg", "a-"), ("non-negative intege", "-")],
+    "catalog.descriptions._SOURCES[0]": ['functions: "', ("funct", 'functions: "a"')],
+    "catalog.descriptions._SOURCES[1]": [('use the "a" functi', 'use the "'), 'use the "a"'],
+    "catalog.descriptions._SOURCES[2]": [
+        ("obtained from ", 'obtained from the "a"'),
+        ("obtained from th", 'obtained from the "'),
+    ],
+    "catalog.descriptions._SOURCES[3]": ["‘", ("See ", "\n\r")],
+    "catalog.descriptions._SOURCES[4]": [("Functi", "\t0"), ("Function: Aa", "\t_")],
+    "catalog.descriptions._SOURCES[5]": [("Use the Aa A", "Use "), "\n\r"],
+    "catalog.descriptions.read_options": [("a  ", "_"), "/1"],
+    "catalog.fields._KINDS_BY_NAME[0][1]": ["symbol", ("symbo", "bo")],
+    "catalog.fields._KINDS_BY_NAME[1][1]": ["panel_name", ("panel_nam", "n_")],
+    "catalog.fields._KINDS_BY_NAME[2][1]": [("a", "i_"), ("ayear_", "q")],
+    "catalog.fields._KINDS_BY_NAME[3][1]": ["e_", ("a_s", "_f")],
+    "catalog.fields._KINDS_BY_NAME[4][1]": [("a_time_a", "t"), ("a_time_a", "e_")],
+    "catalog.fields._KINDS_BY_WORDS[0][1]": [("YYYY-M", 'H"'), ("YYYY-", "/H")],
+    "catalog.fields._KINDS_BY_WORDS[1][1]": [("YYYY-MM", "I "), ("YYYY-M", " 6")],
+    "catalog.fields._KINDS_BY_WORDS[2][1]": [("list of", "aa"), ("lis", " i")],
+    "catalog.fields._KINDS_BY_WORDS[3][1]": ["0.", "(_"],
+    "catalog.fields._KINDS_BY_WORDS[4][1]": [("an", " a"), ("an num", "-")],
+    "catalog.fields._WORDS": ["Aa", "Da"],
+    "catalog.listing._ENDING": ["_", "__"],
+    "catalog.listing._OPTIONS": [("Option", "Oe"), ("Opt", " ")],
+    "catalog.listing.identifiers": ["a_", " _"],
+    "catalog.values._QUOTED": [('"', "$'"), ('"', '$"')],
+    "catalog.values._as_date": ["1111-11-11", ("1111-", "3-")],
+    "catalog.values._as_integer": [(" ", "\t "), " "],
+    "catalog.values.as_json": ["33", "00"],
+    "cli.mcp._ACCEPTED": ["a", "-"],
+    "cli.mcp._LIMIT": [("lim", "ca"), "c"],
+    "cli.mcp._name": ["' ", "\"'"],
+    "client.snippets._BARE": ["aa", "_"],
+    "client.snippets._PLAIN_NAME": ["a", "_"],
+    "connection.http._translate": [("c", "closed"), ("c", "do")],
+    "connection.profiles._VARIABLE": ["A1_A", "A_"],
+    "connection.replies._MARKUP": ["<", "<a ", "<script>", ("<script>", "</script "), ("<script></script", " ")],
+    "connection.replies._read": ["1", "0"],
+    "connection.retries.parse_retry_after": ["1", "0"],
+    "core.json_decoding._ESCAPE": ["\\", "\\ud8", "\\ud800\\u"],
+    "core.line.NAME_AND_VALUE": [('"', '\\"'), "'\\\"", '"\\'],
+    "core.line.Parser": ["invalid choice: '", "--a", "-"],
+    'core.line._CLOSED["\'"]': ["'a'", ("'", "a")],
+    "core.line._CLOSED['\"']": [('"a', "\\1"), ('"a', "a\\")],
+    "core.line._CLOSED['[']": [("[", ",‘"), ("[", ',"\\"'), ("[[", ",“")],
+    "core.line._CLOSED['‘']": [("‘", " ‘"), "‘a’"],
+    "core.line._CLOSED['’']": ["’a’", "’"],
+    "core.line._CLOSED['“']": [("“", "a“"), ("“", "a")],
+    "core.line._CLOSED['”']": [("”", "aa"), ("”a", "  ")],
+    "core.line._IN_DOUBLE": [("\\", '\\"'), ("\\", '"\\')],
+    "core.line._ITEMS": [",‘", "[“", ',"\\"', ',"'],
+    "core.line._LIST": [("[", ",‘"), ("[", ',"\\"'), ("[[", ",“")],
+    "core.line._PARTS": ["=‘", "=“", '"\\'],
+    "core.line._SECRET_OPTION": [("--atoke", "--"), ("--a", "-")],
+    "core.line._WHOLE": [("'", "\\\\"), "'0"],
+    "core.text._SEPARATORS": ["<a", " a"],
+    "core.text._IGNORABLE": ["\u200b", "a"],
+    "core.text._UNUSUAL": ["\u200b", "a"],
+    "frames.export._ARMED": ["=", " ", "\t="],
+    "frames.export._ARMED_INSIDE": ["=", " ", ";", "\t="],
+    "connection.http._readers.header_field_re": ["a", "'", ("a:", "a "), ("a:", " ")],
+    "core.text._SURROGATES": ["\ud800", "\ud800\ud800"],
+    "frames.chunks._ENVELOPE": [("{", " "), (" ", " ")],
+    "frames.chunks._ENVELOPE_END": [(' , "error" : null }', " "), "\n\t"],
+    "frames.chunks._ESCAPED.closing": [" ", (" ", "  ")],
+    "frames.chunks._ESCAPED.opening": [(" ", "  "), " "],
+    "frames.chunks._ESCAPED.records": [(" ,", "},"), (" ", " }")],
+    "frames.chunks._ESCAPED.rows": [",[", ",]"],
+    "frames.chunks._KEY": [('{"', "\\"), ('{"', "a")],
+    "frames.chunks._MEMBERS": ['",', ',"'],
+    "frames.chunks._MINUS_0": ["-", ("-0", "-d")],
+    "frames.chunks._PLAIN.closing": [(" ]", " \t"), (" ]", "\n ")],
+    "frames.chunks._PLAIN.opening": [" [ ", " "],
+    "frames.chunks._PLAIN.records": [" ,", "},"],
+    "frames.chunks._PLAIN.rows": ["]\t", ",]"],
+    "frames.dtypes._DAYS": [("1111-11-", "1111-11-"), "1111-11-11\n"],
+    "frames.dtypes._ISO": ["1111-11-11T11:11:11.1Z", "1111-11-11T11:11:11."],
+    "frames.export._CSV_SPECIAL": ["\n,", "\r\n"],
+    "frames.frame._ENCODED": [("\ufeff", " \r"), ("\ufeff", "\t\r")],
+    "frames.frame._SCALAR": ["34", (" -0.", "00")],
+    "frames.roles._GROWTH": [" ", ("g", "ob")],
+    "frames.roles._IN_PERCENT": ["%", "%%"],
+    "frames.roles._LIKE_A_DATE": [("1111-11-11 1", ",,"), ("1111-11-11 1", ".,")],
+    "frames.roles._PERIOD_FIRST": [("CH1", "-"), "CH1 FY'1111A"],
+    "frames.roles._WORDS": ["%A", "2A"],
+    "frames.roles._YEAR_FIRST": ["1C", ("FY1111 CW", "3/")],
+    "frames.shapes._NUMBERS": ["0\n-1", "0\n"],
+    "frames.tables.Listing": ["<td>", ("<td", "<t")],
+    "magic.candidates._ITEMS_BEFORE": [("[ 'a'", "'\n"), ("[ [ 'a' , 'a' ] , [", ",,")],
+    "magic.candidates._PLAIN_WORD": ["11", "1"],
+    "magic.complete_body._KEYS": [('"', '\\"'), '"\\'],
+    "magic.complete_body._PAIR": [(' "', "':"), (' "a', "\r\n")],
+    "magic.complete_python._ARGUMENT": [(" ", "_0"), "\t\t"],
+    "magic.completion._CELL": [(" ", "\t"), " "],
+    "magic.completion._LINE": [" ", "a "],
+    "magic.known._ARGUMENT_NAME": ["a", "a "],
+    "magic.known._PLAIN_NAME": [("a", "__"), ("a", "_")],
+    "magic.masking._ARGUMENT": ["secret", ("token", " ")],
+    "magic.masking._BEARER": [("bearer ", " "), ("bearer ", " \n")],
+    "magic.masking._JWT": ["-eyJaaaaa", "eyJ-", "eyJaaaaaa."],
+    "magic.masking._LITERAL": ["atoken", "a-", ("token", " "), "token='"],
+    "magic.masking._OPTION": ["--atokena", ("--token", " ")],
+    "magic.masking._OTHER_OPTIONS": [' "', "-\r"],
+    "magic.masking._PROFILE": [("--", "--profile"), "f\t"],
+    "magic.masking.as_secrets": ["secret"],
+    "magic.masking.mask": [("_i", "0"), ("_i", "21")],
+    "magic.partial._MARKS": [",'", ",("],
+    'magic.partial._STRINGS["\'"]': ['1"', ("\\", "  ")],
+    "magic.partial._STRINGS[\"'''\"]": [("\\", "  "), ("\\", "a'")],
+    'magic.partial._STRINGS[\'"""\']': [("\\", '"a'), 'a"'],
+    "magic.partial._STRINGS['\"']": [" a", ("\\", "1'")],
+    "magic.usage._COUNT": ["1", ("1", " 0")],
+    "magic.usage._VARIABLE": [("$", "__"), ("$", "_")],
+    "panel.chart.drawing._ID": [' id="a"', ' id="'],
+    "panel.chart.drawing._LINK": ["='", ('href="', "u")],
+    "panel.chart.drawing._TAG": ["<a"],
+    "panel.chart.drawing._part": ["<defs> <style", "<defs><style>\n", 'viewBox="', " \n"],
+    "panel.form.list_controls._BETWEEN": ["a\n", "\ta"],
+    "panel.form.list_controls._BETWEEN_LISTED": [";", ";;"],
+    "panel.form.list_controls._BETWEEN_NUMBERS": [",a", "a\n"],
+    "panel.form.list_controls._IN_QUOTES": ['"', ","],
+    "panel.header._look_html": ["/*a", "/*"],
+    "panel.result.json_view._ENCODED": [" ", "\t"],
+    "panel.result.json_view._PLAIN_KEY": ["aa", "__"],
+    "panel.result.table_tab.is_there": ["a0", "a3"],
+    "service.config.calendar._NAME": ["4Q", "FQ1 1111"],
+    "service.config.config_file._POSITION": [(" (at line 1, column ", "0"), (" (at", "(2")],
+    "service.config.config_file._problem": ["''", ("'a", "'")],
+    "service.config.settings._MEMORY": [("1.", "03"), ("1", "0")],
+    "service.config.settings._VARIABLE": [("$", "${a}"), "10"],
+    "service.engine.backends._DETAILS": ["td", ("details", '"1')],
+    "service.engine.backends._OPTION": [(";", ";a="), ";a=a"],
+    "service.engine.backends._PLAIN": [("a://a@", "a"), ("a://a@a", "1")],
+    "service.engine.backends._SECRET": [("pas", "de"), ("pas", "d")],
+    "service.engine.duckdb_engine._ANY_LENGTH": ["VARCHA", "STRUC", "UNIO"],
+    "service.engine.sandbox.attach": ["PID 1", ("PID ", "03")],
+    "service.engine.statements._WORD": [" _", " 1"],
+    "service.publishing.discovery._package": ["'\"", "' "],
+    "service.publishing.notebook_cells._FOR_TOOLS": [("type:", "\te"), ("type:", "\t")],
+    "service.publishing.notebook_cells._TYPE_COMMENT": ["type: a | a", ("type: a", "\t")],
+    "service.publishing.notebooks._HEADING": [("# ", "# "), ("# ", "#")],
+    "service.publishing.signatures._SECTION": ["\n", "---\n", " "],
+    "service.publishing.signatures.title": ['"a', "a'"],
+    "service.server.process._readers.header_field_re": ["a'", "''"],
+    "service.web.hosts._AUTHORITY": ["-2", "--"],
+    "service.web.requests._VALID_ID": ["a", "."],
+}
+
+
+def texts(key: str, length: int) -> Iterator[str]:
+    """Return the worst texts of a pattern; in each, nothing matches the last character."""
+    length = min([length, *(most for name, most in CUT.items() if re.fullmatch(name, key))])
+    for pumped in PUMPED[key]:
+        begin, pump = pumped if isinstance(pumped, tuple) else ("", pumped)
+        yield begin + pump * (length // len(pump)) + "\0"
+
+
+@pytest.mark.fault(122)
+def test_every_pattern_has_its_worst_texts() -> None:
+    """A new pattern needs a row in the table above."""
+    assert sorted(found().keys() ^ PUMPED.keys()) == []
+
+
+@pytest.mark.fault(122)
+@pytest.mark.usefixtures("no_hang")
+@each_row("key", [*PUMPED], ids=str)
+def test_every_pattern_takes_linear_time(key: str) -> None:
+    """Texts of 16 and 128 kB are read at once, whatever they are."""
+    check(key, MOST)
+
+
+@pytest.mark.slow
+@pytest.mark.fault(122)
+@pytest.mark.usefixtures("no_hang")
+@each_row("key", [*PUMPED], ids=str)
+def test_every_pattern_reads_a_megabyte(key: str) -> None:
+    """A text of 1 MB is read at once, whatever it is."""
+    check(key, MOST_OF_1_MB)
+
+
+def check(key: str, limits: dict[int, float]) -> None:
+    for each in found()[key]:
+        times = [each.seconds(text) for text in texts(key, min(MOST))]
+        worst = times.index(max(times))
+        for length, most in limits.items():
+            assert each.seconds([*texts(key, length)][worst]) < most, each
+
+
+def many(pump: str, length: int) -> str:
+    """Return a text of this length, with numbers that make each of its parts another."""
+    return " ".join(pump.format(number) for number in range(length // (len(pump) + 4)))
+
+
+def twice(length: int) -> None:
+    with pytest.raises(jf.ProtocolError, match="'z' twice"):
+        jf.to_frame("{" + many('"a{}":0,', length) + '"z":0,"z":0}', strict=True)
+
+
+def described(text: str) -> None:
+    listing = [{"name": "F", "params": [{"name": "a", "description": text}]}]
+    for function in parse_listing(json.dumps(listing).encode()):
+        read_fields(function)
+
+
+READINGS: dict[str, Callable[[int], object]] = {
+    "a key that occurs twice": twice,
+    "lines that could end a list": lambda length: with_items_below("[[", ["a] b]"] * (length // 6)),
+    "a list of lists": lambda length: with_items_below("[", [*["[a, b]"] * (length // 6), "]"]),
+    "tokens in a traceback": lambda length: masked_traceback(many("eyJ{:09}.aaaaaa.b", length)),
+    "a long token": lambda length: redacted("x1" * (length // 2), Hidden(many("{}-", 8000))),
+    "a description": lambda length: described("if the a is " * (length // 12)),
+    "a name that nobody knows": lambda length: nearest("a" * length, ["a" * length, "b"]),
+    "an error in HTML": lambda length: error_text(b"<script>" * (length // 8), Hidden("a-token-of-the-tests")),
+}
+
+
+@pytest.mark.fault(122)
+@pytest.mark.usefixtures("no_hang")
+@each_row("name", [*READINGS], ids=str)
+def test_everything_else_takes_linear_time(name: str) -> None:
+    """What reads with more than one pattern, or with none."""
+    for length, most in (MOST | MOST_OF_1_MB).items():
+        began = time.thread_time()
+        READINGS[name](length)
+        assert time.thread_time() - began < most
