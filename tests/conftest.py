@@ -100,7 +100,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.nodeid.startswith("tests/panel/") and "[http" in item.nodeid:
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.timeout(1800))
+            item.add_marker(pytest.mark.timeout(600 if item.nodeid.startswith("tests/browser/") else 1800))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
