@@ -291,6 +291,7 @@ def test_a_runaway_query_ends_soon_after_cancelling(
 ) -> None:
     # Here a large result must be cancelled, not refused for its size.
     monkeypatch.setattr(calls, "_MOST_VALUES", 10**12)
+    monkeypatch.setattr(calls, "MOST_BYTES", 10**12)
     call = engine.call()
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(getattr(call, how), own_sql(RUNAWAY[kind]))
