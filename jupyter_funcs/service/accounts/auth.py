@@ -29,10 +29,11 @@ _HEADER = {"alg": _ALGORITHM, "typ": "JWT"}
 
 
 class UnauthorizedError(Exception):
-    """The request has no valid credentials; doesn't say why. `revoked` is the user of a revoked token."""
+    """The request has no valid credentials. Its text doesn't say why; only the audit learns what was sent by whom."""
 
-    def __init__(self, revoked: str | None = None) -> None:
-        self.revoked = revoked
+    def __init__(self, sent: str | None = None, user: str | None = None) -> None:
+        self.sent = sent
+        self.user = user
         super().__init__()
 
 
@@ -70,8 +71,10 @@ class Auth:
         users = [self._user_of_token(authorization)] if authorization is not None else []
         if api_key is not None:
             users.append(self._grants.user_of_key(api_key))
-        if not users or users[0] is None or users[0] != users[-1]:
+        if not users:
             raise UnauthorizedError
+        if users[0] is None or users[0] != users[-1]:
+            raise UnauthorizedError("unknown token or key")
         return users[0]
 
     def _user_of_token(self, authorization: str) -> User | None:
@@ -84,8 +87,8 @@ class Auth:
             except (jwt.InvalidTokenError, ValueError, TypeError, ArithmeticError, RecursionError):
                 continue
             user = self._grants.user(claims["sub"], claims["iat"])
-            if user is None:
-                raise UnauthorizedError(revoked=claims["sub"])
+            if user is None or claims["exp"] <= time.time():
+                raise UnauthorizedError("revoked token" if user is None else "expired token", claims["sub"])
             return user
         return None
 
@@ -100,7 +103,8 @@ def _verified_claims(token: str, key: bytes) -> dict[str, Any]:
         algorithms=[_ALGORITHM],
         audience=_AUDIENCE,
         issuer=_ISSUER,
-        options={"require": ["exp", "iat", "aud", "iss", "sub"]},
+        # `Auth` tells expired tokens from others.
+        options={"require": ["exp", "iat", "aud", "iss", "sub"], "verify_exp": False},
     )
     payload = jwt.utils.base64url_decode(token.split(".")[1])
     names = [name for name, _ in json.loads(payload, object_pairs_hook=list)]

@@ -177,14 +177,13 @@ class _Service:
         email, password = document.get("email"), document.get("password")
         if not isinstance(email, str) or not isinstance(password, str):
             raise RequestError(400, "email or password is missing or not text. Send both.")
-        address = self.hosts.caller(request.headers, request.client)
-        try:
-            token = await self._logins.login(email, password, address)
-        except UnauthorizedError:
-            token = None
         # Only the name of an account: people type passwords into the field for the name.
         note(request.scope, action="login", user=self.grants.name_of(email))
-        return PlainTextResponse("The email or password is wrong.", 401) if token is None else JSONResponse(token)
+        address = self.hosts.caller(request.headers, request.client)
+        try:
+            return JSONResponse(await self._logins.login(email, password, address))
+        except UnauthorizedError:
+            return PlainTextResponse("The email or password is wrong.", 401)
 
     async def ready(self, _request: Request) -> Response:
         problem = self.runs.obstacle or await asyncio.to_thread(self._checked)
@@ -276,8 +275,8 @@ async def _refused(_request: Request, error: RequestError) -> Response:
 
 
 async def _unauthorized(request: Request, error: UnauthorizedError) -> Response:
-    if error.revoked is not None:
-        note(request.scope, action="token use", user=error.revoked)
+    if error.sent is not None:
+        note(request.scope, action="token use", user=error.user, sent=error.sent)
     text = (
         "The token or API key is missing, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'."
     )

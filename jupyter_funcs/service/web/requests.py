@@ -19,6 +19,7 @@ from starlette.requests import ClientDisconnect
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.traces import redacted_trace
 from jupyter_funcs.service.web.bodies import CLIENT_CLOSED_REQUEST, failure
+from jupyter_funcs.service.web.hosts import network
 from jupyter_funcs.service.web.runs import CallerLeftError
 
 if TYPE_CHECKING:
@@ -36,6 +37,10 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 _VALID_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _OUTCOMES = {200: "ok", 499: "cancelled", 500: "failed", 504: "timeout"}
+# They cost the caller nothing: a flood of them from one network leaves a record of each account per minute.
+_CHEAP_REFUSALS = {("token use", 401), ("login", 429), ("login", 503)}
+_BETWEEN_REFUSALS = 60
+_MOST_REFUSED = 10_000
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
 
 
@@ -52,6 +57,7 @@ class Requests:
         self._hosts = hosts
         self._paths = frozenset(paths)
         self._audit = audit
+        self._refused: dict[tuple[str, str | None, str], float] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -106,13 +112,25 @@ class Requests:
 
     def _record(self, scope: Scope, headers: Headers, status: int, seconds: float, facts: dict[str, Any]) -> None:
         """Record what an endpoint noted as an action in the audit."""
-        action, failed = facts.pop("action", None), facts.pop("failed", False)
-        if action is not None:
-            address = self._hosts.caller(headers, scope.get("client"))
-            outcome = "failed" if failed else _OUTCOMES.get(status, "refused")
-            detail = None if status == 200 else str(status)
-            about = facts.get("user"), facts.get("function"), detail, address, outcome, seconds, facts.get("rows")
-            self._audit.record(action, *about)
+        action, sent, failed = (facts.pop(name, None) for name in ("action", "sent", "failed"))
+        if action is None:
+            return
+        user, address = facts.get("user"), self._hosts.caller(headers, scope.get("client"))
+        if (action, status) in _CHEAP_REFUSALS and self._is_repeated(action, user, network(address)):
+            return
+        target, detail = sent or facts.get("function"), None if status == 200 else str(status)
+        outcome = "failed" if failed else _OUTCOMES.get(status, "refused")
+        self._audit.record(action, user, target, detail, address, outcome, seconds, facts.get("rows"))
+
+    def _is_repeated(self, *refusal: Any) -> bool:
+        """Return whether an action of a user from a network was recorded less than a minute ago."""
+        now = time.monotonic()
+        if now < self._refused.get(refusal, 0):
+            return True
+        if len(self._refused) >= _MOST_REFUSED:
+            self._refused.clear()
+        self._refused[refusal] = now + _BETWEEN_REFUSALS
+        return False
 
     def _log(self, scope: Scope, status: int, size: int, seconds: float, facts: dict[str, Any]) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "?"

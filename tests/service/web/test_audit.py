@@ -11,6 +11,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import httpx
+import jwt
 import pytest
 
 from jupyter_funcs.service.accounts.auth import Auth
@@ -22,10 +24,11 @@ from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.registry import Registry, function
+from jupyter_funcs.service.web import logins, requests
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
-from tests.service.conftest import LOGIN, RUN, Wire, becomes, in_process
+from tests.service.conftest import LOGIN, RUN, Wire, becomes, in_process, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -182,17 +185,103 @@ def test_a_login_is_recorded_and_its_name_only_if_it_is_an_accounts(
 
 @pytest.mark.parametrize("end", ["revoke", "disable_user", "remove_user"])
 def test_a_token_that_is_used_after_it_was_revoked_is_recorded(wire: Wire, end: str) -> None:
-    """FAULTS.md 140: and so is what revoked it; a token that nobody here signed is not."""
+    """FAULTS.md 140: and so is what revoked it."""
     getattr(wire.grants, end)("ann")
     assert wire.call("Lists").status_code == 401
     [record] = recorded(wire.grants, "token use")
-    assert (record.user, record.outcome, record.detail, record.address) == ("ann", "refused", "401", "127.0.0.1")
+    assert record[1:7] == ("ann", "token use", "revoked token", "401", "127.0.0.1", "refused")
     [change] = recorded(wire.grants, f"users {end.partition('_')[0]}")
     assert (change.target, change.address, change.outcome) == ("ann", "shell", "ok")
-    for token in ("garbage", wire.token[:-2], Auth(SigningKeys.in_memory(), wire.grants).issue("ann", 1)):
-        assert wire.post(RUN, token=token, json={"FunctionName": "Lists"}).status_code == 401
+
+
+UNKNOWN = (None, "unknown token or key")
+
+
+@pytest.mark.parametrize(
+    ("headers", "about"),
+    [
+        pytest.param(lambda wire: bearer(expired(wire)), ("ann", "expired token"), id="expired"),
+        pytest.param(lambda wire: bearer(foreign(wire)), UNKNOWN, id="signed elsewhere"),
+        pytest.param(lambda wire: bearer(wire.token[:-2]), UNKNOWN, id="cut"),
+        pytest.param(lambda _: bearer(TYPED), UNKNOWN, id="garbage"),
+        pytest.param(lambda wire: {"X-Api-Key": wire.grants.add_key("ann") + "x"}, UNKNOWN, id="wrong key"),
+        pytest.param(lambda wire: bearer(wire.token) | {"X-Api-Key": "jf_1_x"}, UNKNOWN, id="token and wrong key"),
+        pytest.param(lambda _: {}, None, id="nothing"),
+    ],
+)
+def test_what_is_refused_is_recorded_with_its_user_only_if_the_service_signed_it(
+    wire: Wire, headers: Callable[[Wire], dict[str, str]], about: tuple[str | None, str] | None
+) -> None:
+    """FAULTS.md 140: whoever calls without credentials, such as a scanner, isn't."""
+    sent = headers(wire) | {"X-Forwarded-For": "192.0.2.7"}
+    assert wire.post(RUN, token=None, json={"FunctionName": TYPED}, headers=sent).status_code == 401
     wire.grants.audit.close()
-    recorded(wire.grants, "token use", 1)
+    records = [record[1:7] for record in wire.grants.audit.find(*[None] * 5, limit=100) if record.address != "shell"]
+    assert records == ([(about[0], "token use", about[1], "401", "192.0.2.7", "refused")] if about else [])
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def expired(wire: Wire) -> str:
+    """Return a token of `ann` that has ended a moment ago."""
+    claims = jwt.decode(wire.token, options={"verify_signature": False})
+    [key] = wire.auth._keys.accepted
+    return jwt.encode(claims | {"exp": claims["iat"] + 0.001}, key, algorithm="HS256")
+
+
+def foreign(wire: Wire) -> str:
+    return Auth(SigningKeys.in_memory(), wire.grants).issue("ann", 1)
+
+
+def test_a_login_that_is_refused_unchecked_is_recorded(grants: Grants) -> None:
+    """FAULTS.md 140."""
+    wire = serving(grants, wrong_logins_per_name=1)
+    for _ in range(2):
+        wire.post(LOGIN, token=None, json={"email": "Ann", "password": TYPED})
+    wrong, refused = recorded(grants, "login", 2)
+    assert (wrong.user, wrong.detail, wrong.outcome) == ("ann", "401", "refused")
+    assert (refused.user, refused.detail, refused.outcome) == ("ann", "429", "refused")
+
+
+def test_a_flood_of_refusals_is_one_record_a_minute_for_each_account_and_network(
+    grants: Grants, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FAULTS.md 140: of logins that no password was checked for, and of tokens; an IPv6 network of 64 bits is one."""
+    monkeypatch.setattr(logins, "_DELAY_SECONDS", 0)
+    grants.add_user("bob", organisation="t")
+    wire = serving(grants, wrong_logins_per_name=1)
+    networks = ["192.0.2.7", "192.0.2.8", "2001:db8::1", "2001:db8::2"] * 5
+    with served(wire.app) as address:
+        over_http = Wire(httpx.AsyncHTTPTransport, address, wire.token)
+        for each in networks:
+            for name in ("ann", "bob"):
+                given = {"email": name, "password": TYPED}
+                over_http.post(LOGIN, token=None, json=given, headers={"X-Forwarded-For": each})
+            for token in (expired(wire), foreign(wire)):
+                over_http.post(RUN, token=token, json={}, headers={"X-Forwarded-For": each})
+        details = [record.detail for record in recorded(grants, "login", 12)]
+        uses = recorded(grants, "token use", 6)
+        assert (details.count("401"), details.count("429")) == (6, 6)
+        assert [(record.user, record.address) for record in uses] == [
+            (user, each) for each in networks[:3] for user in ("ann", None)
+        ]
+
+
+def test_a_minute_later_a_refusal_is_recorded_again(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """FAULTS.md 140: and so it is when more have come meanwhile than are remembered."""
+    monkeypatch.setattr(requests, "_MOST_REFUSED", 2)
+    for caller in ("192.0.2.1", "192.0.2.2", "192.0.2.1", "192.0.2.3", "192.0.2.1"):
+        wire.post(RUN, token=expired(wire), headers={"X-Forwarded-For": caller})
+    wire.grants.audit.close()
+    assert [record.address[-1] for record in recorded(wire.grants, "token use", 4)] == ["1", "2", "3", "1"]
+    again = serving(wire.grants)
+    monkeypatch.setattr(requests, "_BETWEEN_REFUSALS", 0)
+    for _ in range(2):
+        again.post(RUN, token=expired(again))
+    again.grants.audit.close()
+    recorded(wire.grants, "token use", 6)
 
 
 def test_no_secret_and_nothing_that_a_caller_typed_is_in_the_files(wire: Wire, path: Path) -> None:
