@@ -25,8 +25,8 @@ _DAYS = (companies.LAST_DAY - companies.FIRST_DAY).days + 1
 _YEAR = 365
 _KNOT = 91  # a brand's trend changes about once per quarter
 
-# Streams of the generator: one per brand, one per panel and company, and one per KPI.
-_BRAND_STREAM, _PANEL_STREAM, _KPI_STREAM = 1 << 32, 2 << 32, 3 << 32
+# Streams of the generator: one per brand, and one per panel and company.
+_BRAND_STREAM, _PANEL_STREAM = 1 << 32, 2 << 32
 
 # By panel: cards seen, ticket, and the cards by generation.
 _PANEL_CARDS = (10_000, 5_600)
@@ -130,16 +130,6 @@ def _brand(profile: Profile, name: str) -> _Brand:
     again = int(between(400, 5_000, 1)[0])
     ticket = profile.ticket_cents * between(8_500, 11_500, len(companies.REGIONS)) // _ONE
     return _Brand(cells, days, again, ticket)
-
-
-def reported(kpi: int, totals: Integers) -> Integers:
-    """Generate what a company reports per quarter: the panel's totals, scaled up, with noise of about 1.5 %."""
-    words = np.random.Philox(key=[_SEED, _KPI_STREAM + kpi]).random_raw(len(totals) + 1)
-    lots = (words >> np.uint64(48)).astype(np.int64)  # 0 to 65,535
-    coverage = 40 + lots[0] * 60 // 65_536
-    noise: Integers = _ONE + (lots[1:] - 32_768) * 260 // 32_768
-    values: Integers = totals * coverage * noise // _ONE
-    return values
 
 
 # By month, from January; days are interpolated between the middles of two months.
