@@ -67,7 +67,7 @@ def server_of(session: Session, only: Sequence[str] = (), *, reads: bool = False
             raise MCPError(types.INTERNAL_ERROR, redacted_all(str(error))) from None
 
     async def call_tool(_context: object, request: types.CallToolRequestParams) -> types.CallToolResult:
-        warnings: list[str] = []
+        warnings: list[UserWarning] = []
         try:
             with collect_warnings(warnings):
                 function = await asyncio.to_thread(_function, session, request.name, only)

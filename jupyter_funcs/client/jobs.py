@@ -50,7 +50,7 @@ class Job:
         self.progress = progress or Progress()
         self._started = time.monotonic()
         self._ended: float | None = None
-        self._warnings: list[str] = []
+        self._warnings: list[UserWarning] = []
         self.notes: list[str] = []
         self.future: concurrent.futures.Future[pd.DataFrame] = future or concurrent.futures.Future()
         try:
@@ -125,7 +125,7 @@ class Job:
     def note(self, text: str) -> None:
         """Add a remark, and warn of it when the result is fetched."""
         self.notes.append(text)
-        self._warnings.append(text)
+        self._warnings.append(UserWarning(text))
 
     def cancel(self) -> bool:
         """Cancel the run and close its connection; return whether it was still running."""

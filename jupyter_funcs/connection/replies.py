@@ -33,7 +33,7 @@ from jupyter_funcs.core.errors import (
     ServerError,
 )
 from jupyter_funcs.core.text import clip, inert, quote
-from jupyter_funcs.core.warn import redactor, warn
+from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
@@ -81,7 +81,7 @@ class Reply(NamedTuple):
         try:
             value = reader(self.data)
             if self.why_cut:
-                warn(f"The end of the reply may be missing: {self.why_cut}.")
+                warn(MissingRowsWarning(f"The end of the reply may be missing: {self.why_cut}."))
             return value  # noqa: TRY300  # an else would split what may raise
         except FuncsError as error:
             failed = type(error)(redacted(error.what, self.secret), redacted(error.hint, self.secret))

@@ -14,45 +14,50 @@ if TYPE_CHECKING:
 
 # Applied to each warning; set to mask the token while a reply that may repeat it is read.
 redactor: ContextVar[Callable[[str], str]] = ContextVar("redactor", default=str)
-_collected: ContextVar[list[str] | None] = ContextVar("_collected", default=None)
+_collected: ContextVar[list[UserWarning] | None] = ContextVar("_collected", default=None)
 _format_lock = threading.Lock()
 
 
+class MissingRowsWarning(UserWarning):
+    """Rows of a result are missing, or may be; ``%funcs -q`` shows it too."""
+
+
 @contextmanager
-def collect_warnings(texts: list[str]) -> Iterator[None]:
-    """Append warnings to `texts` instead of showing them; includes tasks and `asyncio.to_thread` calls started here."""
-    token = _collected.set(texts)
+def collect_warnings(warned: list[UserWarning]) -> Iterator[None]:
+    """Append warnings to `warned` instead of showing them; includes tasks and `asyncio.to_thread` calls started here."""
+    token = _collected.set(warned)
     try:
         yield
     finally:
         _collected.reset(token)
 
 
-def warn_all(texts: list[str]) -> None:
+def warn_all(warned: list[UserWarning]) -> None:
     """Show collected warnings and remove them from the list."""
-    while texts:
-        warn(texts.pop(0))
+    while warned:
+        warn(warned.pop(0))
 
 
-def warn(text: str) -> None:
-    """Warn at the line that called this package, or add the text to the warnings being collected."""
-    text = redactor.get()(text)
+def warn(warning: str | UserWarning) -> None:
+    """Warn at the line that called this package, or add the warning to those being collected."""
+    category = type(warning) if isinstance(warning, UserWarning) else UserWarning
+    text = redactor.get()(str(warning))
     collected = _collected.get()
     if collected is not None:
-        collected.append(text)
+        collected.append(category(text))
         return
     # `skip_file_prefixes` does this from Python 3.12 on.
     level, frame = 1, sys._getframe()  # noqa: SLF001  # as the warnings module does
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in {"jupyter_funcs", "IPython"}:
         level, frame = level + 1, frame.f_back
     if frame.f_globals.get("__name__") != "__main__" or "get_ipython" not in frame.f_globals:
-        warnings.warn(text, UserWarning, stacklevel=level)
+        warnings.warn(text, category, stacklevel=level)
         return
     # In a notebook the cell is right above; the name of its temporary file and its translated line only add noise.
     with _format_lock:
         before, warnings.formatwarning = warnings.formatwarning, format_short
         try:
-            warnings.warn(text, UserWarning, stacklevel=level)
+            warnings.warn(text, category, stacklevel=level)
         finally:
             warnings.formatwarning = before
 

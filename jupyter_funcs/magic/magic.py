@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.line import name_and_arguments, split_line
 from jupyter_funcs.core.text import did_you_mean, listed, quote
-from jupyter_funcs.core.warn import warn
+from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.magic import subcommands
 from jupyter_funcs.magic.masking import typed_secrets
 from jupyter_funcs.magic.usage import ALIASES, NAMES, OPTIONS, Line, parser, subcommand, taken_by, usage, usage_of
@@ -43,6 +43,7 @@ def run(state: MagicState, text: str, cell: str | None = None) -> Any:
     with warnings.catch_warnings():
         if options.quiet:
             warnings.simplefilter("ignore")
+            warnings.simplefilter("default", MissingRowsWarning)
         result = getattr(subcommands, ALIASES.get(name, name))(state, line)
         if variable is None:
             return None if is_silent and not _is_assigned() else result

@@ -144,7 +144,7 @@ _RUN = ("call", "sweep", "panel")
 _USE_A_SERVICE = ("find", "describe", *_RUN, "history", "again", "lock", "status", "refresh")
 OPTIONS = {
     "-o/--output": Option("NAME", "assign the result to the variable NAME and display nothing", tuple(SUBCOMMANDS)),
-    "-q/--quiet": Option("", "hide warnings and the progress bar", tuple(SUBCOMMANDS)),
+    "-q/--quiet": Option("", "hide the progress bar, and warnings except that rows are missing", tuple(SUBCOMMANDS)),
     "--dry-run": Option("", "print the JSON that would be sent", ("call", "sweep")),
     "--timeout": Option("SECONDS", "time limit of a run, or of waiting for a result", (*_RUN, "result")),
     "--force": Option("", "send even while requests are paused after repeated failures", _RUN),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, RunCancelledError
-from jupyter_funcs.core.warn import warn
+from jupyter_funcs.core.warn import warn_all
 from jupyter_funcs.sweeps.worker import RunOutcome, RunRequest, executor_error, run_request, service_address
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class ExecutorRunner:
         """Run the function with these arguments."""
         progress.attempts = 1
         outcome = await self._run(run_request(self._function, self._service, args))
-        for text in outcome.warnings:
-            warn(text)
+        warn_all(outcome.warnings)
         if outcome.error is not None:
             progress.attempts = outcome.error.attempts
             raise outcome.error

@@ -18,7 +18,7 @@ from jupyter_funcs.connection.secrets import long_secrets
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.files import atomic_write_text
 from jupyter_funcs.core.text import quote
-from jupyter_funcs.core.warn import warn
+from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames.dtypes import MAX_EXACT
 from jupyter_funcs.frames.parquet import PREFIX
 from jupyter_funcs.frames.store import Segments
@@ -89,7 +89,8 @@ class FolderResults:
         block.attrs["funcs"] = frame.attrs.get("funcs", {})
         if not self._write({self._keys[at]: block}):
             self._omitted.append(_omitted(args))
-            warn(f"A result of {self._function.name} isn't stored: it holds a token, or values that aren't JSON.")
+            text = f"A result of {self._function.name} isn't stored: it holds a token, or values that aren't JSON."
+            warn(MissingRowsWarning(text))
 
     def _write(self, blocks: Mapping[str, pd.DataFrame]) -> bool:
         self._writer = self._writer or self._segments.writer(forbidden=self._forbidden)

@@ -28,7 +28,7 @@ from jupyter_funcs.core.errors import (
     ServiceConnectionError,
 )
 from jupyter_funcs.core.progress import Progress, SweepProgress
-from jupyter_funcs.core.warn import collect_warnings, warn
+from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn
 from jupyter_funcs.sweeps.pacing import Pace
 from jupyter_funcs.sweeps.resuming import EarlierResults
 
@@ -87,7 +87,7 @@ class Sweep:
         self._changed = asyncio.Event()
         self._fatal: FuncsError | None = None
         self._explanation: tuple[FuncsError, asyncio.Task[FuncsError]] | None = None
-        self._warnings: list[str] = []
+        self._warnings: list[UserWarning] = []
         self._task: asyncio.Task[Any] | None = None
         self._is_stopped = False
         self._gave_up = False
@@ -321,15 +321,16 @@ class Sweep:
         )
 
     def _warn(self) -> None:
-        texts = list(dict.fromkeys(self._warnings))
-        for text in texts[:_MAX_WARNINGS]:
-            warn(text)
-        if len(texts) > _MAX_WARNINGS:
-            warn(f"The runs of {self.function.name} raised {len(texts) - _MAX_WARNINGS:,} other warnings.")
+        unique = list({(type(warning), str(warning)): warning for warning in self._warnings}.values())
+        unique.sort(key=lambda warning: not isinstance(warning, MissingRowsWarning))
+        for warning in unique[:_MAX_WARNINGS]:
+            warn(warning)
+        if len(unique) > _MAX_WARNINGS:
+            warn(f"The runs of {self.function.name} raised {len(unique) - _MAX_WARNINGS:,} other warnings.")
         if self._failures:
             failed = f"{len(self._failures):,} of {self.progress.total:,} runs of {self.function.name} failed"
             first = self._failures[min(self._failures)].error.what
-            warn(f"{failed}, all listed in {self._results.errors_in}. First error: {first}")
+            warn(MissingRowsWarning(f"{failed}, all listed in {self._results.errors_in}. First error: {first}"))
 
 
 class ErrorList(list[dict[str, Any]]):

@@ -43,7 +43,7 @@ class RunOutcome(NamedTuple):
 
     frame: pd.DataFrame | None
     error: FuncsError | None
-    warnings: list[str]
+    warnings: list[UserWarning]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class RunRequest:
 
     def __call__(self) -> RunOutcome:
         """Run the function and wait; errors are returned, not raised."""
-        warnings: list[str] = []
+        warnings: list[UserWarning] = []
         running = self.service.key, self.number
         try:
             remote = _session(self.service).remote

@@ -18,6 +18,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.core.errors import _last
+from jupyter_funcs.core.warn import MissingRowsWarning
 from jupyter_funcs.magic import extension, subcommands
 from jupyter_funcs.magic.usage import ALIASES, NAMES, OPTIONS, SUBCOMMANDS, taken_by, usage, usage_of
 from jupyter_funcs.panel.panel import Panel
@@ -234,13 +235,33 @@ def test_an_option_given_as_an_argument_is_named(run: Any, command: str, option:
 
 
 def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
-    """A failed run is a warning with the first error and an entry in attrs; -q hides the warning."""
+    """A failed run is a warning with the first error, with -q too, and an entry in attrs."""
     line = f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ, NVRA]"
-    with pytest.warns(UserWarning, match=r"1 of 3 runs of Get Panel FQ failed(.|\n)*ZZZZ"):
-        frame = run(f"df = {line}\ndf")
+    for quiet in ("", " -q"):
+        with pytest.warns(MissingRowsWarning, match=r"1 of 3 runs of Get Panel FQ failed(.|\n)*ZZZZ"):
+            frame = run(f"df = {line}{quiet}\ndf")
     assert sorted(frame["Symbol"].unique()) == ["BKQU", "NVRA"]
     assert frame.attrs["errors"][0]["args"] == {"PanelName": PANEL, "Symbol": "ZZZZ"}
-    run(f"{line} -q")
+
+
+@pytest.mark.fault(127)
+def test_q_hides_no_warning_that_rows_may_be_missing(run: Any, answering: Any, shell: InteractiveShell) -> None:
+    """A reply that may be cut is reported, whether one run asks for it or a sweep; other warnings are hidden."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=[{"name": "Get It", "params": [{"name": "Of"}]}])
+        return httpx.Response(200, content=b'{"n": NaN}', headers={"content-type": "application/x-ndjson"})
+
+    extension.of(shell).state._session = answering(answer)
+    for line in ("call get_it Of=1", "sweep get_it Of=[2, 3]"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run(f"%funcs {line} -q")
+        assert [str(one.message) for one in caught] == [
+            "The end of the reply may be missing: its last line has no line end."
+        ]
+    run("%funcs connect")
 
 
 @pytest.mark.filterwarnings("always")
@@ -255,7 +276,7 @@ def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.Mon
     before = warnings.formatwarning
     run(f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ]")
     run(f"import jupyter_funcs as jf; jf.connect().get_panel_fq.sweep(PanelName='{PANEL}', Symbol=['BKQU', 'YYYY'])")
-    assert [text.partition(" failed")[0] for text in shown] == ["UserWarning: 1 of 2 runs of Get Panel FQ"] * 2
+    assert [text.partition(" failed")[0] for text in shown] == ["MissingRowsWarning: 1 of 2 runs of Get Panel FQ"] * 2
     assert all(text.count("\n") == 1 for text in shown)
     jf.connect().get_panel_fq.sweep(PanelName=PANEL, Symbol=["BKQU", "XXXX"])
     assert __file__ in shown[-1]
