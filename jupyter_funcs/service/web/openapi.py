@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 from types import GenericAlias
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from jupyter_funcs.service.publishing.results import ARROW, JSON
 
-_REFERENCE = "#/components/schemas/{name}"
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _TEXT = {"type": "string"}
 
 
@@ -95,95 +97,81 @@ _COMPONENTS = [
         ],
     ),
 ]
-_, _SCHEMAS = msgspec.json.schema_components(_COMPONENTS, ref_template=_REFERENCE)
+_, _SCHEMAS = msgspec.json.schema_components(_COMPONENTS, ref_template="#/components/schemas/{name}")
 
 
-def _ref(schema: str) -> dict[str, str]:
-    return {"$ref": _REFERENCE.format(name=schema)}
+def _ref(kind: str, name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def _header(name: str) -> dict[str, str]:
-    return {"$ref": f"#/components/headers/{name}"}
-
-
-def _reply(description: str, schema: dict[str, Any], *, example: Any = None, media_type: str = JSON) -> dict[str, Any]:
+def _reply(
+    description: str, schema: dict[str, Any], *headers: str, example: Any = None, media_type: str = JSON
+) -> dict[str, Any]:
     body = {"schema": schema} if example is None else {"schema": schema, "example": example}
     return {
         "description": description,
-        "headers": {"X-Request-Id": _header("X-Request-Id")},
+        "headers": {name: _ref("headers", name) for name in ("X-Request-Id", *headers)},
         "content": {media_type: body},
     }
 
 
 def _refusal(description: str, text: str, *headers: str) -> dict[str, Any]:
-    reply = _reply(description, _ref("Failure"), example={"error": text, "body": None})
-    reply["headers"] |= {name: _header(name) for name in headers}
-    return reply
+    return _reply(description, _ref("schemas", "Failure"), *headers, example={"error": text, "body": None})
 
 
 def _body(schema: str, example: Any, *, required: bool = True) -> dict[str, Any]:
-    return {"required": required, "content": {JSON: {"schema": _ref(schema), "example": example}}}
+    return {"required": required, "content": {JSON: {"schema": _ref("schemas", schema), "example": example}}}
 
 
-def _refusals(*statuses: str) -> dict[str, Any]:
-    return {status: {"$ref": f"#/components/responses/{_REFUSAL_NAMES[status]}"} for status in statuses}
+def _operation(
+    name: str, summary: str, replies: dict[str, Any], statuses: Iterable[int] = (), **more: Any
+) -> dict[str, Any]:
+    """Describe an endpoint, with its own replies and the statuses of its refusals."""
+    refusals = {str(status): _ref("responses", f"Failure{status}") for status in (*statuses, 403, 405, 500)}
+    return {"operationId": name, "summary": summary, "responses": replies | refusals, **more}
 
 
-_REFUSAL_NAMES = {
-    "400": "BadRequest",
-    "401": "Unauthorized",
-    "403": "Forbidden",
-    "404": "NoSuchFunction",
-    "405": "NotAllowed",
-    "408": "TooSlow",
-    "413": "TooLarge",
-    "415": "NotJson",
-    "422": "WrongArguments",
-    "429": "TooMany",
-    "500": "Failed",
-    "503": "Busy",
-    "504": "TookTooLong",
-}
-_EVERYWHERE = ("403", "405", "500")
-_WITH_TOKEN = ("401", *_EVERYWHERE)
-_WITH_BODY = ("400", "408", "413", "415")
+_WITH_BODY = (400, 408, 413, 415)
+_PUBLIC: dict[str, Any] = {"security": []}
 
 _RUN_EXAMPLE = {
     "FunctionName": "Get Panel Daily",
     "Args": {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "Dimensions": ["Region"]},
 }
-_LISTED = _reply("The functions that the user may run.", {"type": "array", "items": _ref("Function")})
+_LISTED = {
+    "200": _reply("The functions that the user may run.", {"type": "array", "items": _ref("schemas", "Function")})
+}
+
+_HEALTHY = {"200": _reply("The service is as it should be.", _ref("schemas", "Health"))}
 
 _REFUSALS = {
-    "400": _refusal("The body is not valid JSON, or not the expected object.", "The request body is not JSON: …"),
-    "401": _refusal(
+    400: _refusal("The body is not valid JSON, or not the expected object.", "The request body is not JSON: …"),
+    401: _refusal(
         "The token or API key is missing or not valid; the body is always the same.",
         "The token or API key is missing, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'.",
         "WWW-Authenticate",
     ),
-    "403": _refusal(
+    403: _refusal(
         "Host or Origin is not one of the service's.",
         "This service is not called 'other.example'. Use its own address; …",
     ),
-    "404": _refusal("The user has no such function.", "No function 'Get Panel'. Did you mean 'Get Panels'? …"),
-    "405": _refusal("The path does not support this method.", "/healthz supports GET, HEAD, not POST.", "Allow"),
-    "408": _refusal("The body did not arrive in time.", "The request body did not arrive within 30 seconds. …"),
-    "413": _refusal("The body is larger than 1 MiB.", "The request body is larger than 1048576 bytes. …"),
-    "415": _refusal(
+    404: _refusal("The user has no such function.", "No function 'Get Panel'. Did you mean 'Get Panels'? …"),
+    405: _refusal("The path does not support this method.", "/healthz supports GET, HEAD, not POST.", "Allow"),
+    408: _refusal("The body did not arrive in time.", "The request body did not arrive within 30 seconds. …"),
+    413: _refusal("The body is larger than 1 MiB.", "The request body is larger than 1048576 bytes. …"),
+    415: _refusal(
         "The content type of the body is not JSON.", "The content type is 'text/plain'. Send 'application/json'."
     ),
-    "422": _reply("Some arguments are wrong; all of them are named.", _ref("ArgumentsFailure")),
-    "429": _refusal(
-        "Too many runs of the user, or too many wrong logins.", "Too many wrong passwords. …", "Retry-After"
-    ),
-    "500": _refusal("The service failed, or ran out of memory.", "The service failed. …"),
-    "503": _refusal("The service is busy or stopping.", "The service is busy. Try again in 1 s.", "Retry-After"),
-    "504": _refusal("The run exceeded the time limit of the service.", "The run was stopped after 300 seconds, …"),
+    422: _reply("Some arguments are wrong; all of them are named.", _ref("schemas", "ArgumentsFailure")),
+    429: _refusal("Too many runs of the user, or too many wrong logins.", "Too many wrong passwords. …", "Retry-After"),
+    500: _refusal("The service failed, or ran out of memory.", "The service failed. …"),
+    503: _refusal("The service is busy or stopping.", "The service is busy. Try again in 1 s.", "Retry-After"),
+    504: _refusal("The run exceeded the time limit of the service.", "The run was stopped after 300 seconds, …"),
 }
 
 _RAN = _reply(
     "The result of the function. Errors of the function itself are returned here too, in `error`.",
-    _ref("Result"),
+    _ref("schemas", "Result"),
     example={"error": None, "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]'},
 )
 _RAN["content"][ARROW] = {
@@ -202,67 +190,45 @@ DOCUMENT: dict[str, Any] = {
     "security": [{"bearer": []}, {"apiKey": []}],
     "paths": {
         "/api/function/ListUserFunctions": {
-            "post": {
-                "operationId": "listUserFunctions",
-                "summary": "List the functions of the user.",
-                "requestBody": _body("Listing", {}, required=False),
-                "responses": {"200": _LISTED, **_refusals(*_WITH_TOKEN, *_WITH_BODY)},
-            }
+            "post": _operation(
+                "listUserFunctions",
+                "List the functions of the user.",
+                _LISTED,
+                (401, *_WITH_BODY),
+                requestBody=_body("Listing", {}, required=False),
+            )
         },
-        "/api/function/getAll": {
-            "get": {
-                "operationId": "getAll",
-                "summary": "List the functions of the user.",
-                "responses": {"200": _LISTED, **_refusals(*_WITH_TOKEN)},
-            }
-        },
+        "/api/function/getAll": {"get": _operation("getAll", "List the functions of the user.", _LISTED, [401])},
         "/api/function/runFunction": {
-            "post": {
-                "operationId": "runFunction",
-                "summary": "Run a function.",
-                "requestBody": _body("Run", _RUN_EXAMPLE),
-                "responses": {
-                    "200": _RAN,
-                    **_refusals(*_WITH_TOKEN, *_WITH_BODY, "404", "422", "429", "503", "504"),
-                },
-            }
+            "post": _operation(
+                "runFunction",
+                "Run a function.",
+                {"200": _RAN},
+                (401, *_WITH_BODY, 404, 422, 429, 503, 504),
+                requestBody=_body("Run", _RUN_EXAMPLE),
+            )
         },
         "/api/account/login": {
-            "post": {
-                "operationId": "login",
-                "summary": "Get a token for an email or name and a password.",
-                "security": [],
-                "requestBody": _body("Login", {"email": "ann@team.example", "password": "…"}),
-                "responses": {
-                    "200": _reply("A token.", _ref("Token")),
+            "post": _operation(
+                "login",
+                "Get a token for an email or name and a password.",
+                {
+                    "200": _reply("A token.", _ref("schemas", "Token")),
                     "401": _reply("The email or password is wrong.", _TEXT, media_type="text/plain"),
-                    **_refusals(*_EVERYWHERE, *_WITH_BODY, "429", "503"),
                 },
-            }
+                (*_WITH_BODY, 429, 503),
+                requestBody=_body("Login", {"email": "ann@team.example", "password": "…"}),
+                **_PUBLIC,
+            )
         },
         "/healthz": {
-            "get": {
-                "operationId": "health",
-                "summary": "Check that the service is alive.",
-                "security": [],
-                "responses": {"200": _reply("The service is alive.", _ref("Health")), **_refusals(*_EVERYWHERE)},
-            }
+            "get": _operation("health", "Check that the service is alive.", _HEALTHY, **_PUBLIC),
         },
-        "/readyz": {
-            "get": {
-                "operationId": "ready",
-                "summary": "Check that a run can start now.",
-                "security": [],
-                "responses": {"200": _reply("A run can start.", _ref("Health")), **_refusals(*_EVERYWHERE, "503")},
-            }
-        },
+        "/readyz": {"get": _operation("ready", "Check that a run can start now.", _HEALTHY, [503], **_PUBLIC)},
         "/openapi.json": {
-            "get": {
-                "operationId": "openapi",
-                "summary": "Get this document.",
-                "security": [],
-                "responses": {"200": _reply("This document.", {"type": "object"}), **_refusals(*_EVERYWHERE)},
-            }
+            "get": _operation(
+                "openapi", "Get this document.", {"200": _reply("This document.", {"type": "object"})}, **_PUBLIC
+            )
         },
     },
     "components": {
@@ -276,7 +242,7 @@ DOCUMENT: dict[str, Any] = {
             "Allow": {"schema": _TEXT, "description": "the supported methods", "required": True},
             "WWW-Authenticate": {"schema": _TEXT, "description": "the authentication scheme", "required": True},
         },
-        "responses": {_REFUSAL_NAMES[status]: reply for status, reply in _REFUSALS.items()},
+        "responses": {f"Failure{status}": reply for status, reply in _REFUSALS.items()},
         "schemas": _SCHEMAS,
     },
 }
