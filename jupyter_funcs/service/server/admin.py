@@ -10,7 +10,7 @@ import json
 import shlex
 import sys
 from argparse import SUPPRESS, ArgumentTypeError
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.records import Asset, User
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(NamedTuple):
     """The service that an action works on."""
 
     folder: Path
@@ -38,20 +37,12 @@ class Service:
     organisation: str | None
 
 
-class Done(NamedTuple):
-    """The message of an action, and a new secret, which is printed only once."""
-
-    text: str
-    secret: str | None = None
-
-
 class Action(NamedTuple):
-    """A command of a group: lists return records, others what they did."""
+    """A command: lists return records, others what to print. The arguments are named as in `_ARGUMENTS`."""
 
-    verb: str
     help: str
-    run: Callable[[Service, Namespace], Sequence[Any] | Done]
-    arguments: tuple[tuple[str, dict[str, Any]], ...] = ()
+    run: Callable[[Service, Namespace], Sequence[Any] | str]
+    arguments: tuple[str, ...] = ()
 
 
 def add_admin(commands: _SubParsersAction[Any]) -> None:
@@ -59,14 +50,12 @@ def add_admin(commands: _SubParsersAction[Any]) -> None:
     admin = commands.add_parser("admin", help="manage the users, assets, grants and keys of the service")
     _add_config(admin, None)
     groups = admin.add_subparsers(required=True, metavar="WHAT")
-    for name, (about, actions) in ACTIONS.items():
+    for name, about in _GROUPS.items():
         verbs = groups.add_parser(name, help=about).add_subparsers(required=True, metavar="ACTION")
-        for action in actions:
-            parser = verbs.add_parser(action.verb, help=action.help)
-            for argument, options in action.arguments:
-                parser.add_argument(argument, **options)
-            if action.verb == "list":
-                parser.add_argument("--json", action="store_true", help="print JSON, with times in ISO 8601")
+        for verb, action in ACTIONS[name].items():
+            parser = verbs.add_parser(verb, help=action.help)
+            for argument in action.arguments:
+                parser.add_argument(argument, **_ARGUMENTS[argument])
             _add_config(parser, SUPPRESS)  # keeps a --config that precedes the action
             parser.set_defaults(command=functools.partial(_act, name, action))
     audit = groups.add_parser("audit", help="who did what, when, from where and with which outcome")
@@ -133,17 +122,13 @@ def _unarmed(value: object) -> object:
 def _act(about: str, action: Action, given: Namespace) -> None:
     with _service(given.config) as service:
         result = action.run(service, given)
-    if isinstance(result, Done):
-        if result.secret:
-            _print(result.secret)
-        # Only the secret goes to stdout, for scripts.
-        _print(_with_config(result.text, given.config), sys.stderr if result.secret else sys.stdout)
-    elif given.json:
-        _print(json.dumps([dict(_shown(each)) for each in result], indent=2))
-    elif result:
-        _print(_table([dict(_shown(each)) for each in result]))
-    else:
-        _print(_with_config(f"None yet. To add one: jupyter funcs admin {about} add --help", given.config))
+    if not isinstance(result, str):
+        records = [_shown(each) for each in result]
+        if given.json:
+            result = json.dumps(records, indent=2)
+        else:
+            result = _table(records) if records else f"None yet. To add one: jupyter funcs admin {about} add --help"
+    _print(_with_config(result, given.config))
 
 
 @contextlib.contextmanager
@@ -169,13 +154,13 @@ def _with_config(text: str, config: Path | None) -> str:
     return text.replace("jupyter funcs admin", f"jupyter funcs admin{named}")
 
 
-def _shown(record: Any) -> Iterator[tuple[str, Any]]:
+def _shown(record: Any) -> dict[str, Any]:
     """Return the public fields of a record, with times in ISO 8601."""
-    for field in fields(record):
-        if field.repr:
-            value = getattr(record, field.name)
-            is_time = isinstance(value, float)
-            yield field.name, datetime.fromtimestamp(value, UTC).isoformat(timespec="seconds") if is_time else value
+    values = {field.name: getattr(record, field.name) for field in fields(record) if field.repr}
+    times = {name: value for name, value in values.items() if isinstance(value, float)}
+    return values | {
+        name: datetime.fromtimestamp(value, UTC).isoformat(timespec="seconds") for name, value in times.items()
+    }
 
 
 def _table(records: Sequence[dict[str, Any]]) -> str:
@@ -200,85 +185,87 @@ def _print(text: str, file: Any = None) -> None:
     print(text, file=file)
 
 
-def _add_user(service: Service, given: Namespace) -> Done:
+def _add_user(service: Service, given: Namespace) -> str:
     organisation, new = _organisation(service, given)
     user = service.grants.add_user(given.name, organisation=organisation, email=given.email)
-    return Done(new + _functions_of(service, user, "may run"))
+    return new + _functions_of(service, user, "may run")
 
 
-def _remove_user(service: Service, given: Namespace) -> Done:
-    return Done(f"{quoted(service.grants.remove_user(given.name))} was removed, with all grants and API keys.")
+def _remove_user(service: Service, given: Namespace) -> str:
+    return f"{quoted(service.grants.remove_user(given.name))} was removed, with all grants and API keys."
 
 
-def _disable_user(service: Service, given: Namespace) -> Done:
-    return Done(f"{quoted(service.grants.disable_user(given.name))} may not run anything until enabled again.")
+def _disable_user(service: Service, given: Namespace) -> str:
+    return f"{quoted(service.grants.disable_user(given.name))} may not run anything until enabled again."
 
 
-def _enable_user(service: Service, given: Namespace) -> Done:
+def _enable_user(service: Service, given: Namespace) -> str:
     user = service.grants.active_user(service.grants.enable_user(given.name))
-    return Done(_functions_of(service, user, "is enabled again and, with a new token, may run"))
+    return _functions_of(service, user, "is enabled again and, with a new token, may run")
 
 
-def _set_password(service: Service, given: Namespace) -> Done:
+def _set_password(service: Service, given: Namespace) -> str:
     name = service.grants.set_password(service.grants.spelling(given.name), _typed_password())
-    return Done(f"{quoted(name)} has a new password; existing tokens were revoked.")
+    return f"{quoted(name)} has a new password; existing tokens were revoked."
 
 
-def _revoke_tokens(service: Service, given: Namespace) -> Done:
+def _revoke_tokens(service: Service, given: Namespace) -> str:
     name = service.grants.revoke(given.name)
     keys = [str(key.id) for key in service.grants.api_keys() if key.user == name]
     still = f" Still accepted: API keys {', '.join(keys)}." if keys else ""
-    return Done(f"The tokens of {quoted(name)} were revoked.{still}")
+    return f"The tokens of {quoted(name)} were revoked.{still}"
 
 
-def _add_asset(service: Service, given: Namespace) -> Done:
+def _add_asset(service: Service, given: Namespace) -> str:
     organisation, new = _organisation(service, given)
     asset = service.grants.add_asset(given.name, organisation=organisation, is_shared=given.shared)
-    return Done(new + _users_of(service, asset))
+    return new + _users_of(service, asset)
 
 
-def _remove_asset(service: Service, given: Namespace) -> Done:
-    return Done(
-        f"{quoted(service.grants.remove_asset(given.name))} was removed; nobody may run its functions any more."
-    )
+def _remove_asset(service: Service, given: Namespace) -> str:
+    return f"{quoted(service.grants.remove_asset(given.name))} was removed; nobody may run its functions any more."
 
 
-def _share_asset(service: Service, given: Namespace, *, is_shared: bool = True) -> Done:
-    return Done(_users_of(service, service.grants.share(given.name, is_shared=is_shared)))
+def _share_asset(service: Service, given: Namespace) -> str:
+    return _users_of(service, service.grants.share(given.name, is_shared=True))
 
 
-def _add_grant(service: Service, given: Namespace) -> Done:
+def _unshare_asset(service: Service, given: Namespace) -> str:
+    return _users_of(service, service.grants.share(given.name, is_shared=False))
+
+
+def _add_grant(service: Service, given: Namespace) -> str:
     grant = service.grants.grant(given.user, given.asset)
-    return Done(f"{quoted(grant.user)} may now run the functions of {quoted(grant.asset)}.")
+    return f"{quoted(grant.user)} may now run the functions of {quoted(grant.asset)}."
 
 
-def _remove_grant(service: Service, given: Namespace) -> Done:
+def _remove_grant(service: Service, given: Namespace) -> str:
     user, asset = service.grants.withdraw(given.user, given.asset)
     if asset.is_shared:
-        return Done(f"{quoted(user)} may still run the functions of {quoted(asset.name)}, which is shared with all.")
-    return Done(f"{quoted(user)} may no longer run the functions of {quoted(asset.name)}.")
+        return f"{quoted(user)} may still run the functions of {quoted(asset.name)}, which is shared with all."
+    return f"{quoted(user)} may no longer run the functions of {quoted(asset.name)}."
 
 
-def _add_key(service: Service, given: Namespace) -> Done:
+def _add_key(service: Service, given: Namespace) -> str:
     secret = service.grants.add_key(given.user, label=given.label, days=given.days)
-    return Done(
-        f"API key for {quoted(service.grants.spelling(given.user))}, shown only once. Send it as X-Api-Key.",
-        secret,
-    )
+    # Only the secret goes to stdout, for scripts.
+    user = quoted(service.grants.spelling(given.user))
+    _print(f"API key for {user}, shown only once. Send it as X-Api-Key.", sys.stderr)
+    return secret
 
 
-def _remove_key(service: Service, given: Namespace) -> Done:
+def _remove_key(service: Service, given: Namespace) -> str:
     service.grants.remove_key(given.id)
-    return Done(f"API key {given.id} is no longer accepted.")
+    return f"API key {given.id} is no longer accepted."
 
 
-def _rotate(service: Service, given: Namespace) -> Done:
+def _rotate(service: Service, given: Namespace) -> str:
     keys = state.open_keys(service.folder)
     keys.rotate(given.overlap)
     service.grants.audit.change("signing-key rotate", keys.records()[0].id, f"overlap {given.overlap:g} hours")
     hours = "1 more hour" if given.overlap == 1 else f"{given.overlap:g} more hours"
     until = f"are accepted for {hours}" if given.overlap else "are no longer accepted"
-    return Done(f"New tokens are signed with key {keys.records()[0].id}; older ones {until}.")
+    return f"New tokens are signed with key {keys.records()[0].id}; older ones {until}."
 
 
 def _organisation(service: Service, given: Namespace) -> tuple[str, str]:
@@ -336,105 +323,75 @@ def _first_line() -> str:
     return text.rstrip("\r\n")
 
 
-_NAME: tuple[str, dict[str, Any]] = ("name", {"metavar": "NAME"})
-_USER: tuple[str, dict[str, Any]] = ("user", {"metavar": "USER"})
-_ASSET: tuple[str, dict[str, Any]] = ("asset", {"metavar": "ASSET"})
-_ORGANISATION: tuple[str, dict[str, Any]] = (
-    "--organisation",
-    {
+_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "name": {"metavar": "NAME"},
+    "user": {"metavar": "USER"},
+    "asset": {"metavar": "ASSET"},
+    "id": {"type": int, "metavar": "ID"},
+    "--email": {},
+    "--organisation": {
         "metavar": "NAME",
         "help": "its organisation, created if new (default: the only one, else the configuration's)",
     },
-)
-
-ACTIONS: dict[str, tuple[str, tuple[Action, ...]]] = {
-    "users": (
-        "the people who may call the service",
-        (
-            Action("list", "list all users", lambda service, _: service.grants.users()),
-            Action("add", "add a user, without a password", _add_user, (_NAME, ("--email", {}), _ORGANISATION)),
-            Action("remove", "remove a user, with grants and API keys", _remove_user, (_NAME,)),
-            Action("disable", "refuse a user and revoke their tokens", _disable_user, (_NAME,)),
-            Action("enable", "accept a disabled user again", _enable_user, (_NAME,)),
-            Action(
-                "password",
-                "set a password: prompts, or reads the first line of standard input",
-                _set_password,
-                (_NAME,),
-            ),
-            Action("revoke", "revoke the tokens of a user", _revoke_tokens, (_NAME,)),
-        ),
-    ),
-    "assets": (
-        "groups of functions that are granted together",
-        (
-            Action("list", "list all assets", lambda service, _: service.grants.all_assets()),
-            Action(
-                "add",
-                "add an asset, by the name that functions use",
-                _add_asset,
-                (
-                    _NAME,
-                    ("--shared", {"action": "store_true", "help": "share it with its organisation"}),
-                    _ORGANISATION,
-                ),
-            ),
-            Action("remove", "remove an asset and its grants", _remove_asset, (_NAME,)),
-            Action("share", "share an asset with its organisation", _share_asset, (_NAME,)),
-            Action(
-                "unshare",
-                "limit an asset to users with a grant",
-                functools.partial(_share_asset, is_shared=False),
-                (_NAME,),
-            ),
-        ),
-    ),
-    "grants": (
-        "who may run the functions of which asset",
-        (
-            Action("list", "list all grants; shared assets need none", lambda service, _: service.grants.grants()),
-            Action("add", "let a user run the functions of an asset", _add_grant, (_USER, _ASSET)),
-            Action("remove", "remove a grant", _remove_grant, (_USER, _ASSET)),
-        ),
-    ),
-    "keys": (
-        "API keys of users",
-        (
-            Action("list", "list all API keys, without their secrets", lambda service, _: service.grants.api_keys()),
-            Action(
-                "add",
-                "create an API key and print it, once",
-                _add_key,
-                (
-                    _USER,
-                    ("--label", {"default": "", "help": "what it is for"}),
-                    ("--days", {"type": float, "metavar": "N", "help": "days until it expires (default: never)"}),
-                ),
-            ),
-            Action("remove", "revoke an API key", _remove_key, (("id", {"type": int, "metavar": "ID"}),)),
-        ),
-    ),
-    "signing-key": (
-        "the keys that sign tokens",
-        (
-            Action("list", "list the accepted keys", lambda service, _: state.open_keys(service.folder).records()),
-            Action(
-                "rotate",
-                "sign with a new key from now on",
-                _rotate,
-                (
-                    (
-                        "--overlap",
-                        {
-                            "type": float,
-                            "default": 24,
-                            "metavar": "HOURS",
-                            "help": "how long older tokens are accepted (default: 24)",
-                        },
-                    ),
-                ),
-            ),
-        ),
-    ),
+    "--shared": {"action": "store_true", "help": "share it with its organisation"},
+    "--label": {"default": "", "help": "what it is for"},
+    "--days": {"type": float, "metavar": "N", "help": "days until it expires (default: never)"},
+    "--overlap": {
+        "type": float,
+        "default": 24,
+        "metavar": "HOURS",
+        "help": "how long older tokens are accepted (default: 24)",
+    },
+    "--json": {"action": "store_true", "help": "print JSON, with times in ISO 8601"},
 }
-"""The groups of actions, each with its help text."""
+
+_GROUPS = {
+    "users": "the people who may call the service",
+    "assets": "groups of functions that are granted together",
+    "grants": "who may run the functions of which asset",
+    "keys": "API keys of users",
+    "signing-key": "the keys that sign tokens",
+}
+
+
+def _list(about: str, records: Callable[[Service], Sequence[Any]]) -> Action:
+    return Action(about, lambda service, _: records(service), ("--json",))
+
+
+ACTIONS = {
+    "users": {
+        "list": _list("list all users", lambda service: service.grants.users()),
+        "add": Action("add a user, without a password", _add_user, ("name", "--email", "--organisation")),
+        "remove": Action("remove a user, with grants and API keys", _remove_user, ("name",)),
+        "disable": Action("refuse a user and revoke their tokens", _disable_user, ("name",)),
+        "enable": Action("accept a disabled user again", _enable_user, ("name",)),
+        "password": Action(
+            "set a password: prompts, or reads the first line of standard input", _set_password, ("name",)
+        ),
+        "revoke": Action("revoke the tokens of a user", _revoke_tokens, ("name",)),
+    },
+    "assets": {
+        "list": _list("list all assets", lambda service: service.grants.all_assets()),
+        "add": Action(
+            "add an asset, by the name that functions use", _add_asset, ("name", "--shared", "--organisation")
+        ),
+        "remove": Action("remove an asset and its grants", _remove_asset, ("name",)),
+        "share": Action("share an asset with its organisation", _share_asset, ("name",)),
+        "unshare": Action("limit an asset to users with a grant", _unshare_asset, ("name",)),
+    },
+    "grants": {
+        "list": _list("list all grants; shared assets need none", lambda service: service.grants.grants()),
+        "add": Action("let a user run the functions of an asset", _add_grant, ("user", "asset")),
+        "remove": Action("remove a grant", _remove_grant, ("user", "asset")),
+    },
+    "keys": {
+        "list": _list("list all API keys, without their secrets", lambda service: service.grants.api_keys()),
+        "add": Action("create an API key and print it, once", _add_key, ("user", "--label", "--days")),
+        "remove": Action("revoke an API key", _remove_key, ("id",)),
+    },
+    "signing-key": {
+        "list": _list("list the accepted keys", lambda service: state.open_keys(service.folder).records()),
+        "rotate": Action("sign with a new key from now on", _rotate, ("--overlap",)),
+    },
+}
+"""The actions, by group and verb."""
