@@ -24,7 +24,7 @@ class MissingRowsWarning(UserWarning):
 
 @contextmanager
 def collect_warnings(warned: list[UserWarning]) -> Iterator[None]:
-    """Append warnings to `warned` instead of showing them; includes tasks and `asyncio.to_thread` calls started here."""
+    """Append warnings to `warned` instead of showing them, also those of tasks and threads started here."""
     token = _collected.set(warned)
     try:
         yield
