@@ -6,7 +6,6 @@ A connection serves one call at a time. Messages never show the password or toke
 
 from __future__ import annotations
 
-import abc
 import contextlib
 import re
 import urllib.parse
@@ -93,7 +92,14 @@ class EngineURL:
                 f"Use 'duckdb://', 'sc://host:port' for Spark Connect, or a URL of ibis: {listed(sorted(known))}."
             )
         try:
-            return SparkConnection(self.url) if is_spark else IbisConnection(self.url)
+            if is_spark:
+                return SparkConnection(self.url)
+            import ibis
+
+            backend: Any = ibis.connect(self.url)
+            # Some drivers don't connect before the first query.
+            backend.to_pyarrow(ibis.literal(1))
+            return EngineConnection(backend)
         except ImportError as error:
             package = "pyspark-client>=4,<5" if is_spark else f"ibis-framework[{self.scheme}]"
             raise SetupError(
@@ -122,39 +128,11 @@ class EngineURL:
             ) from None
 
 
-class EngineConnection(abc.ABC):
-    """A connection to an engine, for one call at a time."""
+class EngineConnection:
+    """A connection to an engine through ibis, for one call at a time."""
 
     def __init__(self, backend: Any) -> None:
         self.backend = backend
-
-    def source(self, cards: Cards) -> ir.Table:
-        """Return card spend as stored, as an unbound table."""
-        *database, name = cards.table
-        return self.backend.table(name, database=tuple(database) or None).unbind()
-
-    @abc.abstractmethod
-    def arrow(self, expression: ir.Table) -> pa.Table:
-        """Execute an expression."""
-
-    @abc.abstractmethod
-    def interrupt(self) -> None:
-        """Ask the engine to stop the running query; called from another thread."""
-
-    @abc.abstractmethod
-    def close(self) -> None:
-        """Close the connection."""
-
-
-class IbisConnection(EngineConnection):
-    """A connection through `ibis.connect`."""
-
-    def __init__(self, url: str) -> None:
-        import ibis
-
-        super().__init__(ibis.connect(url))
-        # Some drivers don't connect before the first query.
-        self.backend.to_pyarrow(ibis.literal(1))
 
     def source(self, cards: Cards) -> ir.Table:
         """Return card spend as stored, as an unbound table."""
@@ -163,14 +141,15 @@ class IbisConnection(EngineConnection):
                 f"The engine {self.backend.name} can't read the files of card spend, {listed(cards.files)}.\n"
                 "Load them into one of its tables and name that table."
             )
-        return super().source(cards)
+        *database, name = cards.table
+        return self.backend.table(name, database=tuple(database) or None).unbind()
 
     def arrow(self, expression: ir.Table) -> pa.Table:
         """Execute an expression."""
         return self.backend.to_pyarrow(expression)
 
     def interrupt(self) -> None:
-        """Ask the engine to stop the running query, if its driver can (PostgreSQL's does)."""
+        """Ask the engine, from another thread, to stop the running query, if its driver can (PostgreSQL's does)."""
         cancel = getattr(getattr(self.backend, "con", None), "cancel", None)
         if cancel is not None:
             cancel()
@@ -214,11 +193,10 @@ class SparkConnection(EngineConnection):
         return self.backend.table(_SPARK_VIEW).unbind()
 
     def arrow(self, expression: ir.Table) -> pa.Table:
-        """Execute an expression."""
+        """Execute an expression, without pandas, which turns nullable integers into floats."""
         import ibis.expr.operations as ops
         from ibis.formats.pyarrow import PyArrowData
 
-        # Not through ibis: it goes through pandas, which turns nullable integers into floats.
         for table in expression.op().find(ops.InMemoryTable):
             frame = self._session.createDataFrame(table.data.to_pyarrow(table.schema))
             frame.createOrReplaceTempView(table.name)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.engine.tables import Cards
 
 # How often a waiting call checks for cancellation, and how often a cancelled one interrupts its query: DuckDB ignores
-# an interrupt between two steps.
+# an interrupt between two steps, and other engines one before the query has started.
 _POLL_SECONDS = 0.05
 # Rows per batch: few enough that a cancelled call stops soon.
 _BATCH_ROWS, _FIRST_ROWS, _BATCH_BYTES = 10_000, 100, 2**24
@@ -169,15 +169,11 @@ class DuckDBCall:
     """One call of a function on DuckDB."""
 
     def __init__(self, engine: DuckDBEngine) -> None:
+        self.reference = engine.reference
+        self.cancelled = False
         self._engine = engine
         self._lock = threading.Lock()
-        self._cursor: duckdb.DuckDBPyConnection | None = None
-        self.cancelled = False
-
-    @property
-    def reference(self) -> Reference:
-        """The reference data."""
-        return self._engine.reference
+        self._interrupt: Callable[[], object] | None = None
 
     def table(self, name: str) -> ir.Table:
         """Return a table to build an expression on."""
@@ -223,29 +219,34 @@ class DuckDBCall:
 
         self._check_cancelled()
         statement = self._engine.statement(result, self.table)
-        cursor = self._engine.cursor()
         try:
-            with self._lock:
-                self._check_cancelled()
-                self._cursor = cursor
-            for name, table in statement.tables.items():
-                # Registered on the cursor, so that it is dropped with the call.
-                cursor.register(name, table)
-            cursor.execute(statement.sql, statement.values)
-            yield cursor, statement.schema
+            with self._engine.cursor() as cursor, self._interruptible(cursor.interrupt):
+                for name, table in statement.tables.items():
+                    # Registered on the cursor, so that it is dropped with the call.
+                    cursor.register(name, table)
+                cursor.execute(statement.sql, statement.values)
+                yield cursor, statement.schema
+        except (duckdb.OutOfMemoryException, MemoryError) as error:
+            raise MemoryLimitError(
+                f"The query needs more memory than the {self._engine.memory_limit()} that all queries share. "
+                "Ask for less: fewer dimensions or brands."
+            ) from error
+
+    @contextlib.contextmanager
+    def _interruptible(self, interrupt: Callable[[], object]) -> Iterator[None]:
+        """Call `interrupt` if the call is cancelled meanwhile, again and again until what runs has ended."""
+        with self._lock:
+            self._check_cancelled()
+            self._interrupt = interrupt
+        try:
+            yield
         except Exception as error:
             if self.cancelled:
                 raise CallCancelledError from error
-            if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
-                raise MemoryLimitError(
-                    f"The query needs more memory than the {self._engine.memory_limit()} that all queries share. "
-                    "Ask for less: fewer dimensions or brands."
-                ) from error
             raise
         finally:
             with self._lock:
-                self._cursor = None
-            cursor.close()
+                self._interrupt = None
 
     def _check_cancelled(self) -> None:
         if self.cancelled:
@@ -253,20 +254,18 @@ class DuckDBCall:
 
     def cancel(self) -> None:
         """Stop the running query as soon as possible and start no other; returns at once."""
-        with self._lock:
-            self.cancelled = True
-            running = self._cursor is not None
-        if running:
-            threading.Thread(target=self._interrupt, name="interrupt a query", daemon=True).start()
+        self.cancelled = True
+        threading.Thread(target=self._stop, name="interrupt a query", daemon=True).start()
 
-    def _interrupt(self) -> None:
-        done = threading.Event()
-        while not done.wait(_POLL_SECONDS):
+    def _stop(self) -> None:
+        while True:
+            # With the lock, so that nothing is interrupted after its end.
             with self._lock:
-                if self._cursor is None:
-                    done.set()
-                else:
-                    self._cursor.interrupt()
+                if self._interrupt is None:
+                    return
+                with contextlib.suppress(Exception):  # another engine may be gone
+                    self._interrupt()
+            time.sleep(_POLL_SECONDS)
 
 
 class SpillFolder:

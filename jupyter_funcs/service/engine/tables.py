@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ SCHEMAS = {
         "IsPrimary": "boolean",
     },
 }
-"""The columns of each table, named as the listing functions return them."""
+"""The columns of each table of `Reference`, in the order of its fields and named as the listing functions return them."""
 
 
 def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
@@ -57,30 +57,12 @@ def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
     import ibis
     import pyarrow as pa
 
-    rows: dict[str, list[tuple[Any, ...]]] = {
-        "panels": [(each.name, each.provider) for each in reference.panels],
-        "companies": [
-            (each.symbol, each.name, each.sector, each.industry, each.fiscal_year_end) for each in reference.companies
-        ],
-        "kpis": [
-            (
-                each.id,
-                each.name,
-                each.symbol,
-                each.panel,
-                each.unit,
-                each.statement,
-                each.kpi_class,
-                each.measure,
-                ", ".join(each.brands),
-                each.is_primary,
-            )
-            for each in reference.kpis
-        ],
-    }
+    def cell(value: Any) -> Any:
+        return ", ".join(value) if isinstance(value, tuple) else value
+
     tables = {}
     for name, columns in SCHEMAS.items():
-        records = [dict(zip(columns, row, strict=True)) for row in rows[name]]
+        records = [dict(zip(columns, map(cell, astuple(row)), strict=True)) for row in getattr(reference, name)]
         tables[name] = pa.Table.from_pylist(records, schema=ibis.schema(columns).to_pyarrow())
     return tables
 
