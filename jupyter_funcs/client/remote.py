@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_funcs.client.choices import Choices
 from jupyter_funcs.connection.retries import Purpose
+from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core.background import loop_time, with_deadline
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
@@ -55,7 +56,7 @@ class Remote:
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
             "function": function,
-            "args": {name: list(value) if isinstance(value, list) else value for name, value in args.items()},
+            "args": redacted_values(args),
             "time": dt.datetime.fromtimestamp(started, dt.UTC).isoformat(timespec="seconds"),
             "service": self.transport.connection.name,
             "elapsed": round(time.monotonic() - began, 3),

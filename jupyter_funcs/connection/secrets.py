@@ -9,7 +9,7 @@ import math
 import weakref
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 from urllib.parse import quote_plus
 
 import msgspec
@@ -19,6 +19,8 @@ from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+T = TypeVar("T")
 
 # This many consecutive characters of a secret count as a part of it; fewer may occur in any text.
 _MIN_PART = 8
@@ -121,6 +123,20 @@ def redacted(text: str, secret: Hidden) -> str:
 def redacted_all(text: str) -> str:
     """Mask all secrets of this process in a text, as `redacted` does."""
     return _masked(text, known_secrets())
+
+
+def redacted_values(value: T) -> T:
+    """Copy an argument's value, or all arguments, with the long secrets of this process masked in its texts."""
+    secrets = long_secrets()
+
+    def masked(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: masked(item) for name, item in value.items()}
+        if isinstance(value, list):
+            return list(map(masked, value))
+        return _masked(value, secrets) if isinstance(value, str) else value
+
+    return cast("T", masked(value))
 
 
 def _masked(text: str, secrets: list[str]) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.connection.profiles import history_file
+from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.core.progress import SweepProgress
@@ -93,10 +94,12 @@ class History:
     def add(self, function: RemoteCall, job: Job) -> Run:
         """Add a run that has started; its end is recorded later."""
         session = function.session
+        args = redacted_values(job.args)
         run = Run(
             number=next(self._log.numbers),
             function=function.name,
-            args=dict(job.args),
+            args=args,
+            is_whole=args == job.args,
             started=dt.datetime.now(dt.UTC),
             service=session.service,
             where=session.where,

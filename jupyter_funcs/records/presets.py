@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.values import Each, Variable, has_variable, spelled, typed
 from jupyter_funcs.connection.profiles import profiles_file
+from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
 from jupyter_funcs.core.files import atomic_write_text, locked_folder, read_small
 from jupyter_funcs.core.text import clip, did_you_mean, listed, quote
@@ -170,7 +171,7 @@ def _to_toml(parameter: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_to_toml(parameter, item) for item in value]
     if isinstance(value, (str, Variable)):
-        return spelled(value)
+        return spelled(redacted_values(value))
     if type(value) in {bool, int, float, dt.date, dt.datetime}:
         return value
     what = f"A preset cannot store {parameter}: {quote(value, 40)} (a {type(value).__name__})."

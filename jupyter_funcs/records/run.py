@@ -55,7 +55,7 @@ class Run:
     kernel
         The number of an earlier kernel; 0 for this one.
     is_whole
-        Whether `args` is complete; very long arguments and those that contain a token are not saved.
+        Whether `args` is complete: a token in it is masked, and very long arguments are not saved.
     in_cache
         Whether its result went to the cache or came from it.
     listed, options
@@ -184,7 +184,7 @@ class Run:
     @property
     def arguments(self) -> str:
         """Its arguments in short: ``PanelName=Card Spend, Symbol=[500 values]``."""
-        if not self.is_whole:
+        if not self.is_whole and not self.args:
             return "not saved"
         shown = redacted_all(", ".join(f"{inert(name)}={_short(value)}" for name, value in self.args.items()))
         return clip(shown, _LONGEST_ARGUMENTS)

@@ -14,7 +14,7 @@ from pyarrow.fs import LocalFileSystem
 
 from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.client.cache import run_keys
-from jupyter_funcs.connection.secrets import long_secrets
+from jupyter_funcs.connection.secrets import long_secrets, redacted_values
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.files import atomic_write_text
 from jupyter_funcs.core.text import quote
@@ -53,7 +53,7 @@ class FolderResults:
         self._about = {
             "function": function.name,
             "service": function.session.service,
-            "args": combos.constant,
+            "args": redacted_values(combos.constant),
             "swept": list(combos.swept),
         }
         self._folder = self._open()
@@ -211,7 +211,7 @@ def _write_note(folder: Path, note: dict[str, Any]) -> None:
 
 def _omitted(args: Args) -> dict[str, Any]:
     return {
-        "args": dict(args),
+        "args": redacted_values(args),
         "error": "The result can't be stored: it holds a token, or values that aren't JSON.",
         "type": "FuncsError",
         "attempts": 1,

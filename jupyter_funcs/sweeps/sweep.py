@@ -17,6 +17,7 @@ from collections import Counter, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import (
     ArgumentError,
@@ -295,7 +296,7 @@ class Sweep:
         progress, function = self.progress, self.function
         return {
             "function": function.name,
-            "args": _copied(self.combos.constant),
+            "args": redacted_values(self.combos.constant),
             "swept": list(self.combos.swept),
             "runs": progress.total,
             "failed": progress.failed,
@@ -312,7 +313,7 @@ class Sweep:
         """Return the failed runs in order, as plain JSON values."""
         return ErrorList(
             {
-                "args": _copied(failure.args),
+                "args": redacted_values(failure.args),
                 "error": str(failure.error),
                 "type": type(failure.error).__name__,
                 "attempts": failure.attempts,
@@ -343,10 +344,6 @@ class ErrorList(list[dict[str, Any]]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a plain list."""
         return list, (list(self),)
-
-
-def _copied(args: Args) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, list) else value for name, value in args.items()}
 
 
 def _with_hint(error: FuncsError, hint: str) -> FuncsError:

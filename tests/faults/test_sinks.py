@@ -15,6 +15,7 @@ import traceback
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import nbformat
 import psutil
 import pytest
@@ -23,6 +24,7 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
 import jupyter_funcs as jf
+from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import Secret
 from tests.faults.canary import CANARY, leaks
@@ -273,3 +275,44 @@ def test_an_interrupt_while_a_reply_is_read_shows_nothing_of_it() -> None:
     frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)][1:]
     assert len(frames) == 2
     assert not leaks(repr([frame.f_locals for frame in frames]))
+
+
+@pytest.mark.fault(129)
+def test_a_token_typed_as_an_argument_is_masked_in_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the attributes of results, the history, the note of a folder and presets; it is sent as it is."""
+    monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
+    listing = [{"name": "F", "params": [{"name": "a"}, {"name": "b"}, {"name": "c", "description": "List of brands"}]}]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("ListUserFunctions"):
+            return httpx.Response(200, json=listing)
+        sent.append(args := json.loads(request.content)["Args"])
+        kept["folders while runs go on"] += notes()
+        return httpx.Response(400 if args.get("b") == "bad" else 200, json=[{"n": 1}])
+
+    def notes() -> list[str]:
+        return [note.read_text() for note in tmp_path.glob("*/_sweep.json")]
+
+    sent: list[dict[str, Any]] = []
+    kept: dict[str, Any] = {"folders while runs go on": []}
+    funcs = jf.connect("https://service.example", token=CANARY, transport=httpx.MockTransport(answer))
+    function = funcs.f.with_options(progress=False)
+    typed = f"before {CANARY} after"
+    kept["a result"] = function(a=typed, b="x", c=["x", CANARY]).attrs
+    with pytest.warns(UserWarning, match="1 of 2 runs of F failed"):
+        kept["a sweep"] = function.sweep(a=typed, b=["bad", "good"]).attrs
+    with pytest.warns(UserWarning, match="1 of 2 runs of F failed"):
+        function.with_options(to=tmp_path / "results").sweep(a=typed, b=["bad", "good"])
+    with pytest.warns(UserWarning, match="A result of F isn't stored: it holds a token"):
+        function.with_options(to=tmp_path / "others").sweep(a=[typed, "x"])
+    kept["folders"] = notes()
+    kept["the history"] = [(run.args, run.to_json(), run.arguments) for run in funcs.history]
+    funcs.presets.save("F", "mine", {"a": typed, "b": Each((CANARY, [CANARY]))})
+    kept["presets"] = (tmp_path / "presets.toml").read_text()
+    assert {name: found for name, what in kept.items() if (found := leaks(str(what)))} == {}
+    assert all("before **** after" in str(what) for what in kept.values())
+    assert {args["a"] for args in sent} == {typed, "x"}
+    with pytest.raises(jf.ArgumentError, match="The arguments of run 1 were not saved"):
+        funcs.history.again(1)
