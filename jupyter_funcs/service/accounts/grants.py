@@ -25,7 +25,6 @@ from jupyter_funcs.service.accounts.records import (
     User,
     check_email,
     check_name,
-    drop_empty_organisations,
     find_named,
     folded,
     organisation_id,
@@ -89,16 +88,14 @@ class Grants:
 
     def name_of(self, login: str) -> str | None:
         """Return the name of the user with a name or email, disabled or not."""
-        query = "SELECT name FROM users WHERE folded = ? OR folded_email = ?"
-        rows = self._database.read(query, folded(login), folded(login))
+        rows = self._database.read("SELECT name FROM users WHERE folded = ?1 OR folded_email = ?1", folded(login))
         return str(rows[0][0]) if rows else None
 
     def user_of_password(self, login: str, password: str) -> User | None:
         """Return the user of an email or name and a password; equally slow where the user is unknown."""
         rows = self._database.read(
             """SELECT password, id, name, email, at FROM users_at
-            WHERE (folded = ? OR folded_email = ?) AND NOT is_disabled""",
-            folded(login),
+            WHERE (folded = ?1 OR folded_email = ?1) AND NOT is_disabled""",
             folded(login),
         )
         stored, *user = rows[0] if rows else (None,)
@@ -163,12 +160,7 @@ class Grants:
 
     def remove_user(self, name: str) -> str:
         """Remove a user with their grants and API keys; return the name as it was entered."""
-        with self._database.change() as sql:
-            number, spelled = find_named(sql, "user", name)
-            sql.execute("DELETE FROM users WHERE id = ?", (number,))
-            self.audit.change("users remove", spelled)
-            drop_empty_organisations(sql)
-            return spelled
+        return self._remove("user", name)
 
     def disable_user(self, name: str) -> str:
         """Refuse a user's API keys and password from now on, and revoke their tokens."""
@@ -218,13 +210,8 @@ class Grants:
             return _asset_of(sql, number)
 
     def remove_asset(self, name: str) -> str:
-        """Remove an asset with its grants."""
-        with self._database.change() as sql:
-            number, spelled = find_named(sql, "asset", name)
-            sql.execute("DELETE FROM assets WHERE id = ?", (number,))
-            self.audit.change("assets remove", spelled)
-            drop_empty_organisations(sql)
-            return spelled
+        """Remove an asset with its grants; return the name as it was entered."""
+        return self._remove("asset", name)
 
     def share(self, name: str, *, is_shared: bool) -> Asset:
         """Share an asset with its whole organisation, or only with those to whom it is granted."""
@@ -313,6 +300,18 @@ class Grants:
             if found is None:
                 raise SetupError(f"No API key {number}.\n'jupyter funcs admin keys list' shows all of them.")
             self.audit.change("keys remove", found[0], f"key {number}")
+
+    def _remove(self, kind: str, name: str) -> str:
+        with self._database.change() as sql:
+            number, spelled = find_named(sql, kind, name)
+            sql.execute(f"DELETE FROM {kind}s WHERE id = ?", (number,))  # noqa: S608 - 'user' or 'asset'
+            self.audit.change(f"{kind}s remove", spelled)
+            # Organisations without users and assets go too.
+            sql.execute(
+                """DELETE FROM organisations WHERE id NOT IN (SELECT organisation FROM users)
+                AND id NOT IN (SELECT organisation FROM assets)"""
+            )
+            return spelled
 
     def _revoke_tokens(
         self, action: str, name: str, *, is_disabled: bool | None = None, password: str | None = None

@@ -169,11 +169,6 @@ SCHEMA = (
 )
 """One group of statements per version of the database; the first creates it, the others migrate it."""
 
-_BY_NAME = {
-    "user": ("SELECT id, name FROM users WHERE folded = ?", "SELECT name FROM users"),
-    "asset": ("SELECT id, name FROM assets WHERE folded = ?", "SELECT name FROM assets"),
-}
-
 
 def folded(name: str) -> str | None:
     """Return the form in which names are compared; `None` for an invalid name, which SQL never finds equal."""
@@ -200,10 +195,10 @@ def check_email(email: str) -> None:
 
 def find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str]:
     """Return the id and name of a user or asset; raises `SetupError` with the closest name."""
-    one, every = _BY_NAME[kind]
-    row = sql.execute(one, (folded(name),)).fetchone()
+    find = f"SELECT id, name FROM {kind}s"  # noqa: S608 - 'user' or 'asset'
+    row = sql.execute(f"{find} WHERE folded = ?", (folded(name),)).fetchone()
     if row is None:
-        near = did_you_mean(name, [known for (known,) in sql.execute(every)])
+        near = did_you_mean(name, [known for _, known in sql.execute(find)])
         raise SetupError(f"No {kind} {quoted(name)}.{near}\n'jupyter funcs admin {kind}s list' shows all of them.")
     return int(row[0]), str(row[1])
 
@@ -218,18 +213,10 @@ def organisation_id(sql: sqlite3.Connection, name: str) -> int:
     return int(row[0])
 
 
-def drop_empty_organisations(sql: sqlite3.Connection) -> None:
-    """Remove organisations without users and assets."""
-    sql.execute(
-        """DELETE FROM organisations WHERE id NOT IN (SELECT organisation FROM users)
-        AND id NOT IN (SELECT organisation FROM assets)"""
-    )
-
-
 def refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
     """Raise `SetupError` for a name or email that another user has: one could log in as the other."""
     row = sql.execute(
-        "SELECT name, folded FROM users WHERE folded = ? OR folded_email = ?", (folded(login), folded(login))
+        "SELECT name, folded FROM users WHERE folded = ?1 OR folded_email = ?1", (folded(login),)
     ).fetchone()
     if row is not None:
         name, is_name = quoted(row[0]), row[1] == folded(login)

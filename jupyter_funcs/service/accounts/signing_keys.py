@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import contextlib
-import json
 import logging
 import os
 import secrets
@@ -15,9 +13,11 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from jupyter_funcs.service.messages import SetupError
 
@@ -53,10 +53,9 @@ class SigningKeys:
     A changed file is read again, so that a running service follows a rotation.
     """
 
-    def __init__(self, keys: list[SigningKey], path: Path | None = None, *, from_environment: bool = False) -> None:
+    def __init__(self, keys: list[SigningKey], path: Path | None = None) -> None:
         self._keys = keys
         self._path = path
-        self._from_environment = from_environment
         self._seen: tuple[int, ...] | None = None
         self._lock = threading.Lock()
 
@@ -78,20 +77,18 @@ class SigningKeys:
                     "Create one with: openssl rand -base64 32"
                 )
             keys.append(SigningKey(f"{VARIABLE} {number}", None, None, key))
-        return cls(keys, from_environment=True)
+        return cls(keys)
 
     @classmethod
     def open(cls, path: Path) -> SigningKeys:
         """Read the keys of a file; a missing one is created with a random key."""
-        leftovers = f"{path.name}.*{_UNFINISHED}"
-        if not path.exists() or any(path.parent.glob(leftovers)):
-            with _locked_folder(path):
-                # Whoever holds the lock has no unfinished file: these are of processes that were killed.
-                for left in path.parent.glob(leftovers):
-                    with contextlib.suppress(OSError):
-                        left.unlink()
-                if not path.exists():  # another process may have been first
-                    _write(path, [_new_key()])
+        with _locked_folder(path):
+            # Whoever holds the lock has no unfinished file: these are of processes that were killed.
+            for left in path.parent.glob(f"{path.name}.*{_UNFINISHED}"):
+                with contextlib.suppress(OSError):
+                    left.unlink()
+            if not path.exists():
+                _write(path, [_new_key()])
         seen = _file_state(path)
         keys = cls(_read(path), path)
         keys._seen = seen
@@ -114,22 +111,20 @@ class SigningKeys:
             return _unexpired(self._keys)
 
     def rotate(self, overlap_hours: float) -> None:
-        """Sign with a new key from now on; the old ones verify for `overlap_hours` more."""
+        """Sign with a new key in the file from now on; the old ones verify for `overlap_hours` more."""
         if not 0 <= overlap_hours <= LONGEST_HOURS:
             raise SetupError(f"The overlap must be between 0 and {LONGEST_HOURS} hours, not {overlap_hours:g}.")
-        if self._from_environment:
+        if self._path is None:
             raise SetupError(
                 f"The signing keys come from {VARIABLE}: put a new key first there, followed by a comma.\n"
                 "Create one with: openssl rand -base64 32"
             )
-        with self._lock:
-            if self._path is None:
-                self._keys = _rotated(self._keys, overlap_hours)
-                return
-            with _locked_folder(self._path):
-                keys = _rotated(_read(self._path), overlap_hours)
-                _write(self._path, keys)
-                self._keys, self._seen = keys, _file_state(self._path)
+        end = time.time() + overlap_hours * 3600
+        with self._lock, _locked_folder(self._path):
+            ending = [replace(key, ends=min(key.ends or end, end)) for key in _read(self._path)]
+            keys = [_new_key(), *_unexpired(ending)]
+            _write(self._path, keys)
+            self._keys, self._seen = keys, _file_state(self._path)
 
     def _reload_if_changed(self) -> None:
         """Read the file again if it changed; an unusable one is ignored with a warning."""
@@ -166,12 +161,6 @@ def _unexpired(keys: list[SigningKey]) -> list[SigningKey]:
     return [key for key in keys if key.ends is None or key.ends > now]
 
 
-def _rotated(keys: list[SigningKey], overlap_hours: float) -> list[SigningKey]:
-    end = time.time() + overlap_hours * 3600
-    ending = [replace(key, ends=min(key.ends or end, end)) for key in _unexpired(keys)]
-    return [_new_key(), *_unexpired(ending)]
-
-
 def _file_state(path: Path | None) -> tuple[int, ...] | None:
     if path is None:
         return None
@@ -206,16 +195,8 @@ def _read(path: Path) -> list[SigningKey]:
 def _parsed(content: bytes) -> list[SigningKey]:
     """Return the keys of a file; none at all if one is invalid. Never raises: an error would quote the keys."""
     try:
-        keys = [
-            SigningKey(
-                str(each["id"]),
-                float(each["made"]),
-                None if each["ends"] is None else float(each["ends"]),
-                base64.b64decode(each["key"], validate=True),
-            )
-            for each in json.loads(content)["keys"]
-        ]
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        keys = msgspec.json.decode(content, type=dict[str, list[SigningKey]]).get("keys", [])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return []
     is_valid = bool(keys) and keys[0].ends is None and all(len(key.key) >= _KEY_BYTES for key in keys)
     return keys if is_valid else []
@@ -223,13 +204,12 @@ def _parsed(content: bytes) -> list[SigningKey]:
 
 def _write(path: Path, keys: list[SigningKey]) -> None:
     """Write the file atomically, readable by its owner only."""
-    records = [asdict(key) | {"key": base64.b64encode(key.key).decode()} for key in keys]
     try:
         # mkstemp creates it with mode 0600.
         descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=_UNFINISHED, dir=path.parent)
         try:
-            with os.fdopen(descriptor, "w") as file:
-                json.dump({"keys": records}, file, indent=1)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(msgspec.json.format(msgspec.json.encode({"keys": keys}), indent=1))
                 file.flush()
                 os.fsync(file.fileno())
             Path(name).replace(path)
@@ -266,5 +246,5 @@ def _decode_base64(text: str) -> bytes | None:
     try:
         plain = text.rstrip("=").replace("-", "+").replace("_", "/")
         return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         return None

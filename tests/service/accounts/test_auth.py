@@ -17,6 +17,7 @@ from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 KEY = b"k" * 64
 KEYS = SigningKeys.from_text(base64.b64encode(KEY).decode())
@@ -186,8 +187,8 @@ def test_each_process_has_its_own_key() -> None:
     assert refuses(Auth(SigningKeys.in_memory(), GRANTS), bearer(signed()))
 
 
-def test_a_token_of_before_a_rotation_is_accepted_until_the_overlap_ends(own: Grants) -> None:
-    keys = SigningKeys.in_memory()
+def test_a_token_of_before_a_rotation_is_accepted_until_the_overlap_ends(own: Grants, tmp_path: Path) -> None:
+    keys = SigningKeys.open(tmp_path / "keys.json")
     auth = Auth(keys, own)
     before = auth.issue("ann", 1)
     keys.rotate(24)
