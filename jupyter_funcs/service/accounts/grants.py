@@ -145,9 +145,8 @@ class Grants:
             check_email(email)
         now = time.time()
         with self._database.change() as sql:
-            refuse_duplicate(sql, name)
-            if email is not None:
-                refuse_duplicate(sql, email)
+            for login in filter(None, (name, email)):
+                refuse_duplicate(sql, login)
             home = organisation_id(sql, organisation)
             # `valid_from` is now: tokens of a removed user with the same name stay invalid.
             (number,) = sql.execute(
@@ -183,10 +182,6 @@ class Grants:
     def organisations(self) -> list[str]:
         """Return the names of all organisations."""
         return [name for (name,) in self._database.read("SELECT name FROM organisations ORDER BY id")]
-
-    def has_organisation(self, name: str) -> bool:
-        """Return whether an organisation exists."""
-        return bool(self._database.read("SELECT 1 FROM organisations WHERE folded = ?", folded(name)))
 
     def all_assets(self) -> list[Asset]:
         """Return all assets, by organisation and name."""
@@ -275,18 +270,13 @@ class Grants:
             check_name("a key", label)
         if days is not None and not 0 < days <= _LONGEST_DAYS:
             raise SetupError(f"A key is valid for more than 0 and at most {_LONGEST_DAYS} days, not {days:g}.")
-        secret, now = passwords.new_secret(), time.time()
+        secret, made = passwords.new_secret(), time.time()
+        ends = None if days is None else made + days * _DAY_SECONDS
         with self._database.change() as sql:
             user_id, user_name = find_named(sql, "user", user)
             (number,) = sql.execute(
                 "INSERT INTO keys (user, label, hash, made, ends) VALUES (?, ?, ?, ?, ?) RETURNING id",
-                (
-                    user_id,
-                    label,
-                    passwords.secret_hash(secret),
-                    now,
-                    None if days is None else now + days * _DAY_SECONDS,
-                ),
+                (user_id, label, passwords.secret_hash(secret), made, ends),
             ).fetchone()
             self.audit.change("keys add", user_name, f"key {number}")
         return f"jf_{number}_{secret}"
@@ -337,8 +327,7 @@ class Grants:
 
 
 def _asset(row: tuple[int, str, str, int]) -> Asset:
-    number, name, organisation, is_shared = row
-    return Asset(number, name, organisation, bool(is_shared))
+    return Asset(*row[:3], is_shared=bool(row[3]))
 
 
 def _asset_of(sql: sqlite3.Connection, number: int) -> Asset:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.service.accounts import passwords, state
 from jupyter_funcs.service.accounts.auth import Auth
-from jupyter_funcs.service.accounts.records import AuditRecord, utc
+from jupyter_funcs.service.accounts.records import AuditRecord, folded, utc
 from jupyter_funcs.service.builtin import demo_accounts
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 
@@ -277,7 +277,7 @@ def _organisation(service: Service, given: Namespace) -> tuple[str, str]:
     if name is None:
         which = f"There are several organisations: {listed(known)}." if known else "There is no organisation yet."
         raise SetupError(f"{which}\nName one with --organisation NAME.")
-    if service.grants.has_organisation(name):
+    if folded(name) in map(folded, known):
         return name, ""
     return name, f"{quoted(name)} is a new organisation{f' besides {listed(known)}' if known else ''}. "
 

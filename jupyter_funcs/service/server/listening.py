@@ -46,15 +46,8 @@ def bind(host: str, port: int, most_of_one: int | None = None) -> list[socket.so
     found: list[socket.socket] = []
     unavailable: OSError | None = None
     for family, kind, protocol, _, address in _addresses(host, port):
-        chosen = found[0].getsockname()[1] if found else port
         try:
-            each = Listener(family, kind, protocol)
-            each.most_of_one = most_of_one
-            try:
-                _bind_socket(each, (address[0], chosen, *address[2:]))
-            except BaseException:
-                each.close()
-                raise
+            each = _bound(Listener(family, kind, protocol), (address[0], port, *address[2:]))
         except OSError as error:
             # A name may resolve to an address family that this machine doesn't support.
             if error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
@@ -62,7 +55,9 @@ def bind(host: str, port: int, most_of_one: int | None = None) -> list[socket.so
                 continue
             for other in found:
                 other.close()
-            raise SetupError(_bind_error(error, host, chosen)) from None
+            raise SetupError(_bind_error(error, host, port)) from None
+        each.most_of_one = most_of_one
+        port = each.getsockname()[1]
         found.append(each)
     if not found:
         raise SetupError(f"This machine has no address {quoted(host)}: {unavailable}.\nChoose another with --host.")
@@ -95,12 +90,17 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.
     return list(dict.fromkeys(found))  # type: ignore[arg-type] # addresses of other families are longer
 
 
-def _bind_socket(each: socket.socket, address: tuple[object, ...]) -> None:
-    if os.name == "posix":  # elsewhere, two processes could listen on one port
-        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if each.family == socket.AF_INET6:
-        each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    each.bind(address)
+def _bound(each: Listener, address: tuple[object, ...]) -> Listener:
+    try:
+        if os.name == "posix":  # elsewhere, two processes could listen on one port
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if each.family == socket.AF_INET6:
+            each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        each.bind(address)
+    except BaseException:
+        each.close()
+        raise
+    return each
 
 
 def _bind_error(error: OSError, host: str, port: int) -> str:

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -24,13 +24,7 @@ from jupyter_funcs.service.publishing import results
 from jupyter_funcs.service.publishing.registry import ArgumentsError
 from jupyter_funcs.service.publishing.results import JSON
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
-from jupyter_funcs.service.web.bodies import (
-    CLIENT_CLOSED_REQUEST,
-    RequestError,
-    failure,
-    read_object,
-    wants_arrow,
-)
+from jupyter_funcs.service.web.bodies import CLIENT_CLOSED_REQUEST, RequestError, failure, read_object, wants_arrow
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
 from jupyter_funcs.service.web.openapi import DOCUMENT
@@ -40,7 +34,6 @@ from jupyter_funcs.service.web.runs import Limits, Runs
 if TYPE_CHECKING:
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
-    from starlette.types import Scope
 
     from jupyter_funcs.service.accounts.auth import Auth
     from jupyter_funcs.service.accounts.grants import Grants
@@ -118,15 +111,6 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     return app
 
 
-class _RunRequest(NamedTuple):
-    """A request to run a function."""
-
-    name: str
-    args: dict[str, Any]
-    user: User
-    as_arrow: bool
-
-
 @dataclass
 class _Service:
     """The endpoints."""
@@ -166,9 +150,8 @@ class _Service:
         user = self._user(request)
         note(request.scope, action="run")
         name, args = _run_request(await read_object(request, self.limits.body_seconds))
-        run = _RunRequest(name, args, user, wants_arrow(request.headers.get("accept", "")))
         call = self.engine.call()
-        work = functools.partial(self._reply, run, call, request.scope)
+        work = functools.partial(self._reply, request, user, name, args, call)
         left = functools.partial(_until_disconnected, request)
         return await self.runs.perform(user.id, call, work, left, request.scope["facts"])
 
@@ -191,11 +174,10 @@ class _Service:
 
     def _checked(self) -> str | None:
         """Return why the accounts or the data can't be used, as last checked."""
-        if self._checking.acquire(blocking=False):
+        if time.monotonic() > self._check_at and self._checking.acquire(blocking=False):
             try:
-                if time.monotonic() > self._check_at:
-                    self._problem = self._find_problem()
-                    self._check_at = time.monotonic() + _CHECK_SECONDS
+                self._problem = self._find_problem()
+                self._check_at = time.monotonic() + _CHECK_SECONDS
             finally:
                 self._checking.release()
         return self._problem
@@ -219,20 +201,21 @@ class _Service:
     def _encoded_listing(self, assets: tuple[Asset, ...]) -> bytes:
         return msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
 
-    def _reply(self, run: _RunRequest, call: Call, scope: Scope) -> Response:
+    def _reply(self, request: Request, user: User, name: str, args: dict[str, Any], call: Call) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
         try:
             # Not on the event loop: finding the closest of thousands of names takes a while.
-            function = self.registry.find(run.name, self.grants.assets(run.user))
+            function = self.registry.find(name, self.grants.assets(user))
         except LookupError as error:
             return failure(404, str(error.args[0]))
-        note(scope, function=function.name)
+        note(request.scope, function=function.name)
+        as_arrow = wants_arrow(request.headers.get("accept", ""))
         values: dict[str, Any] = {}
         try:
-            values = function.read(run.args, self.engine.reference)
-            result = function.result(call, values, user=run.user.id, as_arrow=run.as_arrow)
-            found = results.encoded(result, call, as_arrow=run.as_arrow)
-            note(scope, rows=found.rows)
+            values = function.read(args, self.engine.reference)
+            result = function.result(call, values, user=user.id, as_arrow=as_arrow)
+            found = results.encoded(result, call, as_arrow=as_arrow)
+            note(request.scope, rows=found.rows)
             return Response(found.content, media_type=found.media_type)
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)
@@ -242,9 +225,9 @@ class _Service:
             log.warning("%s exceeded the memory limit of the engine.", function.name)
             return failure(500, f"{function.name} needs more memory than the service allows. Ask for less.")
         except BaseException as error:  # noqa: BLE001 - a published function may raise anything, even SystemExit
-            trace = redacted_trace(error, [*run.args.values(), *values.values()])
+            trace = redacted_trace(error, [*args.values(), *values.values()])
             log.error("%s failed.\n%s", function.name, trace)  # noqa: TRY400 - the trace is in the text
-            note(scope, failed=True)
+            note(request.scope, failed=True)
             reason = message_of(error).strip().partition("\n")[0][:_LONGEST_REASON] or type(error).__name__
             return failure(200, f"{function.name} failed: {reason}")
 

@@ -106,28 +106,24 @@ def failure(
 
 def wants_arrow(accept: str) -> bool:
     """Return whether an ``Accept`` header prefers an Arrow stream; on a tie, JSON wins."""
-    return _preference(accept, ARROW) > _preference(accept, JSON)
+    qualities = {}
+    for entry in accept.casefold().split(","):
+        name, *parameters = (part.strip() for part in entry.split(";"))
+        qualities[name] = _quality(parameters)
+    return _preference(qualities, ARROW) > _preference(qualities, JSON)
 
 
-def _preference(accept: str, media_type: str) -> tuple[float, int]:
+def _preference(qualities: Mapping[str, float], media_type: str) -> tuple[float, int]:
     """Return the q-value of the most specific range that matches a media type, and how specific it is."""
-    best, kind = (0.0, -1), media_type.partition("/")[0]
-    for entry in accept.split(","):
-        name, *parameters = (part.strip().casefold() for part in entry.split(";"))
-        if name not in (ranges := ("*/*", f"{kind}/*", media_type)):
-            continue
-        fit = ranges.index(name)
-        if fit > best[1]:
-            best = _quality(parameters), fit
-    return best if best[0] else (0.0, -1)
+    ranges = ("*/*", "application/*", media_type)
+    fit = max((at for at, name in enumerate(ranges) if name in qualities), default=0)
+    quality = qualities.get(ranges[fit], 0.0)
+    return quality, fit if quality else -1
 
 
 def _quality(parameters: Sequence[str]) -> float:
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "q":
-            try:
-                return min(max(0.0, float(value)), 1.0)
-            except ValueError:
-                return 0.0
-    return 1.0
+    values = [value for name, _, value in (each.partition("=") for each in parameters) if name.strip() == "q"]
+    try:
+        return min(max(0.0, float(values[0])), 1.0) if values else 1.0
+    except ValueError:
+        return 0.0

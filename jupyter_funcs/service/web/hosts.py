@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from starlette.datastructures import Headers
 
+    _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
 _AUTHORITY = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]{2,45})\]|(?P<name>[A-Za-z0-9._-]{1,253}))(?::[0-9]{1,5})?")
 
 
@@ -46,17 +48,17 @@ class Hosts:
 
     def _nearest(self, hops: Iterable[str], peer: str) -> str:
         """Return the first address that isn't a trusted proxy's: the caller may have written the others."""
-        for address in map(_address, hops):
+        for address in map(_node, hops):
             if address is None:
                 break
-            peer = address
-            if not self._is_proxy(address):
+            peer = str(address)
+            if not self._is_proxy(peer):
                 break
         return peer
 
     def _is_proxy(self, address: str) -> bool:
-        known = _address(address)
-        return known is not None and any(ipaddress.ip_address(known) in each for each in self.proxies)
+        known = _ip(address)
+        return known is not None and any(known in each for each in self.proxies)
 
     def refusal(self, hosts: Sequence[str], origins: Sequence[str]) -> str | None:
         """Return why a request with these ``Host`` and ``Origin`` headers is refused, or `None`."""
@@ -82,6 +84,18 @@ class Hosts:
         return own is not None and (own == host or self._is_own(own))
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host is a loopback address; names never are."""
+    address = _ip(host)
+    return address is not None and address.is_loopback
+
+
+def network(address: str) -> str:
+    """Return what one caller has all of: an IPv4 address, or an IPv6 network of 64 bits."""
+    known = str(_ip(address) or address)
+    return str(ipaddress.ip_network(f"{known}/64", strict=False)) if ":" in known else known
+
+
 def _host(authority: str) -> str | None:
     """Return the host of ``host:port``, or `None` if it isn't valid."""
     found = _AUTHORITY.fullmatch(authority)
@@ -90,29 +104,24 @@ def _host(authority: str) -> str | None:
 
 def _normalised(host: str) -> str:
     """Normalise the spelling of a host."""
-    host = host.casefold().removesuffix(".").removeprefix("[").removesuffix("]")
+    host = host.casefold().removesuffix(".").strip("[]")
+    return str(_ip(host) or host)
+
+
+def _ip(text: str) -> _Address | None:
+    """Return an IP address, without its zone; one of IPv4 also if it is written as one of IPv6."""
     try:
-        return ipaddress.ip_address(host).compressed
+        address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
-        return host
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
-def network(address: str) -> str:
-    """Return what one caller has all of: an IPv4 address, or an IPv6 network of 64 bits."""
-    known = _address(address) or address
-    return str(ipaddress.ip_network(f"{known}/64", strict=False)) if ":" in known else known
-
-
-def _address(text: str) -> str | None:
+def _node(text: str) -> _Address | None:
     """Return the IP address in ``host``, ``host:port`` or ``[host]:port``, which may be quoted."""
     text = text.strip()
     text = text[1:-1] if text[:1] == text[-1:] == '"' else text
-    found = _AUTHORITY.fullmatch(text)
-    try:
-        address = ipaddress.ip_address(((found["v6"] or found["name"]) if found else text).partition("%")[0])
-    except ValueError:
-        return None
-    return str(getattr(address, "ipv4_mapped", None) or address)
+    return _ip(_host(text) or text)
 
 
 def _for(element: str) -> str:
@@ -121,13 +130,3 @@ def _for(element: str) -> str:
     nodes = [value for name, _, value in pairs if name.strip().casefold() == "for"]
     is_valid = len(nodes) == 1 and element.count('"') % 2 == 0 and "\\" not in element
     return nodes[0] if is_valid else "unknown"
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is a loopback address; names never are."""
-    try:
-        address = ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    # Older Pythons don't look into mapped addresses.
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
