@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from jupyter_funcs.service.messages import quoted
@@ -28,14 +29,8 @@ _LARGE_BODY = BODY_LIMIT // 16
 _MOST_DIGITS = 400
 
 
-class RequestError(Exception):
+class RequestError(HTTPException):
     """A refused request: the status, message and headers of its reply."""
-
-    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
-        self.status = status
-        self.text = text
-        self.headers = headers
-        super().__init__(text)
 
 
 async def read_object(request: Request, seconds: float, *, may_be_empty: bool = False) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def test_one_network_leaves_others_a_place_to_log_in(
         try:
             await service.login("t", password, address)
         except (UnauthorizedError, RequestError) as error:
-            return getattr(error, "status", 401)
+            return getattr(error, "status_code", 401)
         return 200
 
     async def check() -> list[int]:
