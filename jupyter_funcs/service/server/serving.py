@@ -54,19 +54,19 @@ def _port(text: str) -> int:
 
 def _serve(given: argparse.Namespace) -> None:
     from jupyter_funcs.service.config import settings
-    from jupyter_funcs.service.server import listening
+    from jupyter_funcs.service.server import process
 
     chosen = _with_options(settings.load(given.config), given)
     server = chosen.server
     _refuse_plain_http(server)
     # Fail early: loading the data and functions may take a while.
-    sockets = listening.bind(server.host, server.port, None if server.behind_proxy else listening.MOST_OF_ONE)
+    sockets = process.bind(server.host, server.port, None if server.behind_proxy else process.MOST_OF_ONE)
     try:
         from jupyter_funcs.service.publishing import worker_process
-        from jupyter_funcs.service.server import hosted, logs
+        from jupyter_funcs.service.server import hosted
 
         worker_process.hide_memory()
-        logs.configure(server.log)
+        process.configure_logs(server.log)
         service = hosted.build(chosen, given.config)
         _warn_of_missing_names(server)
         try:
@@ -86,15 +86,15 @@ def _with_options(settings: Settings, given: argparse.Namespace) -> Settings:
 
 
 def _refuse_plain_http(server: Server) -> None:
-    from jupyter_funcs.service.server import listening
+    from jupyter_funcs.service.server import process
 
     if (server.tls_certificate is None) != (server.tls_key is None):
         raise SetupError(
             "TLS needs a certificate and its key.\nUse --tls-certificate FILE and --tls-key FILE together."
         )
     if server.tls_certificate is not None and server.tls_key is not None:
-        listening.check_certificate(server.tls_certificate, server.tls_key)
-    elif listening.is_public(server.host) and not server.behind_proxy:
+        process.check_certificate(server.tls_certificate, server.tls_key)
+    elif process.is_public(server.host) and not server.behind_proxy:
         raise SetupError(
             f"Other machines can reach {quoted(server.host)}, and tokens would be sent unencrypted.\n"
             "Use --tls-certificate FILE and --tls-key FILE, or --behind-proxy if a proxy in front adds TLS."
@@ -114,11 +114,10 @@ def _run(service: Hosted, server: Server, sockets: list[socket.socket], config: 
     import uvicorn
 
     from jupyter_funcs.service.server import process
-    from jupyter_funcs.service.server.process import HttpConnection
 
     options = uvicorn.Config(
         service.app,
-        http=HttpConnection,
+        http=process.HttpConnection,
         # uvloop doesn't ask the listeners to accept.
         loop="asyncio",
         ws="none",

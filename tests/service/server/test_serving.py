@@ -33,7 +33,7 @@ import trustme
 import jupyter_funcs as jf
 from jupyter_funcs.cli.main import main
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.server import listening
+from jupyter_funcs.service.server import process
 from jupyter_funcs.service.server.process import HttpConnection
 from tests.service.conftest import GET_ALL, LIST, LOGIN, PANELS, RUN, Wire, becomes, raw_run, served, talk
 
@@ -267,7 +267,7 @@ def test_a_key_with_a_password_or_of_another_certificate_is_refused(tmp_path: Pa
     one.cert_chain_pems[0].write_to_path(certificate)
     other.private_key_pem.write_to_path(key)
     with pytest.raises(SetupError, match="are not a certificate and its key"):
-        listening.check_certificate(certificate, key)
+        process.check_certificate(certificate, key)
     private = serialization.load_pem_private_key(one.private_key_pem.bytes(), None)
     key.write_bytes(
         private.private_bytes(
@@ -277,9 +277,9 @@ def test_a_key_with_a_password_or_of_another_certificate_is_refused(tmp_path: Pa
         )
     )
     with pytest.raises(SetupError, match="no password"):
-        listening.check_certificate(certificate, key)
+        process.check_certificate(certificate, key)
     one.private_key_pem.write_to_path(key)
-    listening.check_certificate(certificate, key)
+    process.check_certificate(certificate, key)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_a_key_with_a_password_or_of_another_certificate_is_refused(tmp_path: Pa
     ],
 )
 def test_only_this_machines_addresses_for_itself_are_not_public(host: str, public: bool) -> None:
-    assert listening.is_public(host) is public
+    assert process.is_public(host) is public
 
 
 @pytest.mark.slow
@@ -444,7 +444,7 @@ def test_one_address_leaves_connections_to_the_others(
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(path)
     context = ssl.create_default_context()
     authority.configure_trust(context)
-    sockets = listening.bind("127.0.0.1", 0, most_of_one=10)
+    sockets = process.bind("127.0.0.1", 0, most_of_one=10)
     options = {"ssl_certfile": path} if scheme == "https" else {}
     with served(publish().app, sockets, http=Impatient, **options) as address, contextlib.ExitStack() as idle:
         connections = [idle.enter_context(talk(address)) for _ in range(30)]
