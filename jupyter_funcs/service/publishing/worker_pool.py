@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import pickle
-import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,12 +33,12 @@ from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Lis
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
 from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.publishing.worker_process import (
-    CANCEL,
     FACTS,
     WorkerOrder,
     WorkerReply,
     WorkerSetup,
-    kill_tree,
+    clean_up,
+    kill_descendants,
     read_frame,
     write_frame,
 )
@@ -58,8 +58,6 @@ _VARIABLES = {
 }
 # How often a run is checked for cancellation, and its use of memory and disk.
 _POLL_SECONDS, _CHECK_SECONDS = 0.05, 0.2
-# How long a cancelled function may take to notice.
-_GRACE_SECONDS = 0.5
 _MOST_IDLE, _MOST_IDLE_SECONDS = 4, 300
 # What functions print, each run.
 _MOST_PRINTED, _LONGEST_LINE = 64 * 1024, 4096
@@ -85,7 +83,6 @@ class Worker:
         self.user: int | None = None
         self.idle_since = 0.0
         self.excess = ""
-        self.is_cancelled = False
         self._setup = setup
         self._folder = Path(tempfile.mkdtemp(prefix="funcs-"))
         private = dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE"), str(self._folder))
@@ -102,7 +99,6 @@ class Worker:
         assert self._process.stdout
         assert self._process.stderr
         self._orders, self._replies = self._process.stdin, self._process.stdout
-        self._sending = threading.Lock()
         self._printed = 0
         threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True).start()
         self.send(setup)
@@ -130,8 +126,8 @@ class Worker:
 
     def send(self, order: Any) -> None:
         """Send an order, or what a function asked for."""
-        with contextlib.suppress(BrokenPipeError), self._sending:  # `read` raises
-            write_frame(self._orders, order if order == CANCEL else pickle.dumps(order))
+        with contextlib.suppress(BrokenPipeError):  # `read` raises
+            write_frame(self._orders, pickle.dumps(order))
 
     def read(self) -> WorkerReply:
         """Wait for a reply; raises `EOFError` if the process has ended."""
@@ -166,17 +162,13 @@ class Worker:
 
     def _watch(self, call: Call, done: threading.Event) -> None:
         """End the process if its run is cancelled, or uses more than allowed."""
-        cancelled_at, checked_at = 0.0, time.monotonic()
+        checked_at = time.monotonic()
         while not done.wait(_POLL_SECONDS):
-            now = time.monotonic()
-            if call.cancelled and not cancelled_at:
-                cancelled_at, self.is_cancelled = now, True
-                # Not here: a process that doesn't read its orders must be ended too.
-                threading.Thread(target=self.send, args=(CANCEL,), daemon=True).start()
-            if now - checked_at > _CHECK_SECONDS:
+            if time.monotonic() - checked_at > _CHECK_SECONDS:
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    self.excess, checked_at = self._excess(), now
-            if self.excess or (cancelled_at and now - cancelled_at > _GRACE_SECONDS):
+                    self.excess = self._excess()
+                checked_at = time.monotonic()
+            if self.excess or call.cancelled:
                 self._kill()
                 return
 
@@ -198,8 +190,12 @@ class Worker:
         return ""
 
     def _kill(self) -> None:
-        if self._process.returncode is None:  # otherwise the number may be another's by now
-            kill_tree(self._process.pid)
+        with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
+            if self._process.returncode is None:  # otherwise the number may be another's by now
+                kill_descendants(psutil.Process(self._process.pid))
+                if sys.platform != "win32":
+                    os.killpg(self._process.pid, signal.SIGKILL)  # also finds those whose parents have ended
+                self._process.kill()
 
     def end(self) -> None:
         """End the process with all that it started."""
@@ -208,7 +204,7 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):
             self._orders.close()
         self._replies.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        clean_up(self._folder, self._process.pid)
 
 
 def _rows(reply: WorkerReply, call: Call) -> bytes:
@@ -238,9 +234,6 @@ class Workers:
         self._idle: list[Worker] = []
         self._all: set[Worker] = set()
         self._is_closed = False
-        for left in worker_process.control_group(0).parent.glob("funcs-*"):
-            with contextlib.suppress(OSError):  # in use
-                left.rmdir()
 
     def load(self) -> list[PublishedFunction]:
         """Return the published functions; raises `SetupError` if they can't be loaded."""
@@ -254,8 +247,7 @@ class Workers:
         is_reusable = False
         try:
             reply = worker.run(order, call)
-            # A late cancellation would be that of the next run.
-            is_reusable = reply.is_reusable and not alone and not worker.is_cancelled
+            is_reusable = reply.is_reusable and not alone and not call.cancelled
         finally:
             if is_reusable:
                 self._put(worker)

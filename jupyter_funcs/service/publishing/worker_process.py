@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
-import itertools
 import logging
 import os
 import pickle
 import queue
 import shutil
-import signal
 import struct
 import sys
 import threading
-import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -38,7 +34,7 @@ from jupyter_funcs.service.publishing.registry import ArgumentsError
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import ibis.expr.types as ir
     import pyarrow as pa
@@ -48,13 +44,9 @@ if TYPE_CHECKING:
 FACTS = ("name", "description", "asset", "group", "entry_point", "notebook_name", "place", "author")
 """The fields of a published function that the service gets as they are."""
 
-CANCEL = b""
-"""The frame that cancels the current order."""
-
 _LENGTH = struct.Struct("!Q")
 _LONGEST_ORDER = 2**32
-_MOST_TRIES = 100
-_PAUSE_SECONDS = 0.01
+_MOST_TRIES, _MOST_SECONDS = 100, 1  # of ending what a worker started
 
 # What programs on Linux read, apart from Python's own folders: no other file in /etc, where secrets may be.
 _SYSTEM = (
@@ -65,13 +57,11 @@ _SYSTEM = (
 )
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # Of Linux' prctl and Landlock.
-_SET_DUMPABLE, _SET_SECUREBITS, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVILEGES = 4, 28, 36, 38
-_NO_ROOT_LOCKED = 3
+_SET_DUMPABLE, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVILEGES = 4, 36, 38
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _EXECUTE, _WRITE, _READ, _LIST, _TRUNCATE = 1, 2, 4, 8, 1 << 14
-_ALL_BY_VERSION = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1}
-_FIRST_WITH_SCOPES = 6
-_ALL_SCOPES = 3
+_OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
+_FIRST_WITH_SCOPES, _ALL_SCOPES = 6, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +130,7 @@ class WorkerCall:
 
     def __init__(self, setup: WorkerSetup, orders: IO[bytes], replies: IO[bytes]) -> None:
         self.reference = setup.reference
-        self.cancelled = False
+        self.cancelled = False  # the process of a cancelled run is ended
         self._setup = setup
         self._replies = replies
         self._frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -151,24 +141,15 @@ class WorkerCall:
     def _listen(self, orders: IO[bytes], folder: Path) -> None:
         with contextlib.suppress(EOFError):
             while True:
-                frame = read_frame(orders, _LONGEST_ORDER)
-                if frame == CANCEL:
-                    self.cancelled = True
-                else:
-                    self._frames.put(frame)
-        # The service has ended. On Linux, another process removes the folder.
-        kill_descendants(psutil.Process())
-        shutil.rmtree(folder, ignore_errors=True)
-        os._exit(1)
+                self._frames.put(read_frame(orders, _LONGEST_ORDER))
+        _leave(folder)  # the service has ended
 
     def serve(self) -> None:
         """Load the functions, then execute orders."""
         self._send(self._loaded())
         threads, had_children, folder = threading.active_count(), _has_children(), Path.cwd()
         while True:
-            order: WorkerOrder = self._next()
-            self.cancelled = False
-            reply = self._executed(order)
+            reply = self._executed(self._next())
             reply.is_reusable = threading.active_count() <= threads and _has_children() <= had_children
             self._send(reply)
             for each in folder.iterdir():
@@ -276,67 +257,35 @@ def _facts(function: PublishedFunction, reference: Any) -> dict[str, Any]:
 
 
 def _has_children() -> bool:
-    if sys.platform == "win32":
-        return bool(psutil.Process().children())
-    try:
+    with contextlib.suppress(ChildProcessError, AttributeError):  # Windows can't tell
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return False
-    return True
-
-
-def control_group(pid: int) -> Path:
-    """Return the control group of a worker, which limits the number of its processes; it may not exist."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if controllers in {"", "pids"}:
-                return Path("/sys/fs/cgroup", controllers, path.lstrip("/"), f"funcs-{pid}")
-    return Path("/nonexistent")
-
-
-def kill_tree(pid: int) -> None:
-    """Kill a worker and all that it started."""
-    with contextlib.suppress(psutil.NoSuchProcess, ProcessLookupError):
-        process = psutil.Process(pid)
-        if sys.platform == "win32":
-            kill_descendants(process)
-            process.kill()
-            return
-        # Stopped at once, a group can't start others; the worker adopts the orphans of those in groups of their own.
-        os.killpg(pid, signal.SIGSTOP)
-        kill_descendants(process)
-        os.killpg(pid, signal.SIGKILL)
-    group = control_group(pid)
-    for _ in range(_MOST_TRIES):
-        try:
-            running = (group / "cgroup.procs").read_text().split()
-            for each in running:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(each), signal.SIGKILL)
-            group.rmdir()
-        except OSError as error:
-            if error.errno != errno.EBUSY:
-                return
-            time.sleep(_PAUSE_SECONDS)
+        return True
+    return False
 
 
 def kill_descendants(process: psutil.Process) -> None:
-    """Kill the descendants of a process."""
-    for _ in range(_MOST_TRIES):  # one that was not stopped may start others
-        found = [each for each in process.children(recursive=True) if _is_alive(each)]
-        for each in found:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                each.kill()
-        if not found:
-            return
+    """Stop the descendants of a process, which can then start no others, and kill them."""
+    found: set[psutil.Process] = set()
+    with contextlib.suppress(psutil.NoSuchProcess):  # it may end itself
+        for _ in range(_MOST_TRIES):
+            new = set(process.children(recursive=True)) - found
+            if not new:
+                break
+            found |= new
+            for each in new:
+                with contextlib.suppress(psutil.Error):
+                    each.suspend()
+    for each in found:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            each.kill()
+    psutil.wait_procs(found, timeout=_MOST_SECONDS)
 
 
-def _is_alive(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+def clean_up(folder: Path, pid: int) -> None:
+    """Remove the folder and the control group of a worker that has ended."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        control_group(pid).rmdir()
 
 
 def can_confine() -> bool:
@@ -348,13 +297,24 @@ def can_limit_processes() -> bool:
     """Tell whether the system can limit how many processes a worker starts: for root, only by control groups."""
     if sys.platform != "linux" or os.getuid():
         return sys.platform != "win32"
-    parent = control_group(0).parent
-    try:
-        return os.access(parent, os.W_OK) and (
-            "pids" in parent.parts or "pids" in (parent / "cgroup.subtree_control").read_text()
-        )
-    except OSError:
-        return False
+    with contextlib.suppress(OSError):
+        _limited_group(0, 1).rmdir()
+        return True
+    return False
+
+
+def control_group(pid: int) -> Path:
+    """Return the control group of a worker, which limits the number of its processes; it may not exist."""
+    groups = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
+    controller = "pids" if "pids" in groups else ""  # of the first version, else of the second
+    return Path("/sys/fs/cgroup", controller, groups.get(controller, "nonexistent").lstrip("/"), f"funcs-{pid}")
+
+
+def _limited_group(pid: int, tasks: int) -> Path:
+    group = control_group(pid)
+    group.mkdir(exist_ok=True)
+    (group / "pids.max").write_text(str(tasks))
+    return group
 
 
 def hide_memory() -> None:
@@ -375,27 +335,21 @@ def confine(setup: WorkerSetup) -> None:
 
     # Both limits on processes also count threads, of which libraries start some for each processor.
     tasks = setup.processes + 16 * (os.cpu_count() or 1)
-    group = control_group(os.getsid(0))
     with contextlib.suppress(OSError):
-        group.mkdir()
-        (group / "pids.max").write_text(str(tasks))
-        (group / "cgroup.procs").write_text(str(os.getpid()))
+        (_limited_group(os.getsid(0), tasks) / "cgroup.procs").write_text(str(os.getpid()))
     most = {"DATA": setup.memory, "FSIZE": setup.disk, "NOFILE": 1024, "CORE": 0}
-    if sys.platform == "linux" and os.getuid():
+    if sys.platform == "linux":
         # This limit is the account's.
         others = (each.info for each in psutil.process_iter(["uids", "num_threads"]))
         running = sum(each["num_threads"] or 1 for each in others if each["uids"] and each["uids"].real == os.getuid())
         most["NPROC"] = running + tasks
     for name, limit in most.items():
-        kind = getattr(resource, f"RLIMIT_{name}")
-        hard = resource.getrlimit(kind)[1]
-        resource.setrlimit(kind, (limit if hard == resource.RLIM_INFINITY else min(limit, hard),) * 2)
+        with contextlib.suppress(ValueError):  # it is lower already
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
     if sys.platform == "linux":
         libc = _libc()
         libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        if not os.getuid():
-            libc.prctl(_SET_SECUREBITS, _NO_ROOT_LOCKED, 0, 0, 0)
         libc.capset(ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)), ctypes.byref((ctypes.c_uint32 * 6)()))
         if can_confine():
             _restrict_files(libc, setup)
@@ -403,22 +357,21 @@ def confine(setup: WorkerSetup) -> None:
 
 def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     version = libc.syscall(_CREATE_RULESET, None, 0, 1)
-    everything = _ALL_BY_VERSION[min(version, 3)]
-    of_files = everything & (_EXECUTE | _WRITE | _READ | _TRUNCATE)
-    scopes = _ALL_SCOPES if version >= _FIRST_WITH_SCOPES else 0
-    head = struct.pack("QQQ", everything, 0, scopes)[: 24 if scopes else 8]
+    everything = (1 << 12 + min(version, 3)) - 1
+    head = struct.pack("QQQ", everything, 0, _ALL_SCOPES if version >= _FIRST_WITH_SCOPES else 0)
     ruleset = libc.syscall(_CREATE_RULESET, head, len(head), 0)
     python = (Path(each).absolute() for each in (sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path)))
-    readable = {*map(Path, _SYSTEM), *python, *setup.folders, *setup.readable}
     hidden = [each.resolve() for each in setup.hidden]
-    rules = dict(itertools.chain.from_iterable(_readable(each.resolve(), hidden) for each in readable))
-    rules |= dict.fromkeys(map(Path, _DEVICES), of_files)
+    rules: dict[Path, int] = {}
+    for each in {*map(Path, _SYSTEM), *python, *setup.folders, *setup.readable}:
+        rules |= _readable(each.resolve(), hidden)
+    rules |= dict.fromkeys(map(Path, _DEVICES), _OF_FILES)
     # Semaphores are files, which others must not find.
     rules |= {Path("/dev/shm"): everything & ~_LIST, Path.cwd(): everything}  # noqa: S108 - not a temporary file
     for path, rights in rules.items():
         with contextlib.suppress(OSError):  # not every system has all of them
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
-            rule = struct.pack("=Qi", rights if path.is_dir() else rights & of_files, place)
+            rule = struct.pack("=Qi", rights & (everything if path.is_dir() else everything & _OF_FILES), place)
             libc.syscall(_ADD_RULE, ruleset, 1, rule, 0)
             os.close(place)
     if libc.syscall(_RESTRICT_SELF, ruleset, 0):
@@ -426,27 +379,34 @@ def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:
     os.close(ruleset)
 
 
-def _readable(path: Path, hidden: list[Path]) -> Iterator[tuple[Path, int]]:
-    """Yield the rights to read a path, or if it contains hidden ones, what else is in it."""
-    if any(each.is_relative_to(path) for each in hidden) and path not in hidden:
-        yield path, _LIST
-        for each in path.iterdir():
-            if not each.is_symlink():
-                yield from _readable(each, hidden)
-    elif path not in hidden:
-        yield path, _EXECUTE | _READ | _LIST
+def _readable(path: Path, hidden: list[Path]) -> dict[Path, int]:
+    """Return the rights to read a path, or if it contains hidden ones, what else is in it."""
+    if path in hidden:
+        return {}
+    if not any(each.is_relative_to(path) for each in hidden):
+        return {path: _EXECUTE | _READ | _LIST}
+    found = {path: _LIST}
+    for each in path.iterdir():
+        if not each.is_symlink():
+            found |= _readable(each, hidden)
+    return found
 
 
 def _supervise(child: int) -> None:
-    """Wait for a child, which runs published code, and kill what it leaves behind."""
+    """Wait for a child, which runs published code."""
     _libc().prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for descriptor in (0, 1, 2):
         os.close(descriptor)
     while os.wait()[0] != child:
         pass
+    _leave(Path.cwd())
+
+
+def _leave(folder: Path) -> None:
+    """End this process with what it started and wrote; if the service was killed, nobody else does."""
     kill_descendants(psutil.Process())
-    shutil.rmtree(Path.cwd(), ignore_errors=True)  # if the service was killed, nobody else does
-    os._exit(0)
+    clean_up(folder, os.getpid())
+    os._exit(1)
 
 
 def main() -> None:

@@ -57,8 +57,7 @@ def small(n: int = 1) -> list[int]:
 
 @function(asset="a")
 def slow(call) -> int:
-    while not call.cancelled:
-        time.sleep(0.01)
+    time.sleep(100)
     return 1
 
 
@@ -283,10 +282,9 @@ def test_a_function_that_loops_is_ended_after_its_time(
     assert becomes(lambda: wire.call("Small").status_code == 200)
 
 
-def test_a_process_that_was_told_to_cancel_runs_nothing_else(
+def test_a_process_whose_run_was_cancelled_runs_nothing_else(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
-    """A late cancellation would be that of the next run."""
     wire = publish(*functions, limits=Limits(run_seconds=0.3))
     assert becomes(lambda: wire.call("Remember", {"text": "before"}).status_code == 200)
     assert wire.call("Slow").status_code == 504
