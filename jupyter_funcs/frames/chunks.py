@@ -8,8 +8,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from itertools import chain
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -80,16 +79,11 @@ _KEY = _spaced(rb"[{,]", rb'"(?:[^"\\]|\\.)*"', b":")
 # Not a row number, but decoded as 0.
 _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
 
-# Without garbage collection, which would only cost time.
-_struct = partial(msgspec.defstruct, forbid_unknown_fields=True, gc=False)
-_EMPTY = _struct("Record", [])
 _text = msgspec.json.Decoder(str)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _as_objects = msgspec.json.Decoder(list[dict[str, Any]])
 _as_rows = msgspec.json.Decoder(list[list[Any]])
-_numbered: dict[type | None, msgspec.json.Decoder[Any]] = {
-    every: msgspec.json.Decoder(GenericAlias(dict, (int, every or Any))) for every in (str, int, bool, None)
-}
+_as_numbered = msgspec.json.Decoder(dict[int, Any])
 
 
 def read_long(reply: bytes | str) -> Any:
@@ -199,19 +193,13 @@ def _list(text: memoryview, marks: _Marks, reading: _Reading) -> Table:
 
 def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
     """Cut a text into chunks that are documents, each in brackets."""
-    start, size = 0, _CHUNK // 16  # the first one is read twice, to learn the types
+    start, size = 0, _CHUNK // 16  # the first one is read twice, to learn the keys
     while True:
         found = cut.search(text, start + size)
         yield b"".join((around[0], text[start : found.start() if found else len(text)], around[1]))
         if not found:
             return
         start, size = found.end(), _CHUNK
-
-
-def _type_of_every(values: Sequence[Any]) -> type | None:
-    # Not float: decoding as float would change integers.
-    kinds = set(map(type, values))
-    return kinds.pop() if kinds in ({str}, {int}, {bool}) else None
 
 
 def _keyed(members: Mapping[str, memoryview]) -> Table:
@@ -222,20 +210,12 @@ def _keyed(members: Mapping[str, memoryview]) -> Table:
             raise _Odd
         numbers: list[Any] = []
         parts: list[Column] = []
-        every: type | None = None
         for chunk in _cut(text[1:-1], _MEMBERS, (b"{", b"}")):
-            try:
-                rows = _numbered[every].decode(chunk)
-            except msgspec.ValidationError:  # another type
-                every = None
-                rows = _numbered[every].decode(chunk)
+            rows = _as_numbered.decode(chunk)
             if 0 in rows and _MINUS_0.search(chunk):
                 raise _Odd
-            values = list(rows.values())
-            if not parts:
-                every = _type_of_every(values)
             numbers.append(np.fromiter(rows, dtype=np.int64, count=len(rows)))
-            parts.append(packed(values, every))
+            parts.append(packed([*rows.values()]))
         own = np.concatenate(numbers)
         if labels is None:
             labels = own
@@ -248,135 +228,90 @@ def _keyed(members: Mapping[str, memoryview]) -> Table:
     return Table("columns", list(members), columns, len(labels), Column("int", labels))
 
 
-def _decoder(struct: type[msgspec.Struct]) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(GenericAlias(list, struct))
-
-
-@dataclass
-class _RowReader:
-    """Decodes rows of the same length into columns, one part per chunk."""
-
-    rows: int = 0
-    parts: list[list[Column]] = field(default_factory=list)
-    decoder: msgspec.json.Decoder[Any] = _as_rows
-
-    def decode(self, chunk: bytes | str) -> list[Any]:
-        if not self.parts:
-            width = len(next(iter(_as_rows.decode(chunk)), ()))
-            if not 0 < width <= _MOST_KEYS:
-                raise _Odd
-            self.parts = [[] for _ in range(width)]
-            self.decoder = _decoder(_struct("Row", [(f"f{place}", Any) for place in range(width)], array_like=True))
-        structs: list[Any] = self.decoder.decode(chunk)
-        return structs
-
-    def take(self, structs: Sequence[Any]) -> None:
-        self.rows += len(structs)
-        for parts, values in zip(self.parts, zip(*map(astuple, structs), strict=True), strict=True):
-            parts.append(packed(values))
-
-
 def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
-    rows = _RowReader()
+    rows = 0
+    parts: list[list[Column]] = []
     for chunk in chunks:
-        rows.take(reading.decode(rows.decode, chunk))
-    return Table("rows", [str(place) for place in range(len(rows.parts))], [*map(joined, rows.parts)], rows.rows)
+        values = reading.decode(_as_rows.decode, chunk)
+        parts.append([packed(column) for column in zip(*values, strict=True)])
+        rows += len(values)
+        if not 0 < len(parts[-1]) <= _MOST_KEYS:
+            raise _Odd
+    columns = [joined(each) for each in zip(*parts, strict=True)]
+    return Table("rows", [str(place) for place in range(len(columns))], columns, rows)
 
 
-@dataclass
-class _ValueReader:
-    """The values of one key of records: one column per chunk, and the type of every value, if known."""
+class _Objects:
+    """Similar objects, at the top or below a key: their columns, one per chunk, and the struct that decodes them."""
 
-    columns: list[Column]
-    every: type | None
-
-    def learn(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the type of these values in a struct, and their default if they have one."""
-        if self.every is not _type_of_every(values):
-            self.every = None
-        return (self.every,) if self.every else (Any, None)
-
-    def take(self, values: Sequence[Any]) -> None:
-        column = packed(values, self.every)
-        if column.kind == "object" and any(isinstance(value, dict) for value in column.data):
-            raise _Odd  # all values decide whether their keys become columns
-        self.columns.append(column)
-
-    def named(self, name: str) -> Iterator[tuple[str, Column]]:
-        yield name, joined(self.columns)
-
-
-@dataclass
-class _ObjectReader:
-    """Similar objects, at the top or below a key: a reader per key, and the struct that decodes the objects."""
-
-    reading: _Reading
-    rows: int = 0
-    parts: dict[str, _ValueReader | _ObjectReader] = field(default_factory=dict)
-    struct: Any = _EMPTY
-    decoder: msgspec.json.Decoder[Any] = field(default_factory=partial(_decoder, _EMPTY))
-    has_nulls: bool = False
+    def __init__(self, reading: _Reading, rows: int = 0) -> None:
+        self.reading = reading
+        self.rows = rows
+        self.parts: dict[str, list[Column] | _Objects] = {}
+        self.learn(())
 
     def decode(self, chunk: bytes | str) -> list[Any]:
         structs: list[Any]
         try:
             structs = self.decoder.decode(chunk)
-        except msgspec.ValidationError:  # a new key, or another type
+        except msgspec.ValidationError:  # a new key, or an object where there was none
             self.learn(_as_objects.decode(chunk))
-            self.decoder = _decoder(self.struct)
             structs = self.decoder.decode(chunk)
         return structs
 
-    def learn(self, objects: Sequence[dict[str, Any] | None]) -> tuple[Any, ...]:
-        """Extend the struct so that it decodes these objects too, and return it as `_ValueReader.learn` does."""
+    def learn(self, objects: Sequence[dict[str, Any] | None]) -> None:
+        """Extend the struct so that it decodes these objects too."""
         if not set(map(type, objects)) <= {dict, type(None)}:
             raise _Odd
-        self.has_nulls |= None in objects
-        keys = dict.fromkeys(chain(self.parts, *(each for each in objects if each)))
+        keys = dict.fromkeys(chain(self.parts, *filter(None, objects)))
         if len(keys) > _MOST_KEYS:
             raise _Odd
         self.reading.columns += len(keys) - len(self.parts)
         self.reading.check(self.rows + len(objects))
-        fields: list[tuple[Any, ...]] = []
+        fields: dict[str, Any] = {}
         for key in keys:
             values = [each.get(key) if each else None for each in objects]
-            if self.has_nulls:  # `take` replaces null by an empty struct: every field needs a default
-                values.append(None)
             if key not in self.parts:
-                before = [packed([None] * self.rows)] if self.rows else []
-                is_nested = are_objects(values)
-                new = (
-                    _ObjectReader(self.reading, self.rows)
-                    if is_nested
-                    else _ValueReader(before, _type_of_every(values))
-                )
-                self.parts[key] = new
-            fields.append((f"f{len(fields)}", *self.parts[key].learn(values)))
-        names = dict(zip((name for name, *_ in fields), keys, strict=True))
-        self.struct = _struct("Record", fields, rename=names, kw_only=True)
-        return (self.struct | None, None) if self.has_nulls else (self.struct,)
+                nulls = [packed([None] * self.rows)] if self.rows else []
+                self.parts[key] = _Objects(self.reading, self.rows) if are_objects(values) else nulls
+            part = self.parts[key]
+            fields[key] = Any
+            if isinstance(part, _Objects):
+                part.learn(values)
+                fields[key] = part.struct | None
+        names = {f"f{at}": key for at, key in enumerate(fields)}
+        members = [(name, fields[key], None) for name, key in names.items()]
+        # Without garbage collection, which would only cost time.
+        self.struct: Any = msgspec.defstruct("Record", members, rename=names, forbid_unknown_fields=True, gc=False)
+        self.decoder = msgspec.json.Decoder(GenericAlias(list, self.struct))
 
-    def take(self, values: Sequence[Any]) -> None:
-        """Add structs; a null has only nulls."""
-        self.rows += len(values)
-        structs = [self.struct() if value is None else value for value in values] if self.has_nulls else values
-        for part, below in zip(self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True):
-            part.take(below)
+    def take(self, structs: Sequence[Any]) -> None:
+        self.rows += len(structs)
+        for part, values in zip(self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True):
+            if isinstance(part, _Objects):
+                part.take([part.struct() if value is None else value for value in values])
+                continue
+            part.append(packed(values))
+            if part[-1].kind == "object" and any(isinstance(value, dict) for value in values):
+                raise _Odd  # all values decide whether their keys become columns
 
-    def named(self, name: str) -> Iterator[tuple[str, Column]]:
+    def columns(self, prefix: str = "") -> Iterator[tuple[str, Column]]:
         """Return the columns with their names."""
         for key, part in self.parts.items():
-            yield from part.named(f"{name}.{key}")
+            if isinstance(part, _Objects):
+                yield from part.columns(f"{prefix}{key}.")
+            else:
+                yield prefix + key, joined(part)
 
 
 def _records(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
-    records = _ObjectReader(reading)
+    records = _Objects(reading)
     for chunk in chunks:
         structs = reading.decode(records.decode, chunk)
         reading.check(records.rows + len(structs))
         records.take(structs)
     names, columns = [], []
-    for name, column in chain.from_iterable(part.named(key) for key, part in records.parts.items()):
+    for name, column in records.columns():
         names.append(name)
         columns.append(column)
         reading.most -= len(name)

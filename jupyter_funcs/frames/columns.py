@@ -74,9 +74,9 @@ def check_cells(rows: int, columns: int, size: int, characters: int = 0) -> None
         raise ReplyTooLargeError(text, "Request less data at a time.")
 
 
-def packed(values: Sequence[Any], every: type | None = None) -> Column:
-    """Pack values into a column; `every` is the type of each value, if known."""
-    kinds = {every} if every else set(map(type, values))
+def packed(values: Sequence[Any]) -> Column:
+    """Pack values into a column."""
+    kinds = set(map(type, values))
     has_nulls = _NULL in kinds
     kinds.discard(_NULL)
     for types, kind, pack in _KINDS:

@@ -42,12 +42,10 @@ def inferred(column: Column) -> Any:
 
 
 def _texts(column: Column) -> Any:
-    if column.kind == "null":
-        column = packed([None] * len(column), str)
-    if column.kind != "text":
+    if column.kind not in {"text", "null"}:
         raise ValueError
-    if not has_arrow():
-        return pd.array(column.data, dtype=texts_dtype())
+    if column.kind == "null" or not has_arrow():
+        return pd.array(column.to_list(), dtype=texts_dtype())
     import pyarrow as pa
 
     return texts_dtype().__from_arrow__(pa.chunked_array([column.data]))
