@@ -13,7 +13,7 @@ import time
 import uuid
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -29,14 +29,6 @@ if TYPE_CHECKING:
 
 _JSON, _BYTES = "object of JSON", "object of bytes"
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
-# numpy's dtypes, then pandas' nullable ones.
-_NUMBERS = {"bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float32", "float64"}
-_NULLABLE = {
-    "boolean",
-    "Float32",
-    "Float64",
-    *(f"{kind}{bits}" for kind in ("Int", "UInt") for bits in (8, 16, 32, 64)),
-}
 _INDEX = "__index_{}__"
 # Before pandas 3, writing to a slice of a frame writes to the whole frame.
 _WRITES_THROUGH = int(pd.__version__.partition(".")[0]) < 3
@@ -53,12 +45,8 @@ class Layout:
     columns: tuple[tuple[str, str], ...]
     index: tuple[tuple[str | None, str], ...] | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        return {"columns": self.columns, "index": self.index}
-
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Layout:
-        columns, index = value["columns"], value["index"]
+    def from_json(cls, columns: list[Any], index: list[Any] | None) -> Layout:
         return cls(tuple(map(tuple, columns)), None if index is None else tuple(map(tuple, index)))
 
     def select(self, names: Collection[str]) -> Layout:
@@ -76,13 +64,13 @@ class RowRange:
     """The number of rows of a frame, and its `RangeIndex` if it has one."""
 
     count: int
-    labels: tuple[int, int] = (0, 1)
+    start: int = 0
+    step: int = 1
     name: str | None = None
 
     @property
     def index(self) -> pd.RangeIndex:
-        start, step = self.labels
-        return pd.RangeIndex(start, start + step * self.count, step, name=self.name)
+        return pd.RangeIndex(self.start, self.start + self.step * self.count, self.step, name=self.name)
 
 
 def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, RowRange]:
@@ -97,7 +85,7 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, RowRange]:
     rows = RowRange(len(frame))
     index = frame.index
     if isinstance(index, pd.RangeIndex):
-        rows = RowRange(len(frame), (index.start, index.step), _name(index.name))
+        rows = RowRange(len(frame), index.start, index.step, _name(index.name))
     else:
         levels = [_encoded(_INDEX.format(at), index.get_level_values(at)) for at in range(index.nlevels)]
         kinds = [kind for kind, _ in levels]
@@ -168,10 +156,10 @@ def _encoded(name: str, values: pd.Series[Any] | pd.Index[Any]) -> tuple[str, An
     if isinstance(dtype, pd.StringDtype):
         is_nullable = dtype.na_value is pd.NA
         return f"string[{dtype.storage}]" if is_nullable else kind, pa.array(values.array, type=pa.large_string())
-    if kind in _NUMBERS:
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and kind != "float16":
         # NaN is stored as null, so that other tools skip it; it reads back as NaN.
         return kind, pa.array(values.to_numpy(), from_pandas=True)
-    if kind in _NULLABLE:
+    if isinstance(values.array, pd.arrays.IntegerArray | pd.arrays.FloatingArray | pd.arrays.BooleanArray):
         return kind, pa.array(values.array)
     if isinstance(dtype, np.dtype) and dtype.kind == "M":
         times = values.to_numpy()
@@ -220,15 +208,6 @@ class StoredResult:
     key: str
     written: float
     rows: RowRange
-
-    def to_json(self) -> list[Any]:
-        rows = self.rows
-        return [self.key, self.written, rows.count, *rows.labels, rows.name]
-
-    @classmethod
-    def from_json(cls, value: list[Any]) -> StoredResult:
-        key, written, count, first, step, name = value
-        return cls(str(key), float(written), RowRange(int(count), (int(first), int(step)), name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +305,9 @@ class OpenSegment:
         self.attrs.append(attrs)
 
     def close(self) -> None:
-        layout = None if self.layout is None else self.layout.to_json()
-        footer = {"format": _FORMAT, "layout": layout, "results": [result.to_json() for result in self.results]}
+        layout = None if self.layout is None else asdict(self.layout)
+        results = [(result.key, result.written, *astuple(result.rows)) for result in self.results]
+        footer = {"format": _FORMAT, "layout": layout, "results": results}
         # Attrs are separate, because finding a result doesn't need them.
         self.parquet.add_key_value_metadata({_FOOTER: _sealed(footer), _ATTRS: _sealed(self.attrs)})
         self.parquet.close()
@@ -348,8 +328,9 @@ def open_segment(path: Path) -> Segment:
         size = file.seek(0, io.SEEK_END)
     if footer["format"] != _FORMAT:
         raise ValueError
-    layout = None if footer["layout"] is None else Layout.from_json(footer["layout"])
-    return Segment(path, size, layout, tuple(map(StoredResult.from_json, footer["results"])))
+    layout = None if footer["layout"] is None else Layout.from_json(**footer["layout"])
+    results = tuple(StoredResult(key, written, RowRange(*rows)) for key, written, *rows in footer["results"])
+    return Segment(path, size, layout, results)
 
 
 def _sealed(value: Any) -> bytes:
@@ -367,7 +348,7 @@ def _unsealed(data: bytes) -> Any:
 def packed(table: pa.Table, layout: Layout) -> pa.Table:
     """Return a table of one cell that holds another table, for files of frames with different layouts."""
     sink = io.BytesIO()
-    table = table.replace_schema_metadata({_FOOTER: json.dumps(layout.to_json()).encode()})
+    table = table.replace_schema_metadata({_FOOTER: json.dumps(asdict(layout)).encode()})
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return pa.table([pa.array([sink.getvalue()], type=pa.large_binary())], schema=_PACKED)
@@ -375,7 +356,7 @@ def packed(table: pa.Table, layout: Layout) -> pa.Table:
 
 def _unpacked(data: bytes, rows: RowRange) -> pd.DataFrame:
     table = pa.ipc.open_stream(data).read_all()
-    layout = Layout.from_json(json.loads(table.schema.metadata[_FOOTER]))
+    layout = Layout.from_json(**json.loads(table.schema.metadata[_FOOTER]))
     return from_arrow(table, layout, [(0, rows)])[0]
 
 
