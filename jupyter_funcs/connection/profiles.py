@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,8 @@ from jupyter_funcs.connection.login import FromKeyring, Login
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant, FromCommand, FromEnvironment, FromFile, FromFunction, TokenSource
 from jupyter_funcs.core.errors import ConfigError
-from jupyter_funcs.core.files import read_small
-from jupyter_funcs.core.text import clip, did_you_mean, listed, quote
+from jupyter_funcs.core.files import read_toml
+from jupyter_funcs.core.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -228,14 +227,8 @@ def _token_source(key: str, profile: dict[str, Any], name: str, base_url: str, e
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(read_small(path).decode())
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        wrong = clip(getattr(error, "strerror", None) or str(error))
-    # Out here, because the parser's error holds what it read.
-    raise ConfigError(f"The profiles in {path} cannot be read: {wrong}.", "Fix the file, or set FUNCS_CONFIG.")
+    found = read_toml(path, f"The profiles in {path}", "Fix the file, or set FUNCS_CONFIG.")
+    return found[1] if found else {}
 
 
 def _read_profile(name: str, path: Path) -> dict[str, Any]:

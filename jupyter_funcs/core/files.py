@@ -10,10 +10,12 @@ import shutil
 import stat
 import sys
 import time
+import tomllib
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.errors import ArgumentError, ConfigError
+from jupyter_funcs.core.text import clip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +40,21 @@ def read_small(path: Path, most: int = 2**20) -> bytes:
     if len(content) > most:
         raise OSError(errno.EFBIG, f"it is larger than {most // 2**20} MiB", str(path))
     return content
+
+
+def read_toml(path: Path, what: str, hint: str, most: int = 2**20) -> tuple[str, dict[str, Any]] | None:
+    """Return the text and the contents of a TOML file, or ``None`` if there is none; raises a `ConfigError`."""
+    try:
+        text = read_small(path, most).decode("utf-8-sig")
+        return text, tomllib.loads(text)
+    except FileNotFoundError:
+        return None
+    except RecursionError:
+        wrong = "it is nested too deeply"
+    except (OSError, ValueError) as error:  # from reading, decoding or parsing
+        wrong = clip(getattr(error, "strerror", None) or str(error))
+    # Out here, because the parser's error holds what it read.
+    raise ConfigError(f"{what} cannot be read: {wrong}.", hint)
 
 
 def atomic_write_text(path: Path, text: str) -> None:

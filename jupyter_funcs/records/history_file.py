@@ -57,14 +57,6 @@ class HistoryFile:
         self._waiting: dict[tuple[str, int], tuple[str, dict[str, Any]]] = {}
         self._writing: futures.Future[None] | None = None
 
-    @property
-    def is_on(self) -> bool:
-        """Whether runs are saved."""
-        if not self.path.exists():
-            return False
-        with self._connected() as connection:
-            return _is_on(connection)
-
     def switch(self, *, on: bool) -> None:
         """Save runs from now on, or stop; saved runs stay."""
         if not on and not self.path.exists():
@@ -124,7 +116,7 @@ class HistoryFile:
                     return
             try:
                 with self._connected() as connection:
-                    _save(connection, pending, is_on=_is_on(connection))
+                    _save(connection, pending)
             except ConfigError as error:
                 with self._lock:
                     self.trouble = error.what
@@ -178,13 +170,8 @@ DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs ORDER BY started DESC, n
 """
 
 
-def _is_on(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute("SELECT value FROM settings WHERE name = 'on'").fetchone() == ("1",))
-
-
-def _save(
-    connection: sqlite3.Connection, pending: dict[tuple[str, int], tuple[str, dict[str, Any]]], *, is_on: bool
-) -> None:
+def _save(connection: sqlite3.Connection, pending: dict[tuple[str, int], tuple[str, dict[str, Any]]]) -> None:
+    is_on = connection.execute("SELECT 1 FROM settings WHERE name = 'on' AND value = '1'").fetchone() is not None
     tokens = known_secrets()
     for (key, number), (service, run) in pending.items():
         found = connection.execute("SELECT id FROM kernels WHERE key = ?", (key,)).fetchone()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, interface_of
 from jupyter_funcs.core.errors import ConfigError
-from jupyter_funcs.core.files import atomic_write_text, read_small
-from jupyter_funcs.core.text import clip
+from jupyter_funcs.core.files import atomic_write_text, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,13 +62,10 @@ class Lock:
 def read(folder: Path) -> Lock | None:
     """Return the lock of a folder, or ``None``."""
     path = folder / NAME
-    try:
-        document = tomllib.loads(read_small(path, _LARGEST).decode())
-    except FileNotFoundError:
+    found = read_toml(path, str(path), _REWRITE, _LARGEST)
+    if found is None:
         return None
-    except (OSError, ValueError, RecursionError) as error:
-        wrong = clip(getattr(error, "strerror", None) or str(error))
-        raise ConfigError(f"{path} cannot be read: {wrong}.", _REWRITE) from None
+    document = found[1]
     version = document.get("version")
     if isinstance(version, int) and version > _VERSION:
         raise ConfigError(

@@ -12,11 +12,11 @@ from jupyter_funcs.catalog.values import Each, Variable, has_variable, spelled, 
 from jupyter_funcs.connection.profiles import profiles_file
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
-from jupyter_funcs.core.files import atomic_write_text, locked_folder, read_small
-from jupyter_funcs.core.text import clip, did_you_mean, listed, quote
+from jupyter_funcs.core.files import atomic_write_text, locked_folder, read_toml
+from jupyter_funcs.core.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from jupyter_funcs.catalog.form import Form
 
@@ -68,20 +68,8 @@ class Presets:
         return {name: values for name, values in found.items() if isinstance(values, dict)}
 
     def _read_file(self) -> tuple[str, dict[str, Any]]:
-        try:
-            text = read_small(self.path).decode("utf-8-sig")
-            return text, tomllib.loads(text)
-        except FileNotFoundError:
-            return "", {}
-        except OSError as error:
-            wrong = error.strerror or type(error).__name__
-        except RecursionError:
-            wrong = "it is nested too deeply"
-        except ValueError as error:  # from decoding or parsing
-            wrong = str(error)
-        raise ConfigError(
-            f"The presets in {self.path} cannot be read: {clip(wrong)}.", "Fix the file, or set FUNCS_PRESETS."
-        )
+        found = read_toml(self.path, f"The presets in {self.path}", "Fix the file, or set FUNCS_PRESETS.")
+        return found or ("", {})
 
     def _change(self, function: str, name: str, values: dict[str, Any] | None) -> None:
         """Write one preset, or remove it, in the file as it is now: another notebook may have changed it."""
@@ -182,39 +170,27 @@ def _edited(
     text: str, document: dict[str, Any], keys: tuple[str, str, str], values: dict[str, Any] | None
 ) -> str | None:
     """Return a TOML file with one table replaced (removed for ``None``), or ``None`` if it cannot be edited."""
+    # Every other preset must survive.
+    expected = {at: value for at, value in _leaves(document) if at[:3] != keys}
+    expected |= {} if values is None else dict(_leaves(values, *keys))
     # tomlkit can't edit some orders of tables that a person may have written; then append the table.
     for edit in (_replaced, _appended):
         try:
             edited = edit(text, keys, values)
-            # Every other table must survive.
-            if _pruned(tomllib.loads(edited)) == _pruned(_with(document, keys, values)):
+            if dict(_leaves(tomllib.loads(edited))) == expected:
                 return edited
         except Exception:  # noqa: BLE001, S112  # whatever the file has in it, and whatever tomlkit makes of that
             continue
     return None
 
 
-def _with(document: dict[str, Any], keys: tuple[str, str, str], values: dict[str, Any] | None) -> dict[str, Any]:
-    profile, function, name = keys
-    functions = document.get(profile, {})
-    presets = dict(functions.get(function, {}))
-    presets.pop(name, None)
-    if values is not None:
-        presets[name] = values
-    return {**document, profile: {**functions, function: presets}}
-
-
-def _pruned(document: Any) -> Any:
-    """Return a document without empty tables: removing the last preset may leave some."""
-    if not isinstance(document, dict):
-        return document
-    profiles = {
-        profile: {function: presets for function, presets in functions.items() if presets != {}}
-        if isinstance(functions, dict)
-        else functions
-        for profile, functions in document.items()
-    }
-    return {profile: functions for profile, functions in profiles.items() if functions != {}}
+def _leaves(value: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the values of a document with their keys; a preset without values is one, other empty tables are none."""
+    if isinstance(value, dict) and (value or len(path) < 3):
+        for key, item in value.items():
+            yield from _leaves(item, *path, key)
+    else:
+        yield path, value
 
 
 def _replaced(text: str, keys: tuple[str, str, str], values: dict[str, Any] | None) -> str:
@@ -232,34 +208,26 @@ def _replaced(text: str, keys: tuple[str, str, str], values: dict[str, Any] | No
     elif name in table:  # value by value, so that comments stay
         _update(table[name], values)
     else:
-        preset = tomlkit.table()
-        _update(preset, values)
-        preset.add(tomlkit.nl())
-        table.append(name, preset)
+        table.append(name, _update(tomlkit.table(), values).add(tomlkit.nl()))
     return tomlkit.dumps(document)
 
 
 def _appended(text: str, keys: tuple[str, str, str], values: dict[str, Any] | None) -> str:
     import tomlkit
 
-    table = tomlkit.table()
-    _update(table, values or {})
+    table = _update(tomlkit.table(), values or {})
     head = ".".join(tomlkit.key(key).as_string() for key in keys)
     return f"{text.rstrip()}\n\n[{head}]\n{table.as_string()}"
 
 
-def _update(table: Any, values: dict[str, Any]) -> None:
+def _update(table: Any, values: dict[str, Any]) -> Any:
+    import tomlkit
+
     for parameter in [parameter for parameter in table if parameter not in values]:
         table.remove(parameter)
     for parameter, value in values.items():
-        table[parameter] = _item(value)
-
-
-def _item(value: Any) -> Any:
-    import tomlkit
-
-    if isinstance(value, dict):
-        table = tomlkit.inline_table()
-        table.update({key: _item(item) for key, item in value.items()})
-        return table
-    return tomlkit.item(value)
+        item = tomlkit.inline_table() if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            item.update(value)
+        table[parameter] = item
+    return table

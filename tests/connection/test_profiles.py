@@ -354,6 +354,7 @@ def test_an_absent_profile_names_the_nearest(profiles: dict[str, str], tmp_path:
         (f'[profiles.work]\nurl = "{HOST}"\nlogin = "a@b.example"\nkeep = "{CANARY}"', "a keep; it"),
         ('[profiles.work]\nurl = "http://funcs.example.org"\ntoken_env = "A"', "unencrypted"),
         (b"\xff\xfe", "cannot be read"),
+        pytest.param(f"x = {'[' * 3000}", "nested too deeply", id="nested"),
     ],
     ids=ascii,
 )

@@ -99,7 +99,10 @@ for name, write in (replacing | creating).items():
     for found in cut:
         halves = [path for path in before | found if found.get(path) not in (before.get(path), after.get(path))]
         assert not halves, (name, halves)
-assert HistoryFile(folder / "history.sqlite").is_on
+history = HistoryFile(folder / "history.sqlite")
+history.save("kernel", "service", {{"number": 1, "started": ""}})
+history.wait()
+assert history.runs("service", "")
 assert all(json.loads(path.read_bytes()) for path in folder.glob("notebooks/*"))
 assert [path.name for path in folder.glob("results/*")] == ["salt"]
 assert not [*folder.rglob("*.part")]
