@@ -49,7 +49,7 @@ SCHEMAS = {
         "IsPrimary": "boolean",
     },
 }
-"""The columns of each table of `Reference`, in the order of its fields and named as the listing functions return them."""
+"""The columns of each table of `Reference`, in the order of its fields, named as the listing functions return them."""
 
 
 def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
