@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _MOST_CACHED = 256
 # What a query may consist of besides operators, as classes of sqlglot.
 _NODES = """
-Abs Alias Aliases All And Anonymous Any Array ArrayContainsAll ArrayOverlaps AtTimeZone Between Boolean Bracket CTE Case
+Abs Alias Aliases All And Any Array ArrayContainsAll ArrayOverlaps AtTimeZone Between Boolean Bracket CTE Case
 Cast Collate Column ColumnDef Comprehension Concat Cube CurrentDate CurrentTime CurrentTimestamp DataType DataTypeParam
 Distinct Except Exists Extract Fetch Filter From Group GroupingSets Having Identifier If IgnoreNulls In Intersect
 Interval IntervalSpan JSONExtract JSONExtractScalar Join Lambda Lateral Limit LimitOptions Literal Localtime
@@ -81,21 +81,43 @@ to_milliseconds to_minutes to_months to_quarters to_seconds to_timestamp to_week
 try try_strptime typeof ucase unhex unicode unnest upper url_decode url_encode uuid var_pop var_samp variance week
 weekday weekofyear xor year yearweek
 """
+# What ibis writes for Spark, ClickHouse and PostgreSQL besides these: functions, as sqlglot or the engine names them.
+_OTHER_FUNCTIONS = """
+accuratecast accuratecastornull array_max array_min array_remove array_repeat array_union arrayenumerate arrayfilter
+arrayflatten arrayintersect arraymap arrayreduce arrays_zip arraystringconcat arrayzip bitand bitnot bitor
+bitshiftleft bitshiftright bitwise_and_agg bitwise_or_agg bitwise_xor_agg bitxor countdistinct countequal cutfragment
+date_bin date_from_parts decode_case domain e empty explode exploding_generate_series extractgroups
+extracturlparameter fragment generateuuidv4 grouparray hashfloat4extended hashfloat8extended hashint2extended
+hashint4extended hashint8extended hashtextextended indexof initcap intdivorzero isinfinite isnotnull isnull
+j_s_o_n_b_object_agg json_format jsonb_contains jsonb_each jsonb_extract_path jsonb_extract_path_text
+jsonb_object_keys leftpadutf8 lengthutf8 make_interval map_contains_key mapcontains mapkeys mapupdate mapvalues nanvl
+netloc notempty pad parsedatetime64besteffort parsedatetimebesteffort path pathfull pg_typeof protocol
+quantileexactexclusive querystring regexp_like regexp_match regexp_split reinterpretasint64 replaceall
+replaceregexpall rightpadutf8 sha2 siphash64 stddevpop stddevsamp str_to_time str_to_unix time time_from_parts
+time_str_to_time time_to_str timestamp_from_parts timestamp_trunc timestampdiff to_jsonb todate todatetime
+todatetime64 todayofmonth todayofweek todayofyear todecimal128 todecimal256 todecimal32 todecimal64 tohour toipv4
+toipv6 toisoweek toisoyear tominute tomonth toquarter torelativesecondnum tosecond tostartofinterval tostring
+totimezone tounixtimestamp64micro tounixtimestamp64milli toyear transform ts_or_ds_to_date uniqhll12 unix_to_str
+unix_to_time varpop varsamp
+"""
 _NODE_NAMES, _FUNCTION_NAMES = frozenset(_NODES.split()), frozenset(_FUNCTIONS.split())
+_ALL_FUNCTION_NAMES = _FUNCTION_NAMES.union(_OTHER_FUNCTIONS.split())
 _TABLE_FUNCTIONS = {"generate_series", "range", "unnest"}
+_ALL_TABLE_FUNCTIONS = {*_TABLE_FUNCTIONS, "explode", "exploding_generate_series"}
 _STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.FROM, TokenType.VALUES, TokenType.L_PAREN}
 # What stands in SQL without quotes: words, numbers and the bound of a window.
 _WORD = re.compile(r"\w*|\d[\w.]*(e[+-]?\d+)?|CURRENT ROW", re.ASCII | re.IGNORECASE)
 # DuckDB ignores the case of these letters only.
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-# Reading a longer one takes seconds.
-_LONGEST_SQL = 50_000
+# Reading a longer one takes seconds. Other engines get tables in memory as literal rows.
+_LONGEST_SQL, _LONGEST_WITH_ROWS = 50_000, 250_000
 _MOST_READINGS = 4
 
 
 # sqlglot's classes, whose types differ between its releases: a dialect, and a node of a syntax tree.
 DuckDB: Any = duckdb.DuckDB
 _Node: TypeAlias = Any
+_Queries: TypeAlias = "tuple[str, _Queries] | None"
 
 
 class AsWrittenParser(DuckDB.Parser):  # type: ignore[misc] # as said
@@ -188,26 +210,29 @@ def _own(query: str) -> _Node:
     return sge.select("*").from_(tree.subquery("own", copy=False)) if tree.ctes else tree
 
 
-def checked(sql: str, tables: Collection[tuple[str, ...]]) -> str:
+def checked(sql: str, tables: Collection[tuple[str, ...]], dialect: Any = AsWritten) -> str:
     """
     Return a query in the form in which it may run; raises `ValueError` if it does more than read.
 
-    `tables` are the full names of the tables that it may read, in lower case.
+    `tables` are the full names of the tables that it may read, in lower case. `dialect` is that of another engine, as
+    sqlglot knows it.
     """
     with _named_errors():
         # Read until it is written as it was read: then what runs is what was checked.
         for _ in range(_MOST_READINGS):
-            tree = _parsed(sql)
-            _check(tree, tables)
-            before, sql = sql, _written(tree)
+            tree = _parsed(sql, dialect)
+            _check(tree, tables, dialect)
+            before, sql = sql, _written(tree, dialect)
             if sql == before:
                 return sql
     raise ValueError("The SQL can't be read: its text is ambiguous. Use plain names, and brackets around operators.")
 
 
-def _written(tree: _Node) -> str:
+def _written(tree: _Node, dialect: Any = AsWritten) -> str:
+    # Other engines tell a quoted name from a plain one, whose case they change.
+    is_quoted = dialect is AsWritten
     return str(
-        tree.sql(dialect=AsWritten, copy=False, identify=True, comments=False, unsupported_level=ErrorLevel.RAISE)
+        tree.sql(dialect=dialect, copy=False, identify=is_quoted, comments=False, unsupported_level=ErrorLevel.RAISE)
     )
 
 
@@ -225,12 +250,11 @@ def _named_errors() -> Iterator[None]:
         raise ValueError(f"The SQL can't be read{said}.\nUse a SELECT of DuckDB.") from None
 
 
-def _parsed(sql: str) -> _Node:
-    if len(sql) > _LONGEST_SQL:
-        raise ValueError(
-            f"The SQL has {len(sql):,} characters, more than {_LONGEST_SQL:,}. Join a table, not a long list."
-        )
-    dialect = AsWritten()
+def _parsed(sql: str, dialect: Any = AsWritten) -> _Node:
+    longest = _LONGEST_SQL if dialect is AsWritten else _LONGEST_WITH_ROWS
+    if len(sql) > longest:
+        raise ValueError(f"The SQL has {len(sql):,} characters, more than {longest:,}. Join a table, not a long list.")
+    dialect = dialect()
     tokens = dialect.tokenize(sql)
     if not tokens or tokens[0].token_type not in _STARTS:
         start = quoted(tokens[0].text) if tokens else "nothing"
@@ -242,84 +266,88 @@ def _parsed(sql: str) -> _Node:
     return tree if isinstance(tree, sge.Query) else sge.select("*").from_(tree)
 
 
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """The names of the queries in a WITH, each with its number, how many can be read already, and the scope around."""
-
-    numbers: Mapping[str, int]
-    count: int
-    outer: _Scope | None
-
-    def has(self, name: str) -> bool:
-        return self.numbers.get(name, self.count) < self.count or (self.outer is not None and self.outer.has(name))
-
-
-def _check(tree: _Node, tables: Collection[tuple[str, ...]]) -> None:
-    waiting: list[tuple[_Node, _Scope | None]] = [(tree, None)]
-    # The queries that may read the name of their own WITH: the second part of each recursion.
+def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> None:
+    # Each node with the queries of a WITH that it may read, the last one first: a name, and those before it.
+    waiting: list[tuple[_Node, _Queries]] = [(tree, None)]
+    # The second part of a recursion may read the name of its own WITH.
     itself: dict[int, str] = {}
     while waiting:
-        node, scope = waiting.pop()
-        _check_node(node)
+        node, queries = waiting.pop()
+        _check_node(node, dialect)
         if isinstance(node, sge.Table) and not isinstance(node.this, sge.Func):
             name = tuple(part.name.translate(_LOWER) for part in node.parts)
-            if name not in tables and not (scope and len(name) == 1 and scope.has(*name)):
+            if name not in tables and not (len(name) == 1 and _has(queries, *name)):
                 shown = ".".join(name)
                 near = did_you_mean(shown, [".".join(each) for each in tables])
                 raise ValueError(
                     f"A query can't read {quoted(shown)}.{near}\nUse a table of the service, or a query in WITH."
                 )
+        if own := itself.get(id(node)):
+            queries = own, queries
         children = list(node.iter_expressions())
         for with_ in (child for child in children if isinstance(child, sge.With)):
-            parts = list(with_.iter_expressions())
-            numbers = {part.alias.translate(_LOWER): number for number, part in enumerate(parts)}
-            for number, part in enumerate(parts):
-                waiting.append((part, _Scope(numbers, number, scope)))
+            for part in with_.iter_expressions():
+                waiting.append((part, queries))
+                alias = part.alias.translate(_LOWER)
                 if with_.recursive and isinstance(part.this, sge.Union) and not part.this.args.get("by_name"):
-                    itself[id(part.this.expression)] = part.alias.translate(_LOWER)
-            scope = _Scope(numbers, len(parts), scope)
-        for child in children:
-            if not isinstance(child, sge.With):
-                own = itself.get(id(child))
-                waiting.append((child, scope if own is None else _Scope({own: 0}, 1, scope)))
+                    itself[id(part.this.expression)] = alias
+                queries = alias, queries
+        waiting += [(child, queries) for child in children if not isinstance(child, sge.With)]
 
 
-def _check_node(node: _Node) -> None:
-    name = _called(node)
-    if isinstance(node, sge.Anonymous):
-        known = name in _FUNCTION_NAMES
-    else:
-        known = type(node).__name__ in _NODE_NAMES or (isinstance(node, sge.Binary | sge.Unary) and not name)
-    if not known and not name:
+def _has(queries: _Queries, name: str) -> bool:
+    while queries:
+        first, queries = queries
+        if first == name:
+            return True
+    return False
+
+
+def _check_node(node: _Node, dialect: Any) -> None:
+    is_own = dialect is AsWritten
+    called = _called(node)
+    is_operator = isinstance(node, sge.Binary | sge.Unary) and not called
+    is_function = not (_FUNCTION_NAMES if is_own else _ALL_FUNCTION_NAMES).isdisjoint(called)
+    is_known = is_function or is_operator or type(node).__name__ in _NODE_NAMES
+    if not is_known and not called:
         raise ValueError(f"A query may only read. Use one SELECT, without {node.key.upper()}.")
-    if not known:
+    if not is_known:
         raise ValueError(
-            f"A query can't call {quoted(name)}: it isn't among the functions that are known to read nothing else.\n"
-            "Use another function, or compute it in Python."
+            f"A query can't call {quoted(called[0])}: it isn't among the functions that are known to read nothing else."
+            "\nUse another function, or compute it in Python."
         )
-    if odd := next((text for text in _unquoted(node) if not _WORD.fullmatch(text)), None):
+    # ClickHouse's own.
+    if odd := next((key for key in ("settings", "format") if isinstance(node, sge.Query) and node.args.get(key)), ""):
+        raise ValueError(f"A query may only read. Use one SELECT, without {odd.upper()}.")
+    if odd := next((text for text in _unquoted(node, names_too=not is_own) if not _WORD.fullmatch(text)), ""):
         raise ValueError(f"A query can't contain {quoted(odd)} as a name. Use a name of letters and digits.")
-    if isinstance(node, sge.Dot) and (name := _called(node.expression)):
-        raise ValueError(f"A query can't call {quoted(name)} after a dot. Write {name}(…) with all its arguments.")
-    name = _called(node.this) if isinstance(node, sge.Table | sge.Lateral) else ""
-    if name and (name not in _TABLE_FUNCTIONS or node.args.get("db")):
+    if isinstance(node, sge.Dot) and (called := _called(node.expression)):
+        raise ValueError(
+            f"A query can't call {quoted(called[0])} after a dot. Write {called[0]}(…) with all its arguments."
+        )
+    called = _called(node.this) if isinstance(node, sge.Table | sge.Lateral) else []
+    tables = _TABLE_FUNCTIONS if is_own else _ALL_TABLE_FUNCTIONS
+    if called and (tables.isdisjoint(called) or node.args.get("db")):
         known_ones = listed(sorted(_TABLE_FUNCTIONS))
-        raise ValueError(f"A query can't read from {quoted(name)}.\nUse a table of the service, or {known_ones}.")
+        raise ValueError(f"A query can't read from {quoted(called[0])}.\nUse a table of the service, or {known_ones}.")
 
 
-def _unquoted(node: _Node) -> Iterator[str]:
-    """Return the texts of a node that are written without quotes."""
-    if not isinstance(node, sge.Identifier | sge.RawString) and not node.is_string:
+def _unquoted(node: _Node, *, names_too: bool) -> Iterator[str]:
+    """Return the texts of a node that are written without quotes, as are the names that other engines don't quote."""
+    is_quoted = isinstance(node, sge.Identifier) and (node.quoted or not names_too)
+    if not (is_quoted or isinstance(node, sge.RawString) or node.is_string):
         for value in node.args.values():
             yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
 
 
-def _called(node: _Node) -> str:
-    """Return the name of the function that a node calls, in lower case, or nothing."""
-    is_function = isinstance(node, sge.Func)
-    return str(node.name if isinstance(node, sge.Anonymous) else node.sql_name() if is_function else "").translate(
-        _LOWER
-    )
+def _called(node: Any) -> list[str]:
+    """Return the names of the function that a node calls, in lower case, or none."""
+    called: list[str] = getattr(node, "sql_names", list)()
+    if isinstance(node, sge.Anonymous):
+        called = [node.name]
+    elif isinstance(node, sge.AnonymousAggFunc | sge.ParameterizedAgg):  # of ClickHouse, such as sumIf
+        called = [node.name, node.name.removesuffix("If")]
+    return [name.translate(_LOWER) for name in called]
 
 
 @dataclass(frozen=True, slots=True)
