@@ -92,9 +92,9 @@ class RemoteEngine(DuckDBEngine):
         self.dialect = "pyspark" if self._address.scheme == SPARK_CONNECT else self._address.scheme
         self._cards: tuple[ir.Table, ir.Table] | None = None
 
-    def call(self) -> RemoteCall:
+    def call(self) -> RemoteEngineCall:
         """Begin a call."""
-        return RemoteCall(self)
+        return RemoteEngineCall(self)
 
     def close(self) -> None:
         """Close the connections."""
@@ -128,7 +128,7 @@ class RemoteEngine(DuckDBEngine):
         return connection
 
 
-class RemoteCall(DuckDBCall):
+class RemoteEngineCall(DuckDBCall):
     """One call of a function on another engine."""
 
     _engine: RemoteEngine
