@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.frames.store import Segments
     from jupyter_funcs.sweeps.combinations import Combos
 
+_ASK_FOR_LESS = (
+    "Sweep fewer values at a time, which repeats no run; or write the results to a folder (to= or --to)."
+)
 _SMALL = 64 * 1024  # bytes of a reply
 # A value takes up to four times the memory of its text: a digit and a comma become 8 bytes.
 _REPLY_FACTOR = 4
@@ -77,6 +80,8 @@ class MemoryResults:
         self._frames: dict[int, pd.DataFrame] = {}
         self._size = 0  # bytes of `_frames`
         self._total = 0  # bytes of all results
+        self._received = 0  # bytes of their replies
+        self._rows = 0
         self._columns: dict[tuple[Any, ...], int] = {}  # the columns that results have, with the first such run
         self._is_numbered = True
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -94,6 +99,8 @@ class MemoryResults:
         names = tuple(frame.columns)
         self._columns[names] = min(at, self._columns.get(names, at))
         self._is_numbered &= is_numbered(frame.index)
+        self._rows += len(frame)
+        self._received += frame.attrs.get("funcs", {}).get("bytes", frame.size)
         size = _memory_size(frame)
         self._size, self._total = self._size + size, self._total + size
         if self._size > self._max_memory and not self._disk_failed:
@@ -128,8 +135,11 @@ class MemoryResults:
         return table
 
     def _table(self) -> pd.DataFrame:
+        from jupyter_funcs.frames.columns import check_cells
         from jupyter_funcs.sweeps.stacking import stacked
 
+        width = len(set().union(*self._columns))
+        check_cells(self._rows, width, self._received, what="The sweep's table", hint=_ASK_FOR_LESS)
         names = self._selectable_columns() if self._stored else None
         if names is None:
             return stacked(self._blocks(), self._swept, self._fields)

@@ -285,11 +285,11 @@ def _has_only(column: Series, rows: _RowMap, name: Hashable, given: Sequence[Any
     if any(name not in frame.columns and len(frame) for _, frame in rows.groups):
         return False
     some = rows.lengths > 0
-    firsts = column.take((np.cumsum(rows.lengths) - rows.lengths)[some])
+    firsts = (np.cumsum(rows.lengths) - rows.lengths)[some]
     sent = [value for value, has_rows in zip(given, some, strict=True) if has_rows]
-    if not all(_is_same(value, text) for value, text in zip(firsts.array, sent, strict=True)):
+    if not all(_is_same(value, text) for value, text in zip(column.take(firsts).array, sent, strict=True)):
         return False
-    wanted = firsts.repeat(rows.lengths[some].tolist()).set_axis(column.index)
+    wanted = column.take(np.repeat(firsts, rows.lengths[some])).set_axis(column.index)
     return bool(((column == wanted).fillna(value=False) | (column.isna() & wanted.isna())).all())
 
 

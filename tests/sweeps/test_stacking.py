@@ -217,6 +217,7 @@ def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> 
         block([{"Symbol": "b", "n": 1}, {"Symbol": "c", "n": 2}]),
         block([{"Symbol": None, "n": 1}]),
         block([{"n": 1}]),
+        block([{"Symbol": "b", "n": 1}, {"Symbol": 2, "n": 1}]),
     ],
 )
 def test_a_column_of_other_values_stands_beside_the_argument(second: pd.DataFrame) -> None:

@@ -446,3 +446,26 @@ def test_what_cannot_be_kept_ends_a_sweep_also_where_no_run_is_under_way(service
     full.may_go_on.set()
     with pytest.raises(jf.FuncsError, match="disk is full"):
         job.result(10)
+
+
+@pytest.mark.fault(124)
+@pytest.mark.parametrize("options", [{}, {"cache": False}, {"max_memory": 1}], ids=str)
+def test_a_table_of_mostly_missing_values_is_refused_and_its_runs_are_kept(
+    service: Service, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """Each run answers with a column of its own; a smaller sweep is made of the same results."""
+    monkeypatch.setattr("jupyter_funcs.frames.columns._LEAST_BOUND", 1000)
+    monkeypatch.setattr("jupyter_funcs.frames.columns._CELLS_PER_BYTE", 0)
+    service.rows = lambda args: [{f"column of {args['a']}": 1}]
+    function = service.function.with_options(progress=False, **options)
+    values = [f"{service.session.address} {number}" for number in range(40)]
+    with pytest.raises(jf.ReplyTooLargeError) as caught:
+        function.sweep(a=values)
+    assert str(caught.value) == (
+        "The sweep's table would have 40 rows and at least 40 columns, most of them empty.\n"
+        "Sweep fewer values at a time, which repeats no run; or write the results to a folder (to= or --to)."
+    )
+    assert len(service.sent) == 40
+    frame = function.sweep(a=values[:30])
+    assert frame.shape == (30, 31)
+    assert len(service.sent) == 40
