@@ -67,18 +67,11 @@ class Table:
     labels: Column | None = None
 
 
-def check_cells(
-    rows: int,
-    columns: int,
-    size: int,
-    characters: int = 0,
-    what: str = "The reply's table",
-    hint: str = "Request less data at a time.",
-) -> None:
+def check_cells(rows: int, columns: int, size: int, characters: int = 0, what: str = "reply") -> None:
     """Refuse a table with more cells, or characters of names, than replies of `size` bytes may describe."""
     if rows * columns + characters > max(_LEAST_BOUND, _CELLS_PER_BYTE * size):
-        text = f"{what} would have {rows:,} rows and at least {columns:,} columns, most of them empty."
-        raise ReplyTooLargeError(text, hint)
+        text = f"The {what}'s table would have {rows:,} rows and at least {columns:,} columns, most of them empty."
+        raise ReplyTooLargeError(text, "Request less data at a time.")
 
 
 def packed(values: Sequence[Any]) -> Column:

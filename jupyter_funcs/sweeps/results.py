@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.client.options import DASK
-from jupyter_funcs.core.errors import ArgumentError, FuncsError
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, ReplyTooLargeError
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.frames.store import Segments
     from jupyter_funcs.sweeps.combinations import Combos
 
-_ASK_FOR_LESS = (
-    "Sweep fewer values at a time, which repeats no run; or write the results to a folder (to= or --to)."
-)
+_ASK_FOR_LESS = "Sweep fewer values at a time, which repeats no run; or write the results to a folder (to= or --to)."
 _SMALL = 64 * 1024  # bytes of a reply
 # A value takes up to four times the memory of its text: a digit and a comma become 8 bytes.
 _REPLY_FACTOR = 4
@@ -138,8 +136,10 @@ class MemoryResults:
         from jupyter_funcs.frames.columns import check_cells
         from jupyter_funcs.sweeps.stacking import stacked
 
-        width = len(set().union(*self._columns))
-        check_cells(self._rows, width, self._received, what="The sweep's table", hint=_ASK_FOR_LESS)
+        try:
+            check_cells(self._rows, len(set().union(*self._columns)), self._received, what="sweep")
+        except ReplyTooLargeError as error:
+            raise ReplyTooLargeError(error.what, _ASK_FOR_LESS) from None
         names = self._selectable_columns() if self._stored else None
         if names is None:
             return stacked(self._blocks(), self._swept, self._fields)
