@@ -215,9 +215,9 @@ def _compiled(reply: WorkerReply) -> Compiled:
     import pyarrow as pa
 
     try:
-        tables = {name: pa.ipc.open_stream(content).read_all() for name, content in reply.tables.items()}
+        tables = {name: results.read_stream(content) for name, content in reply.tables.items()}
         return Compiled(reply.text, pa.ipc.read_schema(pa.py_buffer(reply.content)), tables, reply.is_remote)
-    except pa.ArrowException:
+    except (pa.ArrowException, OSError):
         raise WorkerError("Its query can't be read.") from None
 
 

@@ -255,3 +255,50 @@ def test_expressions_are_executed_by_the_engine_that_has_their_tables() -> None:
         assert results.arrow(own, of).to_pydict() == {"n": [1, 2]}
         assert json.loads(body(duckdb.sql("SELECT 1 AS a"), of)) == [{"a": 1}]
     engine.close()
+
+
+NUMBERS = pa.table({"a": list(range(10**5))})
+CODES = pa.table({"a": pa.array(["x", "y", "x", "y"]).dictionary_encode()})
+OPAQUE = {"ARROW:extension:name": "arrow.opaque"}
+OPAQUE["ARROW:extension:metadata"] = '{"type_name": "hugeint", "vendor_name": "DuckDB"}'
+WIDE = pa.table([pa.array([b"x"], pa.binary(1))], pa.schema([pa.field("a", pa.binary(1), metadata=OPAQUE)]))
+
+
+def written(table: pa.Table, before: bytes = b"", after: bytes = b"", **options: Any) -> bytes:
+    """Return a table as a stream in which the last of some bytes have become others."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    content = sink.getvalue().to_pybytes()
+    at = content.rindex(before)
+    return content[:at] + after + content[at + len(before) :]
+
+
+def ints(*values: int) -> bytes:
+    return np.array(values, np.int32).tobytes()
+
+
+@pytest.mark.fault(136)
+@pytest.mark.parametrize(
+    "forged",
+    [
+        written(pa.table({"a": ["abcd"] * 3}), ints(0, 4, 8, 12), ints(0, 4, 8, 9**9)),
+        written(CODES, ints(0, 1, 0, 1), ints(0, 9**9, -5, 1)),
+        written(NUMBERS, compression="zstd"),
+        written(NUMBERS, compression="lz4"),
+        written(CODES, compression="zstd"),
+        written(WIDE),
+        written(NUMBERS)[:1000],
+        b"x" * 100,
+    ],
+)
+def test_a_forged_table_never_shows_the_memory_of_the_service_nor_fills_it(forged: bytes) -> None:
+    used = pa.total_allocated_bytes()
+    with pytest.raises((pa.ArrowException, OSError)):
+        results.read_stream(forged)
+    assert pa.total_allocated_bytes() - used < 10**5
+
+
+@pytest.mark.parametrize("table", [NUMBERS, CODES, pa.table({"a": [[1, None], []], "b": [{"c": "x"}, None]})])
+def test_a_plain_table_is_read_as_it_was_written(table: pa.Table) -> None:
+    assert results.read_stream(results.stream(table)).equals(table)
