@@ -104,19 +104,12 @@ def _ref(kind: str, name: str) -> dict[str, str]:
     return {"$ref": f"#/components/{kind}/{name}"}
 
 
-def _reply(
-    description: str, schema: dict[str, Any], *headers: str, example: Any = None, media_type: str = JSON
-) -> dict[str, Any]:
-    body = {"schema": schema} if example is None else {"schema": schema, "example": example}
+def _reply(description: str, schema: dict[str, Any], *headers: str, media_type: str = JSON) -> dict[str, Any]:
     return {
         "description": description,
         "headers": {name: _ref("headers", name) for name in ("X-Request-Id", *headers)},
-        "content": {media_type: body},
+        "content": {media_type: {"schema": schema}},
     }
-
-
-def _refusal(description: str, text: str, *headers: str) -> dict[str, Any]:
-    return _reply(description, _ref("schemas", "Failure"), *headers, example={"error": text, "body": None})
 
 
 def _body(schema: str, example: Any, *, required: bool = True) -> dict[str, Any]:
@@ -144,36 +137,31 @@ _LISTED = {
 
 _HEALTHY = {"200": _reply("The service is as it should be.", _ref("schemas", "Health"))}
 
-_REFUSALS = {
-    400: _refusal("The body is not valid JSON, or not the expected object.", "The request body is not JSON: …"),
-    401: _refusal(
-        "The token or API key is missing or not valid; the body is always the same.",
-        "The token or API key is missing, expired or not valid. Send one as 'Authorization: Bearer …' or 'X-Api-Key'.",
-        "WWW-Authenticate",
-    ),
-    403: _refusal(
-        "Host or Origin is not one of the service's.",
-        "This service is not called 'other.example'. Use its own address; …",
-    ),
-    404: _refusal("The user has no such function.", "No function 'Get Panel'. Did you mean 'Get Panels'? …"),
-    405: _refusal("The path does not support this method.", "/healthz supports GET, HEAD, not POST.", "Allow"),
-    408: _refusal("The body did not arrive in time.", "The request body did not arrive within 30 seconds. …"),
-    413: _refusal("The body is larger than 1 MiB.", "The request body is larger than 1048576 bytes. …"),
-    415: _refusal(
-        "The content type of the body is not JSON.", "The content type is 'text/plain'. Send 'application/json'."
-    ),
+_FAILURE = _ref("schemas", "Failure")
+_FAILURES = {
+    400: _reply("The body is not valid JSON, or not the expected object.", _FAILURE),
+    401: _reply("The credentials are missing or not valid; the body is always the same.", _FAILURE, "WWW-Authenticate"),
+    403: _reply("Host or Origin is not one of the service's.", _FAILURE),
+    404: _reply("The user has no such function.", _FAILURE),
+    405: _reply("The path does not support this method.", _FAILURE, "Allow"),
+    408: _reply("The body did not arrive in time.", _FAILURE),
+    413: _reply("The body is larger than 1 MiB.", _FAILURE),
+    415: _reply("The content type of the body is not JSON.", _FAILURE),
     422: _reply("Some arguments are wrong; all of them are named.", _ref("schemas", "ArgumentsFailure")),
-    429: _refusal("Too many runs of the user, or too many wrong logins.", "Too many wrong passwords. …", "Retry-After"),
-    500: _refusal("The service failed, or ran out of memory.", "The service failed. …"),
-    503: _refusal("The service is busy or stopping.", "The service is busy. Try again in 1 s.", "Retry-After"),
-    504: _refusal("The run exceeded the time limit of the service.", "The run was stopped after 300 seconds, …"),
+    429: _reply("Too many runs of the user, or too many wrong logins.", _FAILURE, "Retry-After"),
+    500: _reply("The service failed, or ran out of memory.", _FAILURE),
+    503: _reply("The service is busy or stopping.", _FAILURE, "Retry-After"),
+    504: _reply("The run exceeded the time limit of the service.", _FAILURE),
 }
 
 _RAN = _reply(
     "The result of the function. Errors of the function itself are returned here too, in `error`.",
     _ref("schemas", "Result"),
-    example={"error": None, "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]'},
 )
+_RAN["content"][JSON]["example"] = {
+    "error": None,
+    "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]',
+}
 _RAN["content"][ARROW] = {
     "schema": {"description": "A table as an Arrow IPC stream, if Accept prefers it; failures stay JSON."}
 }
@@ -242,7 +230,7 @@ DOCUMENT: dict[str, Any] = {
             "Allow": {"schema": _TEXT, "description": "the supported methods", "required": True},
             "WWW-Authenticate": {"schema": _TEXT, "description": "the authentication scheme", "required": True},
         },
-        "responses": {f"Failure{status}": reply for status, reply in _REFUSALS.items()},
+        "responses": {f"Failure{status}": reply for status, reply in _FAILURES.items()},
         "schemas": _SCHEMAS,
     },
 }
