@@ -16,10 +16,13 @@ _LONGEST_QUOTED = 60
 def quoted(value: object) -> str:
     """Return a value in single quotes, with control characters escaped; a long one is cut."""
     text = str(value)
-    shown = "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text[:_LONGEST_QUOTED]
-    )
+    shown = inert(text[:_LONGEST_QUOTED])
     return f"'{shown}…'" if len(text) > _LONGEST_QUOTED else f"'{shown}'"
+
+
+def inert(text: str) -> str:
+    """Escape control characters and all else that a terminal wouldn't print."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def listed(values: Iterable[object]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.service.messages import SetupError, did_you_mean, quoted
+from jupyter_funcs.service.messages import SetupError, did_you_mean, inert, quoted
 
 if TYPE_CHECKING:
     import sqlite3
@@ -325,13 +325,8 @@ def utc(time: datetime) -> str:
 
 def _record(*values: Any) -> AuditRecord:
     """Return a record of now, with texts that no terminal or database stumbles over."""
-    inert = (_inert(value) if isinstance(value, str) else value for value in values)
-    return AuditRecord(utc(datetime.now(UTC)), *inert)
-
-
-def _inert(text: str) -> Any:
-    text = text[:_LONGEST_TEXT]
-    return text if text.isprintable() else "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    safe: list[Any] = [inert(value[:_LONGEST_TEXT]) if isinstance(value, str) else value for value in values]
+    return AuditRecord(utc(datetime.now(UTC)), *safe)
 
 
 def _operator() -> str:

@@ -21,8 +21,11 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
     `FUNCS_STATE_DIR` overrides the configuration; the default is the system's folder for user data. The demo uses the
     subfolder `demo`.
     """
+    import platformdirs
+
     given = os.environ.get("FUNCS_STATE_DIR")
-    home = Path(given).expanduser() if given else configured or _default()
+    default = platformdirs.user_data_path("jupyter_funcs") / "service"
+    home = Path(given).expanduser() if given else configured or default
     path = home / "demo" if demo else home
     try:
         # With `parents`, only the last folder gets the mode.
@@ -50,9 +53,3 @@ def open_keys(path: Path) -> SigningKeys:
     """Return the signing keys of `FUNCS_SIGNING_KEY`, else of a state folder."""
     given = os.environ.get(VARIABLE)
     return SigningKeys.open(path / "signing-keys.json") if given is None else SigningKeys.from_text(given)
-
-
-def _default() -> Path:
-    import platformdirs
-
-    return platformdirs.user_data_path("jupyter_funcs") / "service"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import logging
 import os
 import shlex
@@ -59,23 +60,19 @@ def _serve(given: argparse.Namespace) -> None:
     chosen = _with_options(settings.load(given.config), given)
     server = chosen.server
     _refuse_plain_http(server)
-    # Fail early: loading the data and functions may take a while.
-    sockets = process.bind(server.host, server.port, None if server.behind_proxy else process.MOST_OF_ONE)
-    try:
+    with contextlib.ExitStack() as opened:
+        # Fail early: loading the data and functions may take a while.
+        sockets = process.bind(server.host, server.port, None if server.behind_proxy else process.MOST_OF_ONE)
+        for each in sockets:
+            opened.enter_context(each)
         from jupyter_funcs.service.publishing import worker_process
         from jupyter_funcs.service.server import hosted
 
         worker_process.hide_memory()
         process.configure_logs(server.log)
-        service = hosted.build(chosen, given.config)
+        service = opened.enter_context(contextlib.closing(hosted.build(chosen, given.config)))
         _warn_of_missing_names(server)
-        try:
-            _run(service, server, sockets, given.config)
-        finally:
-            service.close()
-    finally:
-        for each in sockets:
-            each.close()
+        _run(service, server, sockets, given.config)
 
 
 def _with_options(settings: Settings, given: argparse.Namespace) -> Settings:

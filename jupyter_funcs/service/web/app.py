@@ -140,7 +140,8 @@ class _Service:
             await read_object(request, self.limits.body_seconds, may_be_empty=True)
         if assets not in self._listings:
             # In a thread, because thousands of functions take a while.
-            encoded = await asyncio.to_thread(self._encoded_listing, assets)
+            listing = await asyncio.to_thread(self.registry.listing, assets, self.engine.reference)
+            encoded = await asyncio.to_thread(msgspec.json.encode, listing)
             while len(self._listings) >= _MOST_LISTINGS:
                 del self._listings[next(iter(self._listings))]
             self._listings[assets] = encoded
@@ -149,9 +150,15 @@ class _Service:
     async def run_function(self, request: Request) -> Response:
         user = self._user(request)
         note(request.scope, action="run")
-        name, args = _run_request(await read_object(request, self.limits.body_seconds))
+        document = await read_object(request, self.limits.body_seconds)
+        # Other fields, such as BatchId, are ignored.
+        name, args = document.get("FunctionName"), document.get("Args")
+        if not isinstance(name, str):
+            raise RequestError(400, "FunctionName is missing or not text. Send the name of a function, as listed.")
+        if not isinstance(args, dict | None):
+            raise RequestError(400, "Args is not an object. Send the arguments by name.")
         call = self.engine.call()
-        work = functools.partial(self._reply, request, user, name, args, call)
+        work = functools.partial(self._reply, request, user, name, args or {}, call)
         left = functools.partial(_until_disconnected, request)
         return await self.runs.perform(user.id, call, work, left, request.scope["facts"])
 
@@ -197,9 +204,6 @@ class _Service:
         user = self.auth.user(_single_header(request, "authorization"), _single_header(request, "x-api-key"))
         note(request.scope, user_id=user.id, user=user.name)
         return user
-
-    def _encoded_listing(self, assets: tuple[Asset, ...]) -> bytes:
-        return msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
 
     def _reply(self, request: Request, user: User, name: str, args: dict[str, Any], call: Call) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
@@ -261,13 +265,3 @@ async def _unauthorized(request: Request, error: UnauthorizedError) -> Response:
 async def _not_allowed(request: Request, error: HTTPException) -> Response:
     allowed = (error.headers or {}).get("Allow", "")
     return failure(405, f"{request.url.path} supports {allowed}, not {request.method}.", error.headers)
-
-
-def _run_request(document: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    # Other fields, such as BatchId, are ignored.
-    name, args = document.get("FunctionName"), document.get("Args")
-    if not isinstance(name, str):
-        raise RequestError(400, "FunctionName is missing or not text. Send the name of a function, as listed.")
-    if not isinstance(args, dict | None):
-        raise RequestError(400, "Args is not an object. Send the arguments by name.")
-    return name, args or {}

@@ -100,20 +100,12 @@ def failure(
 
 
 def wants_arrow(accept: str) -> bool:
-    """Return whether an ``Accept`` header prefers an Arrow stream; on a tie, JSON wins."""
-    qualities = {}
+    """Return whether an ``Accept`` header names Arrow streams, and prefers them if it names JSON too."""
+    qualities = {ARROW: 0.0, JSON: 0.0}
     for entry in accept.casefold().split(","):
         name, *parameters = (part.strip() for part in entry.split(";"))
         qualities[name] = _quality(parameters)
-    return _preference(qualities, ARROW) > _preference(qualities, JSON)
-
-
-def _preference(qualities: Mapping[str, float], media_type: str) -> tuple[float, int]:
-    """Return the q-value of the most specific range that matches a media type, and how specific it is."""
-    ranges = ("*/*", "application/*", media_type)
-    fit = max((at for at, name in enumerate(ranges) if name in qualities), default=0)
-    quality = qualities.get(ranges[fit], 0.0)
-    return quality, fit if quality else -1
+    return qualities[ARROW] > qualities[JSON]
 
 
 def _quality(parameters: Sequence[str]) -> float:

@@ -111,12 +111,11 @@ class Runs:
         about: Mapping[str, Any],
     ) -> _T:
         """Run a user's work in a thread; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
-        loop = asyncio.get_running_loop()
-        begun, stop = loop.create_future(), loop.create_future()
-        in_context = functools.partial(contextvars.copy_context().run, self._timed, loop, begun, work)
+        loop, has_thread = asyncio.get_running_loop(), asyncio.Event()
+        in_context = functools.partial(contextvars.copy_context().run, self._timed, loop, has_thread, work)
         running = self._admit(user, in_context)
-        gone = asyncio.ensure_future(left())
-        done = asyncio.wrap_future(running)
+        begun, gone = asyncio.ensure_future(has_thread.wait()), asyncio.ensure_future(left())
+        done, stop = asyncio.wrap_future(running), loop.create_future()
         self._stops.add(stop)
         try:
             for stage, late in ((begun, self._refusal), (done, self._too_long)):
@@ -196,21 +195,18 @@ class Runs:
         return RequestError(503, f"The service is busy. Try again in {after} s.", {"Retry-After": after})
 
     def _too_long(self) -> RequestError:
-        limit = self._limits.run_seconds
-        return RequestError(
-            504,
-            f"The run was stopped after {limit:g} seconds, the limit of this service. Ask for less.",
-        )
+        limit = f"{self._limits.run_seconds:g} seconds, the limit of this service"
+        return RequestError(504, f"The run was stopped after {limit}. Ask for less.")
 
     def _retry_after(self) -> str:
         """Estimate in how many seconds the admitted runs will have ended."""
         seconds = self._mean_seconds * self.admitted / self._limits.threads
         return str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
 
-    def _timed(self, loop: asyncio.AbstractEventLoop, begun: asyncio.Future[None], work: Callable[[], _T]) -> _T:
+    def _timed(self, loop: asyncio.AbstractEventLoop, has_thread: asyncio.Event, work: Callable[[], _T]) -> _T:
         began = time.monotonic()
         with contextlib.suppress(RuntimeError):  # the loop of an embedded service may be closed by now
-            loop.call_soon_threadsafe(_begin, begun)
+            loop.call_soon_threadsafe(has_thread.set)
         try:
             return work()
         finally:
@@ -225,16 +221,10 @@ def _fulfil(running: Future[_T], work: Callable[[], _T]) -> None:
         running.set_exception(error)
 
 
-def _begin(begun: asyncio.Future[None]) -> None:
-    if not begun.done():
-        begun.set_result(None)
-
-
 def _note_abandoned(running: Future[Any], about: Mapping[str, Any]) -> None:
     if running.done():
         return
     log.warning(
-        "A cancelled run is still running: its function ignores cancellation. Its thread stays busy.",
-        extra=about,
+        "A cancelled run is still running: its function ignores cancellation. Its thread stays busy.", extra=about
     )
     running.add_done_callback(lambda _: log.info("A cancelled run has ended; its thread is free again.", extra=about))
