@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -15,6 +15,13 @@ from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    _Kind = type[str | int | float | bool | date]
+    _Text = str | Callable[[Any], str]
+    _Texts = tuple[str, ...] | Callable[[Any], tuple[str, ...]]
+    _Match = Callable[[Any, str], str] | None
+else:  # what a worker sends, of which msgspec reads the types
+    _Kind, _Text, _Texts, _Match = type, str, tuple[str, ...], None
 
 SUPPORTED = "str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these"
 """The annotations that a parameter can have."""
@@ -42,7 +49,7 @@ class Help:
         The sentences, or a function that makes them from the engine's reference data.
     """
 
-    text: str | Callable[[Any], str]
+    text: _Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class ListedBy:
     """
 
     function: str
-    match: Callable[[Any, str], str] | None = None
+    match: _Match = None
     values: str | None = None
 
     @property
@@ -83,7 +90,7 @@ class Options:
         The values, or a function that returns them from the engine's reference data: ``Options(stores)``.
     """
 
-    values: tuple[str, ...] | Callable[[Any], tuple[str, ...]]
+    values: _Texts
 
     def __init__(self, *values: str | Callable[[Any], tuple[str, ...]]) -> None:
         found = values[0] if len(values) == 1 and callable(values[0]) else values
@@ -94,8 +101,8 @@ class Options:
 class Between:
     """The bounds of a number, both inclusive."""
 
-    low: float
-    high: float
+    low: int | float
+    high: int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +141,13 @@ class Parameter:
     """A parameter of a published function."""
 
     name: str
-    type: type[str | int | float | bool | date]
+    type: _Kind
     code: TypeCode
     required: bool
     default: Any
-    help: str | Callable[[Any], str] = ""
+    help: _Text = ""
     many: bool = False
-    options: tuple[str, ...] | Callable[[Any], tuple[str, ...]] = ()
+    options: _Texts = ()
     source: ListedBy | None = None
     bounds: Between | None = None
 
@@ -196,10 +203,15 @@ class Parameter:
             return False
         return all((not options or _spelled(item) in options) and self._is_in_bounds(item) for item in items)
 
+    def resolved(self, reference: Any) -> Parameter:
+        """Return the parameter without code, as another process can have it."""
+        source = self.source and replace(self.source, match=None)
+        return replace(self, help=self._help(reference), options=self._options(reference), source=source)
+
     def description(self, rules: Sequence[Any] = (), reference: Any = None) -> str:
         """Describe the parameter and its valid values in the service's own wording."""
-        help_ = self.help(reference) if callable(self.help) else self.help
-        sentences = ["[Required]" if self.required else "[Optional]", help_, *self._limits(reference)]
+        kind = "[Required]" if self.required else "[Optional]"
+        sentences = [kind, self._help(reference), *self._limits(reference)]
         for rule in rules:
             if isinstance(rule, AtLeastOne) and self.name in rule.names:
                 others = " or ".join(name for name in rule.names if name != self.name)
@@ -219,6 +231,9 @@ class Parameter:
             *(["Must be a number."] if self.type is float else []),
             *(["Format is YYYY-MM-DD."] if self.type is date else []),
         ]
+
+    def _help(self, reference: Any) -> str:
+        return self.help(reference) if callable(self.help) else self.help
 
     def _options(self, reference: Any) -> tuple[str, ...]:
         return self.options(reference) if callable(self.options) else self.options

@@ -29,11 +29,10 @@ from jupyter_funcs.service.engine.calls import MOST_BYTES, CallCancelledError, M
 from jupyter_funcs.service.engine.prepared import Compiled
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
-from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, ListedBy, Parameter, TypeCode
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
 from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.publishing.worker_process import (
-    FACTS,
+    FunctionFacts,
     WorkerOrder,
     WorkerReply,
     WorkerSetup,
@@ -61,8 +60,8 @@ _POLL_SECONDS, _CHECK_SECONDS = 0.05, 0.2
 _MOST_IDLE, _MOST_IDLE_SECONDS = 4, 300
 # What functions print, each run.
 _MOST_PRINTED, _LONGEST_LINE = 64 * 1024, 4096
-_TYPES: dict[str, Any] = {each.__name__: each for each in (str, int, float, bool, date)}
-_REPLIES = msgspec.msgpack.Decoder(WorkerReply)
+_TYPES = {each.__name__: each for each in (str, int, float, bool, date)}  # of parameters
+_REPLIES = msgspec.msgpack.Decoder(WorkerReply, dec_hook=lambda _, name: _TYPES.get(name))
 # Of a reply, apart from its content; and of an error.
 _MOST_FACTS, _LONGEST_ERROR = 2**24, 2**17
 
@@ -103,7 +102,7 @@ class Worker:
         threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True).start()
         self.send(setup)
 
-    def load(self) -> list[dict[str, Any]]:
+    def load(self) -> list[FunctionFacts]:
         """Wait for the functions; raises `SetupError` if they can't be loaded."""
         try:
             reply = self.read()
@@ -239,7 +238,8 @@ class Workers:
         """Return the published functions; raises `SetupError` if they can't be loaded."""
         worker, functions = self._start()
         self._put(worker)
-        return [_function(each, self) for each in functions]
+        here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
+        return [WorkerFunction(**msgspec.structs.asdict(each), **here) for each in functions]
 
     def run(self, order: WorkerOrder, call: Call, user: int, *, alone: bool) -> ReplyContent | Compiled:
         """Run a function for a user, `alone` in a worker of its own."""
@@ -275,7 +275,7 @@ class Workers:
         for each in workers:
             self._end(each)
 
-    def _start(self) -> tuple[Worker, list[dict[str, Any]]]:
+    def _start(self) -> tuple[Worker, list[FunctionFacts]]:
         with self._lock:
             if self._is_closed:
                 raise CallCancelledError
@@ -339,30 +339,6 @@ class WorkerFunction(PublishedFunction):
     def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, as_arrow: bool = False) -> Any:
         """Run the function in a worker."""
         return self.workers.run(WorkerOrder(self.name, values, as_arrow), call, user, alone=self.is_notebook)
-
-
-def _function(facts: dict[str, Any], workers: Workers) -> WorkerFunction:
-    parameters = []
-    for each in facts["parameters"]:
-        kind: Any = _TYPES[each["type"]]
-        kinds: Any = list[kind] if each["many"] else kind
-        changes = {
-            "type": kind,
-            "code": TypeCode(each["code"]),
-            "default": msgspec.convert(each["default"], kinds | None),
-            "options": tuple(each["options"]),
-            "source": each["source"] and ListedBy(**each["source"]),
-            "bounds": each["bounds"] and Between(**each["bounds"]),
-        }
-        parameters.append(Parameter(**each | changes))
-    return WorkerFunction(
-        **{name: facts[name] for name in (*FACTS, "is_notebook")},
-        parameters=tuple(parameters),
-        rules=tuple(AtLeastOne(*each) for each in facts["rules"]),
-        python=_elsewhere,
-        takes_call=True,
-        workers=workers,
-    )
 
 
 def _elsewhere(*_: Any, **__: Any) -> Any:

@@ -17,7 +17,7 @@ import shutil
 import struct
 import sys
 import threading
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +29,7 @@ from jupyter_funcs.service.engine.prepared import Query
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery, results
 from jupyter_funcs.service.publishing.notebooks import NotebookRun
-from jupyter_funcs.service.publishing.parameters import AtLeastOne
+from jupyter_funcs.service.publishing.parameters import AtLeastOne, Parameter
 from jupyter_funcs.service.publishing.registry import ArgumentsError
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.publishing.registry import PublishedFunction
 
-FACTS = ("name", "description", "asset", "group", "entry_point", "notebook_name", "place", "author")
-"""The fields of a published function that the service gets as they are."""
-
+_REPLIES = msgspec.msgpack.Encoder(enc_hook=lambda kind: kind.__name__)  # of a parameter
 _LENGTH = struct.Struct("!Q")
 _LONGEST_ORDER = 2**32
 _MOST_TRIES, _MOST_SECONDS = 100, 1  # of ending what a worker started
@@ -88,6 +86,29 @@ class WorkerOrder:
     as_arrow: bool
 
 
+class FunctionFacts(msgspec.Struct):
+    """What the service knows of a published function."""
+
+    name: str
+    description: str
+    asset: str
+    group: str | None
+    entry_point: str
+    notebook_name: str
+    place: str
+    author: str | None
+    parameters: tuple[Parameter, ...]
+    rules: tuple[AtLeastOne, ...]
+    is_notebook: bool
+
+    @classmethod
+    def of(cls, function: PublishedFunction, reference: Any) -> FunctionFacts:
+        own = {name: getattr(function, name) for name in cls.__struct_fields__[:-3]}
+        parameters = tuple(each.resolved(reference) for each in function.parameters)
+        rules = tuple(each for each in function.rules if isinstance(each, AtLeastOne))
+        return cls(**own, parameters=parameters, rules=rules, is_notebook=isinstance(function.python, NotebookRun))
+
+
 class WorkerReply(msgspec.Struct, omit_defaults=True):
     """
     What a worker says.
@@ -101,7 +122,7 @@ class WorkerReply(msgspec.Struct, omit_defaults=True):
     trace: str = ""
     content: memoryview = memoryview(b"")
     rows: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
-    functions: list[dict[str, Any]] = []
+    functions: list[FunctionFacts] = []
     errors: dict[str, list[str]] = {}
     tables: dict[str, bytes] = {}
     is_remote: bool = False
@@ -160,14 +181,14 @@ class WorkerCall:
         return pickle.loads(self._frames.get())  # noqa: S301 - from the service
 
     def _send(self, reply: WorkerReply) -> None:
-        write_frame(self._replies, msgspec.msgpack.encode(reply))
+        write_frame(self._replies, _REPLIES.encode(reply))
 
     def _loaded(self) -> WorkerReply:
         setup = self._setup
         try:
             found = discovery.load(setup.folders, entry_points=setup.entry_points, default_asset=setup.default_asset)
             self._functions = {each.name: each for each in found}
-            return WorkerReply("functions", functions=[_facts(each, self.reference) for each in found])
+            return WorkerReply("functions", functions=[FunctionFacts.of(each, self.reference) for each in found])
         except SetupError as error:
             return WorkerReply("failed", text=str(error))
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
@@ -238,22 +259,6 @@ class WorkerCall:
             tables={each.name: results.stream(each.data.to_pyarrow(each.schema)) for each in memory},
             is_remote=is_remote,
         )
-
-
-def _facts(function: PublishedFunction, reference: Any) -> dict[str, Any]:
-    """Return the fields of a function as plain values, without its code."""
-    found: dict[str, Any] = {name: getattr(function, name) for name in FACTS}
-    found["rules"] = [each.names for each in function.rules if isinstance(each, AtLeastOne)]
-    found["is_notebook"] = isinstance(function.python, NotebookRun)
-    found["parameters"] = []
-    for each in function.parameters:
-        changes: dict[str, Any] = {
-            "help": each.help(reference) if callable(each.help) else each.help,
-            "options": each.options(reference) if callable(each.options) else each.options,
-            "source": each.source and replace(each.source, match=None),
-        }
-        found["parameters"].append(asdict(replace(each, **changes)) | {"type": each.type.__name__})
-    return found
 
 
 def _has_children() -> bool:
