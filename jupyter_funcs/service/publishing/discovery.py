@@ -33,20 +33,35 @@ The group of entry points: each names a module with functions, a list of functio
 _PREFIX = "published_"
 
 
-def load(folders: Sequence[Path], *, entry_points: bool, default_asset: str | None) -> list[PublishedFunction]:
-    """Import and return the functions that the folders and, if `entry_points`, the installed packages publish."""
+def load(
+    folders: Sequence[Path],
+    *,
+    entry_points: bool,
+    default_asset: str | None,
+    begins: Callable[[str], bool] = lambda _: True,
+) -> list[PublishedFunction]:
+    """
+    Import and return the functions that the folders and, if `entry_points`, the installed packages publish.
+
+    `begins` is told what comes next, and whether it returns true decides if that is imported.
+    """
     found: list[PublishedFunction] = []
-    _unload()
+    if _siblings not in sys.meta_path:
+        sys.meta_path.append(_siblings)
     for folder in folders:
-        found += _in_folder(folder, default_asset)
-    if entry_points:
-        for each in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
-            found += _functions(_loaded(each))
+        package = _package(folder)
+        for path in _files(folder):
+            if begins(str(path)):
+                found += _in_file(path, package, default_asset)
+    for each in sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ():
+        source = f"The entry point {each.name} = {each.value!r}"
+        if begins(source):
+            found += _in_entry_point(each, source)
     # A module may have imported a function that another one publishes.
     return list({id(each): each for each in found}.values())
 
 
-def _in_folder(folder: Path, default_asset: str | None) -> list[PublishedFunction]:
+def _files(folder: Path) -> list[Path]:
     try:
         files = sorted(each for each in folder.iterdir() if not each.name.startswith(("_", ".")) and each.is_file())
     except OSError as error:
@@ -54,24 +69,21 @@ def _in_folder(folder: Path, default_asset: str | None) -> list[PublishedFunctio
             f"The folder of published functions {folder} cannot be read: {error.strerror}.\n"
             "Create it, or change functions.folders in the configuration."
         ) from None
-    package = _package(folder)
-    found: list[PublishedFunction] = []
-    for path in files:
-        if path.suffix == ".py":
-            functions = _functions(
-                _imported(functools.partial(importlib.import_module, f"{package}.{path.stem}"), str(path))
-            )
-            if not functions:
-                log.warning(
-                    "%s publishes nothing: none of its functions has @function. "
-                    "If it is only imported by other files, start its name with '_'.",
-                    path,
-                )
-            found += functions
-        elif path.suffix == ".ipynb":
-            from jupyter_funcs.service.publishing import notebooks
+    return [each for each in files if each.suffix in (".py", ".ipynb")]
 
-            found.append(notebooks.read(path, default_asset))
+
+def _in_file(path: Path, package: str, default_asset: str | None) -> list[PublishedFunction]:
+    if path.suffix == ".ipynb":
+        from jupyter_funcs.service.publishing import notebooks
+
+        return [notebooks.read(path, default_asset)]
+    found = _functions(_imported(functools.partial(importlib.import_module, f"{package}.{path.stem}"), str(path)))
+    if not found:
+        log.warning(
+            "%s publishes nothing: none of its functions has @function. "
+            "If it is only imported by other files, start its name with '_'.",
+            path,
+        )
     return found
 
 
@@ -83,12 +95,12 @@ def _functions(found: Any) -> list[PublishedFunction]:
     return [each for each in values if isinstance(each, PublishedFunction)]
 
 
-def _loaded(entry_point: importlib.metadata.EntryPoint) -> Any:
-    source = f"The entry point {entry_point.name} = {entry_point.value!r}"
+def _in_entry_point(entry_point: importlib.metadata.EntryPoint, source: str) -> list[PublishedFunction]:
     found = _imported(entry_point.load, source)
-    if not _functions(found) and not isinstance(found, types.ModuleType):
+    functions = _functions(found)
+    if not functions and not isinstance(found, types.ModuleType):
         raise SetupError(f"{source} of {GROUP} is {quoted(found)}.\nName a module, a list of functions or a function.")
-    return found
+    return functions
 
 
 def _imported(load: Callable[[], Any], source: str) -> Any:
@@ -124,16 +136,6 @@ def _trace_from_file(error: BaseException) -> types.TracebackType | None:
     while rest and (rest.tb_frame.f_code.co_filename in importing or "<frozen" in rest.tb_frame.f_code.co_filename):
         rest = rest.tb_next
     return rest or error.__traceback__
-
-
-def _unload() -> None:
-    """Drop the modules that an earlier call imported, so that their files are read again."""
-    for name, module in list(sys.modules.items()):
-        if getattr(module, "__name__", "").partition(".")[0] in _siblings.folders:
-            del sys.modules[name]
-    _siblings.folders.clear()
-    if _siblings not in sys.meta_path:
-        sys.meta_path.append(_siblings)
 
 
 def _package(folder: Path) -> str:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -32,6 +32,7 @@ from jupyter_funcs.service.publishing import results, worker_process
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
 from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.publishing.worker_process import (
+    GRACE_SECONDS,
     FunctionFacts,
     WorkerOrder,
     WorkerReply,
@@ -75,6 +76,14 @@ class WorkerError(Exception):
             self.add_note(trace[:_LONGEST_ERROR])
 
 
+class SlowImportError(SetupError):
+    """A file or entry point takes too long to import."""
+
+    def __init__(self, source: str, seconds: float) -> None:
+        super().__init__(f"{source} takes more than {seconds:g} seconds to import.")
+        self.source = source
+
+
 class Worker:
     """A worker process that has loaded the functions; `user` is the one for whom it ran any."""
 
@@ -104,13 +113,21 @@ class Worker:
 
     def load(self) -> list[FunctionFacts]:
         """Wait for the functions; raises `SetupError` if they can't be loaded."""
-        try:
-            reply = self.read()
-        except EOFError:
-            reply = WorkerReply("", "The process that loads published functions ended. Its output is in the log.")
+        reply, seconds = WorkerReply("importing"), self._setup.import_seconds
+        while reply.kind == "importing":
+            source, began, timer = reply.text, time.monotonic(), threading.Timer(seconds, self._kill)
+            timer.start()
+            try:
+                reply = self.read()
+            except EOFError:
+                if source and time.monotonic() - began >= seconds:
+                    raise SlowImportError(source, seconds) from None
+                text = "The process that loads published functions ended. Its output is in the log."
+                raise SetupError(text) from None
+            finally:
+                timer.cancel()
         if reply.kind == "functions":
             return reply.functions
-        self.end()
         if reply.trace:
             log.error("Published functions can't be loaded.\n%s", reply.trace)
         raise SetupError(reply.text)
@@ -125,7 +142,7 @@ class Worker:
 
     def send(self, order: Any) -> None:
         """Send an order, or what a function asked for."""
-        with contextlib.suppress(BrokenPipeError):  # `read` raises
+        with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, which `read` raises, or is cancelled
             write_frame(self._orders, pickle.dumps(order))
 
     def read(self) -> WorkerReply:
@@ -161,13 +178,17 @@ class Worker:
 
     def _watch(self, call: Call, done: threading.Event) -> None:
         """End the process if its run is cancelled, or uses more than allowed."""
-        checked_at = time.monotonic()
+        cancelled_at, checked_at = 0.0, time.monotonic()
         while not done.wait(_POLL_SECONDS):
-            if time.monotonic() - checked_at > _CHECK_SECONDS:
+            now = time.monotonic()
+            if call.cancelled and not cancelled_at:
+                cancelled_at = now
+                # Not here: a process that doesn't read its orders must be ended too.
+                threading.Thread(target=self._hang_up, daemon=True).start()
+            if now - checked_at > _CHECK_SECONDS:
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    self.excess = self._excess()
-                checked_at = time.monotonic()
-            if self.excess or call.cancelled:
+                    self.excess, checked_at = self._excess(), now
+            if self.excess or (cancelled_at and now - cancelled_at > GRACE_SECONDS):
                 self._kill()
                 return
 
@@ -196,12 +217,15 @@ class Worker:
                     os.killpg(self._process.pid, signal.SIGKILL)  # also finds those whose parents have ended
                 self._process.kill()
 
+    def _hang_up(self) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self._orders.close()
+
     def end(self) -> None:
         """End the process with all that it started."""
         self._kill()
         self._process.wait()
-        with contextlib.suppress(BrokenPipeError):
-            self._orders.close()
+        self._hang_up()
         self._replies.close()
         clean_up(self._folder, self._process.pid)
 
@@ -236,7 +260,13 @@ class Workers:
 
     def load(self) -> list[PublishedFunction]:
         """Return the published functions; raises `SetupError` if they can't be loaded."""
-        worker, functions = self._start()
+        while True:
+            try:
+                worker, functions = self._start()
+                break
+            except SlowImportError as error:
+                log.error("%s It is not published.", error)  # noqa: TRY400 - one line
+                self._setup = replace(self._setup, skipped=(*self._setup.skipped, error.source))
         self._put(worker)
         here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
         return [WorkerFunction(**msgspec.structs.asdict(each), **here) for each in functions]
@@ -284,19 +314,18 @@ class Workers:
         try:
             return worker, worker.load()
         except SetupError:
-            with self._lock:
-                self._all.discard(worker)
+            self._end(worker)
             raise
 
     def _take(self, user: int | None) -> Worker:
         with self._lock:
             # The newest of this user, else one that has run nothing yet.
-            known = [each for each in self._idle if each.user == user] if user is not None else []
             fresh = [each for each in self._idle if each.user is None]
-            worker = known[-1] if known else fresh[-1] if fresh else None
+            found = [each for each in self._idle if each.user == user] or fresh
+            worker = found[-1] if found else None
             if worker:
                 self._idle.remove(worker)
-        if len(fresh) == 1 and not known:
+        if fresh == [worker]:
             threading.Thread(target=self._start_spare, name="start a worker", daemon=True).start()
         worker = worker or self._start()[0]
         worker.user = user

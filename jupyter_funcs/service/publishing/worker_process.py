@@ -17,6 +17,7 @@ import shutil
 import struct
 import sys
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.publishing.registry import PublishedFunction
 
+GRACE_SECONDS = 0.5
+"""How long a cancelled function may take to notice."""
+
 _REPLIES = msgspec.msgpack.Encoder(enc_hook=lambda kind: kind.__name__)  # of a parameter
 _LENGTH = struct.Struct("!Q")
 _LONGEST_ORDER = 2**32
@@ -64,7 +68,7 @@ _FIRST_WITH_SCOPES, _ALL_SCOPES = 6, 3
 
 @dataclass(frozen=True, slots=True)
 class WorkerSetup:
-    """What a worker publishes and may use; sizes in bytes."""
+    """What a worker publishes, apart from the files and entry points `skipped`, and may use; sizes in bytes."""
 
     folders: tuple[Path, ...]
     entry_points: bool = False
@@ -72,6 +76,8 @@ class WorkerSetup:
     reference: Any = None
     readable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
+    skipped: tuple[str, ...] = ()
+    import_seconds: float = 300
     memory: int = 4 * 2**30
     disk: int = 2**30
     processes: int = 64
@@ -113,8 +119,9 @@ class WorkerReply(msgspec.Struct, omit_defaults=True):
     """
     What a worker says.
 
-    The kinds ``functions``, ``body``, ``expression``, ``invalid``, ``too large`` and ``failed`` end an order. With
-    ``table`` and ``rows``, a function asks the service for a table or for the rows of a query.
+    The kinds ``functions``, ``body``, ``expression``, ``invalid``, ``too large`` and ``failed`` end an order.
+    ``importing`` tells what is imported next. With ``table`` and ``rows``, a function asks the service for a table or
+    for the rows of a query.
     """
 
     kind: str
@@ -151,7 +158,7 @@ class WorkerCall:
 
     def __init__(self, setup: WorkerSetup, orders: IO[bytes], replies: IO[bytes]) -> None:
         self.reference = setup.reference
-        self.cancelled = False  # the process of a cancelled run is ended
+        self.cancelled = False
         self._setup = setup
         self._replies = replies
         self._frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -163,7 +170,10 @@ class WorkerCall:
         with contextlib.suppress(EOFError):
             while True:
                 self._frames.put(read_frame(orders, _LONGEST_ORDER))
-        _leave(folder)  # the service has ended
+        # The service has ended, or nobody waits for the result: this process runs nothing else.
+        self.cancelled = True
+        time.sleep(GRACE_SECONDS)
+        _leave(folder)
 
     def serve(self) -> None:
         """Load the functions, then execute orders."""
@@ -186,7 +196,12 @@ class WorkerCall:
     def _loaded(self) -> WorkerReply:
         setup = self._setup
         try:
-            found = discovery.load(setup.folders, entry_points=setup.entry_points, default_asset=setup.default_asset)
+            found = discovery.load(
+                setup.folders,
+                entry_points=setup.entry_points,
+                default_asset=setup.default_asset,
+                begins=self._begins,
+            )
             self._functions = {each.name: each for each in found}
             return WorkerReply("functions", functions=[FunctionFacts.of(each, self.reference) for each in found])
         except SetupError as error:
@@ -195,6 +210,10 @@ class WorkerCall:
             return WorkerReply(
                 "failed", text=message_of(error) or type(error).__name__, trace=redacted_trace(error, ())
             )
+
+    def _begins(self, source: str) -> bool:
+        self._send(WorkerReply("importing", text=source))
+        return source not in self._setup.skipped
 
     def _executed(self, order: WorkerOrder) -> WorkerReply:
         values: dict[str, Any] = {}

@@ -140,6 +140,7 @@ def _workers(settings: Settings, engine: Engine, hidden: Sequence[Path | None]) 
         reference=engine.reference,
         readable=own.readable,
         hidden=tuple(each.absolute() for each in secret if each is not None),
+        import_seconds=settings.server.run_seconds,
         memory=own.memory_limit,
     )
     return Workers(setup, own.variables)

@@ -57,7 +57,8 @@ def small(n: int = 1) -> list[int]:
 
 @function(asset="a")
 def slow(call) -> int:
-    time.sleep(100)
+    while not call.cancelled:
+        time.sleep(0.01)
     return 1
 
 
@@ -355,6 +356,17 @@ def test_no_file_that_a_notebook_makes_is_taken_for_its_result(tmp_path: Path, p
         wire = publish(*workers.load(), limits=Limits(run_seconds=20))
         assert [wire.call(name).json()["body"] for name in ("Pipe", "Link")] == ["1", "1"]
         assert "File too large" in failed(wire, "Large")
+
+
+def test_a_file_whose_import_does_not_end_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The others are published, also by the workers that start later."""
+    (tmp_path / "slow.py").write_text("while True:\n    pass")
+    (tmp_path / "ok.py").write_text("from jupyter_funcs.service import function\n@function(asset='a')\ndef f(): ...")
+    with contextlib.closing(Workers(WorkerSetup((tmp_path,), import_seconds=3))) as workers:
+        assert [each.name for each in workers.load()] == ["F"]
+        assert [each.name for each in workers.load()] == ["F"]
+    [record] = caplog.records
+    assert record.getMessage() == f"{tmp_path / 'slow.py'} takes more than 3 seconds to import. It is not published."
 
 
 def test_a_warm_call_of_a_small_function_costs_at_most_3_milliseconds_more(wire: Wire) -> None:
