@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.engine.reference import Reference
 
-# The backend loads a larger table in memory into a temporary table.
-_MOST_LITERAL_ROWS = 500
+MOST_LITERAL_ROWS = 500
+"""The most rows of a table in memory that become literals; the backend loads a larger one into a temporary table."""
 
 
 def reference_table(name: str) -> ir.Table:
@@ -34,7 +34,7 @@ def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
     used = [table for table in node.find(ops.UnboundTable) if table in named]
     data = tables.arrow_tables(reference) if used else {}
     node = node.replace({table: ibis.memtable(data[named[table]]).op() for table in used})
-    small = [table for table in node.find(ops.InMemoryTable) if len(_arrow(table)) <= _MOST_LITERAL_ROWS]
+    small = [table for table in node.find(ops.InMemoryTable) if len(_arrow(table)) <= MOST_LITERAL_ROWS]
     node = node.replace({table: _literal_rows(table).op() for table in small})
     return node.replace(use_doubles).to_expr()
 

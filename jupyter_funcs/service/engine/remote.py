@@ -103,7 +103,7 @@ class RemoteEngine(DuckDBEngine):
 
     def table(self, name: str, check: Callable[[], None] = lambda: None) -> ir.Table:
         """Return an unbound table; connects first if it is card spend."""
-        return self._card_spend()[1] if name == "cards" else super().table(name, check)
+        return self.card_spend()[1] if name == "cards" else super().table(name, check)
 
     def reads_cards(self, expression: ir.Expr) -> bool:
         """Return whether an expression reads card spend, and so must run on the other engine."""
@@ -111,7 +111,7 @@ class RemoteEngine(DuckDBEngine):
 
         return self._cards is not None and self._cards[0].op() in expression.op().find(ops.UnboundTable)
 
-    def _card_spend(self) -> tuple[ir.Table, ir.Table]:
+    def card_spend(self) -> tuple[ir.Table, ir.Table]:
         """Return card spend as stored, and mapped to our columns."""
         with self.connections.borrow() if self._cards is None else contextlib.nullcontext():
             assert self._cards
@@ -152,15 +152,21 @@ class RemoteEngineCall(DuckDBCall):
 
     def _remote(self, result: ir.Expr | Query | Compiled) -> Callable[[EngineConnection], ir.Table] | None:
         """Return what makes an expression for a connection; `None` if the other engine isn't needed."""
-        import ibis
-
         from jupyter_funcs.service.engine.portable import portable
 
         if isinstance(result, Compiled):
-            schema = ibis.Schema.from_pyarrow(result.schema)
-            return (lambda to: to.backend.sql(result.sql, schema=schema)) if result.is_remote else None
+            return (lambda to: self._checked(result, to.backend)) if result.is_remote else None
         expression = result.expression(self.table) if isinstance(result, Query) else result
         return (lambda _: portable(expression, self.reference)) if self._engine.reads_cards(expression) else None
+
+    def _checked(self, result: Compiled, backend: Any) -> ir.Table:
+        """Return the expression of SQL that a worker compiled, which may only read card spend."""
+        import ibis
+
+        from jupyter_funcs.service.engine.statements import checked_elsewhere
+
+        sql = checked_elsewhere(result.sql, self._engine.card_spend()[0], backend.compiler)
+        return backend.sql(sql, schema=ibis.Schema.from_pyarrow(result.schema))
 
     def _run(self, build: Callable[[EngineConnection], ir.Table]) -> pa.Table:
         try:

@@ -167,6 +167,15 @@ class AsWritten(DuckDB):  # type: ignore[misc] # as above
         """Leave a path as it is."""
         return path
 
+    def normalize_identifier(self, expression: _Node) -> Any:
+        """Lower the letters whose case DuckDB ignores."""
+        if isinstance(expression, sge.Identifier):
+            expression.set("this", expression.name.translate(_LOWER))
+        return expression
+
+
+_DUCKDB = AsWritten()
+
 
 class Bound(ops.Value):  # type: ignore[misc] # ibis ships no types
     """A named placeholder in an expression, bound when the SQL runs."""
@@ -210,14 +219,20 @@ def _own(query: str) -> _Node:
     return sge.select("*").from_(tree.subquery("own", copy=False)) if tree.ctes else tree
 
 
-def checked(sql: str, tables: Collection[tuple[str, ...]], dialect: Any = AsWritten) -> str:
+def checked_elsewhere(sql: str, table: ir.Table, compiler: Any) -> str:
+    """Like `checked`, for SQL in the dialect of an engine's `compiler` that may only read one table."""
+    dialect = compiler.dialect()
+    names = {_name(each, dialect) for each in compiler.to_sqlglot(table).find_all(sge.Table)}
+    return checked(sql, names, dialect)
+
+
+def checked(sql: str, tables: Collection[tuple[str, ...]], dialect: Any = _DUCKDB) -> str:
     """
     Return a query in the form in which it may run; raises `ValueError` if it does more than read.
 
-    `tables` are the full names of the tables that it may read, in lower case. `dialect` is that of another engine, as
-    sqlglot knows it.
+    `tables` are the full names of the tables that it may read, as their engine compares names: DuckDB in lower case.
     """
-    with _named_errors():
+    with _named_errors(dialect):
         # Read until it is written as it was read: then what runs is what was checked.
         for _ in range(_MOST_READINGS):
             tree = _parsed(sql, dialect)
@@ -228,16 +243,16 @@ def checked(sql: str, tables: Collection[tuple[str, ...]], dialect: Any = AsWrit
     raise ValueError("The SQL can't be read: its text is ambiguous. Use plain names, and brackets around operators.")
 
 
-def _written(tree: _Node, dialect: Any = AsWritten) -> str:
-    # Other engines tell a quoted name from a plain one, whose case they change.
-    is_quoted = dialect is AsWritten
+def _written(tree: _Node, dialect: Any = _DUCKDB) -> str:
+    # Other engines may change the case of a name without quotes.
+    quotes = dialect is _DUCKDB
     return str(
-        tree.sql(dialect=dialect, copy=False, identify=is_quoted, comments=False, unsupported_level=ErrorLevel.RAISE)
+        tree.sql(dialect=dialect, copy=False, identify=quotes, comments=False, unsupported_level=ErrorLevel.RAISE)
     )
 
 
 @contextlib.contextmanager
-def _named_errors() -> Iterator[None]:
+def _named_errors(dialect: Any = _DUCKDB) -> Iterator[None]:
     try:
         yield
     except RecursionError:
@@ -247,14 +262,14 @@ def _named_errors() -> Iterator[None]:
         said = (
             f" at {quoted(first['highlight'])} in line {first['line']}" if first else f": {str(error).splitlines()[0]}"
         )
-        raise ValueError(f"The SQL can't be read{said}.\nUse a SELECT of DuckDB.") from None
+        engine = "DuckDB" if dialect is _DUCKDB else type(dialect).__name__
+        raise ValueError(f"The SQL can't be read{said}.\nUse a SELECT of {engine}.") from None
 
 
-def _parsed(sql: str, dialect: Any = AsWritten) -> _Node:
-    longest = _LONGEST_SQL if dialect is AsWritten else _LONGEST_WITH_ROWS
+def _parsed(sql: str, dialect: Any = _DUCKDB) -> _Node:
+    longest = _LONGEST_SQL if dialect is _DUCKDB else _LONGEST_WITH_ROWS
     if len(sql) > longest:
         raise ValueError(f"The SQL has {len(sql):,} characters, more than {longest:,}. Join a table, not a long list.")
-    dialect = dialect()
     tokens = dialect.tokenize(sql)
     if not tokens or tokens[0].token_type not in _STARTS:
         start = quoted(tokens[0].text) if tokens else "nothing"
@@ -275,7 +290,7 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
         node, queries = waiting.pop()
         _check_node(node, dialect)
         if isinstance(node, sge.Table) and not isinstance(node.this, sge.Func):
-            name = tuple(part.name.translate(_LOWER) for part in node.parts)
+            name = _name(node, dialect)
             if name not in tables and not (len(name) == 1 and _has(queries, *name)):
                 shown = ".".join(name)
                 near = did_you_mean(shown, [".".join(each) for each in tables])
@@ -288,11 +303,17 @@ def _check(tree: _Node, tables: Collection[tuple[str, ...]], dialect: Any) -> No
         for with_ in (child for child in children if isinstance(child, sge.With)):
             for part in with_.iter_expressions():
                 waiting.append((part, queries))
-                alias = part.alias.translate(_LOWER)
+                alias = dialect.normalize_identifier(part.args["alias"].this.copy()).name
                 if with_.recursive and isinstance(part.this, sge.Union) and not part.this.args.get("by_name"):
                     itself[id(part.this.expression)] = alias
-                queries = alias, queries
+                # Not ClickHouse's WITH (SELECT 1) AS x, whose name is that of a value.
+                queries = queries if part.args.get("scalar") else (alias, queries)
         waiting += [(child, queries) for child in children if not isinstance(child, sge.With)]
+
+
+def _name(table: _Node, dialect: Any) -> tuple[str, ...]:
+    """Return the parts of a table's name, in the case in which its engine compares them."""
+    return tuple(dialect.normalize_identifier(part.copy()).name for part in table.parts)
 
 
 def _has(queries: _Queries, name: str) -> bool:
@@ -304,7 +325,7 @@ def _has(queries: _Queries, name: str) -> bool:
 
 
 def _check_node(node: _Node, dialect: Any) -> None:
-    is_own = dialect is AsWritten
+    is_own = dialect is _DUCKDB
     called = _called(node)
     is_operator = isinstance(node, sge.Binary | sge.Unary) and not called
     is_function = not (_FUNCTION_NAMES if is_own else _ALL_FUNCTION_NAMES).isdisjoint(called)

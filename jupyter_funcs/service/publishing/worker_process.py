@@ -258,7 +258,7 @@ class WorkerCall:
         import ibis
         import ibis.expr.operations as ops
 
-        from jupyter_funcs.service.engine.portable import portable
+        from jupyter_funcs.service.engine.portable import MOST_LITERAL_ROWS, portable
         from jupyter_funcs.service.engine.statements import Compiler
         from jupyter_funcs.service.engine.tables import SCHEMAS
 
@@ -270,10 +270,13 @@ class WorkerCall:
             table = portable(table, self.reference)
         memory = table.op().find(ops.InMemoryTable)
         if is_remote and memory:
-            raise results.ResultError("The tables in memory are too large for this engine. Use fewer rows.")
+            raise results.ResultError(
+                f"The engine of card spend takes tables in memory of at most {MOST_LITERAL_ROWS} rows. Filter or group "
+                "yours first, or fetch the card spend with call.fetch(…) and join the two in Python."
+            )
         return WorkerReply(
             kind,
-            text=str(ibis.to_sql(table, self._dialect)) if is_remote else Compiler().sql(table),
+            text=str(ibis.to_sql(table, self._dialect, pretty=False)) if is_remote else Compiler().sql(table),
             content=memoryview(table.schema().to_pyarrow().serialize()),
             tables={each.name: results.stream(each.data.to_pyarrow(each.schema)) for each in memory},
             is_remote=is_remote,

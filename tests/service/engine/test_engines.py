@@ -228,6 +228,22 @@ def spend(call, symbol: str):
 @function(asset="a")
 def listed(call):
     return call.table("panels")
+
+@ibis.udf.scalar.builtin
+def current_setting(name: str) -> str: ...
+
+@function(asset="a")
+def settings(call):
+    return call.table("cards").limit(1).select(value=current_setting("port"))
+
+@function(asset="a")
+def other(call):
+    return ibis.table({"relname": "string"}, name="pg_class", database="pg_catalog")
+
+@function(asset="a")
+def large(call):
+    own = ibis.memtable({"symbol": [str(number) for number in range(501)]})
+    return call.table("cards").semi_join(own, "symbol")
 """
 
 
@@ -242,6 +258,10 @@ def test_a_published_file_answers_the_same_as_on_duckdb(
         for found, expected in zip(*(each.rows("Spend", symbol=NVRA) for each in (there, here)), strict=True):
             assert found.pop("mean") == pytest.approx(expected.pop("mean"))
             assert found == expected
+        errors = {name: there.call(name, {}).json()["error"] for name in ("Settings", "Other", "Large")}
+        assert "can't call 'current_setting'" in errors["Settings"]
+        assert "can't read 'pg_catalog.pg_class'" in errors["Other"]
+        assert "tables in memory of at most 500 rows. Filter or group yours first, or" in errors["Large"]
 
 
 def test_reference_data_go_along_where_a_function_joins_them(engine: RemoteEngine, duckdb: DuckDBEngine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import re
 import time
 import weakref
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.service.builtin import companies
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
-from jupyter_funcs.service.engine.statements import Compiler, checked
+from jupyter_funcs.service.engine.statements import Compiler, checked, checked_elsewhere
 from jupyter_funcs.service.engine.tables import CARDS, Cards
 from tests.examples import examples
 from tests.rows import each_row
@@ -511,3 +512,113 @@ def test_compiled_sql_is_refused_as_own_sql_is(engine: DuckDBEngine) -> None:
     assert Compiler().sql(own_sql("SELECT getenv('x') AS n")) == "SELECT GETENV('x') AS \"n\""
     with pytest.raises(ValueError, match="can't call 'getenv'"):
         checked("SELECT GETENV('x') AS \"n\"", engine.names())
+
+
+# In the dialects of other engines, where only the table of card spend may be read.
+ACCEPTED_ELSEWHERE = {
+    "postgres": """
+SELECT COUNT(*) AS "n" FROM "team"."cards" AS t0 WHERE t0.symbol ~ 'A' AND n > CAST('1' AS INT)
+WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT SUM(n) FROM r
+SELECT DATE_TRUNC('MONTH', CAST(day AS TIMESTAMP)), SUM(n) FILTER(WHERE n > 1) OVER () FROM team.cards
+SELECT GENERATE_SERIES(1, 3) AS n
+WITH "A b" AS (SELECT 1 AS n) SELECT n FROM "A b"
+""",
+    "clickhouse": """
+SELECT sumIf(n, n > 1), toYear(day), uniqHLL12(n), accurateCast(n, 'Int32') FROM team.cards
+SELECT quantile(0.5)(n), arrayJoin([1, 2]), groupArrayIf(n, NOT isNull(n)) FROM "team"."cards"
+WITH (SELECT 1) AS x SELECT x
+""",
+    "pyspark": """
+SELECT DATE_TRUNC('month', `day`), COUNT(DISTINCT n), STDDEV(n) FROM `team`.`cards` GROUP BY 1
+SELECT EXPLODE(ARRAY(1, 2)) AS n
+SELECT t.n FROM Team.Cards AS t LATERAL VIEW EXPLODE(ARRAY(1)) e AS m
+""",
+}
+REFUSED_ELSEWHERE = {
+    "postgres": """
+SELECT pg_read_file('/etc/passwd')
+SELECT PG_Read_File/* x */('/etc/passwd')
+SELECT "pg_read_file"('/etc/passwd')
+SELECT E'\\' || pg_read_file($$x$$) --'
+SELECT * FROM pg_ls_dir('/')
+SELECT * FROM ROWS FROM (pg_ls_dir('/'))
+SELECT * FROM dblink('x', 'y') AS t(a INT)
+SELECT * FROM pg_shadow
+SELECT * FROM other.cards
+SELECT * FROM cards
+SELECT * FROM "Team"."cards"
+SELECT * FROM information_schema.tables
+WITH "Pg_Shadow" AS (SELECT 1) SELECT * FROM Pg_Shadow
+WITH "PG_SHADOW" AS (SELECT 1) SELECT * FROM "pg_shadow"
+SELECT 'pg_shadow'::regclass
+SELECT query_to_xml('SELECT 1', true, true, '')
+SELECT lo_import('/etc/passwd')
+SELECT set_config('a', 'b', false)
+SELECT nextval('s')
+SELECT pg_sleep(100)
+SELECT current_user
+SELECT * INTO x FROM team.cards
+SELECT * FROM team.cards FOR UPDATE
+WITH d AS (DELETE FROM team.cards RETURNING *) SELECT * FROM d
+COPY team.cards TO PROGRAM 'x'
+TABLE pg_shadow
+SELECT 1; DROP TABLE team.cards
+SELECT CAST(1 AS a\u200bFROM\u200bpg_class)
+SELECT 1 AS a\u00a0b
+""",
+    "clickhouse": """
+SELECT file('/etc/passwd')
+SELECT file('x')(1)
+SELECT * FROM file('/etc/passwd')
+SELECT * FROM url('http://example.com')
+SELECT * FROM remote('host', 'd', 't')
+SELECT * FROM executable('x', 'TSV', 'a String')
+SELECT * FROM system.settings
+SELECT * FROM team.CARDS
+WITH (SELECT 1) AS processes SELECT * FROM processes
+SELECT dictGet('a', 'b', 1)
+SELECT getSetting('x')
+SELECT 1 INTO OUTFILE 'x'
+SELECT 1 FORMAT CSV
+SELECT n FROM team.cards SETTINGS max_execution_time = 0
+SYSTEM FLUSH LOGS
+""",
+    "pyspark": """
+SELECT reflect('java.lang.System', 'getenv', 'HOME')
+SELECT java_method('a', 'b')
+SELECT TRANSFORM(n) USING 'cat' AS (b) FROM team.cards
+SELECT * FROM parquet.`/etc/passwd`
+SELECT * FROM read_files('x')
+SELECT * FROM IDENTIFIER('x')
+SELECT input_file_name() FROM team.cards
+SELECT ${env:HOME}
+FROM team.cards INSERT INTO x SELECT 1
+INSERT OVERWRITE DIRECTORY 'x' SELECT 1
+ADD JAR 'x'
+SET x = 1
+""",
+}
+
+
+def elsewhere(dialect: str, text: str) -> str:
+    compiler = importlib.import_module(f"ibis.backends.sql.compilers.{dialect}").compiler
+    return checked_elsewhere(text, ibis.table({"n": "int64"}, name="cards", database="team"), compiler)
+
+
+@each_row("dialect, text", [(name, text) for name, table in ACCEPTED_ELSEWHERE.items() for text in lines(table)])
+def test_sql_for_another_engine_that_only_reads_card_spend_is_accepted(dialect: str, text: str) -> None:
+    found = elsewhere(dialect, text)
+    assert re.sub(r'[\s"]', "", found).casefold() == re.sub(r'[\s"]', "", text).casefold()
+    assert elsewhere(dialect, found) == found
+
+
+@each_row("dialect, text", [(name, text) for name, table in REFUSED_ELSEWHERE.items() for text in lines(table)])
+def test_other_sql_for_another_engine_is_refused(dialect: str, text: str) -> None:
+    """FAULTS.md 138."""
+    with pytest.raises(ValueError, match=r"may only read|can't (be read|call|read|contain)") as caught:
+        elsewhere(dialect, text)
+    assert str(caught.value).count("\n") <= 1
+
+
+def test_a_comment_does_not_reach_another_engine() -> None:
+    assert elsewhere("mysql", "SELECT 1 /*! UNION SELECT LOAD_FILE('x') */ AS n") == "SELECT 1 AS n"
