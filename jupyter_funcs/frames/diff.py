@@ -48,12 +48,13 @@ def diff(
     """
     for frame, which in ((before, "first"), (after, "second")):
         _check(frame, which)
+    before, after = _nullable(before), _nullable(after)
     named = _keys(before, after, keys)
     old, new = (_indexed(frame, named, which) for frame, which in ((before, "first"), (after, "second")))
-    removed = old.index[~old.index.isin(new.index)]
+    removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
     columns = [*new.columns, *(column for column in old.columns if column not in new.columns)]
-    is_new, is_old = order.isin(new.index), order.isin(old.index)
+    is_new, is_old = (index.get_indexer(order) >= 0 for index in (new.index, old.index))
     differs = {column: _differs(old, new, order, column, tolerance) for column in columns}
     change = np.select([~is_old, ~is_new], ["added", "removed"], "changed")
     shown = ~is_old | ~is_new
@@ -109,6 +110,15 @@ def _check(frame: object, which: str) -> None:
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         raise ArgumentError(f"The {which} result has two columns named {quote(name)}.", "Rename one of them.")
+
+
+def _nullable(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose integers and booleans stay as they are where a row has none; else they become floats."""
+    exact = frame.copy(deep=False)
+    for name, column in frame.items():
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
+            exact[name] = pd.array(column.to_numpy())
+    return exact
 
 
 def _is_nested(column: pd.Series[Any]) -> bool:

@@ -132,3 +132,17 @@ def test_a_flag_is_a_key_only_where_the_rows_need_it() -> None:
     assert list(jf.diff(once, once.assign(ToDate=True))["Change"]) == ["changed"]
     flags = before[["ToDate", "Spend"]]
     assert list(jf.diff(flags, flags.assign(Spend=[5, 3]))) == ["Change", "ToDate", "Spend (before)", "Spend (after)"]
+
+
+def test_large_integers_are_compared_exactly() -> None:
+    """2**53 and 2**53 + 1, equal as floats, are two values and two keys, also where rows or keys are missing."""
+    big = 2**53
+    before = pd.DataFrame({"k": ["a", "b"], "v": [big + 1, 5]})
+    shown = jf.diff(before, pd.DataFrame({"k": ["a", "c"], "v": [big, 6]}))
+    assert shown["Change"].tolist() == ["changed", "added", "removed"]
+    assert shown["v (before)"].tolist() == [big + 1, pd.NA, 5]
+    assert shown["v (after)"].tolist() == [big, 6, pd.NA]
+    ids = pd.DataFrame({"id": [big + 1, big], "v": [1, 1]})
+    others = pd.DataFrame({"id": pd.array([big + 1, big, None]), "v": [1, 3, 2]})
+    shown = jf.diff(ids, others)
+    assert shown[["Change", "id"]].to_numpy().tolist() == [["changed", big], ["added", pd.NA]]
