@@ -20,7 +20,6 @@ PACKAGE = Path(jupyter_funcs.__file__).parent
 ORDER = [
     {"core"},
     {"connection", "catalog", "frames"},
-    {"sources"},
     {"client"},
     {"sweeps"},
     {"records"},

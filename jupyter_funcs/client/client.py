@@ -19,7 +19,7 @@ from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login
 from jupyter_funcs.connection.profiles import config_problem, resolve
-from jupyter_funcs.connection.tokens import FromFunction, TokenSource
+from jupyter_funcs.connection.tokens import Constant, FromFunction
 from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
@@ -100,8 +100,7 @@ class Client(Generic[CallT_co]):
     @property
     def token_is_given(self) -> bool:
         """Whether the token was passed in Python, so that another process can't find it."""
-        source, is_demo = self._connection.token, self._connection.synthetic
-        return not is_demo and (isinstance(source, FromFunction) or not isinstance(source, TokenSource))
+        return not self._connection.synthetic and isinstance(self._connection.token, FromFunction | Constant)
 
     @property
     def remote(self) -> Remote:
@@ -165,10 +164,8 @@ class Client(Generic[CallT_co]):
 
     def ready(self) -> Self:
         """Ask the user for what the token's source lacks, such as a password, and return this session."""
-        source = self._connection.token
-        if isinstance(source, TokenSource):
-            background.forbid_on_loop()
-            source.ask_missing(self._login)
+        background.forbid_on_loop()
+        self._connection.token.ask_missing(self._login)
         return self
 
     def login(self, email: str, password: Hidden) -> None:
@@ -308,7 +305,7 @@ class Client(Generic[CallT_co]):
     def _warn_if_token_ends(self) -> None:
         # Once per token, and not if its source renews it.
         transport = self._remote.transport
-        renews = getattr(transport.connection.token, "renews", False)
+        renews = transport.connection.token.renews
         if not renews and transport.ends != self._warned_of_end and 0 < transport.ends - time.time() < _ENDS_SOON:
             self._warned_of_end = transport.ends
             warn(f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.")

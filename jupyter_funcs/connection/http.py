@@ -8,7 +8,6 @@ import ipaddress
 import re
 import socket
 import ssl
-import time
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -21,8 +20,8 @@ import httpx
 import msgspec
 from h11 import _abnf, _readers
 
-from jupyter_funcs.connection.replies import CHECK_ADDRESS, ErrorReply, Failure, Reply, read_head, read_reply
-from jupyter_funcs.connection.retries import Proof, parse_retry_after
+from jupyter_funcs.connection.replies import CHECK_ADDRESS, LOGIN_PATH, Failure, Reply, read_failure, read_reply
+from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import mask_logs, redacted
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
@@ -42,9 +41,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.secrets import Hidden
     from jupyter_funcs.core.progress import Progress
 
-LIST_PATH = "/api/function/ListUserFunctions"
-RUN_PATH = "/api/function/runFunction"
-LOGIN_PATH = "/api/account/login"
 CONNECTIONS = 2  # per lane
 
 _LANES = 128
@@ -97,10 +93,7 @@ class Exchange:
                 progress.request_id = clip(inert(redacted(request_id, secret)), 80)
                 if response.status_code == HTTPStatus.OK:
                     return await read_reply(response, max_bytes, secret, progress)
-                head = await read_head(response, secret)
-                address = str(response.request.url.copy_with(query=None, fragment=None))
-                refusal = ErrorReply(response.status_code, head, address, path == RUN_PATH, path == LOGIN_PATH, secret)
-                return refusal.failure(parse_retry_after(response.headers, time.time()))
+                return await read_failure(response, secret)
         except FuncsError as error:
             return Failure(error.with_traceback(None))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:

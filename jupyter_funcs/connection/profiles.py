@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from jupyter_funcs.connection.login import FromKeyring, Login
@@ -44,7 +44,7 @@ class Connection:
 
     name: str
     base_url: str
-    token: Callable[[], Secret]
+    token: TokenSource
     header: str = "Authorization"
     synthetic: bool = False
     where: str = ""
@@ -135,32 +135,28 @@ def profile_names(environment: Mapping[str, str] | None = None) -> list[str]:
 
 def favourites_file(environment: Mapping[str, str]) -> Path:
     """Return the path of the file of favourite functions, which may not exist."""
-    return _data_file("favourites.json", environment.get("FUNCS_FAVOURITES"))
+    return _own_path(environment.get("FUNCS_FAVOURITES"), "data", "favourites.json")
 
 
 def history_file(environment: Mapping[str, str]) -> Path:
     """Return the path of the history's database, which may not exist."""
-    return _data_file("history.sqlite", environment.get("FUNCS_HISTORY"))
-
-
-def _data_file(name: str, given: str | None) -> Path:
-    if given:
-        return Path(given).expanduser()
-    from platformdirs import user_data_path
-
-    folder = user_data_path("jupyter_funcs", appauthor=False)
-    # Without a home folder this is relative: a folder named "~" in the working directory.
-    return (folder if folder.is_absolute() else Path("/nonexistent")) / name
+    return _own_path(environment.get("FUNCS_HISTORY"), "data", "history.sqlite")
 
 
 def results_folder(environment: Mapping[str, str]) -> Path:
     """Return the folder of the result cache, which may not exist."""
-    if path := environment.get("FUNCS_RESULTS_DIR"):
-        return Path(path).expanduser()
-    from platformdirs import user_cache_path
+    return _own_path(environment.get("FUNCS_RESULTS_DIR"), "cache", "results")
 
-    folder = user_cache_path("jupyter_funcs", appauthor=False)
-    return (folder if folder.is_absolute() else Path("/nonexistent")) / "results"
+
+def _own_path(given: str | None, kind: Literal["data", "cache"], name: str) -> Path:
+    if given:
+        return Path(given).expanduser()
+    from platformdirs import PlatformDirs
+
+    own = PlatformDirs("jupyter_funcs", appauthor=False)
+    folder = own.user_data_path if kind == "data" else own.user_cache_path
+    # Without a home folder this is relative: a folder named "~" in the working directory.
+    return (folder if folder.is_absolute() else Path("/nonexistent")) / name
 
 
 def _default_profile(path: Path) -> str | None:
@@ -277,7 +273,7 @@ def _connection(url: str, given: _Token | None, header: str, no_token: str, name
     if given is None:
         raise ConfigError(f"There is no token for {base_url}.", no_token)
     if isinstance(given, TokenSource):
-        source: Callable[[], Secret] = given
+        source = given
     elif isinstance(given, str):
         source = Constant(Secret(given))
     elif not callable(given):

@@ -7,6 +7,7 @@ import contextlib
 import html
 import io
 import re
+import time
 import zlib
 from functools import partial
 from http import HTTPStatus
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
-from jupyter_funcs.connection.retries import Proof, proof_of_status
+from jupyter_funcs.connection.retries import Proof, parse_retry_after, proof_of_status
 from jupyter_funcs.connection.secrets import redacted
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
@@ -36,7 +37,7 @@ from jupyter_funcs.core.text import clip, inert, quote
 from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterable, AsyncIterator, Callable
 
     import httpx
 
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# The requests that replies answer.
+LIST_PATH = "/api/function/ListUserFunctions"
+RUN_PATH = "/api/function/runFunction"
+LOGIN_PATH = "/api/account/login"
 NEW_TOKEN = "Get a new token and connect again."  # noqa: S105  # advice, not a token
 CHECK_ADDRESS = "Check the address of the service."
 _MAX_TEXT = 300
@@ -120,7 +125,7 @@ def _why_cut(response: httpx.Response, body: bytes) -> str:
     return ""
 
 
-async def read_head(response: httpx.Response, secret: Hidden) -> bytes:
+async def _read_head(response: httpx.Response, secret: Hidden) -> bytes:
     """Read the first 64 KiB of an error's body, or as much of them as can be decompressed."""
     head = bytearray()
     with contextlib.suppress(ProtocolError):  # the status says more than a broken body
@@ -193,73 +198,59 @@ class Failure(NamedTuple):
     rejects_token: bool = False
 
 
-class ErrorReply(NamedTuple):
-    """A reply with a status other than 200."""
+async def read_failure(response: httpx.Response, secret: Hidden) -> Failure:
+    """Return what a reply with a status other than 200 stands for."""
+    body, status = await _read_head(response, secret), response.status_code
+    retry_after = parse_retry_after(response.headers, time.time())
+    again = "" if retry_after is None else f"Try again in {retry_after:.0f} s."
+    error = _error(response, body, again, secret)
+    return Failure(error, proof_of_status(status), retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
 
-    status: int
-    body: bytes
-    address: str
-    is_run: bool
-    is_login: bool
-    secret: Hidden
 
-    def failure(self, retry_after: float | None) -> Failure:
-        """Return the failure that the status stands for."""
-        rejects_token = self.status == HTTPStatus.UNAUTHORIZED
-        return Failure(self._error(retry_after), proof_of_status(self.status), retry_after, rejects_token)
-
-    def _error(self, retry_after: float | None) -> FuncsError:
-        text = error_text(self.body, self.secret)
-        if self.status == HTTPStatus.NOT_FOUND:
-            # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
-            if self.is_run and self.body.lstrip()[:1] == b"{":
-                return NotFoundError(
-                    text or "The service has no such function.", "List yours with %funcs find, after %funcs refresh."
-                )
-            what = "login" if self.is_login else "function service"
-            return ConfigError(f"There is no {what} at {self.address} (404).", CHECK_ADDRESS)
-        if self.status == HTTPStatus.UNPROCESSABLE_ENTITY:
-            texts = _texts_by_argument(self.body, self.secret)
-            return ArgumentError(text or "The service rejects the arguments (422).", errors=texts)
-        if self.status == HTTPStatus.TOO_MANY_REQUESTS:
-            when = f"in {retry_after:.0f} s" if retry_after is not None else "in a minute"
-            return RateLimitError(text or "The service accepts no more requests for now (429).", f"Try again {when}.")
-        if 300 <= self.status < 400:
-            return ProtocolError(
-                f"The service redirects to another address ({self.status}); nothing was sent there.",
-                "Connect to the new address.",
+def _error(response: httpx.Response, body: bytes, again: str, secret: Hidden) -> FuncsError:
+    status, text = response.status_code, error_text(body, secret)
+    url = response.request.url.copy_with(query=None, fragment=None)
+    if status == HTTPStatus.NOT_FOUND:
+        # A wrong address is answered in plain text or HTML, an unknown function in the service's JSON.
+        if url.path.endswith(RUN_PATH) and body.lstrip()[:1] == b"{":
+            return NotFoundError(
+                text or "The service has no such function.", "List yours with %funcs find, after %funcs refresh."
             )
-        make = _BY_STATUS.get(self.status) or (_server_error if self.status >= 500 else _unexpected_status)
-        error = make(text, self.status)
-        if retry_after is not None and isinstance(error, ServerError):
-            error = ServerError(error.what, f"Try again in {retry_after:.0f} s.")
-        return error
-
-
-def _server_error(text: str, status: int) -> FuncsError:
-    return ServerError(f"The service failed ({status}){_after_colon(text)}", "Try again later.")
-
-
-def _unexpected_status(text: str, status: int) -> FuncsError:
-    return ProtocolError(f"The service answered with status {status}{_after_colon(text)}", CHECK_ADDRESS)
+        what = "login" if url.path.endswith(LOGIN_PATH) else "function service"
+        return ConfigError(f"There is no {what} at {url} (404).", CHECK_ADDRESS)
+    if status == HTTPStatus.UNPROCESSABLE_ENTITY:
+        texts = _texts_by_argument(body, secret)
+        return ArgumentError(text or "The service rejects the arguments (422).", errors=texts)
+    if make := _BY_STATUS.get(status):
+        return make(text, again)
+    if status >= 500:
+        return ServerError(f"The service failed ({status}){_after_colon(text)}", again or "Try again later.")
+    what, hint = f"answered with status {status}{_after_colon(text)}", CHECK_ADDRESS
+    if 300 <= status < 400:
+        what = f"redirects to another address ({status}); nothing was sent there."
+        hint = "Connect to the new address."
+    return ProtocolError(f"The service {what}", hint)
 
 
 def _after_colon(text: str) -> str:
     return f": {text}" if text else "."
 
 
-# One row per status whose error depends only on its text.
-_BY_STATUS: dict[int, Callable[[str, int], FuncsError]] = {
+# One row per status whose error depends only on its text and on when to try again.
+_BY_STATUS: dict[int, Callable[[str, str], FuncsError]] = {
     400: lambda text, _: FunctionError(text or "The service rejects the request (400)."),
     401: lambda text, _: AuthenticationError(f"The service does not accept the token{_after_colon(text)}", NEW_TOKEN),
     403: lambda text, _: PermissionDeniedError(
         f"You are not allowed to do this{_after_colon(text)}", "Ask the service's operator for access."
     ),
-    405: lambda _, status: ConfigError(f"This address does not accept runs ({status}).", CHECK_ADDRESS),
+    405: lambda *_: ConfigError("This address does not accept runs (405).", CHECK_ADDRESS),
     408: lambda *_: DeadlineError("The service waited too long for the request (408).", "Try again."),
     409: lambda text, _: FunctionError(text or "The service is busy with the same request (409)."),
     413: lambda text, _: ReplyTooLargeError(text or "The request is too large for the service.", "Send fewer values."),
-    415: lambda _, status: ConfigError(f"This address does not accept JSON ({status}).", CHECK_ADDRESS),
+    415: lambda *_: ConfigError("This address does not accept JSON (415).", CHECK_ADDRESS),
+    429: lambda text, again: RateLimitError(
+        text or "The service accepts no more requests for now (429).", again or "Try again in a minute."
+    ),
     504: lambda *_: DeadlineError(
         "The service's gateway stopped waiting (504); the run may still be running.", "Try again later."
     ),
@@ -311,50 +302,32 @@ async def decompressed(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
 
     Consecutive gzip members are one stream (RFC 1952, 2.2). Empty data decompress to nothing.
     """
-    stream = _GzipStream()
-    async for piece in pieces:
-        for part in stream.decompress(piece):
-            yield part
-            await asyncio.sleep(0)  # a piece may expand a lot: give the loop's other tasks, and a cancel, a chance
-    stream.end()
-
-
-class _GzipStream:
-    """Consecutive gzip members, and how many of their bytes were received."""
-
-    def __init__(self) -> None:
-        self.received = 0
-        self.member: zlib._Decompress | None = None
-
-    def decompress(self, piece: bytes) -> Iterator[bytes]:
-        # zlib copies its unused input at each step: a large piece would be copied over and over.
-        for start in range(0, len(piece), _MAX_INPUT):
-            yield from self._steps(piece[start : start + _MAX_INPUT])
-
-    def _steps(self, data: bytes) -> Iterator[bytes]:
-        before = self.received
-        self.received += len(data)
-        while data:
-            if self.member is None:
-                at = self.received - len(data)
-                if data[:1] != b"\x1f" and at > 0:
+    received, member = 0, None
+    async for data in _small(pieces):
+        before, received, left = received, received + len(data), data
+        while left:
+            if member is None:
+                at = received - len(left)
+                if left[:1] != b"\x1f" and at > 0:
                     raise ProtocolError(f"The reply continues after its gzip data, at byte {at:,}.", TRY_AGAIN)
-                self.member = zlib.decompressobj(_GZIP_WINDOW)
+                member = zlib.decompressobj(_GZIP_WINDOW)
             try:
-                part = self.member.decompress(data, _MAX_OUTPUT)
+                part = member.decompress(left, _MAX_OUTPUT)
             except zlib.error as error:
                 reason = str(error).rpartition(": ")[2]
-                raise ProtocolError(
-                    f"The reply's gzip data are broken between byte {before:,} and byte {self.received:,}: {reason}.",
-                    TRY_AGAIN,
-                ) from error
+                broken = f"The reply's gzip data are broken between byte {before:,} and byte {received:,}: {reason}."
+                raise ProtocolError(broken, TRY_AGAIN) from error
             if part:
                 yield part
-            if self.member.eof:
-                data, self.member = self.member.unused_data, None
-            else:
-                data = self.member.unconsumed_tail
+                await asyncio.sleep(0)  # data may expand a lot: give the loop's other tasks, and a cancel, a chance
+            left = member.unused_data if member.eof else member.unconsumed_tail
+            member = None if member.eof else member
+    if member is not None:
+        raise ProtocolError(f"The reply is cut short: its gzip data end at byte {received:,}.", TRY_AGAIN)
 
-    def end(self) -> None:
-        if self.member is not None:
-            raise ProtocolError(f"The reply is cut short: its gzip data end at byte {self.received:,}.", TRY_AGAIN)
+
+async def _small(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Cut data into small pieces, because zlib copies its unused input at each step."""
+    async for piece in pieces:
+        for start in range(0, len(piece), _MAX_INPUT):
+            yield piece[start : start + _MAX_INPUT]

@@ -31,17 +31,6 @@ _RENEW_SECONDS = 60.0  # a command runs again this long before its token expires
 _MAX_BYTES = 64 * 1024
 
 
-class Constant:
-    """A fixed token."""
-
-    def __init__(self, secret: Secret) -> None:
-        self._give: Callable[[], Secret] = lambda: secret  # a closure hides it from vars()
-
-    def __call__(self) -> Secret:
-        """Return the token."""
-        return self._give()
-
-
 class TokenSource:
     """Returns the token for a request; called on any thread, and never asks the user."""
 
@@ -68,6 +57,18 @@ class TokenSource:
 
     def _read(self) -> str:
         raise NotImplementedError
+
+
+class Constant(TokenSource):
+    """A fixed token."""
+
+    def __init__(self, secret: Secret) -> None:
+        super().__init__("token")
+        self._give: Callable[[], Secret] = lambda: secret  # a closure hides it from vars()
+
+    def __call__(self) -> Secret:
+        """Return the token."""
+        return self._give()
 
 
 class FromFunction(TokenSource):

@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from jupyter_funcs.connection.http import LOGIN_PATH, Exchange
-from jupyter_funcs.connection.replies import NEW_TOKEN, Failure, Reply
+from jupyter_funcs.connection.http import Exchange
+from jupyter_funcs.connection.replies import LOGIN_PATH, NEW_TOKEN, Failure, Reply
 from jupyter_funcs.connection.retries import MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, health, pause
 from jupyter_funcs.connection.secrets import Secret, redacted
-from jupyter_funcs.connection.tokens import Constant, TokenSource
+from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core.errors import (
     AuthenticationError,
     CircuitOpenError,
@@ -35,6 +35,8 @@ from jupyter_funcs.core.errors import (
 from jupyter_funcs.core.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import httpx
 
     from jupyter_funcs.connection.profiles import Connection
@@ -144,8 +146,7 @@ class Transport:
 
     async def _renewed(self, rejected: Secret) -> Secret:
         """Return a new token after the service has rejected one."""
-        if isinstance(self.connection.token, TokenSource):
-            await asyncio.to_thread(self.connection.token.reject, rejected)
+        await asyncio.to_thread(self.connection.token.reject, rejected)
         return await self.secret()
 
     async def login(self, email: str, password: Hidden) -> Secret:
@@ -195,6 +196,11 @@ class Transport:
         if self.ends <= time.time():
             raise AuthenticationError(f"The token for {self.connection.name} has expired.", NEW_TOKEN)
         return secret
+
+
+def run_body(function: str, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON body that runs a function."""
+    return {"FunctionName": function, "Args": args}
 
 
 def _token(body: bytes) -> Secret | None:

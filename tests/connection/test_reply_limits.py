@@ -19,8 +19,7 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.connection.http import RUN_PATH
-from jupyter_funcs.connection.replies import decompressed
+from jupyter_funcs.connection.replies import RUN_PATH, decompressed
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core import background

@@ -1,1 +1,0 @@
-"""Where a catalog comes from and where its functions run. May import `connection`, `catalog`, `frames` and below."""
