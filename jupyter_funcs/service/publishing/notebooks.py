@@ -1,26 +1,76 @@
-"""Publish a notebook: read its parameters cell, name and description, and run its cells in this process."""
+"""Publish a notebook: read its parameters cell (nothing in it is executed), and run its cells in this process."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import io
 import os
 import re
 import sys
-import warnings
+import tokenize
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+
+import msgspec
 
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
-from jupyter_funcs.service.publishing import notebook_cells, signatures
+from jupyter_funcs.service.publishing import signatures
+from jupyter_funcs.service.publishing.parameters import SUPPORTED, AtLeastOne, Between, Help, ListedBy, Options
 from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_funcs.service.publishing.parameters import Parameter
 
 # The key in the notebook's metadata, and what may be under it.
 _METADATA = "jupyter_funcs"
 _FIELDS = ("name", "asset", "group", "description", "author")
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(.*)")
+_FOR_TOOLS = re.compile(r"noqa\b|type:\s*ignore|pragma:|pylint:")
+_TYPE_COMMENT = re.compile(r"type:\s*(\S+)\s*\|?\s*(.*)", re.DOTALL)
+# What an annotation may refer to.
+_KNOWN: dict[str, Any] = {
+    **{
+        kind.__name__: kind
+        for kind in (str, int, float, bool, list, date, AtLeastOne, Between, Help, ListedBy, Options)
+    },
+    "Annotated": Annotated,
+    "List": list,
+    "Literal": Literal,
+    "Optional": Optional,
+}
+
+
+class _Metadata(msgspec.Struct):
+    jupyter_funcs: Any = {}
+    language_info: dict[str, Any] = {}
+    kernelspec: dict[str, Any] = {}
+
+
+class _CellMetadata(msgspec.Struct):
+    tags: list[str] = []
+
+
+class _Cell(msgspec.Struct):
+    cell_type: str
+    source: str | list[str]
+    metadata: _CellMetadata
+
+    @property
+    def text(self) -> str:
+        return "".join(self.source)
+
+
+class _Notebook(msgspec.Struct):
+    nbformat: Literal[4]
+    metadata: _Metadata
+    cells: list[_Cell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +97,20 @@ class NotebookRun:
         os.dup2(output, 2)
         shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
         shell._showtraceback = lambda *_: None  # type: ignore[method-assign] # noqa: SLF001 - IPython's hook
-        for at, cell in enumerate(self.cells):
+        changed = {name: value for name, value in values.items() if value != self.defaults[name]}
+        for at, cell in enumerate(self.cells[:-1]):
             shell.run_cell(cell).raise_error()  # type: ignore[no-untyped-call] # IPython's is untyped
             if at == self.parameters_at:
-                shell.push(
-                    {  # type: ignore[no-untyped-call] # as above
-                        name: value for name, value in values.items() if value != self.defaults[name]
-                    }
-                )
-        return shell.user_ns[notebook_cells.RESULT_NAME]
+                shell.push(changed)  # type: ignore[no-untyped-call] # as above
+        return value_of(shell, self.cells[-1])
+
+
+def value_of(shell: InteractiveShell, cell: str) -> Any:
+    """Run a cell and return the value of its last line, also if a semicolon hides it."""
+    values: list[Any] = []
+    shell.display_trap.hook = values.append
+    shell.run_cell(cell).raise_error()  # type: ignore[no-untyped-call] # as above
+    return values[-1]
 
 
 def read(path: Path, default_asset: str | None) -> PublishedFunction:
@@ -69,7 +124,7 @@ def read(path: Path, default_asset: str | None) -> PublishedFunction:
             f'Add one to its metadata, "{_METADATA}": {{"asset": "…"}}, or set functions.asset in the configuration.'
         )
     at = _parameters_at(notebook, path)
-    parameters, rules = notebook_cells.read_parameters(notebook.cells[at].source, f"{path}, cell {at + 1}")
+    parameters, rules = read_parameters(notebook.cells[at].text, f"{path}, cell {at + 1}")
     heading, paragraph = _first_text(notebook)
     return PublishedFunction(
         name=metadata.get("name") or heading or signatures.title(path.stem),
@@ -78,7 +133,7 @@ def read(path: Path, default_asset: str | None) -> PublishedFunction:
         group=metadata.get("group"),
         parameters=parameters,
         rules=rules,
-        python=NotebookRun(path, *_prepared(notebook, at, path), {each.name: each.default for each in parameters}),
+        python=NotebookRun(path, *_code(notebook, at, path), {each.name: each.default for each in parameters}),
         takes_call=False,
         entry_point=f"{path.absolute().parent.name}/{path.name}",
         notebook_name=path.name,
@@ -87,29 +142,20 @@ def read(path: Path, default_asset: str | None) -> PublishedFunction:
     )
 
 
-def _opened(path: Path) -> Any:
-    import nbformat
-
+def _opened(path: Path) -> _Notebook:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about what it upgrades in older notebooks
-            notebook = nbformat.v4.upgrade(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call] # nbformat's is untyped
-            nbformat.validate(notebook)
-    except Exception as error:  # noqa: BLE001 - the file may contain anything
-        reason = str(error).strip().partition("\n")[0]
-        raise SetupError(
-            f"{path} is not a valid notebook: {reason or type(error).__name__}.\nOpen it in Jupyter and save it again."
-        ) from None
-    language = notebook.metadata.get("language_info", {}).get("name") or notebook.metadata.get("kernelspec", {}).get(
-        "language", "python"
-    )
+        notebook = msgspec.json.decode(path.read_bytes(), type=_Notebook)
+    except (msgspec.MsgspecError, OSError, ValueError) as error:
+        raise SetupError(f"{path} is not a valid notebook: {error}.\nOpen it in Jupyter and save it again.") from None
+    metadata = notebook.metadata
+    language = metadata.language_info.get("name") or metadata.kernelspec.get("language", "python")
     if str(language).casefold() != "python":
         raise SetupError(f"{path} is written in {quoted(language)}.\nOnly Python notebooks can be published.")
     return notebook
 
 
-def _metadata(notebook: Any, path: Path) -> dict[str, str]:
-    found = notebook.metadata.get(_METADATA, {})
+def _metadata(notebook: _Notebook, path: Path) -> dict[str, str]:
+    found = notebook.metadata.jupyter_funcs
     if not isinstance(found, dict):
         raise SetupError(f"{path}: {_METADATA} in the metadata must be an object with {listed(_FIELDS)}.")
     for name, value in found.items():
@@ -123,12 +169,9 @@ def _metadata(notebook: Any, path: Path) -> dict[str, str]:
     return dict(found)
 
 
-def _parameters_at(notebook: Any, path: Path) -> int:
-    tagged = [
-        at
-        for at, cell in enumerate(notebook.cells)
-        if cell.cell_type == "code" and "parameters" in cell.metadata.get("tags", [])
-    ]
+def _parameters_at(notebook: _Notebook, path: Path) -> int:
+    cells = enumerate(notebook.cells)
+    tagged = [at for at, cell in cells if cell.cell_type == "code" and "parameters" in cell.metadata.tags]
     if len(tagged) == 1:
         return tagged[0]
     count = f"{len(tagged)} cells" if tagged else "no cell"
@@ -138,9 +181,9 @@ def _parameters_at(notebook: Any, path: Path) -> int:
     )
 
 
-def _first_text(notebook: Any) -> tuple[str, str]:
+def _first_text(notebook: _Notebook) -> tuple[str, str]:
     """Return the heading of the first text cell, and the paragraph after it."""
-    text = next((cell.source for cell in notebook.cells if cell.cell_type == "markdown"), "")
+    text = next((cell.text for cell in notebook.cells if cell.cell_type == "markdown"), "")
     heading = ""
     paragraph: list[str] = []
     for line in text.splitlines():
@@ -154,13 +197,158 @@ def _first_text(notebook: Any) -> tuple[str, str]:
     return heading, " ".join(paragraph)
 
 
-def _prepared(notebook: Any, parameters_at: int, path: Path) -> tuple[tuple[str, ...], int]:
-    """Return the code cells, of which the last assigns the result, and which of them has the parameters."""
-    cells = {at: cell.source for at, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
-    full = [at for at, source in cells.items() if not notebook_cells.is_empty(source)]
-    if not full or full[-1] <= parameters_at:
+def _code(notebook: _Notebook, parameters_at: int, path: Path) -> tuple[tuple[str, ...], int]:
+    """Return the code cells up to the one with the result, and which of them has the parameters."""
+    cells = {at: cell.text for at, cell in enumerate(notebook.cells) if cell.cell_type == "code"}
+    last = max((at for at, text in cells.items() if not is_empty(text)), default=-1)
+    if last <= parameters_at:
         raise SetupError(
             f"{path} has no code after the parameters cell.\nEnd the notebook with a cell whose value is the result."
         )
-    cells[full[-1]] = notebook_cells.capture_result(cells[full[-1]], f"{path}, cell {full[-1] + 1}")
-    return tuple(cells.values()), [*cells].index(parameters_at)
+    check_last_cell(cells[last], f"{path}, cell {last + 1}")
+    return tuple(text for at, text in cells.items() if at <= last), [*cells].index(parameters_at)
+
+
+def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tuple[Any, ...]]:
+    """Return the parameters and rules of a parameters cell."""
+    # store: str is required; days = 7 and since: date | None = None are optional. A comment may have the type and the
+    # help text: days = 7  # type: int How many days to count.
+    try:
+        statements = ast.parse(source).body
+    except SyntaxError as error:
+        raise SetupError(
+            f"{place}, line {error.lineno}: {error.msg}.\nThe parameters cell may only have assignments and imports."
+        ) from None
+    comments = _comments(source)
+    found: list[Parameter] = []
+    annotations: dict[str, Any] = {}
+    for statement in statements:
+        if isinstance(statement, ast.Import | ast.ImportFrom) or _is_text(statement):
+            continue
+        at = f"{place}, line {statement.lineno}"
+        name, written, value = _assignment(statement, at)
+        kind, help_ = _split_comment(comments.get(statement.end_lineno or 0, ""))
+        annotation = _annotation(written or kind, at, name)
+        default = inspect.Parameter.empty if value is None else _default(value, annotation, at, name)
+        if name in annotations:
+            raise SetupError(f"{at}: {name} is assigned twice.\nAssign each parameter once.")
+        annotations[name] = annotation
+        found.append(signatures.parameter(f"{at}: {name}", name, default, annotation, help_))
+    return tuple(found), signatures.all_rules(place, annotations)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _assignment(statement: ast.stmt, at: str) -> tuple[str, ast.expr | None, ast.expr | None]:
+    """Return the name, annotation and value of an assignment."""
+    match statement:
+        case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+            return name, annotation, value
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return name, None, value
+    raise SetupError(
+        f"{at}: {quoted(ast.unparse(statement))} does not define a parameter.\n"
+        "Write one assignment per parameter, such as days: int = 7. Move other code to the next cell."
+    )
+
+
+def _comments(source: str) -> dict[int, str]:
+    """Return the comments that follow code, by line."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return {
+        token.start[0]: token.string.lstrip("# ").rstrip()
+        for token in tokens
+        if token.type == tokenize.COMMENT and token.line[: token.start[1]].strip()
+    }
+
+
+def _split_comment(comment: str) -> tuple[str | None, str]:
+    """Return the type and the help text in a comment."""
+    if _FOR_TOOLS.match(comment):
+        return None, ""
+    found = _TYPE_COMMENT.fullmatch(comment)
+    return (found[1], found[2]) if found else (None, comment)
+
+
+def _annotation(written: ast.expr | str | None, at: str, name: str) -> Any:
+    if isinstance(written, ast.Constant) and isinstance(written.value, str):
+        written = written.value
+    if written is None:
+        return inspect.Parameter.empty
+    try:
+        return _evaluated(ast.parse(written, mode="eval").body if isinstance(written, str) else written)
+    except (SyntaxError, ValueError, TypeError, AttributeError):
+        text = written if isinstance(written, str) else ast.unparse(written)
+        raise SetupError(f"{at}: {name} has the unsupported annotation {quoted(text)}.\nUse {SUPPORTED}.") from None
+
+
+def _default(value: ast.expr, annotation: Any, at: str, name: str) -> Any:
+    """Return a default that is a literal; `None` if the notebook computes it."""
+    try:
+        return _evaluated(value)
+    except (ValueError, TypeError, AttributeError):
+        if annotation is inspect.Parameter.empty:
+            raise SetupError(
+                f"{at}: the type of {name} is not clear from {quoted(ast.unparse(value))}.\n"
+                f"Annotate it, as in {name}: int = …, or move the line to the next cell."
+            ) from None
+        return None
+
+
+def _evaluated(node: ast.expr) -> Any:  # noqa: PLR0911 - one per kind of node
+    """Evaluate literals, and the names of types and markers, without executing anything else."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in _KNOWN:
+            return _KNOWN[name]
+        case ast.Subscript(value=kind, slice=ast.Tuple(elts=items)):
+            return _evaluated(kind)[tuple(_evaluated(item) for item in items)]
+        case ast.Subscript(value=kind, slice=item):
+            return _evaluated(kind)[_evaluated(item)]
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _evaluated(left) | _evaluated(right)
+        case ast.Call(func=func, args=args, keywords=keywords):
+            made: Callable[..., Any] = _evaluated(func)
+            return made(*map(_evaluated, args), **{str(each.arg): _evaluated(each.value) for each in keywords})
+        case ast.List(elts=items):
+            return [_evaluated(item) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(_evaluated(item) for item in items)
+    return ast.literal_eval(node)
+
+
+def is_empty(source: str) -> bool:
+    """Tell whether a cell has only blank lines and comments."""
+    return all(not line.strip() or line.lstrip().startswith("#") for line in source.splitlines())
+
+
+def check_last_cell(source: str, place: str) -> None:
+    """Refuse a cell that does not end with a value."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    if source.lstrip().startswith("%%"):
+        magic = source.split(maxsplit=1)[0]
+        raise SetupError(f"{place} starts with {quoted(magic)}, which hides its value.\n{_advice('the result')}")
+    # Magics and ! become Python.
+    python = TransformerManager().transform_cell(source)  # type: ignore[no-untyped-call] # IPython's is untyped
+    try:
+        last = ast.parse(python).body[-1]
+    except SyntaxError as error:
+        raise SetupError(f"{place}, line {error.lineno}: {error.msg}.\nFix the cell.") from None
+    match last:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="print" | "display" as name), args=[*values])):
+            what = ast.unparse(values[0]) if values else "the result"
+            raise SetupError(f"{place} ends with {name}(…), which shows a value but returns none.\n{_advice(what)}")
+        case ast.Expr():
+            pass
+        case ast.Assign(targets=[target, *_]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+            what = ast.unparse(target)
+            raise SetupError(f"{place} ends with an assignment to {what}, not with a value.\n{_advice(what)}")
+        case _:
+            what = ast.unparse(last).splitlines()[0][:40]
+            raise SetupError(f"{place} ends with '{what}', not with a value.\n{_advice('the result')}")
+
+
+def _advice(what: str) -> str:
+    return f"End the notebook with the value alone on its last line: {what}"

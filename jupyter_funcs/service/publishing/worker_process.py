@@ -444,8 +444,6 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what functions print goes to the log
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    # If this is installed (as with JupyterLab), reading a notebook takes two seconds longer; no notebook needs it.
-    sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment] # importing it now fails
     setup: WorkerSetup = pickle.loads(read_frame(orders, _LONGEST_ORDER))  # noqa: S301 - from the service
     confine(setup)
     WorkerCall(setup, orders, replies).serve()

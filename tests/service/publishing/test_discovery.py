@@ -16,7 +16,7 @@ import pytest
 
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery as publish
-from jupyter_funcs.service.publishing import notebook_cells, results
+from jupyter_funcs.service.publishing import notebooks, results
 from tests.service.conftest import LIST
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ PAGE = Path(__file__).parents[3] / "jupyter_funcs/guide/publishing.md"
 @pytest.mark.parametrize("code", re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
 def test_the_guides_examples_are_published_and_run(tmp_path: Path, code: str) -> None:
     if "@function" not in code:
-        assert [each.name for each in notebook_cells.read_parameters(code, PAGE.name)[0]] == ["store", "days"]
+        assert [each.name for each in notebooks.read_parameters(code, PAGE.name)[0]] == ["store", "days"]
         return
     (tmp_path / "sales.csv").write_bytes((EXAMPLES / "sales.csv").read_bytes())
     stores, sales = load(write(tmp_path, stores=code))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.publishing import notebook_cells
+from jupyter_funcs.service.publishing import notebooks
 from jupyter_funcs.service.publishing.parameters import AtLeastOne
 
 
@@ -57,28 +57,28 @@ from jupyter_funcs.service.publishing.parameters import AtLeastOne
     ],
 )
 def test_an_assignment_is_a_parameter(line: str, default: Any, description: str) -> None:
-    [found], rules = notebook_cells.read_parameters(f'"""Parameters."""\nfrom x import y\n# of all\n{line}\n', "here")
+    [found], rules = notebooks.read_parameters(f'"""Parameters."""\nfrom x import y\n# of all\n{line}\n', "here")
     assert (found.name, found.description(rules)) == ("a", description)
     assert found.default == default
     assert type(found.default) is type(default)
 
 
 def test_a_comment_may_have_the_type() -> None:
-    (several, many), _ = notebook_cells.read_parameters("a = None  # type: list[int]\nb = None  # type: date", "here")
+    (several, many), _ = notebooks.read_parameters("a = None  # type: list[int]\nb = None  # type: date", "here")
     assert several.many
     assert (several.type, many.type) == (int, date)
 
 
 def test_a_rule_may_be_in_an_annotation() -> None:
     source = "a: Annotated[str | None, AtLeastOne('a', 'b')] = None\nb: str | None = None"
-    found, rules = notebook_cells.read_parameters(source, "here")
+    found, rules = notebooks.read_parameters(source, "here")
     assert rules == (AtLeastOne("a", "b"),)
     assert found[1].description(rules) == "[Optional] Required if a is not specified."
 
 
 @pytest.mark.parametrize("source", ["", "\n\n# nothing\n", "import os\nfrom datetime import date"])
 def test_a_notebook_may_have_no_parameters(source: str) -> None:
-    assert notebook_cells.read_parameters(source, "here") == ((), ())
+    assert notebooks.read_parameters(source, "here") == ((), ())
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_notebook_may_have_no_parameters(source: str) -> None:
 )
 def test_anything_but_a_parameter_is_refused_with_its_line_and_never_executed(source: str, says: str) -> None:
     with pytest.raises(SetupError) as caught:
-        notebook_cells.read_parameters(source, "here")
+        notebooks.read_parameters(source, "here")
     assert str(caught.value).startswith("here")
     assert says in str(caught.value)
     assert str(caught.value).count("\n") <= 2
