@@ -186,24 +186,32 @@ class Worker:
                 # Not here: a process that doesn't read its orders must be ended too.
                 threading.Thread(target=self._hang_up, daemon=True).start()
             if now - checked_at > _CHECK_SECONDS:
-                with contextlib.suppress(psutil.NoSuchProcess):
+                try:
                     self.excess, checked_at = self._excess(), now
+                except psutil.NoSuchProcess:
+                    pass
+                except (OSError, RecursionError):
+                    self.excess = "It was ended because its folders can't be read."
             if self.excess or (cancelled_at and now - cancelled_at > GRACE_SECONDS):
                 self._kill()
                 return
 
     def _excess(self) -> str:
         memory = disk = 0
+        nameless: dict[tuple[int, int], int] = {}
         found = psutil.Process(self._process.pid).children(recursive=True)
         if len(found) > self._setup.processes:
             return f"It was ended because it used more than {self._setup.processes} processes."
         for each in found:
             with contextlib.suppress(psutil.Error):
-                memory += each.memory_full_info().uss
-        for folder, _, names in os.walk(self._folder):
+                info = each.memory_full_info()
+                memory += getattr(info, "pss", info.uss)  # also its part of what it shares with others
+            nameless |= _nameless(each.pid)
+        for folder, _, names in os.walk(self._folder, onerror=_refuse):
             for name in names:
                 with contextlib.suppress(OSError):
                     disk += os.lstat(f"{folder}/{name}").st_blocks * 512
+        disk += sum(nameless.values())
         for used, limit, of in ((memory, self._setup.memory, "memory"), (disk, self._setup.disk, "disk space")):
             if used > limit:
                 return f"It was ended because it used more than {limit:,} bytes of {of}."
@@ -228,6 +236,22 @@ class Worker:
         self._hang_up()
         self._replies.close()
         clean_up(self._folder, self._process.pid)
+
+
+def _nameless(pid: int) -> dict[tuple[int, int], int]:
+    """Return the sizes of the open files of a process that are in no folder: deleted ones, and those in memory."""
+    found = {}
+    with contextlib.suppress(OSError):  # the process has ended, or this isn't Linux
+        for each in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):  # it was closed
+                if not (file := each.stat()).st_nlink:
+                    found[file.st_dev, file.st_ino] = file.st_blocks * 512
+    return found
+
+
+def _refuse(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):  # it was removed
+        raise error
 
 
 def _rows(reply: WorkerReply, call: Call) -> bytes:

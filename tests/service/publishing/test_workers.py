@@ -32,6 +32,7 @@ HOSTILE = '''
 """Functions that do what they must not."""
 
 import ctypes
+import mmap
 import os
 import subprocess
 import sys
@@ -87,6 +88,57 @@ def fill() -> int:
             for _ in range(100):
                 file.write(bytes(2**20))
     return 1
+
+
+@function(asset="a")
+def memory_files() -> int:
+    """Write to files that are in no folder."""
+    files = [os.memfd_create(str(number)) for number in range(3)]
+    for each in files:
+        os.write(each, bytes(10**8))
+    time.sleep(5)
+    return len(files)
+
+
+@function(asset="a")
+def unlinked() -> int:
+    files = [open(str(number), "wb", 0) for number in range(3)]
+    for each in files:
+        os.unlink(each.name)
+        each.write(bytes(10**8))
+    time.sleep(5)
+    return len(files)
+
+
+@function(asset="a")
+def share() -> int:
+    """Use memory in two processes, so that it is in neither alone."""
+    shared = mmap.mmap(-1, 12 * 10**8)
+    for at in range(0, len(shared), 10**8):
+        shared[at : at + 10**8] = bytes(10**8)
+        if not os.fork():
+            sum(shared[: at + 10**8 : 4096])
+            time.sleep(5)
+            os._exit(0)
+    time.sleep(5)
+    return 1
+
+
+@function(asset="a")
+def deep() -> int:
+    for _ in range(1500):
+        os.mkdir("d")
+        os.chdir("d")
+    time.sleep(5)
+    return 1
+
+
+@function(asset="a")
+def twins() -> str:
+    if os.fork():
+        time.sleep(0.2)
+        return "parent"
+    return "child"
 
 
 @function(asset="a")
@@ -259,6 +311,13 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
         ),
         ("Allocate", "Allocate needs more memory than the service allows. Ask for less."),
         ("Fill", "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+        (
+            "Memory Files",
+            "Memory Files failed: It was ended because it used more than 200,000,000 bytes of disk space.",
+        ),
+        ("Unlinked", "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+        ("Share", "Share failed: It was ended because it used more than 1,073,741,824 bytes of memory."),
+        ("Deep", "Deep failed: It was ended because its folders can't be read."),
         ("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less."),
         ("Forged", "Forged failed: The process that ran it ended before its result."),
         ("Open Files", "Open Files failed: [Errno 24] Too many open files: '/dev/null'"),
@@ -337,6 +396,28 @@ def test_what_a_run_started_ends_with_it(wire: Wire, tmp_path: Path) -> None:
     assert becomes(
         lambda: not [each for each in psutil.process_iter(["cmdline"]) if "634.5" in (each.info["cmdline"] or ())]
     )
+
+
+def test_only_the_process_that_got_an_order_replies(wire: Wire) -> None:
+    """A child's reply would be taken for that of the next run."""
+    assert wire.call("Twins").json()["body"] == '"parent"'
+    assert wire.rows("Small") == [{"Result": 0}]
+
+
+@pytest.mark.fault(135)
+@pytest.mark.skipif(sys.platform == "win32", reason="needs folders without rights")
+def test_nothing_that_a_worker_wrote_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "worker"
+    (folder / "locked").mkdir(parents=True)
+    (folder / "locked" / "file").touch()
+    (folder / "locked").chmod(0)
+    monkeypatch.chdir(folder)
+    for _ in range(1500):
+        os.mkdir("d")
+        os.chdir("d")
+    os.chdir(tmp_path)
+    worker_process.clean_up(folder, 0)
+    assert not folder.exists()
 
 
 @pytest.mark.fault(137)
