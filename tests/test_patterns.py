@@ -249,7 +249,6 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "frames.chunks._PLAIN.opening": [" [ ", " "],
     "frames.chunks._PLAIN.records": [" ,", "},"],
     "frames.chunks._PLAIN.rows": ["]\t", ",]"],
-    "frames.dtypes._DAYS": [("1111-11-", "1111-11-"), "1111-11-11\n"],
     "frames.dtypes._ISO": ["1111-11-11T11:11:11.1Z", "1111-11-11T11:11:11."],
     "frames.export._CSV_SPECIAL": ["\n,", "\r\n"],
     "frames.frame._ENCODED": [("\ufeff", " \r"), ("\ufeff", "\t\r")],

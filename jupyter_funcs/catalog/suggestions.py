@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.core.errors import ArgumentError
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.errors import FuncsError
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """A valid value of a field, and its label (empty if the listing has none)."""
 
     value: str
@@ -83,7 +81,7 @@ class Offers:
     def picked(self, text: str) -> list[str]:
         """Return the values that a text clearly names: one that isn't the beginning of another, or a pasted column."""
         folded = text.strip().casefold()
-        if not folded or any(other.startswith(folded) and other != folded for other in self._ends):
+        if not folded or any(other.startswith(folded) and other != folded for other in self._value_by_folded):
             return []
         if folded in self._value_by_folded:
             return [self._value_by_folded[folded]]
@@ -121,10 +119,6 @@ class Offers:
         return {word for value in self._text_by_value for word in value.casefold().split(maxsplit=1)[:1]}
 
     @cached_property
-    def _ends(self) -> list[str]:
-        return list(self._value_by_folded)
-
-    @cached_property
     def _most_words(self) -> int:
         return max((len(folded.split()) for folded in self._value_by_folded), default=0)
 
@@ -134,15 +128,14 @@ def _text(choice: Choice) -> str:
     return clip(inert(f"{choice.value}{label}"), _LONGEST)
 
 
-Listed = list[tuple[str, str]]
-"""Values, each with its label."""
-
 _MOST = 3
 # Among more values, only those with the same first letter are compared: 50,000 would take up to three seconds.
 _MOST_COMPARED = 10_000
 
 
-def suggest(refusal: FuncsError, fields: Iterable[Field], args: Args, known: Callable[[Field], Listed]) -> None:
+def suggest(
+    refusal: FuncsError, fields: Iterable[Field], args: Args, known: Callable[[Field], Sequence[Choice]]
+) -> None:
     """Add suggestions to a refusal that concerns a value that isn't listed."""
     errors = refusal.errors if isinstance(refusal, ArgumentError) else {}
     hints = []
@@ -159,7 +152,7 @@ def suggest(refusal: FuncsError, fields: Iterable[Field], args: Args, known: Cal
     refusal.hint = " ".join([*hints[:_MOST], refusal.hint]).strip()
 
 
-def nearest_listed(field: Field, value: str, choices: Sequence[tuple[str, str]]) -> list[str]:
+def nearest_listed(field: Field, value: str, choices: Sequence[Choice]) -> list[str]:
     """Return up to three listed values that look like an unlisted one, or whose label does."""
 
     def spelling(text: str) -> str:
@@ -168,7 +161,7 @@ def nearest_listed(field: Field, value: str, choices: Sequence[tuple[str, str]])
 
     if len(choices) > _MOST_COMPARED:
         first = value[:1].casefold()
-        choices = [pair for pair in choices if pair[0][:1].casefold() == first]
+        choices = [choice for choice in choices if choice.value[:1].casefold() == first]
     by_value = [(spelling(choice), choice) for choice, _ in choices]
     by_label = [(label, choice) for choice, label in choices]
     if folded(value) in {folded(text) for pair in by_value for text in pair}:

@@ -175,7 +175,7 @@ def list_functions(given: argparse.Namespace) -> None:
 
 
 def call(given: argparse.Namespace) -> None:
-    from jupyter_funcs.frames.export import BINARY, NAMES, save
+    from jupyter_funcs.frames.export import BINARY, save
 
     values = {}
     for word in given.arguments:
@@ -190,7 +190,7 @@ def call(given: argparse.Namespace) -> None:
     function = _session(given)[given.name].with_options(timeout=given.timeout)
     written = _format(given)
     if written in BINARY and given.output is None and sys.stdout.isatty():
-        raise ArgumentError(f"A terminal can't show {NAMES[written]}.", "Write it to a file: -o FILE.")
+        raise ArgumentError(f"A terminal can't show {BINARY[written]}.", "Write it to a file: -o FILE.")
     target = given.output or (sys.stdout.buffer if written in BINARY else sys.stdout)
     frame = function(**values)
     save(frame, target, written)

@@ -7,7 +7,6 @@ import copy
 import sys
 from contextlib import suppress
 from dataclasses import fields
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from jupyter_funcs.catalog.changes import drift
@@ -156,14 +155,11 @@ class RemoteCall:
         except (ArgumentError, FunctionError, NotFoundError) as error:
             # Before `explain`, which may list the functions again and so forget the listed values. In a thread, because
             # comparing a value with many others takes a while.
-            await asyncio.to_thread(suggest, error, self.fields, args, partial(self._known_pairs, args))
+            await asyncio.to_thread(suggest, error, self.fields, args, lambda field: self.known_choices(field, args))
             if isinstance(error, FunctionError):
                 raise
             refusal = error
         raise await self.explain(refusal)
-
-    def _known_pairs(self, args: Args, field: Field) -> list[tuple[str, str]]:
-        return [(choice.value, choice.label) for choice in self.known_choices(field, args)]
 
     async def fetch(self, args: Args, progress: Progress, purpose: Purpose = Purpose.SWEEP) -> pd.DataFrame:
         """Run it on the background loop, by default as part of a sweep."""

@@ -98,7 +98,11 @@ def joined(parts: Sequence[Column]) -> Column:
     kind = kinds.pop() if kinds else "null"
     data = [part.data if part.kind == kind else _PACK[kind](part.to_list()) for part in parts]
     nulls = np.concatenate([part.missing for part in parts]) if kind in _MASKED else None
-    return Column(kind, _concatenated(kind, data), nulls if nulls is not None and nulls.any() else None)
+    if kind == "text" and has_arrow():
+        import pyarrow as pa
+
+        return Column(kind, pa.concat_arrays(data))
+    return Column(kind, np.concatenate(data), nulls if nulls is not None and nulls.any() else None)
 
 
 def spread(column: Column, places: Sequence[int], rows: int) -> Column:
@@ -119,14 +123,6 @@ def spread(column: Column, places: Sequence[int], rows: int) -> Column:
         return Column(column.kind, data, missing if missing.any() else None)
     data[missing] = np.nan if column.kind == "float" else None
     return Column(column.kind, data)
-
-
-def _concatenated(kind: str, data: list[Any]) -> Any:
-    if kind == "text" and has_arrow():
-        import pyarrow as pa
-
-        return pa.concat_arrays(data)
-    return np.concatenate(data)
 
 
 def are_objects(values: Collection[Any]) -> bool:

@@ -55,20 +55,19 @@ def diff(
     order = new.index.append(removed)
     columns = [*new.columns, *(column for column in old.columns if column not in new.columns)]
     is_new, is_old = (index.get_indexer(order) >= 0 for index in (new.index, old.index))
-    differs = {column: _differs(old, new, order, column, tolerance) for column in columns}
+    left, right = (frame.reindex(index=order, columns=columns) for frame in (old, new))
+    differs = {column: _differs(left[column], right[column], tolerance) for column in columns}
     change = np.select([~is_old, ~is_new], ["added", "removed"], "changed")
     shown = ~is_old | ~is_new
     for column in columns:
         shown |= differs[column]
     result: dict[Hashable, Any] = {CHANGE: pd.array(change[shown], dtype="string")}
-    at = order[shown]
     for level, name in enumerate(named):
-        result[name] = at.get_level_values(level)
+        result[name] = order[shown].get_level_values(level)
     for column in columns:
         if differs[column].any():
-            for frame, which in ((old, "before"), (new, "after")):
-                values = frame[column] if column in frame.columns else pd.Series(index=frame.index, dtype=object)
-                result[f"{column} ({which})"] = values.reindex(at).array
+            result[f"{column} (before)"] = left[column].array[shown]
+            result[f"{column} (after)"] = right[column].array[shown]
     compared = pd.DataFrame(result)
     compared.attrs["funcs"] = {"shape": "diff"}
     return compared
@@ -148,12 +147,8 @@ def _indexed(frame: pd.DataFrame, keys: list[str], which: str) -> pd.DataFrame:
     return indexed
 
 
-def _differs(old: pd.DataFrame, new: pd.DataFrame, order: pd.Index[Any], column: Hashable, tolerance: float) -> Any:
+def _differs(left: pd.Series[Any], right: pd.Series[Any], tolerance: float) -> Any:
     """Return for each row whether the values of a column differ; missing values are equal."""
-    left, right = (
-        (frame[column] if column in frame.columns else pd.Series(index=frame.index, dtype=object)).reindex(order)
-        for frame in (old, new)
-    )
     missing = left.isna().to_numpy(), right.isna().to_numpy()
     both = ~missing[0] & ~missing[1]
     result = missing[0] != missing[1]

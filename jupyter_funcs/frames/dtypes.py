@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -53,30 +55,19 @@ def _texts(column: Column) -> Any:
 
 def _whole(column: Column) -> tuple[Array, Array]:
     """Return a column as 64-bit integers, 0 for null, and the mask of its nulls."""
-    missing = column.missing
-    if column.kind == "null":
-        return np.zeros(len(column), dtype=np.int64), missing
-    if column.kind == "float":
-        numbers = np.where(missing, 0, column.data)
-        if not ((numbers == np.floor(numbers)) & (numbers >= -(2.0**63)) & (numbers < 2.0**63)).all():
-            raise ValueError
-        return numbers.astype(np.int64), missing
-    if column.kind in {"number", "object"}:  # integers beside whole floats
-        values = [0 if value is None else value for value in column.data]
-        if not all(type(value) is int or (type(value) is float and value.is_integer()) for value in values):
-            raise ValueError
-        return np.fromiter(map(int, values), dtype=np.int64, count=len(values)), missing
-    if column.kind != "int":
+    if column.kind == "int":
+        return column.data, column.missing
+    values = [0 if value is None else value for value in column.to_list()]
+    if not all(type(value) is int or (type(value) is float and value.is_integer()) for value in values):
         raise ValueError
-    return column.data, missing
+    return np.fromiter(map(int, values), dtype=np.int64, count=len(values)), column.missing
 
 
 def _integers(column: Column, dtype: str = "int64", *, nullable: bool = False) -> Any:
-    numbers, missing = _whole(column)
-    limits = np.iinfo(dtype)
-    if ((numbers < limits.min) | (numbers > limits.max)).any():
+    whole, missing = _whole(column)
+    numbers = whole.astype(dtype, copy=False)
+    if (numbers != whole).any():
         raise OverflowError
-    numbers = numbers.astype(dtype, copy=False)
     return pd.arrays.IntegerArray(numbers, missing) if nullable or missing.any() else numbers
 
 
@@ -99,10 +90,8 @@ def _floats(column: Column) -> Any:
     return floats
 
 
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_DAYS = re.compile(f"{_DAY}(?:\n{_DAY})*")
 _ISO = re.compile(
-    _DAY + r"(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?P<decimals>[0-9]{1,9}))?)?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.(?P<decimals>[0-9]{1,9}))?)?"
     r"(?P<zone>Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?"
 )
 # The range of Python's datetime, which displays the rows.
@@ -129,34 +118,11 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     if parsed is None:
         return None
     times, has_offsets = parsed
-    return np.append(times, _never(times))[codes], has_offsets  # the code of null is -1
+    # The code of null is -1. NaT has the unit of the others, because numpy 2.5 deprecates one without.
+    return np.append(times, np.array("NaT", dtype=times.dtype))[codes], has_offsets
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:
-    # Plain days are much faster to match in one text; numpy refuses any that contain a line break.
-    parts = (texts, [], 0) if _DAYS.fullmatch("\n".join(texts)) else _parts(texts)
-    if parts is None:
-        return None
-    naive, zones, decimals = parts
-    has_offsets = any(zones)
-    if has_offsets and "" in zones:
-        return None
-    try:
-        times = np.array(naive, dtype="datetime64[us]")
-    except ValueError:  # not a calendar day
-        return None
-    minutes = {zone: _minutes(zone) for zone in set(zones)} if has_offsets else {}
-    offsets = np.array([minutes[zone] for zone in zones] if has_offsets else 0, dtype="timedelta64[m]")
-    limits = _YEARS if decimals <= 6 else _YEARS_NS
-    if _beyond(times - offsets, *limits) or (decimals > 6 and _beyond(times, *limits)):
-        return None
-    if decimals > 6:
-        times = np.array(naive, dtype="datetime64[ns]")
-    return times - offsets, has_offsets
-
-
-def _parts(texts: Sequence[str]) -> tuple[list[str], list[str], int] | None:
-    """Return the texts without offsets, the offsets, and the largest number of decimals."""
     naive: list[str] = []
     zones: list[str] = []
     decimals = 0
@@ -167,19 +133,21 @@ def _parts(texts: Sequence[str]) -> tuple[list[str], list[str], int] | None:
         naive.append(text.removesuffix(zone))
         zones.append(zone)
         decimals = max(decimals, len(match["decimals"] or ""))
-    return naive, zones, decimals
-
-
-def _minutes(zone: str) -> int:
-    if zone == "Z":
-        return 0
-    minutes = int(zone[1:3]) * 60 + int(zone[4:])
-    return -minutes if zone[0] == "-" else minutes
-
-
-def _never(times: Array) -> Array:
-    # With the unit of the others: numpy 2.5 deprecates NaT without one.
-    return np.array("NaT", dtype=times.dtype)
+    has_offsets = any(zones)
+    if has_offsets and "" in zones:
+        return None
+    try:
+        times = np.array(naive, dtype="datetime64[us]")
+    except ValueError:  # not a calendar day
+        return None
+    after_utc = {zone: dt.time.fromisoformat(f"00:00{zone}").utcoffset() for zone in set(zones)} if has_offsets else {}
+    offsets = np.array([after_utc[zone] for zone in zones] if has_offsets else 0, dtype="timedelta64[m]")
+    limits = _YEARS if decimals <= 6 else _YEARS_NS
+    if _beyond(times - offsets, *limits) or (decimals > 6 and _beyond(times, *limits)):
+        return None
+    if decimals > 6:
+        times = np.array(naive, dtype="datetime64[ns]")
+    return times - offsets, has_offsets
 
 
 def _beyond(times: Array, first: np.datetime64, end: np.datetime64) -> bool:
@@ -204,19 +172,12 @@ class Declared:
             return self.built(column)
         except (ValueError, OverflowError) as error:
             values = column.to_list()
-            row = self.misfit(values)
+            # The first row that does not fit, by bisection.
+            row = bisect_left(range(len(values)), x=True, key=lambda at: not self.fits(values[: at + 1]))
             mixed = ", which does not match the rows above" if self.fits([values[row]]) else ""
             text = f"Column {quote(name)} is declared as {self.kind} but contains {quote(values[row])}"
             hint = f"To read it as it is, pass schema={{{name!r}: 'any'}}."
             raise ProtocolError(f"{text} in row {row:,}{mixed}.", hint) from error
-
-    def misfit(self, values: Sequence[Any]) -> int:
-        """Return the first row that does not fit, or the number of rows, by bisection."""
-        fit, end = 0, len(values) + 1
-        while end - fit > 1:
-            middle = (fit + end) // 2
-            fit, end = (middle, end) if self.fits(values[:middle]) else (fit, middle)
-        return fit
 
     def built(self, column: Column) -> Any:
         return DECLARED[self.kind](column, bool(self.nullable))
@@ -241,7 +202,7 @@ def _moments(column: Column, unit: str, counted: str) -> Array:
         times = counts.astype(f"datetime64[{counted}]")
         if np.isnat(times).any():  # the least integer
             raise OverflowError
-        times[missing] = _never(times)
+        times[missing] = "NaT"
     # Nanoseconds can't be out of range.
     if times.dtype != "datetime64[ns]" and _beyond(times, *(_YEARS_NS if unit == "ns" else _YEARS)):
         raise OverflowError
@@ -249,13 +210,6 @@ def _moments(column: Column, unit: str, counted: str) -> Array:
     if (moments != times)[~np.isnat(times)].any():
         raise ValueError
     return moments
-
-
-def _days(column: Column) -> Array:
-    times = _moments(column, "us", "ms")
-    if (times.astype("datetime64[D]") != times)[~np.isnat(times)].any():
-        raise ValueError
-    return times
 
 
 def _datetimes(times: Array, has_offsets: bool) -> Any:  # noqa: FBT001  # the pair from `_times`
@@ -282,7 +236,7 @@ DECLARED: dict[str, Callable[[Column, bool], Any]] = {
     "bool": lambda column, nullable: _bools(column, nullable=nullable),
     "str": lambda column, _: _texts(column),
     "bytes": lambda column, _: _bytes(column),
-    "datetime.date": lambda column, _: _days(column),
+    "datetime.date": lambda column, _: _moments(column, "D", "ms").astype("datetime64[us]"),
     "np.datetime64[ns]": lambda column, _: _moments(column, "ns", "ms"),
     "datetime": lambda column, _: _as_read(column),
     "Int32": lambda column, _: _integers(column, "int32", nullable=True),

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Format = Literal["table", "csv", "json", "parquet", "xlsx"]
-BINARY: frozenset[Format] = frozenset({"parquet", "xlsx"})
-NAMES: dict[Format, str] = {"csv": "CSV", "xlsx": "Excel", "parquet": "Parquet", "json": "JSON", "table": "A table"}
+BINARY: dict[Format, str] = {"xlsx": "Excel", "parquet": "Parquet"}
 
 _CSV_SPECIAL = re.compile('[,;"\t\r\n]')
 # What makes a spreadsheet run a cell, also fullwidth, after characters that it may skip.
@@ -70,7 +69,7 @@ def save(frame: pd.DataFrame, target: Path | TextIO | BinaryIO, format: Format) 
     elif (buffer := getattr(target, "buffer", None)) is not None:
         buffer.write(content)
     else:
-        raise ConfigError(f"{NAMES[format]} is binary, and this stream takes text.", "Name a file to write it to.")
+        raise ConfigError(f"{BINARY[format]} is binary, and this stream takes text.", "Name a file to write it to.")
 
 
 def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
@@ -103,9 +102,9 @@ def _plain(value: Any) -> Any:
     if value is None or value is pd.NA or value is pd.NaT:
         return None
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _finite(_plain(item)) for key, item in value.items()}
     if isinstance(value, list | tuple | set | np.ndarray):
-        return [_plain(item) for item in value]
+        return [_finite(_plain(item)) for item in value]
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
@@ -150,24 +149,13 @@ def _csv_cell(value: Any) -> str:
 def _json(frame: pd.DataFrame) -> bytes:
     columns = _columns(frame)
     names = [name for name, _ in columns]
-    rows = zip(*(cells for _, cells in columns), strict=True)
-    records = ",\n".join(_record(dict(zip(names, row, strict=True))) for row in rows)
+    rows = zip(*(map(_finite, cells) for _, cells in columns), strict=True)
+    records = ",\n".join(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) for row in rows)
     return replace_surrogates(f"[\n{records}\n]\n" if records else "[]\n").encode()
 
 
-def _record(record: dict[str, Any]) -> str:
-    try:
-        return json.dumps(record, ensure_ascii=False, allow_nan=False)
-    except ValueError:
-        return json.dumps(_finite(record), ensure_ascii=False, allow_nan=False)
-
-
 def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return None if isinstance(value, float) and math.isinf(value) else value
 
 
 def _parquet(frame: pd.DataFrame) -> bytes:
@@ -177,7 +165,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
     frame = frame.copy(deep=False)
     frame.columns = pd.Index([str(name) for name in frame.columns])
-    frame.attrs = _finite(_plain(frame.attrs))  # pandas writes them as JSON into the file's metadata
+    frame.attrs = _plain(frame.attrs)  # pandas writes them as JSON into the file's metadata
     for place, name in enumerate(frame.columns):
         column = frame.iloc[:, place]
         if column.dtype == object:

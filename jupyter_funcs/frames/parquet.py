@@ -123,8 +123,8 @@ def contains(table: pa.Table, metadata: Sequence[str], texts: Sequence[str]) -> 
     """Return whether any of the texts occurs in a table's cells or in its metadata."""
     if any(text in other for text in texts for other in metadata):
         return True
-    columns = [column for column in table.columns if pa.types.is_large_string(column.type)]
-    columns += [column for column in table.columns if pa.types.is_large_binary(column.type)]
+    kinds = {pa.large_string(), pa.large_binary()}
+    columns = [column for column in table.columns if column.type in kinds]
     return any(pc.any(pc.match_substring(column, text)).as_py() for text in texts for column in columns)
 
 

@@ -20,14 +20,18 @@ if TYPE_CHECKING:
 _GAP = "  "
 _DEFAULT_WIDTH = 80  # without a terminal, as in a kernel
 _LEAST_WIDTH = 8
-_MOST_LATEST = 200
 
 
 class Listing(pd.DataFrame):
-    """A DataFrame showing texts in full, numbers right-aligned and no row numbers; its slices are plain DataFrames."""
+    """
+    A DataFrame showing texts in full, numbers right-aligned and no row numbers; its slices are plain DataFrames.
 
-    _metadata: ClassVar[list[str]] = ["nothing"]
+    `nothing` is shown if it is empty; only the `latest` rows are shown, if set.
+    """
+
+    _metadata: ClassVar[list[str]] = ["nothing", "latest"]
     nothing = "Nothing to list."
+    latest: int | None = None
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
@@ -40,40 +44,24 @@ class Listing(pd.DataFrame):
             table = str(self._inert().to_html(index=False, border=0))
         # Texts are escaped, so only the cells match, row by row.
         styles = cycle(map(_style_of, self.dtypes))
-        return re.sub("<(t[dh])>", lambda cell: f'<{cell[1]} style="{next(styles)}">', table)
+        return self._hidden() + re.sub("<(t[dh])>", lambda cell: f'<{cell[1]} style="{next(styles)}">', table)
 
     def __repr__(self) -> str:
         if self.empty:
             return inert(self.nothing)
         texts = [[str(name), *column] for name, column in self._inert().items()]
-        return table_text(texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width())
+        table = table_text(texts, [_is_number(dtype) for dtype in self.dtypes], terminal_width())
+        return f"{hidden}\n{table}" if (hidden := self._hidden()) else table
+
+    def _hidden(self) -> str:
+        is_cut = self.latest is not None and len(self) > self.latest
+        return f"Showing the latest {self.latest} of {len(self):,} rows." if is_cut else ""
 
     def _inert(self) -> pd.DataFrame:
-        shown = pd.DataFrame(self._shown())
+        shown = pd.DataFrame(self if self.latest is None else self.tail(self.latest))
         # As objects, because `map` of pandas 2 turns nullable integers into floats.
         texts = [column.astype(object).map(_TEXT_OF.get(str(column.dtype), _text)) for _, column in shown.items()]
         return pd.concat(texts, axis="columns").astype(object).rename(columns=_text)
-
-    def _shown(self) -> pd.DataFrame:
-        return self
-
-
-class Latest(Listing):
-    """A listing that shows its latest rows only."""
-
-    def _repr_html_(self) -> str:
-        return f"{html.escape(self._hidden())}{super()._repr_html_()}"
-
-    def __repr__(self) -> str:
-        hidden = self._hidden()
-        return f"{hidden}\n{super().__repr__()}" if hidden else super().__repr__()
-
-    def _hidden(self) -> str:
-        number = len(self) - _MOST_LATEST
-        return f"Showing the latest {_MOST_LATEST} of {len(self):,} rows." if number > 0 else ""
-
-    def _shown(self) -> pd.DataFrame:
-        return self.tail(_MOST_LATEST)
 
 
 def _style_of(dtype: Any) -> str:

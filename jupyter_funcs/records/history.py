@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.records.history_file import HistoryFile
 
 _MOST_RUNS = 10_000  # per kernel; the oldest are forgotten
+_MOST_SHOWN = 200  # rows of its table
 _LEAST_AGE = 0.001  # seconds
 _CLOCK_SLACK = 0.01  # seconds by which two clocks of one machine may differ
 _EMPTY = "Nothing has been run yet."
@@ -182,10 +183,10 @@ class History:
             One row per run, oldest first: number, time (local), function, arguments, rows, elapsed (seconds), status,
             variable; and error, if any run failed.
         """
-        from jupyter_funcs.frames.tables import Latest
+        from jupyter_funcs.frames.tables import Listing
 
-        table = Latest(_columns([*(self.earlier if earlier else ()), *self.runs]))
-        table.nothing = _EMPTY
+        table = Listing(_columns([*(self.earlier if earlier else ()), *self.runs]))
+        table.nothing, table.latest = _EMPTY, _MOST_SHOWN
         return table
 
     def _cached_results(self) -> Callable[[Run], pd.DataFrame | None]:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 _MOST_ITEMS = 3
 _LONGEST_ITEM, _LONGEST_ARGUMENTS = 60, 120
 _LONGEST_ERROR = 300
+_SAVED = (
+    *("number", "function", "args", "is_sweep", "runs", "pairs", "to", "rows"),
+    *("error", "failed", "is_whole", "in_cache"),
+)
 _PRIVATE = ("status", "elapsed", "rows", "error")
 # The status of an earlier kernel's run that may still be running or have died with its kernel.
 _NOT_ENDED = "not ended"
@@ -191,23 +195,9 @@ class Run:
 
     def to_json(self) -> dict[str, Any]:
         """Return what later kernels may know of it, as plain JSON values; nothing of its result."""
-        return {
-            "number": self.number,
-            "function": self.function,
-            "args": self.args,
-            "started": self.started.isoformat(),
-            "is_sweep": self.is_sweep,
-            "runs": self.runs,
-            "pairs": self.pairs,
-            "to": self.to,
-            "rows": self.rows,
-            "error": self.error,
-            "failed": self.failed,
-            "is_whole": self.is_whole,
-            "in_cache": self.in_cache,
-            "status": self._status,
-            "elapsed": round(self.elapsed, 3),
-        }
+        saved = {name: getattr(self, name) for name in _SAVED}
+        ended = {"status": self._status, "elapsed": round(self.elapsed, 3)}
+        return saved | ended | {"started": self.started.isoformat()}
 
     @classmethod
     def from_json(cls, kernel: int, values: dict[str, Any]) -> Run:

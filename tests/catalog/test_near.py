@@ -10,7 +10,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.fields import read_fields
-from jupyter_funcs.catalog.suggestions import nearest_listed
+from jupyter_funcs.catalog.suggestions import Choice, nearest_listed
 from tests.conftest import PANEL
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import Session
 
 SYMBOLS = [
-    ("BKQU US EQUITY", "Bulkandry Clubs"),
-    ("KORD LN EQUITY", "Kordle"),
-    ("KORD US EQUITY", "Kordle Foods"),
-    ("QSTX US EQUITY", ""),
+    Choice("BKQU US EQUITY", "Bulkandry Clubs"),
+    Choice("KORD LN EQUITY", "Kordle"),
+    Choice("KORD US EQUITY", "Kordle Foods"),
+    Choice("QSTX US EQUITY"),
 ]
-PANELS = [("Demo Card Panel", "Ordrelle"), ("Demo Debit Panel", "Second Provider")]
+PANELS = [Choice("Demo Card Panel", "Ordrelle"), Choice("Demo Debit Panel", "Second Provider")]
 
 NEAR: dict[tuple[str, str], list[str]] = {
     ("Symbol", "BKQX"): ["BKQU US EQUITY"],
@@ -54,7 +54,7 @@ def test_a_listed_value_is_near_by_its_spelling_or_its_label(
 def test_of_very_many_values_those_with_the_same_first_letter_are_compared(funcs: Session) -> None:
     """Comparing all of them would be slow, and typos in the first letter are rare."""
     field = next(field for field in funcs["Get Panel Daily"].fields if field.name == "PanelName")
-    many = [(f"{letter} Panel {number}", "") for letter in "AB" for number in range(6000)]
+    many = [Choice(f"{letter} Panel {number}") for letter in "AB" for number in range(6000)]
     assert nearest_listed(field, "a Panl 17", many)[0] == "A Panel 17"
     assert nearest_listed(field, "C Panel 17", many) == []
 
