@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import math
 import os
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
@@ -270,10 +268,8 @@ def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:
         if not run.is_sweep:
             form.check()
     except ArgumentError as error:
-        errors = error.errors
-    else:
-        return
-    raise ArgumentError(changed, f"Run it with new arguments. The old ones were {run.arguments}.", errors)
+        hint = f"Run it with new arguments. The old ones were {run.arguments}."
+        raise ArgumentError(changed, hint, error.errors) from None
 
 
 def _columns(runs: Iterable[Run]) -> dict[str, Any]:
@@ -299,39 +295,36 @@ def _columns(runs: Iterable[Run]) -> dict[str, Any]:
 
 def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataFrame | None:
     """Return the result of a run if the cache still has it as the run left it; sends nothing."""
+    from jupyter_funcs.sweeps.stacking import stacked
+
     connected = session()
+    options: dict[str, Any] = {"cache": True, "to": None, "max_age": math.inf}
+    if run.options is not None and run.options.schema is not None:
+        options["schema"] = run.options.schema
     try:
         if connected is None or connected.catalog.peek(run.function) is None:
             return None
-        function = connected[run.function]
-        if run.options is not None and run.options.schema is not None:
-            function = function.with_options(schema=run.options.schema)
+        function = connected[run.function].with_options(**options)
+        given: dict[str, Any] = {"pairs": run.pairs, "most": run.runs, "validate": function.options.validate}
+        sweep = combos(function, None, run.args, **given) if run.is_sweep else None
+        runs = [run.args] if sweep is None else sweep.runs
+        earlier = EarlierResults(function, runs)
         background.forbid_on_loop()
-        return background.run(_read_cache(function, run))
+        latest = run.ended.timestamp() + _CLOCK_SLACK
+        found = {at: written for at, written in background.run(earlier.find()).items() if written <= latest}
+        frames = earlier.read(sorted(found)) if len(found) == run.runs - run.failed else {}
+        if not frames or len(frames) < len(found):
+            return None
+        if sweep is None:
+            return frames[0]
+        frame = stacked(((runs[at], frames[at]) for at in sorted(frames)), sweep.swept, by_name(function.fields))
     except (FuncsError, RuntimeError):  # no listing, no token or other parameters; or called on the loop
         return None
-
-
-async def _read_cache(function: RemoteCall, run: Run) -> pd.DataFrame | None:
-    options = {"cache": True, "to": None, "max_age": math.inf, "pairs": run.pairs, "most_runs": max(run.runs, 1)}
-    function = function.with_options(**options)
-    constant, swept, runs = await asyncio.to_thread(_combinations, function, run)
-    earlier = EarlierResults(function, runs)
-    latest = run.ended.timestamp() + _CLOCK_SLACK
-    found = {at: written for at, written in (await earlier.find()).items() if written <= latest}
-    if len(found) != run.runs - run.failed or not found:
-        return None
-    frames = await asyncio.to_thread(earlier.read, sorted(found))
-    if len(frames) != len(found):
-        return None
-    if not run.is_sweep:
-        return frames[0]
-    frame = await asyncio.to_thread(_stacked, function, runs, frames, swept)
     oldest = dt.datetime.fromtimestamp(min(found.values()), dt.UTC).isoformat(timespec="seconds")
     frame.attrs["funcs"] = {
         "function": run.function,
-        "args": constant,
-        "swept": swept,
+        "args": sweep.constant,
+        "swept": sweep.swept,
         "runs": run.runs,
         "failed": run.failed,
         "time": run.started.isoformat(timespec="seconds"),
@@ -341,18 +334,3 @@ async def _read_cache(function: RemoteCall, run: Run) -> pd.DataFrame | None:
         "cached": {"runs": len(frames), "oldest": oldest},
     }
     return frame
-
-
-def _combinations(function: RemoteCall, run: Run) -> tuple[Args, list[str], list[Args]]:
-    """Return the constant arguments, the swept ones, and the arguments of each run."""
-    if not run.is_sweep:
-        return {}, [], [run.args]
-    options = function.options
-    found = combos(function, None, run.args, pairs=run.pairs, most=options.most_runs, validate=options.validate)
-    return found.constant, found.swept, found.runs
-
-
-def _stacked(function: RemoteCall, runs: list[Args], frames: dict[int, Any], swept: list[str]) -> pd.DataFrame:
-    from jupyter_funcs.sweeps.stacking import stacked
-
-    return stacked(((runs[at], frames[at]) for at in sorted(frames)), swept, by_name(function.fields))
