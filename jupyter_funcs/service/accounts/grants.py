@@ -77,12 +77,13 @@ class Grants:
         if start != "jf" or not number.isdecimal():
             return None
         rows = self._database.read(
-            """SELECT k.hash, u.id, u.name, u.email, u.at FROM keys k JOIN users_at u ON u.id = k.user
-            WHERE k.id = ? AND NOT u.is_disabled AND (k.ends IS NULL OR k.ends > ?)""",
+            """SELECT u.id, u.name, u.email, u.at FROM keys k JOIN users_at u ON u.id = k.user
+            WHERE k.id = ? AND k.hash = ? AND NOT u.is_disabled AND (k.ends IS NULL OR k.ends > ?)""",
             number,  # as text, because SQLite refuses integers above 64 bits
+            passwords.secret_hash(secret),
             time.time(),
         )
-        return User(*rows[0][1:]) if rows and passwords.is_secret(secret, rows[0][0]) else None
+        return User(*rows[0]) if rows else None
 
     def name_of(self, login: str) -> str | None:
         """Return the name of the user with a name or email, disabled or not."""

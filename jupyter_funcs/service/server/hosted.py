@@ -7,9 +7,8 @@ import hashlib
 import logging
 import os
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
@@ -28,7 +27,7 @@ from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from starlette.applications import Starlette
 
@@ -43,46 +42,33 @@ log = logging.getLogger(__name__)
 _MOST_HASHED = 2**24
 
 
-@dataclass(frozen=True, slots=True)
-class Hosted:
+class Hosted(NamedTuple):
     """A service that is ready to serve; `about` describes it in a few words."""
 
     app: Starlette
     about: str
     folder: Path
-    engine: Engine
     grants: Grants
-    workers: Workers | None
-
-    def close(self) -> None:
-        """Close the data and the accounts, and end the workers."""
-        if self.workers is not None:
-            self.workers.close()
-        self.engine.close()
-        self.grants.close()
 
 
-def build(settings: Settings, config: Path | None) -> Hosted:
-    """Build a service; without a configuration file, the demo."""
+@contextlib.contextmanager
+def build(settings: Settings, config: Path | None) -> Iterator[Hosted]:
+    """Build a service, without a configuration file the demo; its data, accounts and workers are closed at the end."""
     with contextlib.ExitStack() as opened:
-        service = _built(settings, config, opened)
-        opened.pop_all()
-        return service
+        yield _built(settings, config, opened)
 
 
 def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack) -> Hosted:
     is_demo = config is None
     folder = state.folder(settings.state, demo=is_demo)
-    workers = None
-    if is_demo:
-        functions, engine = demo.published(), connect_engine(settings.engine, companies.reference(), demo.cards)
-    else:
-        functions, engine = _configured(settings)
-        if settings.functions.folders or settings.functions.entry_points:
-            workers = opened.enter_context(contextlib.closing(_workers(settings, engine, [folder, config])))
-            functions = [*functions, *workers.load()]
+    functions, engine = _built_in(settings, is_demo=is_demo)
+    opened.callback(engine.close)
+    if settings.functions.folders or settings.functions.entry_points:
+        workers = opened.enter_context(contextlib.closing(_workers(settings, engine, [folder, config])))
+        functions = [*functions, *workers.load()]
     registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
     grants = state.open_grants(folder, demo_accounts.add_to if is_demo else None)
+    opened.callback(grants.close)
     grants.audit.days, grants.audit.rows = settings.audit.days, settings.audit.rows
     others = grants.audit.served(None if config is None else str(config.resolve()))
     if config is not None and settings.state is None and not os.environ.get("FUNCS_STATE_DIR"):
@@ -100,14 +86,14 @@ def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack
     app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts)
     count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
     whose = settings.organisation if settings.data else "the demo (synthetic)"
-    return Hosted(app, f"{count} over the data of {whose}", folder, engine, grants, workers)
+    return Hosted(app, f"{count} over the data of {whose}", folder, grants)
 
 
-def _configured(settings: Settings) -> tuple[Sequence[PublishedFunction], Engine]:
-    """Return the built-in functions and the engine of a configuration, checked against its data."""
+def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedFunction], Engine]:
+    """Return the built-in functions and the engine of a service, checked against its data."""
     asset, limit = settings.functions.asset, settings.memory_limit
     if settings.data is None:
-        built_in = demo.published(asset, None)
+        built_in = demo.published() if is_demo else demo.published(asset, None)
         engine = connect_engine(settings.engine, companies.reference(), demo.cards, memory_limit=limit)
     else:
         from jupyter_funcs.service.config import team_data

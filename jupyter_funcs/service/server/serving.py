@@ -70,9 +70,13 @@ def _serve(given: argparse.Namespace) -> None:
 
         worker_process.hide_memory()
         process.configure_logs(server.log)
-        service = opened.enter_context(contextlib.closing(hosted.build(chosen, given.config)))
+        service = opened.enter_context(hosted.build(chosen, given.config))
         _warn_of_missing_names(server)
         _run(service, server, sockets, given.config)
+    if service.app.state.runs.busy_threads:
+        # The interpreter would wait for their threads for ever.
+        logging.shutdown()
+        os._exit(0)
 
 
 def _with_options(settings: Settings, given: argparse.Namespace) -> Settings:
@@ -133,11 +137,7 @@ def _run(service: Hosted, server: Server, sockets: list[socket.socket], config: 
     runs = service.app.state.runs
     process.GracefulServer(options, runs, lambda: _announce(service, address, config)).run(sockets)
     if runs.busy_threads:
-        # The interpreter would wait for their threads for ever.
         log.warning("%s function(s) that ignore cancellation end with the process.", runs.busy_threads)
-        service.close()
-        logging.shutdown()
-        os._exit(0)
 
 
 def _address(server: Server, port: int) -> str:

@@ -88,14 +88,8 @@ def _refuse_long(number: str) -> None:
         raise ValueError(f"a number has {len(number):,} digits")
 
 
-def failure(
-    status: int,
-    text: str,
-    headers: Mapping[str, str] | None = None,
-    arguments: Mapping[str, Sequence[str]] | None = None,
-) -> Response:
-    """Return the reply with an error; `arguments` has the messages by argument."""
-    more = {} if arguments is None else {"arguments": arguments}
+def failure(status: int, text: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+    """Return the reply with an error, and more of what is wrong."""
     return JSONResponse({"error": text, "body": None, **more}, status, headers)
 
 

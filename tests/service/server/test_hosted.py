@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import re
@@ -18,7 +17,7 @@ from jupyter_funcs.service.server import hosted
 from tests.service.conftest import in_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from jupyter_funcs.service.server.hosted import Hosted
@@ -33,13 +32,8 @@ def get_one() -> int:
 '''
 
 
-@contextlib.contextmanager
-def built(config: Path | None) -> Iterator[Hosted]:
-    service = hosted.build(load(config), config)
-    try:
-        yield service
-    finally:
-        service.close()
+def built(config: Path | None) -> AbstractContextManager[Hosted]:
+    return hosted.build(load(config), config)
 
 
 def start(config: Path | None) -> None:
