@@ -428,6 +428,8 @@ def test_an_api_key_takes_the_place_of_a_token(demo_wire: Wire) -> None:
         (f"{ARROW};q=0", False),
         (f"{ARROW};q=nonsense", False),
         (f"{ARROW};q=0.3, application/json;q=0.2, */*;q=0.9", True),
+        (f"{ARROW};q=0.5, */*", True),
+        ("application/json;q=0.5, */*", False),
     ],
 )
 def test_the_form_of_a_result_is_the_one_that_accept_prefers(service: Wire, accept: str | None, is_arrow: bool) -> None:
