@@ -14,6 +14,7 @@ from http import HTTPStatus
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import httpx
 import msgspec
 
 from jupyter_funcs.connection.retries import Proof, parse_retry_after, proof_of_status
@@ -38,8 +39,6 @@ from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable
-
-    import httpx
 
     from jupyter_funcs.connection.secrets import Hidden
     from jupyter_funcs.core.progress import Progress
@@ -110,12 +109,13 @@ async def read_reply(response: httpx.Response, max_bytes: int, secret: Hidden, p
     _check(response, body, secret)
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     lines = media_type in _NDJSON
-    return Reply(body, secret, lines, _why_cut(response, body) if lines else "")
+    is_number = body[-1:].isdigit()
+    return Reply(body, secret, lines, _why_cut(response, body, lines=lines) if lines or is_number else "")
 
 
-def _why_cut(response: httpx.Response, body: bytes) -> str:
-    """Return why lines may be missing at the end of NDJSON, which, unlike JSON, may be cut and still valid."""
-    if not body.endswith(b"\n"):
+def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:
+    """Return why the end may be missing of NDJSON or a bare number, which may be cut and still valid."""
+    if lines and not body.endswith(b"\n"):
         return "its last line has no line end"
     if getattr(response.stream, "has_more", False):
         return "more followed than its Content-Length"
@@ -128,7 +128,7 @@ def _why_cut(response: httpx.Response, body: bytes) -> str:
 async def _read_head(response: httpx.Response, secret: Hidden) -> bytes:
     """Read the first 64 KiB of an error's body, or as much of them as can be decompressed."""
     head = bytearray()
-    with contextlib.suppress(ProtocolError):  # the status says more than a broken body
+    with contextlib.suppress(ProtocolError, httpx.TransportError):  # the status says more than a broken body
         async for piece in _pieces(response, secret):
             head += piece[:_MAX_ERROR_BYTES]
             if len(head) >= _MAX_ERROR_BYTES:

@@ -404,6 +404,38 @@ def test_cut_json_stays_an_error(server: Faulty, head: bytes) -> None:
 
 
 @pytest.mark.fault(127)
+@pytest.mark.parametrize(
+    ("data", "warns"),
+    [
+        (OK + b"Content-Length: 3\r\n\r\n123456", True),
+        (OK + b"\r\n123", True),
+        (OK + b"\r\n123\n", False),
+        (whole(b"123"), False),
+    ],
+    ids=["short Content-Length", "ended by the connection", "with a line end", "whole"],
+)
+def test_a_number_that_may_be_cut_is_said(server: Faulty, data: bytes, warns: bool) -> None:
+    """The first digits of a number are a number too."""
+    session = listed(server)
+    server.tell(raw(data))
+    with pytest.warns(UserWarning, match="end of the reply may be missing") if warns else contextlib.nullcontext():
+        assert session.f(a="1")["Result"].tolist() == [123]
+    session.close()
+
+
+@pytest.mark.fault(23, 37)
+@pytest.mark.parametrize(("status", "error"), [(400, jf.FunctionError), (500, jf.ServerError)], ids=str)
+def test_an_error_with_a_cut_body_is_final_as_any_other(server: Faulty, status: int, error: type[Exception]) -> None:
+    """The run is not sent again: its status has arrived."""
+    session = listed(server)
+    server.tell(raw(b'HTTP/1.1 %d No\r\nContent-Length: 100\r\n\r\n{"error": "not thi' % status))
+    with pytest.raises(error):
+        session.f(a="1")
+    assert len(server.requests) == 1
+    session.close()
+
+
+@pytest.mark.fault(127)
 def test_an_application_in_process_has_no_framing() -> None:
     """Its lines are all there without a Content-Length."""
     import httpx
