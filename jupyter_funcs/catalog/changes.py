@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 _LEAST_SIMILARITY = 0.6
 _OTHER_KIND = 0.8
 _LEAST_LETTERS = 3
+# Beyond these bounds, comparing the names takes seconds.
+_MOST_PAIRS, _LONGEST_NAME = 2500, 80
 # A function has one parameter of these kinds, whatever its name.
 _UNIQUE_KINDS = {Kind.SYMBOL, Kind.PANEL}
 
@@ -71,6 +73,8 @@ def _renamed(before: Interface, now: Interface) -> dict[str, str]:
     """Pair each parameter that is gone with the new one most like it."""
     gone = [name for name in before if name not in now]
     new = [name for name in now if name not in before]
+    if len(gone) * len(new) > _MOST_PAIRS:
+        return {}
     pairs = [(_similarity(then, before[then], today, now[today]), then, today) for then in gone for today in new]
     found: dict[str, str] = {}
     for similarity, then, today in sorted(pairs, key=lambda pair: -pair[0]):
@@ -84,7 +88,7 @@ def _similarity(one: str, before: InterfaceParam, other: str, now: InterfacePara
     same_kind = before.kind == now.kind
     if same_kind and before.kind in _UNIQUE_KINDS:
         return 1.0
-    first, second = sorted((folded(one), folded(other)), key=len)
+    first, second = sorted((folded(name)[:_LONGEST_NAME] for name in (one, other)), key=len)
     if len(first) >= _LEAST_LETTERS and first in second:  # Brand and BrandName
         return 0.9
     return difflib.SequenceMatcher(None, first, second).ratio() * (1.0 if same_kind else _OTHER_KIND)

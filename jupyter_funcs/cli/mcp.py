@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
-from jupyter_funcs.core.text import clip, inert, listed, quote
+from jupyter_funcs.core.text import clip, inert, listed, quote, visible
 from jupyter_funcs.core.warn import collect_warnings
 
 if TYPE_CHECKING:
@@ -212,10 +212,10 @@ def as_texts(frame: pd.DataFrame, most: int = MOST_CHARACTERS, hint: str = "") -
     """Return a frame for an assistant: a note with the number of rows, and the rows as CSV; the hint if some lack."""
     total = len(frame)
     shown = min(total, most)  # each row takes one character at least
-    text = frame.head(shown).to_csv(index=False)
+    text = visible(frame.head(shown).to_csv(index=False))
     while len(text) > most and shown:
         shown = int(shown * min(most / len(text), 0.95))
-        text = frame.head(shown).to_csv(index=False)
+        text = visible(frame.head(shown).to_csv(index=False))
     note = f"All rows: {total}."
     if shown < total:
         note = f"The first {shown} of {total} rows. A result has at most {most:,} characters."

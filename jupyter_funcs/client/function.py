@@ -176,7 +176,7 @@ class RemoteCall:
             now = await self.session.relist(self.function)
             if now is None:
                 return NotFoundError(f"{self.name} is no longer in your catalog.", "See %funcs find.")
-            if changed := drift(self.function, now):
+            if changed := await asyncio.to_thread(drift, self.function, now):
                 hint = f"Get it again with funcs[{quote(self.name)}], or reopen its panel."
                 return ArgumentError(changed, hint, refusal.errors if isinstance(refusal, ArgumentError) else None)
         return refusal

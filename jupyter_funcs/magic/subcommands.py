@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError, last_traceback
 from jupyter_funcs.core.line import ROTATE, read_word, unquoted
-from jupyter_funcs.core.text import did_you_mean, json_escape, listed, quote, visible
+from jupyter_funcs.core.text import did_you_mean, inert, json_escape, listed, quote, visible
 from jupyter_funcs.magic.masking import masked_traceback
 from jupyter_funcs.magic.state import LIST_FUNCTIONS
 from jupyter_funcs.magic.usage import is_table
@@ -194,7 +194,7 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     if not found:
         raise ArgumentError("No function has been run yet.", "Name the functions to lock: %funcs lock NAME …")
     made = lock_file.write(folder, session.address or "demo", found)
-    print(f"Locked {_counted(len(found))} in {made.path}: {listed([function.name for function in found], 'and')}.")
+    print(f"Locked {_counted(len(found))} in {made.path}: {listed([inert(function.name) for function in found], 'and')}.")
 
 
 def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:

@@ -240,6 +240,16 @@ def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(answering: Ca
 
 
 @pytest.mark.fault(126)
+def test_a_result_has_no_invisible_characters() -> None:
+    """A cell can't hold text that an assistant reads and a person doesn't see; escapes count towards the limit."""
+    frame = pd.DataFrame({"a\u202e": ["No\u200brth\x1b[31m", "\U000e0041" * 3000]})
+    assert mcp_server.as_texts(frame.head(1))[1] == "a\\u202e\nNo\\u200brth\\x1b[31m\n"
+    note, text = mcp_server.as_texts(frame, 5000)
+    assert note.startswith("The first 0 of 2 rows")
+    assert len(text) < 100
+
+
+@pytest.mark.fault(126)
 def test_a_token_in_a_reply_does_not_reach_an_assistant(answering: Callable[..., Session]) -> None:
     """Not from data, column names, errors or the catalog, as it is or in base64; all the rest of them does."""
     coded = base64.urlsafe_b64encode(f"x{CANARY}".encode()).decode()

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import tomllib
 import warnings
 from pathlib import Path
@@ -111,6 +112,25 @@ def test_a_new_rule_is_a_requirement() -> None:
     assert changes("F", free, rule) == "The service has changed 'F': now requires 'Symbol' or 'Brand'."
     assert changes("F", rule, rule) == changes("F", rule, free) == ""
     assert changes("F", rule, other) == "The service has changed 'F': renamed 'Brand' to 'BrandName'."
+
+
+def test_many_new_names_are_not_paired() -> None:
+    """Comparing each old name with each new one takes no longer than a moment, however many or long they are."""
+    old, new = ({f"{which}{at}": InterfaceParam("text") for at in range(1000)} for which in ("alpha", "beta"))
+    long = [{"".join(map(chr, range(at, at + 20_000))): InterfaceParam("text")} for at in (0x4E00, 0x5E00)]
+    started = time.process_time()
+    assert "removed 'alpha0'" in changes("F", old, new)
+    assert "removed" in changes("F", *long)
+    assert time.process_time() - started < 1
+
+
+def test_a_lock_shows_names_inert(
+    answering: Callable[..., Session], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name can't steer the terminal."""
+    session = answering(lambda _: httpx.Response(200, json=[{"name": "F\x1b[31m\u202e", "params": []}]))
+    subcommands.lock_functions(session, [session.names[0]], is_check=False)
+    assert f"in {folder / lock.NAME}: F\\x1b[31m\\u202e." in capsys.readouterr().out
 
 
 def test_a_lock_is_written_for_a_person_to_read(folder: Path, shell: InteractiveShell) -> None:
