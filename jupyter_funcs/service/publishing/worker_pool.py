@@ -34,6 +34,7 @@ from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.publishing.worker_process import (
     GRACE_SECONDS,
     FunctionFacts,
+    LoadReply,
     WorkerOrder,
     WorkerReply,
     WorkerSetup,
@@ -62,7 +63,8 @@ _MOST_IDLE, _MOST_IDLE_SECONDS = 4, 300
 # What functions print, each run.
 _MOST_PRINTED, _LONGEST_LINE = 64 * 1024, 4096
 _TYPES = {each.__name__: each for each in (str, int, float, bool, date)}  # of parameters
-_REPLIES = msgspec.msgpack.Decoder(WorkerReply, dec_hook=lambda _, name: _TYPES.get(name))
+_REPLIES = msgspec.msgpack.Decoder(WorkerReply)
+_FIRST_REPLIES = msgspec.msgpack.Decoder(LoadReply, dec_hook=lambda _, name: _TYPES.get(name))
 # Of a reply, apart from its content; and of an error.
 _MOST_FACTS, _LONGEST_ERROR = 2**24, 2**17
 
@@ -113,12 +115,12 @@ class Worker:
 
     def load(self) -> list[FunctionFacts]:
         """Wait for the functions; raises `SetupError` if they can't be loaded."""
-        reply, seconds = WorkerReply("importing"), self._setup.import_seconds
+        reply, seconds = LoadReply("importing"), self._setup.import_seconds
         while reply.kind == "importing":
             source, began, timer = reply.text, time.monotonic(), threading.Timer(seconds, self._kill)
             timer.start()
             try:
-                reply = self.read()
+                reply = self.read(_FIRST_REPLIES)
             except EOFError:
                 if source and time.monotonic() - began >= seconds:
                     raise SlowImportError(source, seconds) from None
@@ -145,12 +147,12 @@ class Worker:
         with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, which `read` raises, or is cancelled
             write_frame(self._orders, pickle.dumps(order))
 
-    def read(self) -> WorkerReply:
+    def read(self, replies: msgspec.msgpack.Decoder[Any]) -> Any:
         """Wait for a reply; raises `EOFError` if the process has ended."""
         frame = read_frame(self._replies, MOST_BYTES + _MOST_FACTS)
         try:
-            reply = _REPLIES.decode(frame)
-        except msgspec.MsgspecError:
+            reply = replies.decode(frame)
+        except (msgspec.MsgspecError, RecursionError):
             raise EOFError from None
         if len(frame) - len(reply.content) - sum(map(len, reply.tables.values())) > _MOST_FACTS:
             raise EOFError
@@ -164,7 +166,8 @@ class Worker:
         watch.start()
         try:
             self.send(order)
-            while (reply := self.read()).kind in ("table", "rows"):
+            reply: WorkerReply
+            while (reply := self.read(_REPLIES)).kind in ("table", "rows"):
                 is_table = reply.kind == "table"
                 self.send((call.table(reply.text), getattr(call, "dialect", None)) if is_table else _rows(reply, call))
         except EOFError:

@@ -130,11 +130,17 @@ class WorkerReply(msgspec.Struct, omit_defaults=True):
     trace: str = ""
     content: memoryview = memoryview(b"")
     rows: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | None = None
-    functions: list[FunctionFacts] = []
-    errors: dict[str, list[str]] = {}
-    tables: dict[str, bytes] = {}
+    # Bounded before they are read: ten bytes of a forged reply would take a kilobyte.
+    errors: Annotated[dict[str, Annotated[list[str], msgspec.Meta(max_length=100)]], msgspec.Meta(max_length=1000)] = {}
+    tables: Annotated[dict[str, bytes], msgspec.Meta(max_length=1000)] = {}
     is_remote: bool = False
     is_reusable: bool = False
+
+
+class LoadReply(WorkerReply):
+    """What a worker says before its first order."""
+
+    functions: list[FunctionFacts] = []
 
 
 def write_frame(stream: IO[bytes], content: bytes) -> None:
@@ -206,7 +212,7 @@ class WorkerCall:
                 begins=self._begins,
             )
             self._functions = {each.name: each for each in found}
-            return WorkerReply("functions", functions=[FunctionFacts.of(each, self.reference) for each in found])
+            return LoadReply("functions", functions=[FunctionFacts.of(each, self.reference) for each in found])
         except SetupError as error:
             return WorkerReply("failed", text=str(error))
         except BaseException as error:  # noqa: BLE001 - published code may raise anything

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -24,7 +25,6 @@ from tests.service.publishing.test_notebooks import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from jupyter_funcs.service.publishing.registry import PublishedFunction
 
@@ -32,13 +32,17 @@ HOSTILE = '''
 """Functions that do what they must not."""
 
 import ctypes
+import itertools
 import mmap
 import os
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Annotated
+
+import msgspec
 
 from jupyter_funcs.service import ListedBy, Options, function
 
@@ -91,7 +95,7 @@ def fill() -> int:
 
 
 @function(asset="a")
-def memory_files() -> int:
+def nowhere() -> int:
     """Write to files that are in no folder."""
     files = [os.memfd_create(str(number)) for number in range(3)]
     for each in files:
@@ -154,6 +158,31 @@ def forged() -> int:
             os.write(descriptor, (2**32).to_bytes(8, "big") + bytes(100))
         except OSError:
             pass
+    return 1
+
+
+@function(asset="a")
+def forged_reply(call, kind: str) -> int:
+    """Reply with what takes a hundred times as much memory when it is read."""
+    many = 10**7
+    texts = dict.fromkeys(["name", "description", "asset", "entry_point", "notebook_name", "place"], "")
+    parameter = {"name": "", "type": "str", "code": 0, "required": False, "default": None}
+    last = {"group": None, "author": None, "rules": [], "is_notebook": False, "parameters": [parameter]}
+    found = {"functions": [texts | last], "errors": None, "tables": None}[kind]
+    start = msgspec.msgpack.encode({"kind": "body", kind: found})[:-1]
+    if kind == "functions":
+        parts = [b"\\xdd" + many.to_bytes(4, "big"), bytes([0x90]) * many]
+    else:
+        end = {"errors": b"\\x90", "tables": b"\\xc4\\0"}[kind]
+        keys = (b"\\xa7%07d" % number + end for number in range(many))
+        parts = itertools.chain([b"\\xdf" + many.to_bytes(4, "big")], keys)
+    with open("reply", "wb") as file:
+        file.writelines(itertools.chain([start], parts))
+    call._replies.write(os.stat("reply").st_size.to_bytes(8, "big"))
+    with open("reply", "rb") as file:
+        shutil.copyfileobj(file, call._replies)
+    call._replies.flush()
+    time.sleep(5)
     return 1
 
 
@@ -312,8 +341,8 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
         ("Allocate", "Allocate needs more memory than the service allows. Ask for less."),
         ("Fill", "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space."),
         (
-            "Memory Files",
-            "Memory Files failed: It was ended because it used more than 200,000,000 bytes of disk space.",
+            "Nowhere",
+            "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space.",
         ),
         ("Unlinked", "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space."),
         ("Share", "Share failed: It was ended because it used more than 1,073,741,824 bytes of memory."),
@@ -329,6 +358,23 @@ def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, nam
     assert failed(wire, name) == error
     assert psutil.Process().memory_info().rss - before < 200e6
     assert wire.rows("Small") == [{"Result": 0}]
+
+
+@pytest.mark.fault(135)
+@pytest.mark.parametrize("kind", ["functions", "errors", "tables"])
+def test_a_forged_reply_does_not_fill_the_memory_of_the_service(wire: Wire, kind: str) -> None:
+    before, most, done = psutil.Process().memory_info().rss, [0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.01):
+            most[0] = max(most[0], psutil.Process().memory_info().rss)
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    wire.call("Forged Reply", {"kind": kind})
+    done.set()
+    watching.join()
+    assert most[0] - before < 200e6
 
 
 @pytest.mark.fault(135)
@@ -413,7 +459,7 @@ def test_nothing_that_a_worker_wrote_is_left(tmp_path: Path, monkeypatch: pytest
     (folder / "locked").chmod(0)
     monkeypatch.chdir(folder)
     for _ in range(1500):
-        os.mkdir("d")
+        Path("d").mkdir()
         os.chdir("d")
     os.chdir(tmp_path)
     worker_process.clean_up(folder, 0)
