@@ -169,12 +169,9 @@ class Registry:
         self._author = author
         self._authors = _numbered([author, *(each.author for each in functions)])
         self._groups = _numbered(each.group for each in functions)
-        # By asset: number in the listing, id of the first parameter, and function.
-        self._by_asset: dict[str | None, list[tuple[int, int, PublishedFunction]]] = {}
-        first = 1
-        for number, each in enumerate(functions, 1):
-            self._by_asset.setdefault(folded(each.asset), []).append((number, first, each))
-            first += len(each.parameters)
+        # With the number of each in the listing, and the id of its first parameter.
+        firsts = itertools.accumulate((len(each.parameters) for each in functions), initial=1)
+        self._entries = [*zip(itertools.count(1), firsts, functions, strict=False)]
 
     def find(self, name: str, assets: Sequence[Asset]) -> PublishedFunction:
         """Return a function of the given assets by its exact name."""
@@ -190,8 +187,10 @@ class Registry:
 
     def _granted(self, assets: Sequence[Asset]) -> Iterator[tuple[int, int, PublishedFunction, Asset]]:
         """Yield the functions of the given assets with their numbers, in listing order."""
-        of_each = ([(*entry, asset) for entry in self._by_asset.get(folded(asset.name), ())] for asset in assets)
-        return iter(sorted(itertools.chain.from_iterable(of_each), key=lambda entry: entry[0]))
+        granted = {folded(each.name): each for each in assets}
+        for number, first, each in self._entries:
+            if asset := granted.get(folded(each.asset)):
+                yield number, first, each, asset
 
     def _entry(self, number: int, first: int, each: PublishedFunction, asset: Asset, reference: Any) -> dict[str, Any]:
         author = each.author or self._author

@@ -134,16 +134,14 @@ def arrow(result: Any, call: Call | None = None) -> pa.Table:
 
     if call is not None and needs_engine(result):
         return call.arrow(result)
-    if (frame := _as_frame(result)) is not None:
-        result = _flat(frame)
-    elif (table := _as_table(result)) is not None:
+    table = _as_table(result)
+    if table is None:
+        columns = _columns(_records(result, call))
+        return pa.table({name: _array(name, values) for name, values in columns.items()})
+    if isinstance(table, pa.Table):
         return table
-    else:
-        result = _columns(_records(result, call))
-    if isinstance(result, dict):
-        return pa.table({name: _array(name, values) for name, values in result.items()})
     try:
-        return pa.Table.from_pandas(result, preserve_index=False)
+        return pa.Table.from_pandas(table, preserve_index=False)
     except (pa.ArrowException, ValueError, OverflowError) as error:
         # pyarrow names the column in the last argument.
         raise ResultError(f"The result can't be converted to Arrow: {error.args[-1]}.") from error
@@ -153,14 +151,11 @@ def _records(result: Any, call: Call | None) -> Any:
     """Return a result as a list of records, or as a scalar."""
     if call is not None and needs_engine(result):
         return call.fetch(result)
-    if (frame := _as_frame(result)) is not None:
-        check_size(*frame.shape)
-        frame = _flat(frame)
-        return _rows({name: _values(frame[name]) for name in frame.columns})
     if (table := _as_table(result)) is not None:
-        check_size(table.num_rows, table.num_columns)
-        _refuse_repeated(table.column_names)
-        return _rows({name: table[name].to_pylist() for name in table.column_names})
+        names = list(getattr(table, "column_names", table.columns))
+        check_size(len(table), len(names))
+        _refuse_repeated(names)
+        return _rows({name: _values(table[name]) for name in names})
     if hasattr(result, "ndim"):  # an array or a numpy scalar
         check_size(result.size, 1)
         result = _values(result) if result.ndim == 1 else result.tolist()
@@ -241,21 +236,18 @@ def _is_expression(result: Any) -> bool:
     return isinstance(result, getattr(ibis, "Expr", ()))
 
 
-def _as_frame(result: Any) -> pd.DataFrame | None:
-    pandas = sys.modules.get("pandas")  # imported by whoever made the frame
-    if pandas is None or not hasattr(pandas, "DataFrame"):  # or another thread is importing it
-        return None
-    if isinstance(result, pandas.Index):
-        result = result.to_series(index=range(len(result)))
-    if isinstance(result, pandas.Series):
-        result = result.to_frame(SCALAR if result.name is None else result.name)
-    frame: pd.DataFrame | None = result if isinstance(result, pandas.DataFrame) else None
-    return frame
-
-
-def _as_table(result: Any) -> pa.Table | None:
+def _as_table(result: Any) -> pd.DataFrame | pa.Table | None:
+    """Return what has columns as a frame or an Arrow table."""
     if _is_expression(result):
         return result.as_table().to_pyarrow()
+    pandas = sys.modules.get("pandas")  # imported by whoever made the frame
+    if pandas and hasattr(pandas, "DataFrame"):  # otherwise another thread is importing it
+        if isinstance(result, pandas.Index):
+            result = result.to_series(index=range(len(result)))
+        if isinstance(result, pandas.Series):
+            result = result.to_frame(SCALAR if result.name is None else result.name)
+        if isinstance(result, pandas.DataFrame):
+            return _flat(result)
     if not hasattr(result, "__arrow_c_stream__"):
         return None
     import pyarrow as pa
@@ -300,9 +292,11 @@ def _refuse_repeated(names: Iterable[str]) -> None:
 
 
 def _values(array: Any) -> list[Any]:
-    """Return the values of a Series or array; whole days are dates, for which pandas has no type."""
+    """Return the values of a column; whole days are dates, for which pandas has no type."""
     import numpy as np
 
+    if hasattr(array, "to_pylist"):
+        return list(array.to_pylist())
     if isinstance(array.dtype, np.dtype) and array.dtype.kind == "M":
         times = np.asarray(array)
         texts = np.datetime_as_string(times, unit="auto")

@@ -12,6 +12,7 @@ import logging
 import os
 import pickle
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -33,6 +34,7 @@ from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedF
 from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.publishing.worker_process import (
     GRACE_SECONDS,
+    LENGTH,
     FunctionFacts,
     LoadReply,
     WorkerOrder,
@@ -40,8 +42,6 @@ from jupyter_funcs.service.publishing.worker_process import (
     WorkerSetup,
     clean_up,
     kill_descendants,
-    read_frame,
-    write_frame,
 )
 
 if TYPE_CHECKING:
@@ -144,17 +144,20 @@ class Worker:
 
     def send(self, order: Any) -> None:
         """Send an order, or what a function asked for."""
+        content = pickle.dumps(order)
         with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, which `read` raises, or is cancelled
-            write_frame(self._orders, pickle.dumps(order))
+            self._orders.write(content)
+            self._orders.flush()
 
     def read(self, replies: msgspec.msgpack.Decoder[Any]) -> Any:
         """Wait for a reply; raises `EOFError` if the process has ended."""
-        frame = read_frame(self._replies, MOST_BYTES + _MOST_FACTS)
         try:
-            reply = replies.decode(frame)
-        except (msgspec.MsgspecError, RecursionError):
+            [size] = LENGTH.unpack(self._replies.read(LENGTH.size))
+            content = self._replies.read(size) if size <= MOST_BYTES + _MOST_FACTS else b""
+            reply = replies.decode(content)
+        except (struct.error, msgspec.MsgspecError, RecursionError):
             raise EOFError from None
-        if len(frame) - len(reply.content) - sum(map(len, reply.tables.values())) > _MOST_FACTS:
+        if len(content) - len(reply.content) - sum(map(len, reply.tables.values())) > _MOST_FACTS:
             raise EOFError
         return reply
 

@@ -36,7 +36,7 @@ from jupyter_funcs.service.publishing.registry import ArgumentsError
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import ibis.expr.types as ir
     import pyarrow as pa
@@ -46,9 +46,10 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 0.5
 """How long a cancelled function may take to notice."""
 
+LENGTH = struct.Struct("!Q")
+"""What precedes a reply."""
+
 _REPLIES = msgspec.msgpack.Encoder(enc_hook=lambda kind: kind.__name__)  # of a parameter
-_LENGTH = struct.Struct("!Q")
-_LONGEST_ORDER = 2**32
 _MOST_TRIES, _MOST_SECONDS = 100, 1  # of ending what a worker started
 
 # What programs on Linux read, apart from Python's own folders: no other file in /etc, where secrets may be.
@@ -143,23 +144,6 @@ class LoadReply(WorkerReply):
     functions: list[FunctionFacts] = []
 
 
-def write_frame(stream: IO[bytes], content: bytes) -> None:
-    """Write a length and content."""
-    stream.write(_LENGTH.pack(len(content)))
-    stream.write(content)
-    stream.flush()
-
-
-def read_frame(stream: IO[bytes], most: int) -> bytes:
-    """Read what `write_frame` wrote; raises `EOFError` at the end, or for more than `most` bytes."""
-    head = stream.read(_LENGTH.size)
-    size = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else most + 1
-    content = stream.read(size) if size <= most else b""
-    if len(content) != size:
-        raise EOFError
-    return content
-
-
 class WorkerCall:
     """Executes orders one after another; published functions get it as their call."""
 
@@ -169,15 +153,15 @@ class WorkerCall:
         self._pid = os.getpid()
         self._setup = setup
         self._replies = replies
-        self._frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._functions: dict[str, PublishedFunction] = {}
         self._dialect: str | None = None
         threading.Thread(target=self._listen, args=(orders, Path.cwd()), daemon=True).start()
 
     def _listen(self, orders: IO[bytes], folder: Path) -> None:
-        with contextlib.suppress(EOFError):
+        with contextlib.suppress(EOFError, pickle.UnpicklingError):
             while True:
-                self._frames.put(read_frame(orders, _LONGEST_ORDER))
+                self._orders.put(pickle.load(orders))  # noqa: S301 - from the service
         # The service has ended, or nobody waits for the result: this process runs nothing else.
         self.cancelled = True
         time.sleep(GRACE_SECONDS)
@@ -188,19 +172,19 @@ class WorkerCall:
         self._send(self._loaded())
         threads, had_children, folder = threading.active_count(), _has_children(), Path.cwd()
         while True:
-            reply = self._executed(self._next())
+            reply = self._executed(self._orders.get())
             is_alone = threading.active_count() <= threads and _has_children() <= had_children
             reply.is_reusable = is_alone and _is_emptied(folder)
             self._send(reply)
             os.chdir(folder)
 
-    def _next(self) -> Any:
-        return pickle.loads(self._frames.get())  # noqa: S301 - from the service
-
     def _send(self, reply: WorkerReply) -> None:
         if os.getpid() != self._pid:  # published code forked; its parent replies
             os._exit(1)
-        write_frame(self._replies, _REPLIES.encode(reply))
+        content = _REPLIES.encode(reply)
+        self._replies.write(LENGTH.pack(len(content)))
+        self._replies.write(content)
+        self._replies.flush()
 
     def _loaded(self) -> WorkerReply:
         setup = self._setup
@@ -213,12 +197,8 @@ class WorkerCall:
             )
             self._functions = {each.name: each for each in found}
             return LoadReply("functions", functions=[FunctionFacts.of(each, self.reference) for each in found])
-        except SetupError as error:
-            return WorkerReply("failed", text=str(error))
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
-            return WorkerReply(
-                "failed", text=message_of(error) or type(error).__name__, trace=redacted_trace(error, ())
-            )
+            return _failure(error, [])
 
     def _begins(self, source: str) -> bool:
         self._send(WorkerReply("importing", text=source))
@@ -239,13 +219,12 @@ class WorkerCall:
         except (MemoryLimitError, MemoryError) as error:
             return WorkerReply("too large", text=str(error))
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
-            trace = redacted_trace(error, [*order.args.values(), *values.values()])
-            return WorkerReply("failed", text=message_of(error).strip() or type(error).__name__, trace=trace)
+            return _failure(error, [*order.args.values(), *values.values()])
 
     def table(self, name: str) -> ir.Table:
         """Return an unbound table to build an expression on."""
         self._send(WorkerReply("table", text=name))
-        table, self._dialect = self._next()
+        table, self._dialect = self._orders.get()
         return table
 
     def fetch(self, result: ir.Expr | Query) -> list[dict[str, Any]]:
@@ -258,7 +237,7 @@ class WorkerCall:
         import pyarrow as pa
 
         self._send(self._compiled("rows", result))
-        return pa.ipc.open_stream(self._next()).read_all()
+        return pa.ipc.open_stream(self._orders.get()).read_all()
 
     def cancel(self) -> None:
         """Do nothing: the service cancels."""
@@ -290,6 +269,11 @@ class WorkerCall:
             tables={each.name: results.stream(each.data.to_pyarrow(each.schema)) for each in memory},
             is_remote=is_remote,
         )
+
+
+def _failure(error: BaseException, arguments: Sequence[Any]) -> WorkerReply:
+    trace = "" if isinstance(error, SetupError) else redacted_trace(error, arguments)
+    return WorkerReply("failed", text=message_of(error).strip() or type(error).__name__, trace=trace)
 
 
 def _has_children() -> bool:
@@ -465,7 +449,7 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what functions print goes to the log
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    setup: WorkerSetup = pickle.loads(read_frame(orders, _LONGEST_ORDER))  # noqa: S301 - from the service
+    setup: WorkerSetup = pickle.load(orders)  # noqa: S301 - from the service
     confine(setup)
     WorkerCall(setup, orders, replies).serve()
 
