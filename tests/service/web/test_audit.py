@@ -228,7 +228,7 @@ def expired(wire: Wire) -> str:
     """Return a token of `ann` that has ended a moment ago."""
     claims = jwt.decode(wire.token, options={"verify_signature": False})
     [key] = wire.auth._keys.accepted
-    return jwt.encode(claims | {"exp": claims["iat"] + 0.001}, key, algorithm="HS256")
+    return jwt.encode(claims | {"exp": claims["iat"] + 1e-6}, key, algorithm="HS256")
 
 
 def foreign(wire: Wire) -> str:
