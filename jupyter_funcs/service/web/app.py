@@ -14,6 +14,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -24,11 +25,10 @@ from jupyter_funcs.service.publishing import results
 from jupyter_funcs.service.publishing.registry import ArgumentsError
 from jupyter_funcs.service.publishing.results import JSON
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
-from jupyter_funcs.service.web.bodies import CLIENT_CLOSED_REQUEST, RequestError, failure, read_object, wants_arrow
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
 from jupyter_funcs.service.web.openapi import DOCUMENT
-from jupyter_funcs.service.web.requests import Requests, note
+from jupyter_funcs.service.web.requests import RequestError, Requests, failure, note, read_object, wants_arrow
 from jupyter_funcs.service.web.runs import Limits, Runs
 
 if TYPE_CHECKING:
@@ -224,7 +224,7 @@ class _Service:
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)
         except CallCancelledError:
-            return Response(status_code=CLIENT_CLOSED_REQUEST)
+            raise ClientDisconnect from None
         except MemoryLimitError:
             log.warning("%s exceeded the memory limit of the engine.", function.name)
             return failure(500, f"{function.name} needs more memory than the service allows. Ask for less.")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import jwt
 
 from jupyter_funcs.service.accounts.auth import UnauthorizedError
-from jupyter_funcs.service.web.bodies import RequestError
 from jupyter_funcs.service.web.hosts import network
+from jupyter_funcs.service.web.requests import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

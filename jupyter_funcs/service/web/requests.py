@@ -1,11 +1,13 @@
 """
-The outermost middleware: gives each request an id, checks its host, logs one line, and answers every error.
+Requests and replies: the outermost middleware, which identifies, logs and records them; JSON bodies; errors.
 
 The log line contains no arguments, tokens, queries or unknown paths, and of the headers only a valid X-Request-Id.
 """
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import re
 import time
@@ -13,18 +15,21 @@ import uuid
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
 
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.messages import SetupError, quoted
+from jupyter_funcs.service.publishing.results import ARROW, JSON
 from jupyter_funcs.service.publishing.traces import redacted_trace
-from jupyter_funcs.service.web.bodies import CLIENT_CLOSED_REQUEST, failure
 from jupyter_funcs.service.web.hosts import network
-from jupyter_funcs.service.web.runs import CallerLeftError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
 
+    from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from jupyter_funcs.service.accounts.records import Audit
@@ -35,8 +40,17 @@ log = logging.getLogger(__name__)
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The id of the current request, also in the thread that runs its function."""
 
+BODY_LIMIT = 1024 * 1024
+"""The largest request body, in bytes."""
+
+_LARGE_BODY = BODY_LIMIT // 16
+# Of a number in a body; converting a long one takes quadratic time.
+_MOST_DIGITS = 400
+
+# Logged when the caller has left; nobody receives it.
+_CLIENT_CLOSED_REQUEST = 499
 _VALID_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-_OUTCOMES = {200: "ok", 499: "cancelled", 500: "failed", 504: "timeout"}
+_OUTCOMES = {200: "ok", _CLIENT_CLOSED_REQUEST: "cancelled", 500: "failed", 504: "timeout"}
 # They cost the caller nothing: a flood of them from one network leaves a record of each account per minute.
 _CHEAP_REFUSALS = {("token use", 401), ("login", 429), ("login", 503)}
 _BETWEEN_REFUSALS = 60
@@ -84,8 +98,8 @@ class Requests:
         context = request_id.set(identifier)
         try:
             await self._handle(headers, scope, receive, counted)
-        except (ClientDisconnect, CallerLeftError):
-            status = CLIENT_CLOSED_REQUEST
+        except ClientDisconnect:
+            status = _CLIENT_CLOSED_REQUEST
         except Exception as error:  # noqa: BLE001 - whatever happens, the caller gets a reply and the operator a trace
             trace = str(error) if isinstance(error, SetupError) else redacted_trace(error, None)
             log.error("The service failed to handle a request.\n%s", trace)  # noqa: TRY400 - the trace is in the text
@@ -96,8 +110,8 @@ class Requests:
         finally:
             request_id.reset(context)
             seconds = round(time.perf_counter() - began, 6)
-            self._record(scope, headers, status or CLIENT_CLOSED_REQUEST, seconds, facts)
-            self._log(scope, status or CLIENT_CLOSED_REQUEST, size, seconds, facts)
+            self._record(scope, headers, status or _CLIENT_CLOSED_REQUEST, seconds, facts)
+            self._log(scope, status or _CLIENT_CLOSED_REQUEST, size, seconds, facts)
 
     async def _handle(self, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:
         refusal = self._hosts.refusal(headers.getlist("host"), headers.getlist("origin"))
@@ -145,3 +159,84 @@ class Requests:
             extra=facts
             | {"method": method, "path": path, "status": status, "milliseconds": milliseconds, "bytes": size},
         )
+
+
+class RequestError(HTTPException):
+    """A refused request: the status, message and headers of its reply."""
+
+
+async def read_object(request: Request, seconds: float, *, may_be_empty: bool = False) -> dict[str, Any]:
+    """Read the JSON object in the body of a request; raises `RequestError`."""
+    try:
+        async with asyncio.timeout(seconds):
+            body = await _read(request)
+    except TimeoutError:
+        text = f"The request body did not arrive within {seconds:g} seconds. Send it again."
+        raise RequestError(408, text, {"Connection": "close"}) from None
+    if may_be_empty and not body:
+        return {}
+    content_type = request.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().casefold() != JSON:
+        raise RequestError(415, f"The content type is {quoted(content_type)}. Send '{JSON}'.")
+    # Not on the event loop, which a large body would hold up.
+    return await asyncio.to_thread(_parsed, body) if len(body) > _LARGE_BODY else _parsed(body)
+
+
+def _parsed(body: bytes) -> dict[str, Any]:
+    try:
+        # Of two equal keys one wins silently, and another parser may take the other.
+        json.loads(body, object_pairs_hook=_refuse_repeated, parse_int=_refuse_long, parse_float=len)
+        document = msgspec.json.decode(body)
+    except RecursionError:
+        raise RequestError(400, "The request body is nested too deeply. Send an object of text and lists.") from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise RequestError(400, f"The request body is not JSON: {error}. Send a JSON object.") from None
+    if not isinstance(document, dict):
+        raise RequestError(400, "The request body is JSON, but not an object. Send a JSON object.")
+    return document
+
+
+async def _read(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY_LIMIT:
+            raise RequestError(
+                413, f"The request body is larger than {BODY_LIMIT} bytes. Send fewer or shorter arguments."
+            )
+    return bytes(body)
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> None:
+    seen = set()
+    for name, _ in pairs:
+        if name in seen:
+            raise ValueError(f"the key {quoted(name)} appears twice")
+        seen.add(name)
+
+
+def _refuse_long(number: str) -> None:
+    if len(number) > _MOST_DIGITS:
+        raise ValueError(f"a number has {len(number):,} digits")
+
+
+def failure(status: int, text: str, headers: Mapping[str, str] | None = None, **more: Any) -> Response:
+    """Return the reply with an error, and more of what is wrong."""
+    return JSONResponse({"error": text, "body": None, **more}, status, headers)
+
+
+def wants_arrow(accept: str) -> bool:
+    """Return whether an ``Accept`` header names Arrow streams, and prefers them if it names JSON too."""
+    qualities = {ARROW: 0.0, JSON: 0.0}
+    for entry in accept.casefold().split(","):
+        name, *parameters = (part.strip() for part in entry.split(";"))
+        qualities[name] = _quality(parameters)
+    return qualities[ARROW] > qualities[JSON]
+
+
+def _quality(parameters: Sequence[str]) -> float:
+    values = [value for name, _, value in (each.partition("=") for each in parameters) if name.strip() == "q"]
+    try:
+        return min(max(0.0, float(values[0])), 1.0) if values else 1.0
+    except ValueError:
+        return 0.0

@@ -22,7 +22,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jupyter_funcs.service.web.bodies import RequestError
+from starlette.requests import ClientDisconnect
+
+from jupyter_funcs.service.web.requests import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -57,10 +59,6 @@ class Limits:
     body_seconds: float = 30
     wrong_logins_per_name: int = 10
     wrong_logins_per_address: int = 30
-
-
-class CallerLeftError(Exception):
-    """The caller has left."""
 
 
 class Runs:
@@ -124,7 +122,7 @@ class Runs:
                 if done.done():
                     return done.result()
                 if gone.done():
-                    raise CallerLeftError
+                    raise ClientDisconnect
                 if stop.done():
                     raise RequestError(503, "The service is stopping. Try again soon.", {"Retry-After": "5"})
                 if not stage.done():

@@ -39,7 +39,7 @@ from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.publishing.worker_process import WorkerSetup
-from jupyter_funcs.service.web.bodies import ARROW, JSON
+from jupyter_funcs.service.web.requests import ARROW, JSON
 from tests.service.conftest import RUN, becomes, free_port, serving
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import pytest
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
-from jupyter_funcs.service.web.bodies import ARROW, BODY_LIMIT
+from jupyter_funcs.service.web.requests import ARROW, BODY_LIMIT
 from jupyter_funcs.service.web.runs import Limits
 from tests.rows import each_row
 from tests.service.conftest import (

@@ -14,9 +14,9 @@ from starlette.datastructures import Headers
 
 from jupyter_funcs.service.accounts.auth import UnauthorizedError
 from jupyter_funcs.service.web import logins
-from jupyter_funcs.service.web.bodies import BODY_LIMIT, RequestError
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
+from jupyter_funcs.service.web.requests import BODY_LIMIT, RequestError
 from jupyter_funcs.service.web.runs import Limits
 from tests.rows import each_row
 from tests.service.conftest import LIST, LOGIN, Wire, assert_refused
