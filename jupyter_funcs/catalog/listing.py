@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
-from jupyter_funcs.core.text import did_you_mean, folded, quote
+from jupyter_funcs.core.text import did_you_mean, distinct, folded, quote
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -186,9 +186,7 @@ class Catalog:
 
 def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]:
     """Return a legal, distinct Python identifier for each name, without keywords and leading underscores."""
-    taken: set[str] = set()
-    numbers: dict[str, int] = {}
-    given = []
+    legal = []
     for name in names:
         # NFKC, as Python itself compares identifiers.
         plain = unicodedata.normalize("NFKC", name)
@@ -198,13 +196,8 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
             plain = f"f_{plain}" if lower else f"p_{plain}"
         if keyword.iskeyword(plain) or (lower and keyword.issoftkeyword(plain)):
             plain += "_"
-        unique = plain
-        while unique in taken:
-            numbers[plain] = numbers.get(plain, 1) + 1
-            unique = f"{plain}_{numbers[plain]}"
-        taken.add(unique)
-        given.append(unique)
-    return tuple(given)
+        legal.append(plain)
+    return tuple(distinct(legal, "{}_{}", 2))
 
 
 def parse_listing(data: bytes) -> Catalog:

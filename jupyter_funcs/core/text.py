@@ -9,7 +9,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _UNUSUAL = re.compile(r"[^\n\t -~]")
 _ACTIVE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -97,6 +97,19 @@ def listed(names: Iterable[str], last: str = "or") -> str:
     """Join names as in a sentence: ``a``, ``a or b``, ``a, b or c``."""
     *most, end = list(names) or [""]
     return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def distinct(names: Sequence[str], pattern: str, first: int) -> Iterator[str]:
+    """Yield names with a number added to those that repeat an earlier one, so that none of them are equal."""
+    given, taken = set(names), set[str]()
+    numbers: dict[str, int] = {}
+    for name in names:
+        new = name
+        while new in taken or (new != name and new in given):
+            numbers[name] = numbers.get(name, first - 1) + 1
+            new = pattern.format(name, numbers[name])
+        taken.add(new)
+        yield new
 
 
 def folded(name: str) -> str:

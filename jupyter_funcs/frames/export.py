@@ -79,13 +79,9 @@ def _columns(frame: pd.DataFrame) -> list[tuple[str, list[Any]]]:
 
 def _cells(column: pd.Series[Any]) -> list[Any]:
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return _times(column)
+        length = 10 if _are_days(column) else None
+        return [None if pd.isna(time) else time.isoformat()[:length] for time in column]
     return [_plain(value) for value in column.astype(object)]
-
-
-def _times(column: pd.Series[Any]) -> list[str | None]:
-    length = 10 if _are_days(column) else None
-    return [None if pd.isna(time) else time.isoformat()[:length] for time in column]
 
 
 def _are_days(column: pd.Series[Any]) -> bool:

@@ -13,7 +13,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
 from jupyter_funcs.core.json_decoding import decode, decode_lines, too_deep
-from jupyter_funcs.core.text import clip, inert, quote
+from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.columns import Table, check_cells, packed
@@ -71,14 +71,10 @@ def _is_bare_envelope(document: Any) -> bool:
 
 
 def _is_envelope(document: Any) -> bool:
-    return _is_bare_envelope(document) or (
-        isinstance(document, dict)
-        and (
-            {"error", "body"} <= document.keys()
-            # A failure without a body must not become a table.
-            or isinstance(document.get("error"), str)
-        )
-    )
+    if not isinstance(document, dict):
+        return False
+    is_failure = isinstance(document.get("error"), str)  # without a body too, it must not become a table
+    return is_failure or {"error", "body"} <= document.keys() or _is_bare_envelope(document)
 
 
 def decoded_text(value: Any, *, strict: bool) -> Any:
@@ -327,7 +323,7 @@ def _frame(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFram
     place = {name: position for position, name in enumerate(declared)}
     named += [(name, packed([None] * table.rows)) for name in declared.keys() - set(table.names)]
     named.sort(key=lambda column: place.get(column[0], len(place)))
-    names = _unique([name for name, _ in named])
+    names = list(distinct([name for name, _ in named], "{}.{}", 1))
     index = _index(table)
     columns: dict[str, Any] = {}
     for unique, (name, column) in zip(names, named, strict=True):
@@ -337,18 +333,3 @@ def _frame(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFram
         is_object = isinstance(array, np.ndarray) and array.dtype == object
         columns[unique] = pd.Series(array, index=index, dtype=object) if is_object else array
     return pd.DataFrame(columns, index=index, columns=None if names else [], copy=False)
-
-
-def _unique(names: list[str]) -> list[str]:
-    taken = set(names)
-    seen: set[str] = set()
-    count: dict[str, int] = {}
-    unique = []
-    for name in names:
-        new = name
-        while new in seen or (new != name and new in taken):
-            count[name] = count.get(name, 0) + 1
-            new = f"{name}.{count[name]}"
-        seen.add(new)
-        unique.append(new)
-    return unique

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _JSON, _BYTES = "object of JSON", "object of bytes"
 _OF_JSON = {dict, list, str, int, float, bool, type(None)}
 _INDEX = "__index_{}__"
-# Before pandas 3, writing to a slice of a frame writes to the whole frame.
-_WRITES_THROUGH = int(pd.__version__.partition(".")[0]) < 3
 
 
 class NotStorableError(ValueError):
@@ -111,9 +109,7 @@ def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, RowRa
         if not columns:
             frame = pd.DataFrame(index=pd.RangeIndex(rows.count), columns=[])
         else:
-            frame = whole.iloc[start : start + rows.count]
-            if _WRITES_THROUGH:
-                frame = frame.copy()
+            frame = whole.iloc[start : start + rows.count].copy()
         frame.index = rows.index if index is None else index[start : start + rows.count]
         frames.append(frame)
     return frames
@@ -188,8 +184,7 @@ def _decoded(kind: str, column: pa.ChunkedArray) -> Any:
         return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
     dtype: Any = pd.api.types.pandas_dtype(kind)
     if isinstance(dtype, np.dtype):
-        array = column.to_numpy().astype(dtype, copy=False)
-        return array if array.flags.writeable else array.copy()
+        return column.to_numpy().astype(dtype, copy=False)
     return dtype.__from_arrow__(column)
 
 

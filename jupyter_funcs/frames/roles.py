@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.core.text import clip, distinct, inert
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,13 +137,10 @@ def is_growth_fraction(column: pd.Series[Any], name: object, about: str = "") ->
 
 def _names(labels: pd.Index[Any]) -> list[str]:
     names: list[str] = []
-    taken: dict[str, int] = {}
     for at, label in enumerate(labels):
         text = " ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-        name = clip(inert(text), _LONGEST_NAME).strip() or f"column {at + 1}"
-        taken[name] = taken.get(name, 0) + 1
-        names.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
-    return names
+        names.append(clip(inert(text), _LONGEST_NAME).strip() or f"column {at + 1}")
+    return list(distinct(names, "{} ({})", 2))
 
 
 def _column(at: int, name: str, frame: pd.DataFrame) -> ChartColumn:
@@ -158,12 +155,8 @@ def _column(at: int, name: str, frame: pd.DataFrame) -> ChartColumn:
         return _nothing(make, name, values)
 
 
-def _nothing(make: _Make, _name: str, values: pd.Series[Any]) -> ChartColumn:
-    return make(Role.NONE, pd.Series(np.nan, index=values.index))
-
-
-def _empty(make: _Make, _name: str, values: pd.Series[Any]) -> ChartColumn:
-    return make(Role.MEASURE, pd.Series(np.nan, index=values.index))
+def _nothing(make: _Make, _name: str, values: pd.Series[Any], role: Role = Role.NONE) -> ChartColumn:
+    return make(role, pd.Series(np.nan, index=values.index))
 
 
 def _dates(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
@@ -279,7 +272,7 @@ _BY_KIND: dict[str, Callable[[_Make, str, pd.Series[Any]], ChartColumn]] = {
     "datetime": _dates,
     "datetime64": _time,
     "decimal": _mixed,
-    "empty": _empty,
+    "empty": partial(_nothing, role=Role.MEASURE),
     "floating": _number,
     "integer": _number,
     "mixed": _mixed,

@@ -78,12 +78,8 @@ def _text(value: object) -> str:
     return inert(str(value))
 
 
-def _count(value: object) -> str:
-    return "" if value is pd.NA else f"{value:,}"
-
-
 # Plain int64, such as the number of a run, is shown as it is typed.
-_TEXT_OF = {"Int64": _count, "float64": "{:,.2f}".format}
+_TEXT_OF = {"Int64": lambda count: "" if count is pd.NA else f"{count:,}", "float64": "{:,.2f}".format}
 
 
 def terminal_width() -> int:

@@ -150,7 +150,8 @@ class HistoryFile:
         try:
             uri = f"file:{as_uri(str(self.path.absolute()))}?mode=rw"
             with closing(sqlite3.connect(uri, timeout=_BUSY_SECONDS, uri=True)) as connection, connection:
-                (mark,), (version,) = (connection.execute(f"PRAGMA {name}").fetchone() for name in _OURS)
+                [mark] = connection.execute("PRAGMA application_id").fetchone()
+                [version] = connection.execute("PRAGMA user_version").fetchone()
                 has_tables = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
                 if mark != _MARK and (has_tables or not is_new):
                     raise ConfigError(f"{self.path} isn't a history of jupyter_funcs.", _OTHER_FILE)
@@ -162,9 +163,6 @@ class HistoryFile:
             raise ConfigError(f"The history in {self.path} cannot be used: {wrong}.", _OTHER_FILE) from None
 
 
-_OURS = ("application_id", "user_version")
-_KERNEL = "INSERT INTO kernels (key, service) VALUES (?, ?)"
-_IS_SAVED = "SELECT 1 FROM runs WHERE kernel = ? AND number = ?"
 _OLDEST = """
 DELETE FROM runs WHERE rowid IN (SELECT rowid FROM runs ORDER BY started DESC, number DESC LIMIT -1 OFFSET ?)
 """
@@ -174,13 +172,15 @@ def _save(connection: sqlite3.Connection, pending: dict[tuple[str, int], tuple[s
     is_on = connection.execute("SELECT 1 FROM settings WHERE name = 'on' AND value = '1'").fetchone() is not None
     tokens = known_secrets()
     for (key, number), (service, run) in pending.items():
-        found = connection.execute("SELECT id FROM kernels WHERE key = ?", (key,)).fetchone()
-        # Switched off: only note the end of runs that are saved already.
-        if not is_on and not (found and connection.execute(_IS_SAVED, (found[0], number)).fetchone()):
-            continue
-        kernel = found[0] if found else connection.execute(_KERNEL, (key, service)).lastrowid
-        row = (kernel, number, run["started"], _json(run, tokens))
-        connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
+        text = _json(run, tokens)
+        if is_on:
+            if connection.execute("SELECT 1 FROM kernels WHERE key = ?", (key,)).fetchone() is None:
+                connection.execute("INSERT INTO kernels (key, service) VALUES (?, ?)", (key, service))
+            saved = "INSERT OR REPLACE INTO runs SELECT id, ?, ?, ? FROM kernels WHERE key = ?"
+            connection.execute(saved, (number, run["started"], text, key))
+        else:  # only note the end of runs that are saved already
+            ended = "UPDATE runs SET run = ? WHERE number = ? AND kernel = (SELECT id FROM kernels WHERE key = ?)"
+            connection.execute(ended, (text, number, key))
     if is_on:
         connection.execute(_OLDEST, (_MOST_RUNS,))
 
