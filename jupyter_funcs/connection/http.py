@@ -64,7 +64,6 @@ class Exchange:
         mask_logs()
         self.connection = connection
         self._transport = None if transport is None else _UserTransport(transport)
-        self._own: httpx.AsyncClient | None = None  # the client of the user's own transport
         self._lanes = Lanes(self._open_client)
         self._certificates: ssl.SSLContext | None = None
 
@@ -78,16 +77,16 @@ class Exchange:
         progress.received = 0
         try:
             async with (
-                self._client(progress) as (client, sent, retire),
+                self._lanes.client() as (client, sent, retire),
                 aclosing(
                     await client.send(
-                        self._request(client, path, payload, sent),
+                        self._request(client, path, payload, sent, progress),
                         stream=True,
                         auth=None if path == LOGIN_PATH else _TokenAuth(secret, self.connection.header),
                     )
                 ) as response,
             ):
-                if retire is not None:
+                if self._transport is None:
                     response.stream = _Body(response.stream, retire)
                 request_id = response.headers.get("x-request-id", "")[:200]
                 progress.request_id = clip(inert(redacted(request_id, secret)), 80)
@@ -108,26 +107,13 @@ class Exchange:
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        own, self._own = self._own, None
-        if own is not None:
-            await own.aclose()
         await self._lanes.close()
-
-    @asynccontextmanager
-    async def _client(
-        self, progress: Progress
-    ) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None] | None, Callable[[], None] | None]]:
-        """Yield a client for one request, what to call when it has been sent, and what to call to reuse it no more."""
-        if self._transport is None:
-            async with self._lanes.client() as (client, sent, retire):
-                progress.attempts += 1
-                yield client, sent, retire
-        else:
-            self._own = self._own or httpx.AsyncClient(transport=self._transport, headers=_HEADERS)
-            progress.attempts += 1
-            yield self._own, None, None
+        if self._transport is not None:
+            await self._transport.close()
 
     def _open_client(self) -> httpx.AsyncClient:
+        if self._transport is not None:
+            return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, trust_env=False)
         is_tls = self.connection.base_url.startswith("https:")
         try:
             # Created once: reading the system's certificates takes as long as several requests. An address without
@@ -150,8 +136,9 @@ class Exchange:
             ) from None
 
     def _request(
-        self, client: httpx.AsyncClient, path: str, payload: object, sent: Callable[[], None] | None
+        self, client: httpx.AsyncClient, path: str, payload: object, sent: Callable[[], None], progress: Progress
     ) -> httpx.Request:
+        progress.attempts += 1
         # Client.build_request takes as long as everything else that the client does to send it.
         body = msgspec.json.encode(payload)
         request = httpx.Request(
@@ -162,8 +149,10 @@ class Exchange:
             content=body,
             extensions={"timeout": _TIMEOUT.as_dict()},
         )
-        if sent is not None:
+        if self._transport is None:
             request.stream = _RequestBody(body, sent)
+        else:
+            sent()
         return request
 
 
@@ -249,7 +238,7 @@ class Lanes:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[tuple[httpx.AsyncClient, Callable[[], None], Callable[[], None]]]:
-        """Wait until a request may be sent; yield a client for it, and what to call as `Exchange._client` says."""
+        """Wait for a place; yield a client, and what to call once it is sent and to retire the client."""
         async with self._places:
             sent = await self._start_sending()
             try:
@@ -337,7 +326,7 @@ class _UserTransport(httpx.AsyncBaseTransport):
             stream = _ThreadedStream(stream)
         return httpx.Response(response.status_code, headers=headers, stream=stream)
 
-    async def aclose(self) -> None:
+    async def close(self) -> None:  # not `aclose`, because several clients share it
         if isinstance(self._transport, httpx.AsyncBaseTransport):
             await self._transport.aclose()
 

@@ -78,7 +78,9 @@ class Transport:
         self._exchange = Exchange(self.connection, self._transport)
         self.turn = asyncio.Lock()
         # A user's own transport has a state of its own.
-        self._health = health(_origin(self.connection.base_url)) if self._transport is None else Health()
+        self._health = (
+            health("://".join(urlsplit(self.connection.base_url)[:2])) if self._transport is None else Health()
+        )
 
     def _reopen_after_fork(self) -> None:
         if self._pid != os.getpid():  # a child must not use its parent's sockets, nor wait for its parent's requests
@@ -209,8 +211,3 @@ def _token(body: bytes) -> Secret | None:
         document: Any = msgspec.json.decode(body)
         return Secret(document["token"]) if isinstance(document, dict) else None
     return None
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}".lower()

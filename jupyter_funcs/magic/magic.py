@@ -83,7 +83,7 @@ def _unknown_subcommand(state: MagicState, words: list[str]) -> ArgumentError:
 def _check_options(line: Line) -> None:
     for option in OPTIONS:
         name = option.rpartition("--")[2]
-        is_given = getattr(line.options, name.replace("-", "_")) not in {None, False}
+        is_given = getattr(line.options, name.replace("-", "_")) is not None
         if is_given and line.subcommand not in taken_by(option):
             hint = f"See %funcs {line.subcommand} --help."
             raise ArgumentError(f"%funcs {line.subcommand} has no option --{name}.", hint)

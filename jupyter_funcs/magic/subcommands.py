@@ -7,6 +7,7 @@ A new subcommand is a function here and a row in `usage.py`.
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,20 +94,14 @@ def again(state: MagicState, line: Line) -> pd.DataFrame:
 
 
 def _with_options(function: RemoteFunction, state: MagicState, line: Line) -> RemoteFunction:
-    given = line.options
-    options = {
-        "timeout": given.timeout,
-        "force": given.force or None,
-        "pairs": given.pairs or None,
-        "to": None if given.to is None else read_word(given.to, state.namespace),
-        "cache": False if given.no_cache else None,
-        "max_age": given.max_age,
-        "concurrency": given.concurrency,
-        "most_runs": given.most_runs,
-        "executor": None if given.executor is None else read_word(given.executor, state.namespace),
-        "progress": False if given.quiet and line.subcommand == "sweep" else None,
-    }
-    return function.with_options(**{name: value for name, value in options.items() if value is not None})
+    given = {name: value for name, value in vars(line.options).items() if value is not None}
+    options = {field.name: given[field.name] for field in fields(function.options) if field.name in given}
+    options |= {name: read_word(given[name], state.namespace) for name in ("to", "executor") if name in given}
+    if line.options.no_cache:
+        options["cache"] = False
+    if line.options.quiet and line.subcommand == "sweep":
+        options["progress"] = False
+    return function.with_options(**options)
 
 
 def _printed_or_returned(value: Any, text: str, line: Line) -> Any:

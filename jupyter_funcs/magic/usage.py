@@ -213,7 +213,7 @@ def parser() -> Parser:
         if option.value:
             made.add_argument(*name.split("/"), type=_READERS.get(option.value, unquoted), metavar=option.value)
         else:
-            made.add_argument(*name.split("/"), action="store_true")
+            made.add_argument(*name.split("/"), action="store_true", default=None)
     return made
 
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.fields import Kind
@@ -15,6 +16,8 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
     from jupyter_funcs.catalog.fields import Field
@@ -74,13 +77,12 @@ def combos(  # noqa: PLR0913  # the runs depend on each
             f"Pairs need lists of the same length, not {listed(lengths, 'and')}.",
             "Leave out pairs to run every combination.",
         )
-    converter = _Converter(form)
+    errors: dict[str, dict[str, None]] = {}
+    convert = _converter(form, errors)
     for name, value in constant.items():
-        converter.convert(name, value)
-    checked = [
-        [{name: converter.convert(name, value) for name, value in item.items()} for item in axis] for axis in axes
-    ]
-    _raise(form, converter.errors)
+        convert(name, value)
+    checked = [[{name: convert(name, value) for name, value in item.items()} for item in axis] for axis in axes]
+    _raise(form, errors)
     if not pairs:
         checked = [list({_key(item): item for item in axis}.values()) for axis in checked]
     number = len(checked[0]) if pairs else math.prod(map(len, checked))
@@ -159,31 +161,20 @@ def _parameter(form: Form, column: object, table: Any) -> str:
         raise ArgumentError(what, f"Use the other columns: {selected}.") from None
 
 
-class _Converter:
-    """Converts values to what is sent, each only once, because tables repeat many; collects errors."""
+def _converter(form: Form, errors: dict[str, dict[str, None]]) -> Callable[[str, Any], Any]:
+    """Return a function that returns what is sent for a value, or ``None``, and adds its errors to `errors`."""
 
-    def __init__(self, form: Form) -> None:
-        self._form = form
-        self._known: dict[tuple[str, type, Any], Any] = {}
-        self.errors: dict[str, dict[str, None]] = {}
-
-    def convert(self, name: str, value: Any) -> Any:
-        """Return what is sent for a value; ``None`` if nothing is."""
-        if not isinstance(value, (str, int, float)):
-            return self._convert(name, value)
-        key = (name, type(value), value)
-        if key not in self._known:
-            self._known[key] = self._convert(name, value)
-        return self._known[key]
-
-    def _convert(self, name: str, value: Any) -> Any:
+    def convert(name: str, value: Any) -> Any:
         if is_empty(value):
             return None
         try:
-            return to_wire(self._form.field(name), value, validate=self._form.validate)
+            return to_wire(form.field(name), value, validate=form.validate)
         except ValueError as error:
-            self.errors.setdefault(name, {})[str(error).removesuffix(SWEEPS)] = None
+            errors.setdefault(name, {})[str(error).removesuffix(SWEEPS)] = None
         return None
+
+    once = lru_cache(maxsize=None, typed=True)(convert)  # tables repeat many values
+    return lambda name, value: (once if isinstance(value, (str, int, float)) else convert)(name, value)
 
 
 def _raise(form: Form, errors: Mapping[str, Mapping[str, None]]) -> None:

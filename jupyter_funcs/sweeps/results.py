@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.client.options import DASK
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.frames.store import Segments
     from jupyter_funcs.sweeps.combinations import Combos
+    from jupyter_funcs.sweeps.folder import FolderResults
+
+    # Both collect the results of a sweep; their methods are called from worker threads, one at a time.
+    SweepResults: TypeAlias = "MemoryResults | FolderResults"
 
 _ASK_FOR_LESS = "Sweep fewer values at a time, which repeats no run; or write the results to a folder (to= or --to)."
 _SMALL = 64 * 1024  # bytes of a reply
@@ -28,26 +32,6 @@ _SMALL = 64 * 1024  # bytes of a reply
 _REPLY_FACTOR = 4
 # How many copies of a column are in memory while it is read back and stacked.
 _COPIES = 4
-
-
-class SweepResults(Protocol):
-    """Collects the results of a sweep; called from worker threads, one at a time."""
-
-    @property
-    def errors_in(self) -> str:
-        """Where failed runs are listed, in words."""
-
-    async def find(self, runs: Sequence[Args]) -> Mapping[int, float]:
-        """Return which runs already have results, and when they ran, in seconds since 1970; on the background loop."""
-
-    def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:
-        """Add the result of the run at this position."""
-
-    def finish(self, about: dict[str, Any], errors: list[dict[str, Any]]) -> Any:
-        """Return all results as one, in order, with a description of the sweep and its failed runs."""
-
-    def close(self) -> None:
-        """Remove temporary files."""
 
 
 def results_for(function: RemoteCall, combos: Combos) -> SweepResults:
@@ -88,6 +72,7 @@ class MemoryResults:
         self._disk_failed = False
 
     async def find(self, _runs: Sequence[Args]) -> dict[int, float]:
+        """Return which runs already have results, and when they ran, in seconds since 1970."""
         return {}
 
     def add(self, at: int, args: Args, frame: pd.DataFrame) -> None:

@@ -15,10 +15,11 @@ import threading
 import time
 from collections import Counter, deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
+from jupyter_funcs.core.background import loop_time
 from jupyter_funcs.core.errors import (
     ArgumentError,
     AuthenticationError,
@@ -34,7 +35,7 @@ from jupyter_funcs.sweeps.pacing import Pace
 from jupyter_funcs.sweeps.resuming import EarlierResults
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     import pandas as pd
 
@@ -43,15 +44,11 @@ if TYPE_CHECKING:
     from jupyter_funcs.sweeps.combinations import Combos
     from jupyter_funcs.sweeps.results import SweepResults
 
+    RunFunction = Callable[[Args, Progress], Awaitable[pd.DataFrame]]
+
 _CACHE_BATCH = 256  # results read from the cache at a time
 _BATCH_SECONDS = 0.01  # results that arrive within this time are stored together
 _MAX_WARNINGS = 5
-
-
-class RunFunction(Protocol):
-    """Runs the function once: in this process, or on an executor's workers."""
-
-    async def __call__(self, args: Args, progress: Progress) -> pd.DataFrame: ...
 
 
 class _Failure(NamedTuple):
@@ -175,7 +172,7 @@ class Sweep:
                 self._send()
                 self._changed.clear()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self._pace.changes_in(_clock())):
+                    async with asyncio.timeout(self._pace.changes_in(loop_time())):
                         await self._changed.wait()
                 if self._storing is not None and self._storing.done():
                     break  # it failed
@@ -189,7 +186,7 @@ class Sweep:
             raise self._fatal
 
     def _send(self) -> None:
-        most = self._pace.at_a_time(_clock())
+        most = self._pace.at_a_time(loop_time())
         if most:
             self.progress.waiting = ""
         # Results that aren't stored yet take memory too.
@@ -214,7 +211,7 @@ class Sweep:
         self._changed.set()
 
     async def _run(self, at: int) -> None:
-        progress, sent = Progress(on_answer=lambda: self._answered(at)), _clock()
+        progress, sent = Progress(on_answer=lambda: self._answered(at)), loop_time()
         try:
             frame = await self._run_function(self.combos.runs[at], progress)
         except (ArgumentError, NotFoundError) as error:
@@ -250,14 +247,14 @@ class Sweep:
 
     def _handle_failure(self, at: int, error: FuncsError, sent: float) -> None:
         if error.refused:
-            now = _clock()
+            now = loop_time()
             if self._pace.refused(now, sent=sent, retry_after=error.retry_after):
                 until = dt.datetime.fromtimestamp(time.time() + self._pace.until - now).astimezone()
                 self.progress.waiting = f"waiting until {until:%H:%M:%S}: {error.what}"
                 self._pending.appendleft(at)
                 return
             seconds = math.ceil(round(self._pace.until - now, 3))
-            error = _with_hint(error, f"This run was not sent. Run the same sweep again in {seconds:,} s.")
+            error.hint = f"This run was not sent. Run the same sweep again in {seconds:,} s."
             self._give_up(error)
         elif isinstance(error, (AuthenticationError, ConfigError)):
             self._fatal = self._fatal or error
@@ -346,15 +343,5 @@ class ErrorList(list[dict[str, Any]]):
         return list, (list(self),)
 
 
-def _with_hint(error: FuncsError, hint: str) -> FuncsError:
-    other = type(error)(error.what, hint)
-    other.attempts = error.attempts
-    return other
-
-
 def _iso(seconds: float) -> str:
     return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")
-
-
-def _clock() -> float:
-    return asyncio.get_running_loop().time()

@@ -51,7 +51,9 @@ def function_of(names: list[str], name: str = "F", **secret: str) -> RemoteFunct
     """Return a function with these parameters; no service has it."""
     listing = [{"name": name, "id": 7, "params": [{"name": each, "type": 0} for each in names]}]
     transport = httpx.MockTransport(lambda _: httpx.Response(200, json=listing))
-    session = jf.connect("https://service.example", **(secret or {"token": "t"}), transport=transport)
+    session = jf.connect(
+        "https://service.example", **(secret or {"token": "a-token-of-the-tests"}), transport=transport
+    )
     return next(iter(session))
 
 
@@ -112,7 +114,7 @@ def test_the_command_names_the_address_and_no_token(two: RemoteFunction) -> None
         "  -H 'Content-Type: application/json' \\",
         """  -d '{"FunctionName": "F", "Args": {"One": "1"}}'""",
     ]
-    assert '-H "X-Api-Key: $FUNCS_API_KEY"' in curl(function_of([], api_key="k"), {})
+    assert '-H "X-Api-Key: $FUNCS_API_KEY"' in curl(function_of([], api_key="a-key-of-the-tests"), {})
 
 
 @pytest.fixture(scope="module")
