@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import logging
 import os
 import pickle
@@ -62,6 +63,13 @@ _SYSTEM = (
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # Of Linux' prctl and Landlock.
 _SET_DUMPABLE, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVILEGES = 4, 36, 38
+_SET_SECCOMP, _NEW_MOUNTS, _NEW_USERS, _PRIVATE = 22, 0x20000, 0x10000000, 0x44000
+# prlimit, setpriority, sched_setscheduler and sched_setattr, and which of their arguments are 0 for oneself.
+_FOR_OTHERS = {
+    "x86_64": (0xC000003E, (302, 141, 141, 144, 314)),
+    "aarch64": (0xC00000B7, (261, 140, 140, 119, 274)),
+}
+_WHOSE = (0, 0, 1, 0, 0)
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _EXECUTE, _WRITE, _READ, _LIST, _TRUNCATE = 1, 2, 4, 8, 1 << 14
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
@@ -382,9 +390,36 @@ def confine(setup: WorkerSetup) -> None:
         libc = _libc()
         libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        _leave_others_alone(libc)
+        with contextlib.suppress(OSError):  # not every system lets it
+            _have_own_memory_files(libc, setup.disk)
         libc.capset(ctypes.byref((ctypes.c_uint32 * 2)(0x20080522, 0)), ctypes.byref((ctypes.c_uint32 * 6)()))
         if can_confine():
             _restrict_files(libc, setup)
+
+
+def _leave_others_alone(libc: ctypes.CDLL) -> None:
+    """Refuse to set limits and priorities of other processes: a limit of its processor time would end the service."""
+    machine, numbers = _FOR_OTHERS.get(os.uname().machine, (0, ()))
+    refuse, allow = (6, 0, 0, 0x50000 | errno.EPERM), (6, 0, 0, 0x7FFF0000)
+    # Nor by the numbers of other machines, such as those of 32 bits.
+    code = [(0x20, 0, 0, 4), (0x15, 1, 0, machine), refuse, (0x20, 0, 0, 0), (0x35, 0, 1, 1 << 30), refuse]
+    for number, argument in zip(numbers, _WHOSE, strict=False):
+        code += [(0x20, 0, 0, 0), (0x15, 0, 3, number), (0x20, 0, 0, 16 + 8 * argument), (0x15, 1, 0, 0), refuse]
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *each) for each in [*code, allow]))
+    if numbers:
+        libc.prctl(_SET_SECCOMP, 2, struct.pack("HP", len(code) + 1, ctypes.addressof(program)), 0, 0)
+
+
+def _have_own_memory_files(libc: ctypes.CDLL, size: int) -> None:
+    """Mount a ``/dev/shm`` that is limited and ends with this process and its descendants."""
+    user, group = os.getuid(), os.getgid()
+    if libc.unshare(_NEW_MOUNTS | (_NEW_USERS if user else 0)) == 0:
+        maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"} if user else {}
+        for name, text in maps.items():
+            Path("/proc/self", name).write_text(text)
+        libc.mount(None, b"/", None, _PRIVATE, None)
+        libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, f"size={size}".encode())
 
 
 def _restrict_files(libc: ctypes.CDLL, setup: WorkerSetup) -> None:

@@ -34,7 +34,9 @@ HOSTILE = '''
 import ctypes
 import itertools
 import mmap
+import multiprocessing
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -231,6 +233,34 @@ def signal() -> str:
 
 
 @function(asset="a")
+def change(what: str) -> str:
+    """Change a limit or the priority of another process, if that is possible."""
+    other = os.getppid()
+    return str({
+        "limit": lambda: resource.prlimit(other, resource.RLIMIT_CORE, (0, 0)),
+        "priority": lambda: os.setpriority(os.PRIO_PROCESS, other, 19),
+        "priorities": lambda: os.setpriority(os.PRIO_PGRP, other, 19),
+        "scheduler": lambda: os.sched_setscheduler(other, os.SCHED_OTHER, os.sched_param(0)),
+        "own": lambda: (resource.getrlimit(0), os.nice(1), os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))),
+    }[what]())
+
+
+@function(asset="a")
+def share_files() -> int:
+    """Fill the memory with files that others could find."""
+    for number in range(3):
+        with open(f"/dev/shm/funcs-test-{number}", "wb") as file:
+            file.write(bytes(10**8))
+    return 1
+
+
+@function(asset="a")
+def locks() -> int:
+    with multiprocessing.Lock(), multiprocessing.get_context("fork").Pool(2) as pool:
+        return sum(pool.map(abs, [-1, -2]))
+
+
+@function(asset="a")
 def companies(call, symbol: Annotated[str, ListedBy("Known", known)] = "known", first: int = 1):
     """Return an expression."""
     found = call.fetch(call.table("companies").limit(first))
@@ -345,6 +375,7 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space.",
         ),
         ("Unlinked", "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+        ("Share Files", "Share Files failed: [Errno 28] No space left on device"),
         ("Share", "Share failed: It was ended because it used more than 1,073,741,824 bytes of memory."),
         ("Deep", "Deep failed: It was ended because its folders can't be read."),
         ("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less."),
@@ -442,6 +473,17 @@ def test_what_a_run_started_ends_with_it(wire: Wire, tmp_path: Path) -> None:
     assert becomes(
         lambda: not [each for each in psutil.process_iter(["cmdline"]) if "634.5" in (each.info["cmdline"] or ())]
     )
+
+
+@pytest.mark.fault(136)
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_a_function_changes_no_other_process(wire: Wire) -> None:
+    """With a limit of its processor time, the system would end the service."""
+    for what in ("limit", "priority", "priorities", "scheduler"):
+        assert "Operation not permitted" in failed(wire, "Change", what=what), what
+    assert wire.call("Change", {"what": "own"}).json()["error"] is None
+    assert wire.call("Locks").json()["body"] == "3"
+    assert not list(Path("/dev/shm").glob("funcs-test-*"))
 
 
 def test_only_the_process_that_got_an_order_replies(wire: Wire) -> None:
