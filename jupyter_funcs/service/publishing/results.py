@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
-import struct
 import sys
 from collections.abc import Mapping
 from datetime import date, time, timedelta
@@ -36,9 +35,6 @@ SCALAR = "Result"
 
 # Records are encoded in pieces of this number, so that a result that is too large is noticed early.
 _PIECE = 100
-
-# Of Arrow's messages.
-_INT, _SHORT, _SCHEMA, _DICTIONARY = struct.Struct("<i"), struct.Struct("<H"), 1, 2
 
 # The lengths of a date, and of a time with seconds.
 _DAY, _SECOND = 10, 19
@@ -102,7 +98,7 @@ def read_stream(content: bytes) -> pa.Table:
         head = message.metadata.to_pybytes()
         # 10 kB may be a gigabyte when decompressed, and DuckDB trusts the types that extensions name. Arrow's own keys
         # name these, and a way to compress of its version 0.17.
-        if _is_compressed(head) or b"ARROW:" in head:
+        if b"ARROW:" in head or message.type == "dictionary" or (message.type != "schema" and _is_compressed(head)):
             raise pa.ArrowInvalid("Only plain tables are read.")
     table = pa.ipc.open_stream(content).read_all()
     table.validate(full=True)  # otherwise DuckDB would read the service's own memory
@@ -110,22 +106,18 @@ def read_stream(content: bytes) -> pa.Table:
 
 
 def _is_compressed(message: bytes) -> bool:
-    """Tell whether the data after an Arrow message are compressed, by the FlatBuffers table in Arrow's Message.fbs."""
+    """Tell whether Arrow's message of a record batch says how it is compressed (a FlatBuffer of Message.fbs)."""
 
-    def field(table: int, number: int) -> int:
-        fields, entry = table - _INT.unpack_from(message, table)[0], 4 + 2 * number
-        is_known = entry < _SHORT.unpack_from(message, fields)[0]
-        offset = int(_SHORT.unpack_from(message, fields + entry)[0]) if is_known else 0
-        return offset and table + offset
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(message[at : at + size], "little", signed=size == 4)
 
-    def target(place: int) -> int:
-        return place + int(_INT.unpack_from(message, place)[0])
+    def field(table: int, index: int) -> int:
+        fields, entry = table - number(table, 4), 4 + 2 * index
+        return table + number(fields + entry, 2) if entry < number(fields, 2) else table  # itself: absent
 
-    root = target(0)
-    kind, header = message[field(root, 1)], target(field(root, 2))
-    if kind == _DICTIONARY:
-        header = target(field(header, 1))
-    return kind != _SCHEMA and field(header, 3) > 0
+    header = field(number(0, 4), 2)
+    batch = header + number(header, 4)
+    return field(batch, 3) != batch
 
 
 def arrow(result: Any, call: Call | None = None) -> pa.Table:
