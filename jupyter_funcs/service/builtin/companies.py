@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.service.engine import calendar
 from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Kpi, Reference, Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FIRST_DAY, LAST_DAY = date(2020, 11, 16), date(2025, 11, 15)
 """The first and last day of the demo's card spend: five years."""
@@ -25,14 +30,9 @@ _DECEMBER, _RETAIL, _SEPTEMBER, _JUNE = "December", "Saturday nearest 31 January
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Company):
     """A demo company, with the parameters of its generated numbers."""
 
-    symbol: str
-    name: str
-    sector: str
-    industry: str
-    fiscal_year_end: str
     brands: tuple[str, ...]
     season: str
     daily_cards: int
@@ -87,31 +87,21 @@ REPORTS = (
 )
 
 
-def _kpis() -> tuple[Kpi, ...]:
-    """Return two KPIs per company and panel, of which the first is primary, and one per brand."""
-    kpis: list[Kpi] = []
-    for panel in PANELS:
-        for profile in PROFILES:
-            brands = tuple(sorted(profile.brands))
-            rows = [
-                ("Net Sales", "USD", "Income Statement", "Revenue", "Spend", brands, True),
-                ("Orders", "Count", "Operating Metrics", "Volume", "Transaction Count", brands, False),
-                *(
-                    (f"{brand} Net Sales", "USD", "Segment Disclosure", "Revenue", "Spend", (brand,), False)
-                    for brand in brands
-                ),
-            ]
-            for name, unit, statement, kpi_class, measure, covered, primary in rows:
-                kpis.append(
-                    Kpi(
-                        1001 + len(kpis), name, profile.symbol, panel.name, unit, statement, kpi_class, measure,
-                        covered, primary,
-                    )
-                )  # fmt: skip
-    return tuple(kpis)
+def _kpis() -> Iterator[Kpi]:
+    """Yield two KPIs per company and panel, of which the first is primary, and one per brand."""
+    number = itertools.count(1001)
+    sales, volume = ("Revenue", "Spend"), ("Volume", "Transaction Count")
+    for panel, profile in itertools.product(PANELS, PROFILES):
+        brands = tuple(sorted(profile.brands))
+        at = profile.symbol, panel.name
+        yield Kpi(next(number), "Net Sales", *at, "USD", "Income Statement", *sales, brands, is_primary=True)
+        yield Kpi(next(number), "Orders", *at, "Count", "Operating Metrics", *volume, brands, is_primary=False)
+        for brand in brands:
+            name = f"{brand} Net Sales"
+            yield Kpi(next(number), name, *at, "USD", "Segment Disclosure", *sales, (brand,), is_primary=False)
 
 
-KPIS = _kpis()
+KPIS = tuple(_kpis())
 
 
 def reference() -> Reference:

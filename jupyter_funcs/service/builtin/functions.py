@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from jupyter_funcs.service.builtin import queries
 from jupyter_funcs.service.engine.reference import Reference
 from jupyter_funcs.service.messages import listed, quoted
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
@@ -22,26 +23,6 @@ _PANEL_DATA, _REPORTS = "Panel data", "Reports"
 
 YesNo = Literal["Yes", "No"]
 Unit = Literal["day", "week", "month", "quarter"]
-
-
-def _dimensions(reference: Reference) -> tuple[str, ...]:
-    return tuple(reference.dimensions)
-
-
-def _reports(reference: Reference) -> tuple[str, ...]:
-    return tuple(report.id for report in reference.reports)
-
-
-def _report_titles(reference: Reference) -> str:
-    return f"The saved report: {'; '.join(f'{report.id} {report.title}' for report in reference.reports)}."
-
-
-def _report_brands(reference: Reference) -> tuple[str, ...]:
-    return tuple(reference.owned([symbol for report in reference.reports for symbol in report.symbols]))
-
-
-def _generations(reference: Reference) -> tuple[str, ...]:
-    return tuple(reference.generations)
 
 
 Panel = Annotated[
@@ -61,8 +42,9 @@ Brands = Annotated[
     Help("One or more brands. Several are added up unless Dimensions includes Brand."),
     ListedBy("Get Panel Dimensions", Reference.brand, "brands"),
 ]
+_DIMENSIONS = Options(lambda reference: tuple(reference.dimensions))
 Dimensions = Annotated[
-    list[str], Options(_dimensions), Help("What to break the result down by; columns are in the order given.")
+    list[str], _DIMENSIONS, Help("What to break the result down by; columns are in the order given.")
 ]
 Growth = Annotated[YesNo, Help("Whether to add a growth column after each measure, as a fraction.")]
 
@@ -109,16 +91,12 @@ def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], referenc
 @function(asset=_PANEL_DATA, group="Reference", name="Get Panels")
 def get_panels(call: Call) -> Query:
     """List the panel data sets that the other functions read."""
-    from jupyter_funcs.service.builtin import queries
-
     return queries.panels(call)
 
 
 @function(asset=_PANEL_DATA, group="Reference", name="Get Universe")
 def get_universe(call: Call) -> Query:
     """List the companies by symbol, with sector, industry and fiscal year end."""
-    from jupyter_funcs.service.builtin import queries
-
     return queries.universe(call)
 
 
@@ -126,13 +104,9 @@ def get_universe(call: Call) -> Query:
 def get_panel_dimensions(
     call: Call,
     PanelName: Panel,
-    Dimensions: Annotated[
-        list[str], Options(_dimensions), Help("The dimensions to list; with several, their combinations.")
-    ],
+    Dimensions: Annotated[list[str], _DIMENSIONS, Help("The dimensions to list; with several, their combinations.")],
 ) -> Query:
     """List the values that the dimensions of a panel take: {dimensions}."""
-    from jupyter_funcs.service.builtin import queries
-
     return queries.panel_dimensions(call, PanelName, Dimensions)
 
 
@@ -147,8 +121,6 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
     Dimensions: Dimensions | None = None,
 ) -> Query:
     """Return the card spend of a company or of brands by day."""
-    from jupyter_funcs.service.builtin import queries
-
     lookback = PoPLookback if PoPGrowth == "Yes" else None
     return queries.panel_daily(call, queries.Selection(PanelName, Symbol, Brand or []), Dimensions or [], lookback)
 
@@ -177,8 +149,6 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
     ] = "No",
 ) -> Query | list[Any]:
     """Return the card spend of a company or of brands by fiscal quarter."""
-    from jupyter_funcs.service.builtin import queries
-
     return queries.panel_fq(
         call,
         queries.Selection(PanelName, Symbol, Brand or []),
@@ -197,23 +167,31 @@ def get_kpis(
     PrimaryOnly: Annotated[YesNo, Help("Whether to list only the main KPI of the company in each panel.")] = "Yes",
 ) -> Query:
     """List the figures that a company reports and that a panel follows."""
-    from jupyter_funcs.service.builtin import queries
-
     return queries.kpis(call, Symbol, PanelName, primary_only=PrimaryOnly == "Yes")
 
 
 @function(asset=_REPORTS, group="Reports", name="Get Report", rules=(brands_of_report,))
 def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's function
     call: Call,
-    report_id: Annotated[str, Options(_reports), Help(_report_titles)],
+    report_id: Annotated[
+        str,
+        Options(lambda reference: tuple(report.id for report in reference.reports)),
+        Help(lambda reference: f"The saved report: {'; '.join(f'{it.id} {it.title}' for it in reference.reports)}."),
+    ],
     report_time_unit: Annotated[Unit, Help("The time unit of the series; a week starts on Monday.")] = "month",
     report_time_after: Annotated[date | None, Help("The first day to include.")] = None,
-    shopper_generation: Annotated[str | None, Options(_generations), Help("Only the spend of this age group.")] = None,
-    brands: Annotated[list[str] | None, Options(_report_brands), Help("Only these brands of the report.")] = None,
+    shopper_generation: Annotated[
+        str | None,
+        Options(lambda reference: tuple(reference.generations)),
+        Help("Only the spend of this age group."),
+    ] = None,
+    brands: Annotated[
+        list[str] | None,
+        Options(lambda reference: tuple(reference.owned([it for each in reference.reports for it in each.symbols]))),
+        Help("Only these brands of the report."),
+    ] = None,
 ) -> Query:
     """Return the spend series of a saved report."""
-    from jupyter_funcs.service.builtin import queries
-
     report = call.reference.report(report_id)
     return queries.report(
         call, report, report_time_unit, after=report_time_after, generation=shopper_generation, brands=brands or []

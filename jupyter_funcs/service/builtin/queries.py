@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import ibis
-import pyarrow as pa
-
 from jupyter_funcs.service.engine import calendar
 from jupyter_funcs.service.engine.prepared import Query
 
@@ -16,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     import ibis.expr.types as ir
+    import pyarrow as pa
 
     from jupyter_funcs.service.engine.calendar import Window
     from jupyter_funcs.service.engine.calls import Call
@@ -155,6 +153,8 @@ def panel_daily(call: Call, selection: Selection, dimensions: Sequence[str], loo
 
 
 def _panel_daily(table: Tables, values: Values, dimensions: Dimensions, lookback: int | None) -> ir.Table:
+    import ibis
+
     days = _days(_rows(table, values), dimensions)
     counted = days.mutate(cardholders=days.cards)
     keys = ["Date", *(name for name, _ in dimensions)]
@@ -220,6 +220,9 @@ def _panel_fq(
 
 
 def _table(windows: Sequence[Window]) -> pa.Table:
+    import ibis
+    import pyarrow as pa
+
     rows = [dict(zip(_WINDOW, asdict(window).values(), strict=True)) for window in windows]
     return pa.Table.from_pylist(rows, schema=ibis.schema(_WINDOW).to_pyarrow())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -91,14 +91,13 @@ def card_spend(panel: int, profile: Profile) -> dict[str, Integers]:
     }
 
 
-class _Brand:
+class _Brand(NamedTuple):
     """What is drawn once per brand: all panels see the same shops."""
 
-    def __init__(self, cells: Integers, days: Integers, again: int, ticket: Integers) -> None:
-        self.cells = cells  # region x generation: thousandths of a card per day
-        self.days = days  # by day: factor
-        self.again = again  # further transactions per card
-        self.ticket = ticket  # by region: cents
+    cells: Integers  # region x generation: thousandths of a card per day
+    days: Integers  # by day: factor
+    again: int  # further transactions per card
+    ticket: Integers  # by region: cents
 
 
 def _brand(profile: Profile, name: str) -> _Brand:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import contextlib
 import re
 import tomllib
 from dataclasses import dataclass
@@ -66,7 +68,8 @@ class TomlFile:
         except tomllib.TOMLDecodeError as error:
             found = _POSITION.search(str(error))
             # The error at the end of the file is in its last statement.
-            line = int(found[1]) if found and found[1] else _start_of_last(text)
+            lines = text.split("\n")
+            line = int(found[1]) if found and found[1] else _parsed(lines, range(len(lines) - 1, -1, -1))[0] + 1
             what = _POSITION.sub("", str(error))
             raise SetupError(f"{path}, line {line}: {what}.{_HINTS.get(what, '')}") from None
         except RecursionError:
@@ -84,17 +87,9 @@ class TomlFile:
         if not key:
             return 0
         lines = self.text.split("\n")
-        # By bisection: the key is not in the lines before `without`, and is in those before `with_`.
-        without, with_ = 0, len(lines)
-        while True:
-            middle = (without + with_ + 1) // 2
-            found = _parsed(lines, range(middle, with_)) or _parsed(lines, range(middle - 1, without, -1))
-            if found is None:
-                return without + 1
-            if _has(found[1], key):
-                with_ = found[0]
-            else:
-                without = found[0]
+        counts = range(len(lines) + 1)
+        # The fewest lines that have the key, once the statement that they end in is complete.
+        return bisect.bisect_left(counts, x=True, key=lambda count: _has(_parsed(lines, counts[count:])[1], key))
 
     def describe(self, error: ValidationError, model: type[BaseModel]) -> str:
         """Return the first problems in the file, one per line, in the order of the file."""
@@ -104,21 +99,13 @@ class TomlFile:
         return "\n".join(lines) + (f" (And {more} more.)" if more > 0 else "")
 
 
-def _parsed(lines: Sequence[str], counts: Iterable[int]) -> tuple[int, Mapping[str, Any]] | None:
+def _parsed(lines: Sequence[str], counts: Iterable[int]) -> tuple[int, Mapping[str, Any]]:
     """Return the first count of lines that is complete TOML, and the values in those lines."""
     for count in counts:
-        try:
-            # A file that is cut within a statement is not valid: this is how tomllib shows where statements end.
+        # A file that is cut within a statement is not valid: this is how tomllib shows where statements end.
+        with contextlib.suppress(tomllib.TOMLDecodeError):
             return count, tomllib.loads("\n".join([*lines[:count], ""]))
-        except tomllib.TOMLDecodeError:
-            continue
-    return None
-
-
-def _start_of_last(text: str) -> int:
-    lines = text.split("\n")
-    found = _parsed(lines, range(len(lines) - 1, 0, -1))
-    return found[0] + 1 if found else 1
+    raise ValueError("no count of lines is complete TOML")
 
 
 def _has(values: Any, key: Key) -> bool:

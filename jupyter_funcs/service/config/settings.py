@@ -22,7 +22,7 @@ from pydantic import (
 
 from jupyter_funcs.service.config.config_file import TomlFile
 from jupyter_funcs.service.config.mapping import Data, FilePath, FilePaths, Name, Names, Section
-from jupyter_funcs.service.engine.open import IN_MEMORY
+from jupyter_funcs.service.engine.remote import IN_MEMORY
 from jupyter_funcs.service.messages import SetupError, listed, quoted
 from jupyter_funcs.service.web.runs import Limits
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineURL
@@ -25,11 +26,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from jupyter_funcs.service.engine.backends import EngineConnection
+    from jupyter_funcs.service.engine.calls import Engine
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.tables import Cards
 
+IN_MEMORY = "duckdb://"
+"""The URL of an in-memory DuckDB."""
+
 # Servers and proxies drop idle connections, which shows only when a query fails.
 _MOST_IDLE_SECONDS = 60
+
+
+def connect_engine(
+    url: str, reference: Reference, cards: Callable[[], Cards], *, memory_limit: str | None = None
+) -> Engine:
+    """Return the engine for a URL, not opened yet."""
+    scheme, _, path = url.partition("://")
+    if scheme == "duckdb":
+        return DuckDBEngine(reference, cards, database=Path(path) if path else None, memory_limit=memory_limit)
+    return RemoteEngine(url, reference, cards)
 
 
 class ConnectionPool:
@@ -45,33 +60,24 @@ class ConnectionPool:
     def borrow(self) -> Iterator[EngineConnection]:
         """Borrow a connection; it is closed if anything fails."""
         connection = self._take()
-        try:
+        with contextlib.ExitStack() as closing:
+            closing.callback(connection.close)
             yield connection
-        except BaseException:
-            connection.close()
-            raise
-        self.give_back(connection)
+            with self._lock:
+                if not self._is_closed:
+                    self._idle.append((connection, time.monotonic()))
+                    closing.pop_all()
 
     def _take(self) -> EngineConnection:
-        found, stale = None, []
-        with self._lock:
-            while self._idle and found is None:
+        while True:
+            with self._lock:
+                if not self._idle:
+                    break
                 connection, since = self._idle.pop()
-                if time.monotonic() - since <= _MOST_IDLE_SECONDS:
-                    found = connection
-                else:
-                    stale.append(connection)
-        for each in stale:
-            each.close()
-        return found or self._connect()
-
-    def give_back(self, connection: EngineConnection) -> None:
-        """Return a connection for the next call."""
-        with self._lock:
-            if not self._is_closed:
-                self._idle.append((connection, time.monotonic()))
-                return
-        connection.close()
+            if time.monotonic() - since <= _MOST_IDLE_SECONDS:
+                return connection
+            connection.close()
+        return self._connect()
 
     def close(self) -> None:
         """Close all connections; those in use as soon as they are returned."""

@@ -16,7 +16,7 @@ from jupyter_funcs.service.accounts.records import folded
 from jupyter_funcs.service.builtin import companies, demo, demo_accounts
 from jupyter_funcs.service.builtin import functions as built_in_functions
 from jupyter_funcs.service.config.settings import load
-from jupyter_funcs.service.engine.open import IN_MEMORY, connect_engine
+from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 from jupyter_funcs.service.publishing import worker_process
 from jupyter_funcs.service.publishing.registry import Registry

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from jupyter_funcs.service.config import settings, team_data
-from jupyter_funcs.service.engine.open import connect_engine
+from jupyter_funcs.service.engine.remote import connect_engine
 from tests.service.builtin.test_functions import MEASURES, WITH_GROWTH, assert_same, by_day, by_window
 from tests.service.engine.test_engines import postgres, sail, serve
 

@@ -24,8 +24,8 @@ from jupyter_funcs.service.builtin import companies, demo_files, functions, quer
 from jupyter_funcs.service.engine import calls
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine, SpillFolder
-from jupyter_funcs.service.engine.open import connect_engine
 from jupyter_funcs.service.engine.prepared import Query
+from jupyter_funcs.service.engine.remote import connect_engine
 from jupyter_funcs.service.engine.tables import CARDS, Cards
 from jupyter_funcs.service.messages import SetupError
 from tests.rows import each_row
