@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jupyter_funcs.service.builtin import companies, data_folder, synthesis
+from jupyter_funcs.service.engine import tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,19 +26,8 @@ CARDS = "cards.parquet"
 _ROWS_PER_GROUP = 122_880
 
 _TEXT = pa.dictionary(pa.int8(), pa.string())
-_CARDS = pa.schema(
-    {
-        "panel": _TEXT,
-        "symbol": _TEXT,
-        "merchant": _TEXT,
-        "region": _TEXT,
-        "generation": _TEXT,
-        "date": pa.date32(),
-        "spend_cents": pa.int64(),
-        "transactions": pa.int32(),
-        "cards": pa.int32(),
-    }
-)
+_TYPES = {"string": _TEXT, "date": pa.date32(), "int32": pa.int32(), "int64": pa.int64()}
+_CARDS = pa.schema({name: _TYPES[kind] for name, kind in tables.CARDS.items()})
 
 
 def folder() -> Path:

@@ -88,26 +88,19 @@ def _year_end(name: str) -> str:
     return name
 
 
-class TableLocation(Section):
+class SmallTable(Section):
     """Where a small table of reference data is: in a file, or in the engine."""
 
     parquet: FilePath | None = None
     csv: FilePath | None = None
     table: Name | None = None
 
-    @property
-    def count(self) -> int:
-        """How many locations are set."""
-        return sum(each is not None for each in (self.parquet, self.csv, self.table))
-
-
-class RequiredTable(TableLocation):
-    """A small table that must have one location."""
-
     @model_validator(mode="after")
     def _one_location(self) -> Self:
-        if self.count != 1:
-            raise ValueError("needs exactly one of parquet, csv and table.")
+        rule = getattr(self, "rule", None)
+        if sum(each is not None for each in (self.parquet, self.csv, self.table, rule)) != 1:
+            or_rule = "rule (such as 'December'), " if "rule" in type(self).model_fields else ""
+            raise ValueError(f"needs exactly one of {or_rule}parquet, csv and table.")
         return self
 
 
@@ -146,30 +139,24 @@ class CalendarColumns(Section):
     is_historical: Name = "is_historical"
 
 
-class Companies(RequiredTable):
+class Companies(SmallTable):
     """The section ``[data.companies]``: the companies."""
 
     columns: CompanyColumns = CompanyColumns()
 
 
-class Kpis(RequiredTable):
+class Kpis(SmallTable):
     """The section ``[data.kpis]``: what companies report."""
 
     columns: KpiColumns = KpiColumns()
 
 
-class Calendar(TableLocation):
+class Calendar(SmallTable):
     """The section ``[data.calendar]``: a table with a row per quarter, or a rule."""
 
     columns: CalendarColumns = CalendarColumns()
     rule: Annotated[str, AfterValidator(_year_end)] | None = None
     reported_after_days: int = Field(default=45, ge=0, le=366)
-
-    @model_validator(mode="after")
-    def _rows_or_rule(self) -> Self:
-        if self.count + (self.rule is not None) != 1:
-            raise ValueError("needs exactly one of rule (such as 'December'), parquet, csv and table.")
-        return self
 
 
 class Columns(Section):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import csv
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import ibis
@@ -13,12 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jupyter_funcs.service.engine import sandbox
-from jupyter_funcs.service.engine.backends import EngineURL
+from jupyter_funcs.service.engine.backends import EngineConnection, EngineURL
 from jupyter_funcs.service.messages import did_you_mean, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import ibis.expr.types as ir
 
     # A row and its number.
@@ -30,51 +29,42 @@ class TeamDataError(Exception):
 
 
 class OpenTable(NamedTuple):
-    """A table, and the function that executes an expression over it."""
+    """A table, and the connection that executes an expression over it."""
 
     table: ir.Table
-    arrow: Callable[[ir.Table], pa.Table]
+    connection: EngineConnection
 
     def rows(self, expression: ir.Table) -> list[dict[str, Any]]:
         """Return the rows of an expression."""
-        rows: list[dict[str, Any]] = self.arrow(expression).to_pylist()
+        rows: list[dict[str, Any]] = self.connection.arrow(expression).to_pylist()
         return rows
 
 
-class TeamTables:
+class TeamTables(contextlib.ExitStack):
     """Opens a team's files, and the tables of its engine; closes what it opened."""
 
     def __init__(self, url: str) -> None:
+        super().__init__()
         self._address = EngineURL(url)
-        self._open = contextlib.ExitStack()
-        self._engine: tuple[Any, Callable[[ir.Table], pa.Table]] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._open.close()
 
     def parquet(self, files: list[str]) -> OpenTable:
         """Open Parquet files."""
-        backend = ibis.duckdb.connect(autoinstall_known_extensions=False)
-        self._open.callback(backend.disconnect)
+        connection = EngineConnection(ibis.duckdb.connect(autoinstall_known_extensions=False))
+        self.callback(connection.close)
         try:
-            return OpenTable(backend.read_parquet(files), backend.to_pyarrow)
+            return OpenTable(connection.backend.read_parquet(files), connection)
         except duckdb.Error as error:
             raise TeamDataError(f"the files cannot be read: {self.reason(error)}.") from error
 
     def table(self, name: str) -> OpenTable:
         """Open a table of the engine by its name, ``name`` or ``schema.name``."""
         *schema, table = name.split(".")
-        if self._engine is None:
-            self._engine = self._connected()
-        backend, arrow = self._engine
+        backend = self._engine.backend
         place: tuple[str, ...] | None = tuple(schema) or None
         if self._address.scheme == "duckdb":
             place = (sandbox.OWN, *(schema or ["main"]))
         try:
-            return OpenTable(backend.table(table, database=place), arrow)
+            return OpenTable(backend.table(table, database=place), self._engine)
         except Exception as error:  # noqa: BLE001 - each driver has errors of its own
             known: list[str] | None = None
             with contextlib.suppress(Exception):  # not every engine can list its tables
@@ -90,19 +80,18 @@ class TeamTables:
         text = sandbox.first_line(error) if isinstance(error, duckdb.Error) else self._address.reason(error)
         return text.rstrip(".")
 
-    def _connected(self) -> tuple[Any, Callable[[ir.Table], pa.Table]]:
+    @cached_property
+    def _engine(self) -> EngineConnection:
         if self._address.scheme != "duckdb":
             connection = self._address.connect()
-            self._open.callback(connection.close)
-            return connection.backend, connection.arrow
+            self.callback(connection.close)
+            return connection
         path = self._address.url.partition("://")[2]
         if not path:
             raise TeamDataError("the engine 'duckdb://' has no tables. Set engine to a database file.")
-        con = duckdb.connect()
-        self._open.callback(con.close)
+        con = self.enter_context(duckdb.connect())
         sandbox.attach(con, Path(path))
-        backend = ibis.duckdb.from_connection(con)
-        return backend, backend.to_pyarrow
+        return EngineConnection(ibis.duckdb.from_connection(con))
 
 
 def files(pattern: Path) -> dict[str, pq.FileMetaData]:

@@ -27,27 +27,11 @@ CARDS = {
 }
 """Columns of card spend, one row per data set, brand, region, age group and day with data; money in whole cents."""
 
+_KPI_TEXTS = "KpiName", "Symbol", "PanelName", "UnitOfMeasure", "StatementType", "KpiClass", "MeasureName", "Brands"
 SCHEMAS = {
-    "panels": {"PanelName": "string", "ProviderName": "string"},
-    "companies": {
-        "Symbol": "string",
-        "InstrumentName": "string",
-        "Sector": "string",
-        "Industry": "string",
-        "FiscalYearEnd": "string",
-    },
-    "kpis": {
-        "KpiId": "int64",
-        "KpiName": "string",
-        "Symbol": "string",
-        "PanelName": "string",
-        "UnitOfMeasure": "string",
-        "StatementType": "string",
-        "KpiClass": "string",
-        "MeasureName": "string",
-        "Brands": "string",
-        "IsPrimary": "boolean",
-    },
+    "panels": dict.fromkeys(("PanelName", "ProviderName"), "string"),
+    "companies": dict.fromkeys(("Symbol", "InstrumentName", "Sector", "Industry", "FiscalYearEnd"), "string"),
+    "kpis": {"KpiId": "int64"} | dict.fromkeys(_KPI_TEXTS, "string") | {"IsPrimary": "boolean"},
 }
 """The columns of each table of `Reference`, in the order of its fields, named as the listing functions return them."""
 
