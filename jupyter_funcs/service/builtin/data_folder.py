@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import platformdirs
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,27 +27,21 @@ _STALE_SECONDS = 3600
 
 def cached(name: str, build: Callable[[Path], None]) -> Path:
     """Return a folder in the user's cache (`FUNCS_CACHE_DIR`), or a temporary one if that isn't writable."""
-    home = _home()
+    home = Path(os.environ.get("FUNCS_CACHE_DIR") or platformdirs.user_cache_path("jupyter_funcs"))
     if _is_complete(home / name):
         return home / name
     try:
         home.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(home, name)
+        for left in home.glob(f"{name}.*.part"):
+            with contextlib.suppress(FileNotFoundError):  # its process has just finished
+                if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                    _remove(left)
         return _built(home, name, build)
     except OSError as error:
         log.warning("The cache folder %s cannot be written (%s); using a temporary one.", home, error)
     temporary = Path(tempfile.mkdtemp(prefix="jupyter_funcs."))
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     return _built(temporary, name, build)
-
-
-def _home() -> Path:
-    given = os.environ.get("FUNCS_CACHE_DIR")
-    if given:
-        return Path(given)
-    import platformdirs
-
-    return platformdirs.user_cache_path("jupyter_funcs")
 
 
 def _built(home: Path, name: str, build: Callable[[Path], None]) -> Path:
@@ -75,13 +71,6 @@ def _is_complete(folder: Path) -> bool:
         return all((folder / name).stat().st_size == size for name, size in sizes.items())
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def _remove_leftovers(home: Path, name: str) -> None:
-    for left in home.glob(f"{name}.*.part"):
-        with contextlib.suppress(FileNotFoundError):  # its process has just finished
-            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-                _remove(left)
 
 
 def _remove(path: Path) -> None:

@@ -9,6 +9,7 @@ from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from jupyter_funcs.service.builtin import queries
+from jupyter_funcs.service.engine.prepared import Query
 from jupyter_funcs.service.engine.reference import Reference
 from jupyter_funcs.service.messages import listed, quoted
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
@@ -16,7 +17,6 @@ from jupyter_funcs.service.publishing.registry import PublishedFunction, functio
 
 if TYPE_CHECKING:
     from jupyter_funcs.service.engine.calls import Call
-    from jupyter_funcs.service.engine.prepared import Query
 
 # `published` sets the real assets.
 _PANEL_DATA, _REPORTS = "Panel data", "Reports"
@@ -53,14 +53,12 @@ _SYMBOL_OR_BRAND = AtLeastOne("Symbol", "Brand")
 
 def brands_of_symbol(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
     """Require that the brands of a call belong to its symbol."""
-    symbol, brands = values.get("Symbol"), values.get("Brand")
-    if not (symbol and brands):
+    if (symbol := values.get("Symbol")) is None:
         return {}
-    foreign = [brand for brand in brands if reference.owner(brand) != symbol]
-    if not foreign:
-        return {}
-    own = listed(reference.owned([symbol]))
-    return {"Brand": [f"Brand {listed(foreign)} is not a brand of {symbol}. Its brands are {own}."]}
+    own = reference.owned([symbol])
+    foreign = [brand for brand in values.get("Brand") or () if brand not in own]
+    said = f"Brand {listed(foreign)} is not a brand of {symbol}. Its brands are {listed(own)}."
+    return {"Brand": [said]} if foreign else {}
 
 
 def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
@@ -79,25 +77,24 @@ def one_calendar(values: Mapping[str, Any], given: frozenset[str], reference: Re
 
 def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], reference: Reference) -> dict[str, list[str]]:
     """Require that the brands of a call are in its report."""
-    if not ("report_id" in values and values.get("brands")):
+    if "report_id" not in values:
         return {}
     own = reference.owned(reference.report(values["report_id"]).symbols)
-    foreign = [brand for brand in values["brands"] if brand not in own]
-    if not foreign:
-        return {}
-    return {"brands": [f"Brand {listed(foreign)} is not in report {values['report_id']}. It has {listed(own)}."]}
+    foreign = [brand for brand in values.get("brands") or () if brand not in own]
+    said = f"Brand {listed(foreign)} is not in report {values['report_id']}. It has {listed(own)}."
+    return {"brands": [said]} if foreign else {}
 
 
 @function(asset=_PANEL_DATA, group="Reference", name="Get Panels")
-def get_panels(call: Call) -> Query:
+def get_panels(call: Call) -> Query:  # noqa: ARG001 - every function takes it
     """List the panel data sets that the other functions read."""
-    return queries.panels(call)
+    return Query(queries.panels)
 
 
 @function(asset=_PANEL_DATA, group="Reference", name="Get Universe")
-def get_universe(call: Call) -> Query:
+def get_universe(call: Call) -> Query:  # noqa: ARG001 - as above
     """List the companies by symbol, with sector, industry and fiscal year end."""
-    return queries.universe(call)
+    return Query(queries.universe)
 
 
 @function(asset=_PANEL_DATA, group="Reference", name="Get Panel Dimensions")

@@ -74,21 +74,13 @@ class Selection:
         return values | ({"brands": tuple(self.brands)} if self.brands else {})
 
 
-def panels(_call: Call) -> Query:
+def panels(table: Tables, _values: Values) -> ir.Table:
     """Return the panels, by name."""
-    return Query(_panels)
-
-
-def _panels(table: Tables, _values: Values) -> ir.Table:
     return table("panels").order_by("PanelName")
 
 
-def universe(_call: Call) -> Query:
+def universe(table: Tables, _values: Values) -> ir.Table:
     """Return the companies, by symbol."""
-    return Query(_universe)
-
-
-def _universe(table: Tables, _values: Values) -> ir.Table:
     return table("companies").order_by("Symbol")
 
 

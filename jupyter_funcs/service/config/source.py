@@ -36,8 +36,7 @@ class OpenTable(NamedTuple):
 
     def rows(self, expression: ir.Table) -> list[dict[str, Any]]:
         """Return the rows of an expression."""
-        rows: list[dict[str, Any]] = self.connection.arrow(expression).to_pylist()
-        return rows
+        return list(self.connection.arrow(expression).to_pylist())
 
 
 class TeamTables(contextlib.ExitStack):

@@ -149,10 +149,8 @@ class EngineConnection:
         return self.backend.to_pyarrow(expression)
 
     def interrupt(self) -> None:
-        """Ask the engine, from another thread, to stop the running query, if its driver can (PostgreSQL's does)."""
-        cancel = getattr(getattr(self.backend, "con", None), "cancel", None)
-        if cancel is not None:
-            cancel()
+        """Ask the engine, from another thread, to stop the running query; fails if its driver can't."""
+        self.backend.con.cancel()
 
     def close(self) -> None:
         """Close the connection."""

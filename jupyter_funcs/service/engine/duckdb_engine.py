@@ -16,6 +16,7 @@ import threading
 import time
 import weakref
 from concurrent.futures import Future, wait
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,8 +62,6 @@ class DuckDBEngine:
         self._lock = threading.Lock()
         self._loading: Future[Cards] | None = None
         self._con: duckdb.DuckDBPyConnection | None = None
-        self._statements: Statements | None = None
-        self._names: frozenset[tuple[str, ...]] | None = None
         self._spill: SpillFolder | None = None
 
     def open(self) -> None:
@@ -93,25 +92,25 @@ class DuckDBEngine:
 
     def statement(self, result: ir.Expr | Query | Compiled, table: Callable[[str], ir.Table]) -> Statement:
         """Compile an expression or a query; `table` looks up the tables by name."""
-        with self._lock:
-            if self._statements is None:
-                from jupyter_funcs.service.engine.statements import Statements
-
-                self._statements = Statements(self.names)
         return self._statements.compile(result, table)
 
+    @cached_property
+    def _statements(self) -> Statements:
+        from jupyter_funcs.service.engine.statements import Statements
+
+        return Statements(lambda: self.names)
+
+    @cached_property
     def names(self) -> frozenset[tuple[str, ...]]:
-        """Return the names of all tables that a query may read, in lower case."""
+        """The names of all tables that a query may read, in lower case."""
         from jupyter_funcs.service.engine import sandbox, tables
 
-        if self._names is None:
-            places = (), ("main",), ("memory", "main")
-            names = {(*place, table) for table in (*tables.SCHEMAS, "cards") for place in places}
-            if self._options["database"] is not None:
-                with contextlib.closing(self.cursor()) as cursor:
-                    names.update(sandbox.attached(cursor))
-            self._names = frozenset(names)
-        return self._names
+        places = (), ("main",), ("memory", "main")
+        names = {(*place, table) for table in (*tables.SCHEMAS, "cards") for place in places}
+        if self._options["database"] is not None:
+            with self.cursor() as cursor:
+                names.update(sandbox.attached(cursor))
+        return frozenset(names)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a cursor for one thread; threads that shared one would get each other's results."""
@@ -122,7 +121,7 @@ class DuckDBEngine:
 
     def memory_limit(self) -> str:
         """Return the memory limit of all queries together, such as ``11.7 GiB``."""
-        with contextlib.closing(self.cursor()) as cursor:
+        with self.cursor() as cursor:
             [(limit,)] = cursor.execute("SELECT current_setting('memory_limit')").fetchall()
         return str(limit)
 

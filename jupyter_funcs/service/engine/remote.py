@@ -148,8 +148,7 @@ class RemoteEngineCall(DuckDBCall):
         """Execute an expression or a query and return its rows."""
         if (build := self._remote(result)) is None:
             return super().fetch(result)
-        rows: list[dict[str, Any]] = self._run(build).to_pylist()
-        return rows
+        return list(self._run(build).to_pylist())
 
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""

@@ -407,7 +407,7 @@ class Statements:
             expression = result.as_table()
             memory = {each.name: each.data.to_pyarrow(each.schema) for each in expression.op().find(ops.InMemoryTable)}
             sql = self._checked(self._compiler.sql(expression), memory)
-            return Statement(sql, _arrow_schema(expression), tables=memory)
+            return Statement(sql, expression.schema().to_pyarrow(), tables=memory)
         values: dict[str, Any] = {}
         types: list[tuple[str, str, int | None]] = []
         for name, value in sorted(result.values.items()):
@@ -433,14 +433,10 @@ class Statements:
             for name, kind, count in shape.types
         }
         expression = shape.build(lambda name: own[name] if name in own else shape.table(name), values, *shape.shape)
-        return self._checked(self._compiler.sql(expression), own), _arrow_schema(expression)
+        return self._checked(self._compiler.sql(expression), own), expression.schema().to_pyarrow()
 
     def _checked(self, sql: str, own: Collection[str]) -> str:
         return checked(sql, self._names() | {(name.translate(_LOWER),) for name in own})
-
-
-def _arrow_schema(expression: ir.Table) -> pa.Schema:
-    return expression.schema().to_pyarrow()
 
 
 def _padded(values: tuple[Any, ...]) -> tuple[Any, ...]:

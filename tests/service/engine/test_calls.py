@@ -13,6 +13,7 @@ import pytest
 from jupyter_funcs.service.builtin import companies, demo, queries
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.engine.prepared import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine,
 @pytest.mark.slow
 def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
     engine = DuckDBEngine(companies.reference(), demo.cards)
-    kinds = [*KINDS.values(), lambda call, _selection: queries.universe(call)] * 8
+    kinds = [*KINDS.values(), lambda _call, _selection: Query(queries.universe)] * 8
     go = threading.Barrier(len(kinds))
 
     def run(kind: Callable[[DuckDBCall, queries.Selection], Any]) -> object:
@@ -100,7 +101,7 @@ def test_listings_do_not_wait_for_the_data_to_be_made() -> None:
     with ThreadPoolExecutor(2) as threads:
         waiting = threads.submit(count, engine)
         call = engine.call()
-        listed = threads.submit(lambda: call.fetch(queries.universe(call)))
+        listed = threads.submit(lambda: call.fetch(Query(queries.universe)))
         assert len(listed.result(10)) == 24
         assert not waiting.done()
         go_on.set()
@@ -127,14 +128,14 @@ def test_listing_functions_need_no_card_data() -> None:
         raise AssertionError("asked for the card data")
 
     call = DuckDBEngine(companies.reference(), make).call()
-    assert len(call.fetch(queries.universe(call))) == 24
+    assert len(call.fetch(Query(queries.universe))) == 24
 
 
 def test_a_call_cancelled_before_its_query_never_starts_it(engine: DuckDBEngine) -> None:
     call = engine.call()
     call.cancel()
     with pytest.raises(CallCancelledError):
-        call.fetch(queries.universe(call))
+        call.fetch(Query(queries.universe))
 
 
 def test_cancelling_one_call_stops_its_query_and_no_other(engine: DuckDBEngine) -> None:

@@ -199,7 +199,7 @@ def told(text: str, stored: Path) -> str:
 
 def unharmed(engine: DuckDBEngine, stored: Path, before: tuple[int, int]) -> bool:
     call = engine.call()
-    assert len(call.fetch(queries.panels(call))) == 2
+    assert len(call.fetch(Query(queries.panels))) == 2
     assert len(call.fetch(queries.panel_daily(call, queries.Selection(P, NVRA, []), [], 1))) > 1000
     return written_at(stored) == before and {path.name for path in stored.parent.iterdir()} <= {
         "cards.parquet",
@@ -309,7 +309,7 @@ def test_a_call_cancelled_while_its_sql_is_made_runs_none_of_it(engine: DuckDBEn
         call.cancel()
         return table("panels")
 
-    for query in (Query(build), Query(queries._panels)):
+    for query in (Query(build), Query(queries.panels)):
         with pytest.raises(CallCancelledError):
             call.fetch(query)
 

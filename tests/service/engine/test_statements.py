@@ -304,7 +304,7 @@ def engine() -> Iterator[DuckDBEngine]:
 def test_a_closed_engine_is_given_back() -> None:
     """Nothing holds an engine, and the data in its memory, after its last use."""
     engine = DuckDBEngine(companies.reference(), lambda: pytest.fail("asked for the card data"))
-    engine.names()
+    assert engine.names
     engine.close()
     left = weakref.ref(engine)
     del engine
@@ -319,7 +319,7 @@ def test_sql_that_only_reads_runs_and_means_what_it_says(engine: DuckDBEngine, t
     with engine.cursor() as cursor:
         assert cursor.execute(statement.sql).fetchall() == cursor.execute(text).fetchall()
     # It is now in the form that is run as it is.
-    assert checked(statement.sql, engine.names()) == statement.sql
+    assert checked(statement.sql, engine.names) == statement.sql
 
 
 @each_row("text", WRONG)
@@ -357,7 +357,7 @@ def test_an_error_names_what_is_refused_and_what_to_do(engine: DuckDBEngine) -> 
 
     def said(text: str) -> str:
         with pytest.raises(ValueError, match=r"A query|The SQL") as caught:
-            checked(text, engine.names())
+            checked(text, engine.names)
         return str(caught.value)
 
     assert said("SELECT Read_Text('x')") == (
@@ -511,7 +511,7 @@ def test_the_known_functions_are_functions_of_this_engine(engine: DuckDBEngine) 
 def test_compiled_sql_is_refused_as_own_sql_is(engine: DuckDBEngine) -> None:
     assert Compiler().sql(own_sql("SELECT getenv('x') AS n")) == "SELECT GETENV('x') AS \"n\""
     with pytest.raises(ValueError, match="can't call 'getenv'"):
-        checked("SELECT GETENV('x') AS \"n\"", engine.names())
+        checked("SELECT GETENV('x') AS \"n\"", engine.names)
 
 
 # In the dialects of other engines, where only the table of card spend may be read.
