@@ -274,7 +274,11 @@ class WorkerCall:
             kind,
             text=str(ibis.to_sql(table, self._dialect, pretty=False)) if is_remote else Compiler().sql(table),
             content=memoryview(table.schema().to_pyarrow().serialize()),
-            tables={each.name: results.stream(each.data.to_pyarrow(each.schema)) for each in memory},
+            # Cast, since dictionaries and extensions are not read.
+            tables={
+                each.name: results.stream(each.data.to_pyarrow(each.schema).cast(each.schema.to_pyarrow()))
+                for each in memory
+            },
             is_remote=is_remote,
         )
 

@@ -44,7 +44,9 @@ import time
 from pathlib import Path
 from typing import Annotated
 
+import ibis
 import msgspec
+import pyarrow
 
 from jupyter_funcs.service import ListedBy, Options, function
 
@@ -268,6 +270,11 @@ def companies(call, symbol: Annotated[str, ListedBy("Known", known)] = "known", 
 
 
 @function(asset="a")
+def memory_table():
+    return ibis.memtable(pyarrow.table({"a": pyarrow.array(["x", "y", "x"]).dictionary_encode()}))
+
+
+@function(asset="a")
 def choose(panel: Annotated[str, Options(lambda reference: tuple(each.name for each in reference.panels))]) -> str:
     return panel
 '''
@@ -318,6 +325,7 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     """A function's own rules, options and expressions work as in the service."""
     assert wire.rows("Small", n="3") == [{"Result": 0}, {"Result": 1}, {"Result": 2}]
     assert [each["known"] for each in wire.rows("Companies", symbol="known", first="2")] == ["known to 2"] * 2
+    assert [each["a"] for each in wire.rows("Memory Table")] == ["x", "y", "x"]
     assert wire.errors("Companies", symbol="odd")["symbol"][0].startswith("symbol 'odd' is not known.")
     assert wire.errors("Choose", panel="odd")["panel"][0].startswith("panel has no option 'odd'.")
     assert wire.call("Choose", {"panel": "demo card panel"}).json()["body"] == '"Demo Card Panel"'
