@@ -227,10 +227,10 @@ def read_source(text: str) -> str | None:
 
 def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str] | None:
     """Return the names of which at least one is required, this parameter included, and the sentence that says so."""
-    spelt = {folded(other): other for other in names if folded(other)}
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if found := pattern.search(sentence):
+                spelt = {folded(other): other for other in names if folded(other)}
                 others = [spelt[folded(word)] for word in _SEPARATOR.split(found[1]) if folded(word) in spelt]
                 together = {*others, name}
                 if len(together) > 1:

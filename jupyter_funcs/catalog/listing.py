@@ -148,7 +148,7 @@ class Catalog:
     def peek(self, name: str | int) -> Function | None:
         """Return the function with this wire name, slug or id, or else this unambiguous spelling, or ``None``."""
         wanted = str(name).strip()
-        if found := self._exact.get(wanted):
+        if found := self._exact.get(str(name)) or self._exact.get(wanted):
             return found
         spelt = self._folded.get(folded(wanted), set())
         return self._exact[next(iter(spelt))] if len(spelt) == 1 else None

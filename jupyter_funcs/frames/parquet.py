@@ -23,6 +23,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from jupyter_funcs.core.files import open_regular
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
@@ -252,7 +254,7 @@ class Segment:
         self, positions: Sequence[int], columns: list[str] | None = None
     ) -> tuple[pa.Table, list[int], list[dict[str, Any]]]:
         """Return the rows of some results, the row at which each starts, and the attrs of all."""
-        with self.path.open("rb") as file:
+        with open_regular(self.path) as file:
             parquet = pq.ParquetFile(file, page_checksum_verification=True)
             attrs = _unsealed(parquet.metadata.metadata[_ATTRS])
             if len(positions) == len(self.results) == parquet.num_row_groups == len(attrs):
@@ -318,7 +320,7 @@ class OpenSegment:
 
 def open_segment(path: Path) -> Segment:
     """Read a file's footer; raises one of `BROKEN` if the file isn't one of ours."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         footer = _unsealed((pq.read_metadata(file).metadata or {})[_FOOTER])
         size = file.seek(0, io.SEEK_END)
     if footer["format"] != _FORMAT:

@@ -189,7 +189,9 @@ def lock_functions(session: Session, words: list[str], *, is_check: bool) -> Non
     if not found:
         raise ArgumentError("No function has been run yet.", "Name the functions to lock: %funcs lock NAME …")
     made = lock_file.write(folder, session.address or "demo", found)
-    print(f"Locked {_counted(len(found))} in {made.path}: {listed([inert(function.name) for function in found], 'and')}.")
+    print(
+        f"Locked {_counted(len(found))} in {made.path}: {listed([inert(function.name) for function in found], 'and')}."
+    )
 
 
 def _names(catalog: Catalog, words: list[str], locked: list[str]) -> list[str]:

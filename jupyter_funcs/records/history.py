@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import os
 import threading
 import uuid
 import weakref
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from itertools import count
@@ -67,9 +69,11 @@ class History:
         """The saved runs of other kernels, oldest first. None are saved unless you switch that on."""
         file = self._log.file()
         saved = [] if file is None else file.runs(self._log.service, self._log.key)
-        runs = [Run.from_json(kernel, values) for kernel, values in saved]
-        for run in runs:
-            run.load_cached = self._cached_results()
+        runs = []
+        for kernel, run in saved:
+            with suppress(KeyError, TypeError, ValueError):  # another version saved it
+                runs.append(Run.from_json(kernel, json.loads(run)))
+                runs[-1].load_cached = self._cached_results()
         return runs
 
     def get(self, number: int | str) -> Run:

@@ -78,8 +78,8 @@ class HistoryFile:
             connection.execute("DELETE FROM kernels")
         return int(number)
 
-    def runs(self, service: str, except_kernel: str) -> list[tuple[int, dict[str, Any]]]:
-        """Return the saved runs of the other kernels, oldest first, each with the number of its kernel."""
+    def runs(self, service: str, except_kernel: str) -> list[tuple[int, str]]:
+        """Return the saved runs of the other kernels, oldest first, as JSON, each with the number of its kernel."""
         if not self.path.exists():
             return []
         query = (
@@ -87,8 +87,7 @@ class HistoryFile:
             "WHERE kernels.service = ? AND kernels.key != ? ORDER BY runs.started, runs.kernel, runs.number"
         )
         with self._connected() as connection:
-            found = connection.execute(query, (service, except_kernel)).fetchall()
-        return [(int(kernel), json.loads(run)) for kernel, run in found]
+            return list(connection.execute(query, (service, except_kernel)))
 
     def save(self, kernel: str, service: str, run: dict[str, Any]) -> None:
         """Save the state of a run in the background, replacing an earlier state."""

@@ -16,7 +16,7 @@ from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.connection.secrets import long_secrets, redacted_values
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.files import atomic_write_text
+from jupyter_funcs.core.files import atomic_write_text, open_regular
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames.dtypes import MAX_EXACT
@@ -197,8 +197,9 @@ def _shown(value: Any) -> str:
 
 def _read_note(folder: Path) -> dict[str, Any]:
     try:
-        note = json.loads((folder / NOTE).read_text("utf-8"))
-    except ValueError:
+        with open_regular(folder / NOTE) as file:
+            note = json.load(file)
+    except (ValueError, RecursionError):
         note = None
     if not isinstance(note, dict):
         raise ArgumentError(f"{folder / NOTE} is broken: it doesn't describe a sweep.", _OTHER_FOLDER)

@@ -56,6 +56,13 @@ def named(*names: str, **fields: Any) -> list[dict[str, Any]]:
     return [{"name": name, **fields} for name in names]
 
 
+def test_a_name_with_spaces_around_it_wins_over_the_slug_within() -> None:
+    """The slug of the first function is the second one's name without its spaces."""
+    catalog = parse(named("$x", "  x  "))
+    assert catalog.get("  x  ").name == "  x  "
+    assert catalog.get("x").name == "$x"
+
+
 def names(catalog: Catalog) -> list[str]:
     return [function.name for function in catalog]
 

@@ -387,6 +387,15 @@ def test_a_file_that_cannot_be_opened_is_not_taken_for_a_broken_one(tmp_path: Pa
     assert loop.is_symlink()
 
 
+@pytest.mark.fault(132)
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    """Reading it would never end; it stays, whoever made it."""
+    os.mkfifo(tmp_path / "results-aa.parquet")
+    assert Segments(tmp_path, repair=True).find(["a"]) == {}
+    assert (tmp_path / "results-aa.parquet").is_fifo()
+
+
 def test_what_a_killed_process_has_left_is_removed(tmp_path: Path) -> None:
     """An unfinished file of an hour ago goes; one that may still be written stays."""
     segments = Segments(tmp_path, repair=True)

@@ -629,6 +629,18 @@ def test_a_run_that_did_not_end_says_so_later(demo: Session, file: Path) -> None
     job.cancel()
 
 
+@pytest.mark.parametrize("run", ["{}", "{", '{"number": 1, "started": "2026-01-01", "new": 1}'])
+def test_a_run_of_another_version_is_left_out(demo: Session, file: Path, run: str) -> None:
+    """The other runs are there."""
+    demo.history.save(on=True)
+    for _ in range(2):
+        demo.get_panels()
+    now = later(demo)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("UPDATE runs SET run = ? WHERE number = 1", (run,))
+    assert [each.number for each in now.history.earlier] == [2]
+
+
 async def never() -> pd.DataFrame:
     await asyncio.sleep(3600)
     raise AssertionError

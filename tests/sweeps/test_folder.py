@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -175,8 +176,13 @@ def test_a_folder_that_cannot_be_used_is_named(session: Session, server: Faulty,
     of_g.mkdir()
     (of_g / "_sweep.json").write_text('{"function": "G"}')
     refused(function.with_options(to=of_g), server, "belongs to another sweep: function 'G', not 'F'")
-    (of_g / "_sweep.json").write_text("{")
-    refused(function.with_options(to=of_g), server, "_sweep.json is broken")
+    for broken in ("{", "[" * 100_000):
+        (of_g / "_sweep.json").write_text(broken)
+        refused(function.with_options(to=of_g), server, "_sweep.json is broken")
+    if hasattr(os, "mkfifo"):
+        (of_g / "_sweep.json").unlink()
+        os.mkfifo(of_g / "_sweep.json")
+        refused(function.with_options(to=of_g), server, "it is not a regular file")
     assert file.read_text() == "x"
 
 
