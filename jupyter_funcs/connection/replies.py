@@ -14,7 +14,6 @@ from http import HTTPStatus
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import httpx
 import msgspec
 
 from jupyter_funcs.connection.retries import Proof, parse_retry_after, proof_of_status
@@ -39,6 +38,8 @@ from jupyter_funcs.core.warn import MissingRowsWarning, redactor, warn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, AsyncIterator, Callable
+
+    import httpx
 
     from jupyter_funcs.connection.secrets import Hidden
     from jupyter_funcs.core.progress import Progress
@@ -128,7 +129,7 @@ def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:
 async def _read_head(response: httpx.Response, secret: Hidden) -> bytes:
     """Read the first 64 KiB of an error's body, or as much of them as can be decompressed."""
     head = bytearray()
-    with contextlib.suppress(ProtocolError, httpx.TransportError):  # the status says more than a broken body
+    with contextlib.suppress(Exception):  # the status says more than a broken body
         async for piece in _pieces(response, secret):
             head += piece[:_MAX_ERROR_BYTES]
             if len(head) >= _MAX_ERROR_BYTES:
