@@ -109,9 +109,10 @@ class Runs:
         about: Mapping[str, Any],
     ) -> _T:
         """Run a user's work in a thread; `left` ends when the caller leaves. Raises `RequestError` above a limit."""
+        running: Future[_T] = Future()
         loop, has_thread = asyncio.get_running_loop(), asyncio.Event()
-        in_context = functools.partial(contextvars.copy_context().run, self._timed, loop, has_thread, work)
-        running = self._admit(user, in_context)
+        in_context = contextvars.copy_context().run
+        self._admit(user, running, functools.partial(in_context, self._fulfil, running, work, loop, has_thread))
         begun, gone = asyncio.ensure_future(has_thread.wait()), asyncio.ensure_future(left())
         done, stop = asyncio.wrap_future(running), loop.create_future()
         self._stops.add(stop)
@@ -145,18 +146,16 @@ class Runs:
             if not stop.done():
                 stop.set_result(None)
 
-    def _admit(self, user: int, work: Callable[[], _T]) -> Future[_T]:
+    def _admit(self, user: int, running: Future[Any], fulfil: Callable[[], None]) -> None:
         """Give a run a place, which it keeps until its work has ended, and start it when a thread is free."""
-        running: Future[_T] = Future()
         with self._lock:
             if self._pid != os.getpid():  # a fork doesn't inherit threads
                 self._reset()
             self._check_limits(user)
             self._by_user[user] += 1
-            self._waiting.append((user, running, work))
+            self._waiting.append((user, running, fulfil))
             self._start()
         running.add_done_callback(functools.partial(self._end, user))
-        return running
 
     def _end(self, user: int, running: Future[Any]) -> None:
         with self._lock:
@@ -168,15 +167,15 @@ class Runs:
     def _start(self) -> None:
         """Start the waiting runs for which a thread is free, in order; called with the lock."""
         waiting, self._waiting = self._waiting, []
-        for user, running, work in waiting:
+        for user, running, fulfil in waiting:
             if running.cancelled():
                 continue
             is_free = self._busy[user] < self._limits.threads and self.busy_threads < 2 * self._limits.threads
             if is_free and running.set_running_or_notify_cancel():
                 self._busy[user] += 1
-                self._threads.submit(_fulfil, running, work)
+                self._threads.submit(fulfil)
             else:
-                self._waiting.append((user, running, work))
+                self._waiting.append((user, running, fulfil))
 
     def _check_limits(self, user: int) -> None:
         if self._is_stopping or self.admitted >= self._limits.concurrent_runs:
@@ -201,22 +200,22 @@ class Runs:
         seconds = self._mean_seconds * self.admitted / self._limits.threads
         return str(min(max(math.ceil(seconds), 1), _LONGEST_RETRY_SECONDS))
 
-    def _timed(self, loop: asyncio.AbstractEventLoop, has_thread: asyncio.Event, work: Callable[[], _T]) -> _T:
+    def _fulfil(
+        self, running: Future[_T], work: Callable[[], _T], loop: asyncio.AbstractEventLoop, has_thread: asyncio.Event
+    ) -> None:
+        """Do the work of a run, in a thread."""
         began = time.monotonic()
         with contextlib.suppress(RuntimeError):  # the loop of an embedded service may be closed by now
             loop.call_soon_threadsafe(has_thread.set)
         try:
-            return work()
-        finally:
-            with self._lock:
-                self._mean_seconds += _NEWEST_WEIGHT * (time.monotonic() - began - self._mean_seconds)
-
-
-def _fulfil(running: Future[_T], work: Callable[[], _T]) -> None:
-    try:
-        running.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
-        running.set_exception(error)
+            try:
+                result = work()
+            finally:
+                with self._lock:
+                    self._mean_seconds += _NEWEST_WEIGHT * (time.monotonic() - began - self._mean_seconds)
+            running.set_result(result)
+        except BaseException as error:  # noqa: BLE001 - raised where the run is awaited
+            running.set_exception(error)
 
 
 def _note_abandoned(running: Future[Any], about: Mapping[str, Any]) -> None:
