@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.database import Database
 from jupyter_funcs.service.accounts.records import (
+    LONGEST_NAME,
     SCHEMA,
     Account,
     ApiKey,
@@ -23,14 +24,9 @@ from jupyter_funcs.service.accounts.records import (
     Audit,
     Grant,
     User,
-    check_email,
-    check_name,
-    find_named,
     folded,
-    organisation_id,
-    refuse_duplicate,
 )
-from jupyter_funcs.service.messages import SetupError, quoted
+from jupyter_funcs.service.messages import SetupError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     import sqlite3
@@ -135,18 +131,18 @@ class Grants:
     def spelling(self, name: str) -> str:
         """Return the name of a user as it was entered."""
         with self._database.change() as sql:
-            return find_named(sql, "user", name)[1]
+            return _find_named(sql, "user", name)[1]
 
     def add_user(self, name: str, *, organisation: str, email: str | None = None) -> User:
         """Add a user without a password; a new organisation is created."""
-        check_name("a user", name)
+        _check_name("a user", name)
         if email is not None:
-            check_email(email)
+            _check_email(email)
         now = time.time()
         with self._database.change() as sql:
             for login in filter(None, (name, email)):
-                refuse_duplicate(sql, login)
-            home = organisation_id(sql, organisation)
+                _refuse_duplicate(sql, login)
+            home = _organisation_id(sql, organisation)
             # `valid_from` is now: tokens of a removed user with the same name stay invalid.
             (number,) = sql.execute(
                 """INSERT INTO users (organisation, name, folded, email, folded_email, made, valid_from)
@@ -189,7 +185,7 @@ class Grants:
 
     def add_asset(self, name: str, *, organisation: str, is_shared: bool = False) -> Asset:
         """Add an asset, shared with its whole organisation if `is_shared`."""
-        check_name("an asset", name)
+        _check_name("an asset", name)
         with self._database.change() as sql:
             taken = sql.execute("SELECT name, at FROM assets_at WHERE folded = ?", (folded(name),)).fetchone()
             if taken:
@@ -198,7 +194,7 @@ class Grants:
                 )
             (number,) = sql.execute(
                 "INSERT INTO assets (organisation, name, folded, is_shared) VALUES (?, ?, ?, ?) RETURNING id",
-                (organisation_id(sql, organisation), name, folded(name), is_shared),
+                (_organisation_id(sql, organisation), name, folded(name), is_shared),
             ).fetchone()
             self.audit.change("assets add", name, "shared" if is_shared else None)
             return _asset_of(sql, number)
@@ -210,7 +206,7 @@ class Grants:
     def share(self, name: str, *, is_shared: bool) -> Asset:
         """Share an asset with its whole organisation, or only with those to whom it is granted."""
         with self._database.change() as sql:
-            number, spelled = find_named(sql, "asset", name)
+            number, spelled = _find_named(sql, "asset", name)
             sql.execute("UPDATE assets SET is_shared = ? WHERE id = ?", (is_shared, number))
             self.audit.change("assets share" if is_shared else "assets unshare", spelled)
             return _asset_of(sql, number)
@@ -227,8 +223,8 @@ class Grants:
     def grant(self, user: str, asset: str) -> Grant:
         """Let a user run the functions of an asset of their own organisation."""
         with self._database.change() as sql:
-            user_id, user_name = find_named(sql, "user", user)
-            asset_id, asset_name = find_named(sql, "asset", asset)
+            user_id, user_name = _find_named(sql, "user", user)
+            asset_id, asset_name = _find_named(sql, "asset", asset)
             home, user_at = sql.execute("SELECT organisation, at FROM users_at WHERE id = ?", (user_id,)).fetchone()
             asset_at = _asset_of(sql, asset_id).organisation
             if user_at != asset_at:
@@ -243,8 +239,8 @@ class Grants:
     def withdraw(self, user: str, asset: str) -> tuple[str, Asset]:
         """Remove a grant; return the user's name as it was entered, and the asset."""
         with self._database.change() as sql:
-            user_id, user_name = find_named(sql, "user", user)
-            asset_id, asset_name = find_named(sql, "asset", asset)
+            user_id, user_name = _find_named(sql, "user", user)
+            asset_id, asset_name = _find_named(sql, "asset", asset)
             undone = sql.execute("DELETE FROM grants WHERE user = ? AND asset = ?", (user_id, asset_id)).rowcount
             if not undone:
                 raise SetupError(
@@ -266,13 +262,13 @@ class Grants:
     def add_key(self, user: str, *, label: str = "", days: float | None = None) -> str:
         """Create an API key for a user, valid for some days or for ever; only its hash is stored."""
         if label:
-            check_name("a key", label)
+            _check_name("a key", label)
         if days is not None and not 0 < days <= _LONGEST_DAYS:
             raise SetupError(f"A key is valid for more than 0 and at most {_LONGEST_DAYS} days, not {days:g}.")
         secret, made = passwords.new_secret(), time.time()
         ends = None if days is None else made + days * _DAY_SECONDS
         with self._database.change() as sql:
-            user_id, user_name = find_named(sql, "user", user)
+            user_id, user_name = _find_named(sql, "user", user)
             (number,) = sql.execute(
                 "INSERT INTO keys (user, label, hash, made, ends) VALUES (?, ?, ?, ?, ?) RETURNING id",
                 (user_id, label, passwords.secret_hash(secret), made, ends),
@@ -292,7 +288,7 @@ class Grants:
 
     def _remove(self, kind: str, name: str) -> str:
         with self._database.change() as sql:
-            number, spelled = find_named(sql, kind, name)
+            number, spelled = _find_named(sql, kind, name)
             sql.execute(f"DELETE FROM {kind}s WHERE id = ?", (number,))  # noqa: S608 - 'user' or 'asset'
             self.audit.change(f"{kind}s remove", spelled)
             # Organisations without users and assets go too.
@@ -306,7 +302,7 @@ class Grants:
         self, action: str, name: str, *, is_disabled: bool | None = None, password: str | None = None
     ) -> str:
         with self._database.change() as sql:
-            number, spelled = find_named(sql, "user", name)
+            number, spelled = _find_named(sql, "user", name)
             # Never earlier, even if the clock was set back: a revoked token stays revoked.
             sql.execute(
                 """UPDATE users SET is_disabled = coalesce(?, is_disabled), password = coalesce(?, password),
@@ -331,3 +327,50 @@ def _asset(row: tuple[int, str, str, int]) -> Asset:
 
 def _asset_of(sql: sqlite3.Connection, number: int) -> Asset:
     return _asset(sql.execute("SELECT id, name, at, is_shared FROM assets_at WHERE id = ?", (number,)).fetchone())
+
+
+def _check_name(what: str, name: str) -> None:
+    """Raise `SetupError` for an invalid name."""
+    if not name or name != name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise SetupError(
+            f"{quoted(name)} cannot be the name of {what}.\n"
+            f"A name has 1 to {LONGEST_NAME} characters, without control characters or spaces at either end."
+        )
+
+
+def _check_email(email: str) -> None:
+    """Raise `SetupError` for an invalid email address."""
+    before, _, after = email.partition("@")
+    if not (before and after) or not email.isprintable() or " " in email or len(email) > LONGEST_NAME:
+        raise SetupError(f"{quoted(email)} is not an email address. Write it as name@example.org.")
+
+
+def _find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str]:
+    """Return the id and name of a user or asset; raises `SetupError` with the closest name."""
+    find = f"SELECT id, name FROM {kind}s"  # noqa: S608 - 'user' or 'asset'
+    row = sql.execute(f"{find} WHERE folded = ?", (folded(name),)).fetchone()
+    if row is None:
+        near = did_you_mean(name, [known for _, known in sql.execute(find)])
+        raise SetupError(f"No {kind} {quoted(name)}.{near}\n'jupyter funcs admin {kind}s list' shows all of them.")
+    return int(row[0]), str(row[1])
+
+
+def _organisation_id(sql: sqlite3.Connection, name: str) -> int:
+    """Return the id of an organisation; create it if it doesn't exist."""
+    _check_name("an organisation", name)
+    row = sql.execute("SELECT id FROM organisations WHERE folded = ?", (folded(name),)).fetchone()
+    if row is None:
+        insert = "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id"
+        row = sql.execute(insert, (name, folded(name))).fetchone()
+    return int(row[0])
+
+
+def _refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
+    """Raise `SetupError` for a name or email that another user has: one could log in as the other."""
+    row = sql.execute(
+        "SELECT name, folded FROM users WHERE folded = ?1 OR folded_email = ?1", (folded(login),)
+    ).fetchone()
+    if row is not None:
+        name, is_name = quoted(row[0]), row[1] == folded(login)
+        what = f"A user {name} already exists" if is_name else f"{quoted(login)} is the email of {name}"
+        raise SetupError(f"{what}. Choose another name or email.")

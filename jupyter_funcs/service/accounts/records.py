@@ -1,4 +1,4 @@
-"""Account and audit records, the database schema, and the rules for names."""
+"""Account and audit records, the database schema, and how names compare."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.service.messages import SetupError, did_you_mean, inert, quoted
+from jupyter_funcs.service.messages import SetupError, inert
 
 if TYPE_CHECKING:
     import sqlite3
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LONGEST_NAME = 200
+LONGEST_NAME = 200
+"""The most characters of a name or an email."""
+
 _LONGEST_TEXT = 4096
 # More wait to be written only while the disk is full or another process holds the database.
 _MOST_PENDING = 10_000
@@ -172,56 +174,9 @@ SCHEMA = (
 
 def folded(name: str) -> str | None:
     """Return the form in which names are compared; `None` for an invalid name, which SQL never finds equal."""
-    if not name.isprintable() or len(name) > _LONGEST_NAME:
+    if not name.isprintable() or len(name) > LONGEST_NAME:
         return None
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-
-
-def check_name(what: str, name: str) -> None:
-    """Raise `SetupError` for an invalid name."""
-    if not name or name != name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
-        raise SetupError(
-            f"{quoted(name)} cannot be the name of {what}.\n"
-            f"A name has 1 to {_LONGEST_NAME} characters, without control characters or spaces at either end."
-        )
-
-
-def check_email(email: str) -> None:
-    """Raise `SetupError` for an invalid email address."""
-    before, _, after = email.partition("@")
-    if not (before and after) or not email.isprintable() or " " in email or len(email) > _LONGEST_NAME:
-        raise SetupError(f"{quoted(email)} is not an email address. Write it as name@example.org.")
-
-
-def find_named(sql: sqlite3.Connection, kind: str, name: str) -> tuple[int, str]:
-    """Return the id and name of a user or asset; raises `SetupError` with the closest name."""
-    find = f"SELECT id, name FROM {kind}s"  # noqa: S608 - 'user' or 'asset'
-    row = sql.execute(f"{find} WHERE folded = ?", (folded(name),)).fetchone()
-    if row is None:
-        near = did_you_mean(name, [known for _, known in sql.execute(find)])
-        raise SetupError(f"No {kind} {quoted(name)}.{near}\n'jupyter funcs admin {kind}s list' shows all of them.")
-    return int(row[0]), str(row[1])
-
-
-def organisation_id(sql: sqlite3.Connection, name: str) -> int:
-    """Return the id of an organisation; create it if it doesn't exist."""
-    check_name("an organisation", name)
-    row = sql.execute("SELECT id FROM organisations WHERE folded = ?", (folded(name),)).fetchone()
-    if row is None:
-        insert = "INSERT INTO organisations (name, folded) VALUES (?, ?) RETURNING id"
-        row = sql.execute(insert, (name, folded(name))).fetchone()
-    return int(row[0])
-
-
-def refuse_duplicate(sql: sqlite3.Connection, login: str) -> None:
-    """Raise `SetupError` for a name or email that another user has: one could log in as the other."""
-    row = sql.execute(
-        "SELECT name, folded FROM users WHERE folded = ?1 OR folded_email = ?1", (folded(login),)
-    ).fetchone()
-    if row is not None:
-        name, is_name = quoted(row[0]), row[1] == folded(login)
-        what = f"A user {name} already exists" if is_name else f"{quoted(login)} is the email of {name}"
-        raise SetupError(f"{what}. Choose another name or email.")
 
 
 class Audit:

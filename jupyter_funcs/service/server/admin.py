@@ -301,7 +301,11 @@ def _users_of(service: Service, asset: Asset) -> str:
 
 def _typed_password() -> str:
     if not sys.stdin.isatty():
-        return _first_line()
+        typed = sys.stdin.buffer.readline().decode(sys.stdin.encoding, "surrogateescape").rstrip("\r\n")
+        # They stand for invalid bytes. A UnicodeDecodeError would hold the password.
+        if any("\ud800" <= each <= "\udfff" for each in typed):
+            raise SetupError(f"The password on the standard input is not in {sys.stdin.encoding}; nothing has changed.")
+        return typed
     try:
         password = getpass.getpass(f"New password (at least {passwords.SHORTEST} characters): ")
         again = getpass.getpass("Repeat the password: ")
@@ -310,17 +314,6 @@ def _typed_password() -> str:
     if again != password:
         raise SetupError("The two passwords differ; nothing has changed.")
     return password
-
-
-def _first_line() -> str:
-    line = sys.stdin.buffer.readline()
-    try:
-        text = line.decode(sys.stdin.encoding)
-    except UnicodeDecodeError:
-        text = None
-    if text is None:  # not raised above, because the UnicodeDecodeError contains the password
-        raise SetupError(f"The password on the standard input is not in {sys.stdin.encoding}; nothing has changed.")
-    return text.rstrip("\r\n")
 
 
 _ARGUMENTS: dict[str, dict[str, Any]] = {
