@@ -464,12 +464,13 @@ def _readable(path: Path, hidden: list[Path]) -> dict[Path, int]:
 
 
 def _supervise(child: int) -> None:
-    """Wait for a child, which runs published code."""
+    """Wait for a child, which runs published code, or for the end of the service."""
+    service = os.getppid()
     _libc().prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for descriptor in (0, 1, 2):
         os.close(descriptor)
-    while os.wait()[0] != child:
-        pass
+    while os.getppid() == service and not os.waitpid(child, os.WNOHANG)[0]:
+        time.sleep(_MOST_SECONDS)
     _leave(Path.cwd())
 
 

@@ -398,9 +398,11 @@ def test_a_run_over_the_time_limit_is_ended(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_stopped", [False, True])
 def test_a_killed_service_takes_its_runs_with_it(
-    notebook: Callable[..., PublishedFunction], alive: Callable[[Path], list[int]], temporary: Path
+    notebook: Callable[..., PublishedFunction], alive: Callable[[Path], list[int]], temporary: Path, is_stopped: bool
 ) -> None:
+    """Also one that it has stopped, which is how it begins to end it."""
     path = notebook(BUSY, FOR_EVER, "1").place
     code = (
         "from pathlib import Path; from tests.service.publishing.test_notebooks import Call, in_workers\n"
@@ -409,6 +411,9 @@ def test_a_killed_service_takes_its_runs_with_it(
     environment = os.environ | {"TMPDIR": str(temporary)}
     with subprocess.Popen([sys.executable, "-c", code], env=environment) as service:
         assert len(alive(temporary)) == 4
+        if is_stopped:
+            for pid in alive(temporary):
+                os.kill(pid, signal.SIGSTOP)
         service.kill()
     assert becomes(lambda: not alive(temporary))
     assert becomes(lambda: not list(temporary.iterdir()))
