@@ -7,8 +7,19 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.line import QUOTES, unquoted, with_items_below
-from jupyter_funcs.magic.candidates import Candidate, Offer, Quoting, WrittenCall, offer, without_quote
-from jupyter_funcs.magic.known import field_named, find_function, known_values, name_in_line, remaining_fields
+from jupyter_funcs.magic.candidates import (
+    Candidate,
+    Offer,
+    Quoting,
+    WrittenCall,
+    field_named,
+    find_function,
+    known_values,
+    name_in_line,
+    offer,
+    remaining_fields,
+    without_quote,
+)
 from jupyter_funcs.magic.partial import PartialCode, PartialLine
 
 if TYPE_CHECKING:

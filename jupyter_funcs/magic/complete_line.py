@@ -6,8 +6,19 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.line import NAME_AND_VALUE, QUOTES, split_open, unquoted
-from jupyter_funcs.magic.candidates import IN_LINE, NOTHING, Offer, Quoting, WrittenCall, offer, offer_variables
-from jupyter_funcs.magic.known import data_frames, find_function, name_in_line, remaining_fields
+from jupyter_funcs.magic.candidates import (
+    IN_LINE,
+    NOTHING,
+    Offer,
+    Quoting,
+    WrittenCall,
+    data_frames,
+    find_function,
+    name_in_line,
+    offer,
+    offer_variables,
+    remaining_fields,
+)
 from jupyter_funcs.magic.partial import PartialLine
 from jupyter_funcs.magic.usage import NAMES, OPTIONS, subcommand, taken_by
 

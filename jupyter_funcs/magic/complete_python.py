@@ -9,8 +9,15 @@ import sys
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.magic.candidates import Offer, Quoting, offer
-from jupyter_funcs.magic.known import field_named, find_function, known_values, remaining_fields
+from jupyter_funcs.magic.candidates import (
+    Offer,
+    Quoting,
+    field_named,
+    find_function,
+    known_values,
+    offer,
+    remaining_fields,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import os
+import threading
+import uuid
+import weakref
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jupyter_funcs.connection.retries import Purpose
+from jupyter_funcs.connection.secrets import redacted_all
+from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, RunCancelledError
-from jupyter_funcs.core.warn import warn_all
-from jupyter_funcs.sweeps.worker import RunOutcome, RunRequest, executor_error, run_request, service_address
+from jupyter_funcs.core.progress import Progress
+from jupyter_funcs.core.warn import collect_warnings, warn_all
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Executor
 
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
-    from jupyter_funcs.client.function import RemoteCall
-    from jupyter_funcs.core.progress import Progress
+    from jupyter_funcs.client.function import ClientLike, RemoteCall
+    from jupyter_funcs.client.options import CallOptions
 
 # Seconds on top of a run's own time-out, in which an executor starts a process or a machine.
 START_SECONDS = 60.0
@@ -114,3 +124,133 @@ def _set_error(outcome: Future[RunOutcome], error: FuncsError) -> None:
 
 def _worker_died(error: BaseException) -> FuncsError:
     return FuncsError(f"A worker of the executor died, and the executor with it ({type(error).__name__}).", _RESUMES)
+
+
+# In the worker, which may be another process.
+
+
+class ServiceAddress(NamedTuple):
+    """Where runs go: how another process connects, and the key of the session in this process."""
+
+    where: str
+    address: str
+    is_given: bool
+    key: str
+    connect: Callable[[str | None], ClientLike]
+
+
+class RunOutcome(NamedTuple):
+    """What a run returned or raised; as a value, because not every executor carries exceptions faithfully."""
+
+    frame: pd.DataFrame | None
+    error: FuncsError | None
+    warnings: list[UserWarning]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One run, as plain values that any executor can carry."""
+
+    service: ServiceAddress
+    function: str
+    args: Args
+    options: CallOptions
+    number: int = field(default_factory=itertools.count().__next__)
+
+    def __call__(self) -> RunOutcome:
+        """Run the function and wait; errors are returned, not raised."""
+        warnings: list[UserWarning] = []
+        running = self.service.key, self.number
+        try:
+            remote = _session(self.service).remote
+            work = remote.run(self.function, self.args, self.options, Progress(), Purpose.SWEEP)
+            with collect_warnings(warnings):
+                future = _running[running] = background.start(work)
+            return RunOutcome(background.wait(future), None, warnings)
+        except FuncsError as error:
+            return RunOutcome(None, error, warnings)
+        except Exception as error:  # noqa: BLE001  # not every exception can be sent to another process
+            return RunOutcome(None, executor_error(error), warnings)
+        finally:
+            _running.pop(running, None)
+
+    @property
+    def __name__(self) -> str:
+        """The name that a cluster's dashboard shows."""
+        return self.function
+
+    def cancel(self) -> None:
+        """Stop the run if it is in this process; elsewhere it ends by its own deadline."""
+        if (future := _running.get((self.service.key, self.number))) is not None:
+            future.cancel()
+
+
+def service_address(session: ClientLike) -> ServiceAddress:
+    """Return where a session's runs go."""
+    where = session.address if session.token_is_given else session.where
+    key = f"{_process}.{id(session)}"
+    _own[key] = session
+    return ServiceAddress(where, session.address, session.token_is_given, key, type(session).reconnect)
+
+
+def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> RunRequest:
+    """Return a request for one run, without the options that can't leave this process."""
+    options = function.options
+    carried = replace(options, schema=dict(options.schema) if options.schema else None, executor=None, to=None)
+    return RunRequest(service, function.name, args, carried)
+
+
+def executor_error(error: BaseException) -> FuncsError:
+    """Return an error of this package for any other."""
+    text = redacted_all(str(error)).strip()
+    return FuncsError(
+        f"The executor failed: {type(error).__name__}{f': {text}' if text else ''}.",
+        "Try one run without executor=, then look at the log of its workers.",
+    )
+
+
+_running: dict[tuple[str, int], Future[pd.DataFrame]] = {}
+_own: weakref.WeakValueDictionary[str, ClientLike] = weakref.WeakValueDictionary()  # sessions of this process
+_connected: dict[ServiceAddress, ClientLike] = {}  # sessions made here for another process
+_lock = threading.Lock()
+_process = uuid.uuid4().hex
+
+
+def _session(service: ServiceAddress) -> ClientLike:
+    if (session := _own.get(service.key)) is not None:
+        return session
+    with _lock:  # one connection per process, however many threads it has
+        if service not in _connected:
+            _connected[service] = _connect(service)
+        return _connected[service]
+
+
+def _connect(service: ServiceAddress) -> ClientLike:
+    try:
+        session = service.connect(service.where or None)
+    except ConfigError as error:
+        if service.is_given:
+            raise ConfigError(
+                "The token was given in Python and stays in that process: this executor's workers have none.",
+                "Connect with a profile that the workers have too, or set FUNCS_BASE_URL and FUNCS_TOKEN for them.",
+            ) from None
+        raise ConfigError(f"A worker of the executor cannot connect: {error.what}", error.hint) from None
+    if session.address != service.address:
+        raise ConfigError(
+            f"A worker of the executor uses {session.address or 'the demo'}, not {service.address or 'the demo'}.",
+            "Set the same profiles and FUNCS_ variables for the workers as in this process.",
+        )
+    return session
+
+
+def _forget() -> None:
+    # A forked process connects by itself, and its parent's runs stay in the parent.
+    global _lock, _process
+    _lock, _process = threading.Lock(), uuid.uuid4().hex
+    _running.clear()
+    _own.clear()
+    _connected.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -49,32 +48,26 @@ class EarlierResults:
         self._not_cached: set[int] = set()
         self._size = 0
 
-    @cached_property
-    def _names(self) -> list[str]:
-        return run_keys("", self._function.function, self._function.options, self._runs)
-
     async def find(self) -> dict[int, float]:
         """Return which runs have results, and when they ran, in seconds since 1970; on the background loop."""
-        session, max_age = self._function.session, self._function.options.max_age
-        oldest = time.time() - max_age
-        self._earlier = {name: result for name, result in self._earlier.items() if result.written >= oldest}
-        positions = range(len(self._runs)) if self._earlier else ()
-        found = {at: result.written for at in positions if (result := self._earlier.get(self._names[at])) is not None}
-        if self._cache is not None:
-            identity = await session.remote.identity(self._cache)
-            found |= await asyncio.to_thread(self._find_cached, self._cache, identity)
-        return found
+        if not self._is_used:
+            return {}
+        identity = "" if self._cache is None else await self._function.session.remote.identity(self._cache)
+        return await asyncio.to_thread(self._find, identity)
 
-    def _find_cached(self, cache: Cache, identity: str) -> dict[int, float]:
-        options = self._function.options
-        self._keys = run_keys(identity, self._function.function, options, self._runs)
-        found = cache.find(self._keys, options.max_age)
-        return {at: found[key].written for at, key in enumerate(self._keys) if key in found}
+    def _find(self, identity: str) -> dict[int, float]:
+        function, max_age = self._function, self._function.options.max_age
+        self._keys = run_keys(identity, function.function, function.options, self._runs)
+        oldest = time.time() - max_age
+        self._earlier = {key: result for key, result in self._earlier.items() if result.written >= oldest}
+        found: dict[str, float] = {key: result.written for key, result in self._earlier.items()}
+        if self._cache is not None:
+            found |= {key: result.written for key, result in self._cache.find(self._keys, max_age).items()}
+        return {at: found[key] for at, key in enumerate(self._keys) if key in found}
 
     def read(self, positions: Sequence[int]) -> dict[int, pd.DataFrame]:
         """Return results that were found, except those that have been deleted since."""
-        earlier = {at: self._earlier.get(self._names[at]) for at in positions} if self._earlier else {}
-        frames = {at: result.frame for at, result in earlier.items() if result is not None}
+        frames = {at: self._earlier[self._keys[at]].frame for at in positions if self._keys[at] in self._earlier}
         if self._cache is not None:
             by_key = {self._keys[at]: at for at in positions if at not in frames}
             frames |= {by_key[key]: frame for key, frame in self._cache.read(list(by_key)).items()}
@@ -107,13 +100,13 @@ class EarlierResults:
     def close(self, *, ended: bool) -> None:
         """Keep new results for the same call: in the cache, and in memory if the sweep didn't end."""
         self.flush()
-        mine = {self._names[at] for at in range(len(self._runs))} if self._earlier else set()
-        if ended and mine:
-            others = {name: result for name, result in self._earlier.items() if name not in mine}
+        mine = set(self._keys)
+        if ended and self._earlier:
+            others = {key: result for key, result in self._earlier.items() if key not in mine}
             _interrupted[self._function.session] = others
         elif self._not_cached and not ended:
             self.resumes = self._not_cached <= self._new.keys()
-            before = {name: result for name, result in self._earlier.items() if name in mine}
-            new = {self._names[at]: result for at, result in self._new.items()}
+            before = {key: result for key, result in self._earlier.items() if key in mine}
+            new = {self._keys[at]: result for at, result in self._new.items()}
             _interrupted[self._function.session] = before | new
         self._new, self._earlier = {}, {}

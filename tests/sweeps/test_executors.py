@@ -21,7 +21,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, FunctionError, RunCancelledError
 from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.service import embedded
-from jupyter_funcs.sweeps import executors, worker
+from jupyter_funcs.sweeps import executors
 from jupyter_funcs.sweeps.executors import ExecutorRunner
 from tests.conftest import PANEL
 from tests.echoing import by_environment, echoing
@@ -107,7 +107,7 @@ def test_processes_do_forty_of_forty_in_order(method: str, service_url: str, mon
 
 
 def _connections() -> list[str]:
-    return [service.where for service in worker._connected]
+    return [service.where for service in executors._connected]
 
 
 @pytest.mark.slow
@@ -148,8 +148,8 @@ def test_no_token_is_in_what_an_executor_is_given(session: Session, server: Faul
     """What goes to an executor holds the address, the function and the options, and nothing of a token."""
     given = jf.connect(server.url, token=CANARY)
     for each in (session, given):
-        call = worker.run_request(
-            each["F"].with_options(schema={"n": "string"}), worker.service_address(each), {"a": "1"}
+        call = executors.run_request(
+            each["F"].with_options(schema={"n": "string"}), executors.service_address(each), {"a": "1"}
         )
         sent = pickle.dumps(call)
         assert server.url.encode() in sent
