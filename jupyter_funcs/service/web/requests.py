@@ -44,6 +44,8 @@ BODY_LIMIT = 1024 * 1024
 """The largest request body, in bytes."""
 
 _LARGE_BODY = BODY_LIMIT // 16
+# In a body. Making a list or an object stops everything else, and the collector reads all of them again and again.
+_MOST_BRACKETS = 20_000
 # Of a number in a body; converting a long one takes quadratic time.
 _MOST_DIGITS = 400
 
@@ -183,6 +185,8 @@ async def read_object(request: Request, seconds: float, *, may_be_empty: bool = 
 
 
 def _parsed(body: bytes) -> dict[str, Any]:
+    if body.count(b"[") + body.count(b"{") > _MOST_BRACKETS:
+        raise RequestError(400, f"The request body is nested too deeply, or has over {_MOST_BRACKETS:,} brackets.")
     try:
         # Of two equal keys one wins silently, and another parser may take the other.
         json.loads(body, object_pairs_hook=_refuse_repeated, parse_int=_refuse_long, parse_float=len)

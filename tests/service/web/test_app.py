@@ -152,6 +152,14 @@ def test_a_body_that_is_not_a_run_is_400(wire: Wire, content: bytes, says: str) 
     assert says in assert_refused(wire.post(RUN, content=content, headers=JSON), 400)["error"]
 
 
+@pytest.mark.fault(133)
+@pytest.mark.parametrize("each", ["[]", "{}"])
+def test_a_body_of_a_great_many_lists_is_refused_before_they_are_made(wire: Wire, each: str) -> None:
+    reply = wire.post(LOGIN, token=None, content=f'{{"a": [{",".join([each] * 20_000)}]}}', headers=JSON)
+    assert "brackets" in assert_refused(reply, 400)["error"]
+    assert wire.call("Get Panels", {"x": ["y"] * 50_000}).status_code == 422
+
+
 def test_a_body_over_the_limit_is_413(wire: Wire) -> None:
     """FAULTS.md 111."""
     padding = " " * (BODY_LIMIT - len(json.dumps(PANELS)))
