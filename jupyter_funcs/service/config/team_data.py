@@ -41,14 +41,12 @@ class _Loader:
         self._tables = team_tables
         self._spend = spend
         self._panels = sorted({each.panel for each in spend.brands})
-        self._brands: dict[str, list[str]] = {}
+        self._brands: dict[str, set[str]] = {}
         self._days: dict[str, tuple[dt.date, dt.date]] = {}
         for each in spend.brands:
             first, last = self._days.get(each.symbol, (each.first, each.last))
             self._days[each.symbol] = min(first, each.first), max(last, each.last)
-            brands = self._brands.setdefault(each.symbol, [])
-            if each.brand not in brands:
-                brands.append(each.brand)
+            self._brands.setdefault(each.symbol, set()).add(each.brand)
 
     def reference(self, today: dt.date) -> Reference:
         rows = self._company_rows()

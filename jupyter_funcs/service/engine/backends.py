@@ -113,20 +113,6 @@ class EngineURL:
                 "Check that it is running, and the address and account in its URL."
             ) from None
 
-    def card_spend(self, connection: EngineConnection, cards: Cards) -> tuple[ir.Table, ir.Table]:
-        """Return card spend as unbound tables of a connection: as stored, and mapped to our columns."""
-        try:
-            source = connection.source(cards)
-            return source, cards.mapped(source)
-        except SetupError:
-            raise
-        except Exception as error:  # noqa: BLE001 - each driver has its own errors
-            where = ".".join(cards.table) or ", ".join(cards.files)
-            raise SetupError(
-                f"The engine {self} can't read card spend from {quoted(where)}: {self.reason(error)}\n"
-                "Name a table that its account can read, or Parquet files at a path that each of its machines can read."
-            ) from None
-
 
 class EngineConnection:
     """A connection to an engine through ibis, for one call at a time."""

@@ -271,10 +271,12 @@ class SpillFolder:
     """A private folder for queries that outgrow memory; also removes those left by killed processes."""
 
     def __init__(self) -> None:
-        home = Path(tempfile.gettempdir())
-        for left in home.glob(f"{_SPILL_PREFIX}*"):
-            with contextlib.suppress(OSError):  # already gone, in use, or somebody else's
-                _remove_abandoned(left)
+        for left in Path(tempfile.gettempdir()).glob(f"{_SPILL_PREFIX}*"):
+            with contextlib.suppress(OSError):  # already gone, or in use
+                known = left.lstat()
+                is_old = time.time() - known.st_mtime >= _MIN_AGE_SECONDS
+                if sys.platform != "win32" and known.st_uid == os.getuid() and is_old:
+                    _remove(left, _locked(left))
         self.path = Path(tempfile.mkdtemp(prefix=_SPILL_PREFIX))
         lock: int | None = None
         with contextlib.suppress(OSError):  # a file system without locks: no other process can lock the folder either
@@ -295,13 +297,6 @@ def _locked(path: Path) -> int | None:
         os.close(folder)
         raise
     return folder
-
-
-def _remove_abandoned(path: Path) -> None:
-    known = path.lstat()
-    if sys.platform == "win32" or known.st_uid != os.getuid() or time.time() - known.st_mtime < _MIN_AGE_SECONDS:
-        return
-    _remove(path, _locked(path))
 
 
 def _remove(path: Path, lock: int | None) -> None:

@@ -17,7 +17,7 @@ from jupyter_funcs.service.engine.backends import SPARK_CONNECT, EngineURL
 from jupyter_funcs.service.engine.calls import check_bytes, check_size
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
 from jupyter_funcs.service.engine.prepared import Compiled, Query
-from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.messages import SetupError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -124,13 +124,19 @@ class RemoteEngine(DuckDBEngine):
             return self._cards
 
     def _connect(self) -> EngineConnection:
-        connection = self._address.connect()
+        cards, connection = self._find_cards(), self._address.connect()
         try:
-            found = self._address.card_spend(connection, self._find_cards())
-        except BaseException:
+            source = connection.source(cards)
+            self._cards = self._cards or (source, cards.mapped(source))
+        except BaseException as error:
             connection.close()
-            raise
-        self._cards = self._cards or found
+            if isinstance(error, SetupError) or not isinstance(error, Exception):
+                raise
+            where, reason = ".".join(cards.table) or ", ".join(cards.files), self._address.reason(error)
+            raise SetupError(
+                f"The engine {self._address} can't read card spend from {quoted(where)}: {reason}\n"
+                "Name a table that its account can read, or Parquet files at a path that each of its machines can read."
+            ) from None
         return connection
 
 

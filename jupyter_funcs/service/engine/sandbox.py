@@ -17,7 +17,7 @@ from jupyter_funcs.service.engine.statements import Compiler
 from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -52,15 +52,13 @@ def open_database(
         # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, table in tables.items():
-            con.register("loaded", table)
-            con.execute(f"CREATE TABLE {_name(name)} AS FROM loaded")
-            con.unregister("loaded")
+            con.from_arrow(table).create(name)
         if database is not None:
             attach(con, database)
         files = _files(con, cards.files) if cards is not None else []
         if cards is not None:
             _view(con, cards, files)
-        con.execute(f"SET allowed_paths = {_list(files)}")
+        con.execute(f"SET allowed_paths = {_literal(files)}")
         con.execute("SET enable_external_access = false")
         con.execute("SET lock_configuration = true")
     except BaseException:
@@ -76,7 +74,7 @@ def _limit_memory(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> N
     limit = memory_limit or f"{float(number) * 5 / 8:.1f}{unit}"
     try:
         for name in ("memory_limit", "max_temp_directory_size"):
-            con.execute(f"SET {name} = {_text(limit)}")
+            con.execute(f"SET {name} = {_literal(limit)}")
     except duckdb.Error as error:
         raise SetupError(
             f"The memory_limit {limit!r} is not valid: {first_line(error)}.\nUse a size such as '4GB'."
@@ -86,7 +84,7 @@ def _limit_memory(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> N
 def attach(con: duckdb.DuckDBPyConnection, database: Path) -> None:
     """Attach a DuckDB file read-only as the catalog `OWN`; raises `SetupError` if it can't be opened."""
     try:
-        con.execute(f"ATTACH {_text(str(database.resolve()))} AS {OWN} (READ_ONLY)")
+        con.execute(f"ATTACH {_literal(str(database.resolve()))} AS {OWN} (READ_ONLY)")
     except duckdb.Error as error:
         text = str(error)
         if "Conflicting lock" in text:
@@ -130,7 +128,7 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) ->
     compiler = Compiler()
     try:
         if files:
-            con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_list(files)})")
+            con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_literal(files)})")
         place = ("main", *cards.table)[-2:] if cards.table else ("main", _FILES)
         catalog = OWN if cards.table else "memory"
         columns = con.execute(f"DESCRIBE FROM {_name(catalog, *place)}").fetchall()
@@ -147,12 +145,8 @@ def _name(*parts: str) -> str:
     return ".".join(sge.to_identifier(part, quoted=True).sql(dialect="duckdb") for part in parts)
 
 
-def _list(texts: Iterable[str]) -> str:
-    return f"[{', '.join(map(_text, texts))}]"
-
-
-def _text(text: str) -> str:
-    return sge.convert(text).sql(dialect="duckdb")
+def _literal(value: str | Sequence[str]) -> str:
+    return sge.convert(value).sql(dialect="duckdb")
 
 
 def first_line(error: Exception) -> str:
