@@ -15,6 +15,7 @@ import threading
 import time
 from concurrent import futures
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,8 +46,15 @@ def background_loop() -> asyncio.AbstractEventLoop:
             except OSError as error:
                 what = f"No connection can be opened: {error.strerror}."
                 raise ServiceConnectionError(what, "Close files, or allow more (ulimit -n), then try again.") from None
-            threading.Thread(target=_loop.run_forever, name=_THREAD, daemon=True).start()
+            threading.Thread(target=_keep_running, args=(_loop,), name=_THREAD, daemon=True).start()
         return _loop
+
+
+def _keep_running(loop: asyncio.AbstractEventLoop) -> None:
+    # A user's code that exits on the loop, such as a callback or a transport, must not end it for all later runs.
+    while True:
+        with suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()
 
 
 def _reset_after_fork() -> None:

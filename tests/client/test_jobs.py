@@ -9,13 +9,20 @@ import subprocess
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING, Any
 
+import httpx
 import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.core import background
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_funcs.api import Session
 
 
 async def after(seconds: float) -> pd.DataFrame:
@@ -46,6 +53,22 @@ def test_there_is_one_loop_whoever_asks() -> None:
         thread.join()
     assert len(loops) == 1
     assert all(thread.daemon for thread in threading.enumerate() if thread.name == "jupyter_funcs")
+
+
+@pytest.mark.parametrize("where", ["token", "transport", "callback"])
+def test_code_of_a_user_that_exits_ends_no_other_run(answering: Callable[..., Session], where: str) -> None:
+    """SystemExit on the loop's thread ends only the run that it belongs to."""
+
+    def leave(*_: object) -> Any:
+        raise SystemExit(1)
+
+    if where == "callback":
+        Job("F", {}, after(0.2)).add_done_callback(leave)
+    else:
+        session = answering(*([leave] if where == "transport" else [lambda _: httpx.Response(200), leave]))
+        with pytest.raises(SystemExit):
+            session.refresh()
+    assert len(Job("F", {}, after(0)).result(10)) == 1
 
 
 def test_waiting_on_the_loop_itself_is_refused() -> None:
