@@ -24,7 +24,6 @@ _PANEL_DATA, _REPORTS = "Panel data", "Reports"
 YesNo = Literal["Yes", "No"]
 Unit = Literal["day", "week", "month", "quarter"]
 
-
 Panel = Annotated[
     str,
     TypeCode.PANEL,

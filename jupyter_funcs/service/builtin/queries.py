@@ -117,13 +117,8 @@ def report(  # noqa: PLR0913 - the parameters of the service's function
     call: Call, saved: Report, unit: str, *, after: date | None, generation: str | None, brands: Sequence[str]
 ) -> Query:
     """Return the spend series of a saved report."""
-    values: dict[str, Any] = {"panel": saved.panel, "symbols": saved.symbols}
-    if after:
-        values["after"] = after
-    if generation:
-        values["generation"] = generation
-    if brands:
-        values["brands"] = tuple(brands)
+    chosen = {"after": after, "generation": generation, "brands": tuple(brands)}
+    values = {"panel": saved.panel, "symbols": saved.symbols} | {name: value for name, value in chosen.items() if value}
     return Query(_report, (_UNITS[unit], call.reference.dimensions.get("Age Group")), values)
 
 

@@ -168,7 +168,6 @@ _AROUND_THANKSGIVING = {
     2: {"gifts": 1500},
     4: {"gifts": 1600, "digital": 1150},
 }
-SEASONS = tuple(_YEARLY)
 
 
 def busyness(season: str, day: date) -> int:

@@ -182,9 +182,12 @@ class DuckDBCall:
         """Execute an expression or a query and return its rows."""
         rows: list[dict[str, Any]] = []
         with self._executed(result) as (cursor, schema):
-            names = schema.names
-            # Not by the schema, which a worker may have written. The first rows tell how many make a small batch.
-            texts = [at for at, column in enumerate(cursor.description or ()) if _ANY_LENGTH.search(str(column[1]))]
+            # Not by the schema, which a worker may have written.
+            names, kinds = schema.names, [str(column[1]) for column in cursor.description or ()]
+            if any("TIMESTAMP WITH TIME ZONE" in kind for kind in kinds):  # as objects of DuckDB's, these need pytz
+                return list(self._table(cursor, schema).to_pylist(maps_as_pydicts="strict"))
+            # The first rows tell how many make a small batch.
+            texts = [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)]
             size, wanted = 1, _FIRST_ROWS
             while batch := cursor.fetchmany(wanted):
                 rows += [dict(zip(names, row, strict=True)) for row in batch]
@@ -198,19 +201,22 @@ class DuckDBCall:
 
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""
+        with self._executed(result) as (cursor, schema):
+            return self._table(cursor, schema)
+
+    def _table(self, cursor: duckdb.DuckDBPyConnection, schema: pa.Schema) -> pa.Table:
         import pyarrow as pa
 
         batches, rows, size = [], 0, 0
-        with self._executed(result) as (cursor, schema):
-            reader: Any = cursor.to_arrow_reader(_BATCH_ROWS)
-            for batch in reader:
-                batches.append(batch)
-                rows += len(batch)
-                size += batch.nbytes
-                check_size(rows, len(schema))
-                check_bytes(size)
-                self._check_cancelled()
-            return pa.Table.from_batches(batches, reader.schema).cast(schema)
+        reader: Any = cursor.to_arrow_reader(_BATCH_ROWS)
+        for batch in reader:
+            batches.append(batch)
+            rows += len(batch)
+            size += batch.nbytes
+            check_size(rows, len(schema))
+            check_bytes(size)
+            self._check_cancelled()
+        return pa.Table.from_batches(batches, reader.schema).cast(schema)
 
     @contextlib.contextmanager
     def _executed(self, result: ir.Expr | Query | Compiled) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 import ibis
@@ -145,6 +145,16 @@ def test_a_functions_own_sql_gives_the_types_that_it_declares(call: DuckDBCall) 
     own = ibis.duckdb.connect().sql("SELECT sum(i) AS n FROM range(5) t(i)", schema=ibis.schema({"n": "int64"}))
     assert call.arrow(own) == pa.table({"n": [10]})
     assert call.fetch(own) == [{"n": 10}]
+
+
+@pytest.mark.parametrize("read", ["fetch", "arrow"])
+def test_times_with_a_zone_are_read_without_further_libraries(call: DuckDBCall, read: str) -> None:
+    sql = "SELECT t, [t] AS l, MAP {'a': 1} AS m FROM (SELECT TIMESTAMPTZ '2024-02-29 10:00:00+02' AS t)"
+    kinds = {"t": "timestamp('UTC')", "l": "array<timestamp('UTC')>", "m": "map<string, int64>"}
+    found = getattr(call, read)(ibis.duckdb.connect().sql(sql, schema=ibis.schema(kinds)))
+    [row] = found if read == "fetch" else found.to_pylist(maps_as_pydicts="strict")
+    moment = datetime(2024, 2, 29, 8, tzinfo=UTC)
+    assert row == {"t": moment, "l": [moment], "m": {"a": 1}}
 
 
 class Counting:
