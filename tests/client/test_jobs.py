@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent import futures
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -63,7 +64,9 @@ def test_code_of_a_user_that_exits_ends_no_other_run(answering: Callable[..., Se
         raise SystemExit(1)
 
     if where == "callback":
-        Job("F", {}, after(0.2)).add_done_callback(leave)
+        job = Job("F", {}, after(0.2))
+        job.add_done_callback(leave)
+        futures.wait([job.future])
     else:
         session = answering(*([leave] if where == "transport" else [lambda _: httpx.Response(200), leave]))
         with pytest.raises(SystemExit):
