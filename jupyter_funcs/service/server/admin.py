@@ -102,8 +102,9 @@ def _time(text: str) -> str:
 
 def _audit(given: Namespace) -> None:
     filters = given.user, given.action, given.outcome, given.since, given.until
+    limit = max(0, min(given.limit, sys.maxsize))  # SQLite's numbers have 64 bits
     with _service(given.config) as service:
-        records = [each._asdict() for each in service.grants.audit.find(*filters, limit=given.limit)]
+        records = [each._asdict() for each in service.grants.audit.find(*filters, limit=limit)]
     if given.format == "json":
         _print(json.dumps(records, indent=2))
     elif given.format == "csv":
@@ -115,8 +116,10 @@ def _audit(given: Namespace) -> None:
 
 
 def _unarmed(value: object) -> object:
-    """Return a value that no spreadsheet runs as a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(tuple("=+-@＝＋－＠")) else value  # noqa: RUF001 - fullwidth
+    """Return a value that no spreadsheet runs as a formula; some begin a cell at a semicolon."""
+    armed = tuple("=+-@＝＋－＠")  # noqa: RUF001 - fullwidth
+    parts = value.split(";") if isinstance(value, str) else ()
+    return ";".join(f"'{each}" if each.startswith(armed) else each for each in parts) if parts else value
 
 
 def _act(about: str, action: Action, given: Namespace) -> None:

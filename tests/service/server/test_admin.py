@@ -544,20 +544,21 @@ def test_the_audit_is_a_table_csv_or_json(run: Run, folder: Path) -> None:
     """FAULTS.md 140: and no program that shows it runs what is in it."""
     assert run("admin audit --action login") == "No records.\n"
     grants = Grants(folder / "accounts.sqlite")
-    grants.audit.record("run", '=HYPERLINK("x")', "a, b\x1b[2J\u202e", "422", "192.0.2.7", "refused", 0.0123, None)
+    grants.audit.record("run", '=HYPERLINK("x")', "a, b;+c\x1b[2J\u202e", "422", "192.0.2.7", "refused", 0.0123, None)
     grants.close()
     header, line = run("admin audit --action run").splitlines()
     assert header.split() == ["time", "user", "action", "target", "detail", "address", "outcome", "seconds", "rows"]
     assert re.fullmatch(
-        r'\S+\+00:00 +=HYPERLINK\("x"\) +run +a, b\\x1b\[2J\\u202e +422 +192.0.2.7 +refused +0.012', line
+        r'\S+\+00:00 +=HYPERLINK\("x"\) +run +a, b;\+c\\x1b\[2J\\u202e +422 +192.0.2.7 +refused +0.012', line
     )
     reader = csv.DictReader(io.StringIO(run("admin audit --action run --format csv")))
     [record] = reader
     assert record["user"] == '\'=HYPERLINK("x")'
-    assert record["target"] == "a, b\\x1b[2J\\u202e"
+    assert record["target"] == "a, b;'+c\\x1b[2J\\u202e"
     assert record["rows"] == ""
     assert float(record["seconds"]) == 0.0123
     assert audit(run, "--action", "run")[0]["rows"] is None
+    assert [len(audit(run, "--action", "run", f"--limit={number}")) for number in (9**30, 1, -(9**30))] == [1, 1, 0]
 
 
 # The state folder.
