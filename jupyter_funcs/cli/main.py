@@ -6,7 +6,6 @@ import os
 import sys
 import tempfile
 import warnings
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -108,10 +107,10 @@ def _parser() -> Parser:
 
     try:
         from jupyter_funcs.service.server import admin, serving
-    except ModuleNotFoundError as error:  # only the client is installed
+    except ModuleNotFoundError:  # only the client is installed
         for name in ("serve", "token", "admin"):
             absent = commands.add_parser(name, help="needs jupyter-funcs[service]", add_help=False)
-            absent.set_defaults(command=partial(_raise, error), takes_more=True)
+            absent.set_defaults(command=_import_service, takes_more=True)
     else:
         serving.add_serve(commands)
         admin.add_token(commands)
@@ -119,8 +118,8 @@ def _parser() -> Parser:
     return parser
 
 
-def _raise(error: ModuleNotFoundError, _given: argparse.Namespace) -> None:
-    raise error
+def _import_service(_given: argparse.Namespace) -> None:
+    from jupyter_funcs.service.server import admin, serving  # noqa: F401  # raises what `main` explains
 
 
 def _session(given: argparse.Namespace) -> Session:

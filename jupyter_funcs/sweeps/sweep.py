@@ -51,12 +51,6 @@ _BATCH_SECONDS = 0.01  # results that arrive within this time are stored togethe
 _MAX_WARNINGS = 5
 
 
-class _Failure(NamedTuple):
-    args: Args
-    error: FuncsError
-    attempts: int
-
-
 class _Arrival(NamedTuple):
     at: int
     frame: pd.DataFrame
@@ -79,7 +73,7 @@ class Sweep:
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_flight: set[int] = set()  # sent, and not answered yet
         self._attempts: Counter[int] = Counter()
-        self._failures: dict[int, _Failure] = {}
+        self._failures: dict[int, dict[str, Any]] = {}  # as plain JSON values
         self._arrived: list[_Arrival] = []  # not stored yet
         self._storing: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
@@ -270,7 +264,12 @@ class Sweep:
             self._add_failure(self._pending.popleft(), error)
 
     def _add_failure(self, at: int, error: FuncsError) -> None:
-        self._failures[at] = _Failure(self.combos.runs[at], error, self._attempts[at])
+        self._failures[at] = {
+            "args": redacted_values(self.combos.runs[at]),
+            "error": str(error),
+            "type": type(error).__name__,
+            "attempts": self._attempts[at],
+        }
         self.progress.failed += 1
 
     async def _store(self) -> None:
@@ -307,16 +306,7 @@ class Sweep:
         }
 
     def _errors(self) -> ErrorList:
-        """Return the failed runs in order, as plain JSON values."""
-        return ErrorList(
-            {
-                "args": redacted_values(failure.args),
-                "error": str(failure.error),
-                "type": type(failure.error).__name__,
-                "attempts": failure.attempts,
-            }
-            for _, failure in sorted(self._failures.items())
-        )
+        return ErrorList(self._failures[at] for at in sorted(self._failures))
 
     def _warn(self) -> None:
         unique = list({(type(warning), str(warning)): warning for warning in self._warnings}.values())
@@ -327,7 +317,7 @@ class Sweep:
             warn(f"The runs of {self.function.name} raised {len(unique) - _MAX_WARNINGS:,} other warnings.")
         if self._failures:
             failed = f"{len(self._failures):,} of {self.progress.total:,} runs of {self.function.name} failed"
-            first = self._failures[min(self._failures)].error.what
+            first = self._failures[min(self._failures)]["error"].partition("\n")[0]
             warn(MissingRowsWarning(f"{failed}, all listed in {self._results.errors_in}. First error: {first}"))
 
 
