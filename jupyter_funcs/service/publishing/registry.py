@@ -135,19 +135,14 @@ def function(
     """
 
     def publish(python: Callable[..., Any]) -> PublishedFunction:
-        signature = signatures.read(python, rules)
         return PublishedFunction(
+            **signatures.read(python, rules)._asdict(),
             name=signatures.title(python.__name__) if name is None else name,
-            description=signature.description,
             asset=asset,
             group=group,
-            parameters=signature.parameters,
-            rules=signature.rules,
             python=python,
-            takes_call=signature.takes_call,
             entry_point=f"{python.__module__}:{python.__qualname__}",
             notebook_name=python.__module__,
-            place=signature.place,
             author=getattr(python, "__globals__", {}).get("__author__"),
         )
 

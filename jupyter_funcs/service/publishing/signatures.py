@@ -6,8 +6,8 @@ import inspect
 import re
 import types
 import typing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.service.messages import SetupError, did_you_mean, quoted
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Parameter
@@ -24,8 +24,7 @@ _SMALL = frozenset(
 _SPELLED = {word.casefold(): word for word in ("FQ", "ID", "IDs", "KPI", "KPIs", "SKU", "SKUs", "YoY")}
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """How a published function is called and described."""
 
     place: str

@@ -45,7 +45,7 @@ from jupyter_funcs.service.publishing.worker_process import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from jupyter_funcs.service.engine.calls import Call
 
@@ -59,7 +59,7 @@ _VARIABLES = {
 }
 # How often a run is checked for cancellation, and its use of memory and disk.
 _POLL_SECONDS, _CHECK_SECONDS = 0.05, 0.2
-_MOST_IDLE, _MOST_IDLE_SECONDS = 4, 300
+_MOST_IDLE = 4
 # What functions print, each run.
 _MOST_PRINTED, _LONGEST_LINE = 64 * 1024, 4096
 _TYPES = {each.__name__: each for each in (str, int, float, bool, date)}  # of parameters
@@ -86,12 +86,26 @@ class SlowImportError(SetupError):
         self.source = source
 
 
+class _Deadline:
+    """What an import has in place of the call of a run."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.restart()
+
+    def restart(self) -> None:
+        self._until = time.monotonic() + self.seconds
+
+    @property
+    def cancelled(self) -> bool:
+        return time.monotonic() > self._until
+
+
 class Worker:
     """A worker process that has loaded the functions; `user` is the one for whom it ran any."""
 
     def __init__(self, setup: WorkerSetup, environment: Mapping[str, str]) -> None:
         self.user: int | None = None
-        self.idle_since = 0.0
         self.excess = ""
         self._setup = setup
         self._folder = Path(tempfile.mkdtemp(prefix="funcs-"))
@@ -115,19 +129,20 @@ class Worker:
 
     def load(self) -> list[FunctionFacts]:
         """Wait for the functions; raises `SetupError` if they can't be loaded."""
-        reply, seconds = LoadReply("importing"), self._setup.import_seconds
-        while reply.kind == "importing":
-            source, began, timer = reply.text, time.monotonic(), threading.Timer(seconds, self._kill)
-            timer.start()
-            try:
-                reply = self.read(_FIRST_REPLIES)
-            except EOFError:
-                if source and time.monotonic() - began >= seconds:
-                    raise SlowImportError(source, seconds) from None
-                text = "The process that loads published functions ended. Its output is in the log."
-                raise SetupError(text) from None
-            finally:
-                timer.cancel()
+        reply: LoadReply
+        source, deadline = "", _Deadline(self._setup.import_seconds)
+        try:
+            with self._watched(deadline):
+                while (reply := self.read(_FIRST_REPLIES)).kind == "importing":
+                    source = reply.text
+                    deadline.restart()
+        except EOFError:
+            if source and deadline.cancelled:
+                raise SlowImportError(source, deadline.seconds) from None
+            if self.excess:
+                raise SetupError(f"{source} can't be imported. {self.excess}") from None
+            text = "The process that loads published functions ended. Its output is in the log."
+            raise SetupError(text) from None
         if reply.kind == "functions":
             return reply.functions
         if reply.trace:
@@ -164,26 +179,31 @@ class Worker:
     def run(self, order: WorkerOrder, call: Call) -> WorkerReply:
         """Execute an order and return the last reply."""
         self._printed = 0
-        done = threading.Event()
-        watch = threading.Thread(target=self._watch, args=(call, done), daemon=True)
-        watch.start()
         try:
-            self.send(order)
-            reply: WorkerReply
-            while (reply := self.read(_REPLIES)).kind in ("table", "rows"):
-                is_table = reply.kind == "table"
-                self.send((call.table(reply.text), getattr(call, "dialect", None)) if is_table else _rows(reply, call))
+            with self._watched(call):
+                self.send(order)
+                reply: WorkerReply
+                while (reply := self.read(_REPLIES)).kind in ("table", "rows"):
+                    self.send(_answer(reply, call))
         except EOFError:
             if call.cancelled:
                 raise CallCancelledError from None
             raise WorkerError(self.excess or "The process that ran it ended before its result.") from None
+        return reply
+
+    @contextlib.contextmanager
+    def _watched(self, call: Call | _Deadline) -> Iterator[None]:
+        """End the process if its run is cancelled, or uses more than allowed."""
+        done = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(call, done), daemon=True)
+        watch.start()
+        try:
+            yield
         finally:
             done.set()
             watch.join()
-        return reply
 
-    def _watch(self, call: Call, done: threading.Event) -> None:
-        """End the process if its run is cancelled, or uses more than allowed."""
+    def _watch(self, call: Call | _Deadline, done: threading.Event) -> None:
         cancelled_at, checked_at = 0.0, time.monotonic()
         while not done.wait(_POLL_SECONDS):
             now = time.monotonic()
@@ -260,7 +280,10 @@ def _refuse(error: OSError) -> None:
         raise error
 
 
-def _rows(reply: WorkerReply, call: Call) -> bytes:
+def _answer(reply: WorkerReply, call: Call) -> Any:
+    """Return the table or the rows that a function asked for."""
+    if reply.kind == "table":
+        return call.table(reply.text), getattr(call, "dialect", None)
     return results.stream(call.arrow(_compiled(reply)))
 
 
@@ -366,13 +389,12 @@ class Workers:
             self._put(self._start()[0])
 
     def _put(self, worker: Worker) -> None:
-        worker.idle_since = now = time.monotonic()
         with self._lock:
             self._idle.append(worker)
             used = [each for each in self._idle if each.user is not None]
-            stale = used[:-_MOST_IDLE] + [each for each in used if now - each.idle_since > _MOST_IDLE_SECONDS]
+            stale = used[:-_MOST_IDLE]
             self._idle = [each for each in self._idle if each not in stale]
-        for each in set(stale):
+        for each in stale:
             self._end(each)
 
     def _end(self, worker: Worker) -> None:

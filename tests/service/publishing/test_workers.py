@@ -16,6 +16,7 @@ import pytest
 
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies
+from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import worker_process
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.publishing.worker_process import WorkerSetup
@@ -544,6 +545,17 @@ def test_a_file_whose_import_does_not_end_is_left_out(tmp_path: Path, caplog: py
         assert [each.name for each in workers.load()] == ["F"]
     [record] = caplog.records
     assert record.getMessage() == f"{tmp_path / 'slow.py'} takes more than 3 seconds to import. It is not published."
+
+
+@pytest.mark.fault(135)
+def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "fills.py"
+    path.write_text("for at in range(20):\n    open(str(at), 'wb').write(bytes(10**6))\nimport time\ntime.sleep(100)")
+    with (
+        contextlib.closing(Workers(WorkerSetup((tmp_path,), disk=10**7))) as workers,
+        pytest.raises(SetupError, match=r"fills.py can't be imported. .* more than 10,000,000 bytes of disk"),
+    ):
+        workers.load()
 
 
 def test_a_warm_call_of_a_small_function_costs_at_most_3_milliseconds_more(wire: Wire) -> None:
