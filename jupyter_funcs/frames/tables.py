@@ -40,7 +40,8 @@ class Listing(pd.DataFrame):
     def _repr_html_(self) -> str:
         if self.empty:
             return f"<div>{html.escape(inert(self.nothing))}</div>"
-        with pd.option_context("display.max_colwidth", None, "display.max_rows", None):
+        options = ("display.max_colwidth", None, "display.max_rows", None, "display.html.use_mathjax", False)
+        with pd.option_context(*options):
             table = str(self._inert().to_html(index=False, border=0))
         # Texts are escaped, so only the cells match, row by row.
         styles = cycle(map(_style_of, self.dtypes))

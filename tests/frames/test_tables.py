@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 
+import pandas as pd
 import pexpect
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import jupyter_funcs as jf
-from jupyter_funcs.frames.tables import table_text
+from jupyter_funcs.frames.tables import Listing, table_text
 
 LIST = ["-m", "jupyter_funcs.cli.main", "list"]
 SHOWN = "import jupyter_funcs as jf; print(jf.connect().get_panel_daily.describe())"
@@ -43,6 +44,14 @@ def test_a_listing_that_is_piped_has_a_line_a_function() -> None:
     """Without a terminal, each function is on one line, for grep."""
     done = subprocess.run([sys.executable, *LIST], capture_output=True, text=True, timeout=60, check=True)
     assert len(done.stdout.splitlines()) == 8
+
+
+@pytest.mark.fault(74)
+def test_a_listing_is_not_typeset() -> None:
+    """Front ends leave the dollars in a service's texts as they are; other frames are as pandas shows them."""
+    listing = Listing({"description": ["costs $5, or $6"]})
+    assert 'class="dataframe tex2jax_ignore mathjax_ignore"' in listing._repr_html_()
+    assert "mathjax_ignore" not in pd.DataFrame(listing)._repr_html_()
 
 
 def test_a_table_shares_its_width_so_that_it_is_low() -> None:
