@@ -507,3 +507,16 @@ def test_interim_replies_are_passed_over(server: Faulty) -> None:
     assert len(session.f(a="1")) == 2
     assert server.connections == 1
     session.close()
+
+
+@pytest.mark.fault(47)
+def test_the_text_of_a_transports_error_is_masked() -> None:
+    """A transport of the user's may write the request, with its headers, into the error that it raises."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError(f"no route for {request.headers['authorization']}")
+
+    session = jf.connect("https://service.example", token=CANARY, transport=httpx.MockTransport(answer))
+    with pytest.raises(jf.ServiceConnectionError, match=r"no route for Bearer \*\*\*\*") as caught:
+        session.refresh()
+    assert not leaks(str(caught.value))
