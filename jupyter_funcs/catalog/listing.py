@@ -109,18 +109,13 @@ class Catalog:
     def __init__(self, functions: Iterable[Function]) -> None:
         self.functions: tuple[Function, ...] = tuple(functions)
         self.slugs: tuple[str, ...] = identifiers([function.name for function in self.functions], lower=True)
-        self._exact: dict[str, Function] = {}
-        by_position = list(zip(self.slugs, self.functions, strict=True))
+        by_slug = dict(zip(self.slugs, self.functions, strict=True))
         # By identity: two functions may be equal in every field.
-        self._slug_of = {id(function): slug for slug, function in by_position}
-        for key, function in (
-            [(function.name, function) for function in self.functions]
-            + by_position
-            + [(str(function.id), function) for function in self.functions if function.id]
-        ):
-            self._exact.setdefault(key, function)
+        self._slug_of = {id(function): slug for slug, function in by_slug.items()}
+        by_id = {str(function.id): function for function in reversed(self.functions) if function.id}
+        self._exact = by_id | by_slug | {function.name: function for function in reversed(self.functions)}
         self._folded: dict[str, set[str]] = {}
-        for slug, function in by_position:
+        for slug, function in by_slug.items():
             if folded(function.name):  # a name without letters or digits has no other spelling
                 self._folded.setdefault(folded(function.name), set()).add(slug)
 

@@ -126,17 +126,17 @@ class _TolerantDecoder:
     def decode(self, data: bytes | str) -> Any:
         text = self.text(data)
         document = self.without_lone_surrogates(text.removeprefix(_BOM))
-        without, self.constants = ("", 0) if self.strict else replace_constants(document)
-        if self.constants:
+        without, replaced = ("", 0) if self.strict else replace_constants(document)
+        if replaced:
             with suppress(msgspec.MsgspecError, RecursionError):
                 value = _decoder.decode(without)
-                self.warn_about_constants()
+                self.tolerate(*_constants(replaced))
                 return value
-        self.constants = 0
+        constants: list[str] = []
         decoder = json.JSONDecoder(
             parse_int=self.integer,
             parse_float=self.number,
-            parse_constant=self.constant,
+            parse_constant=constants.append,  # it returns None
             object_pairs_hook=self.object if self.strict else None,
         )
         try:
@@ -146,12 +146,9 @@ class _TolerantDecoder:
             self.fail(error, text[: len(text) - len(document)])
         except RecursionError as error:
             raise too_deep(self.what) from error
-        self.warn_about_constants()
+        if constants:
+            self.tolerate(*_constants(len(constants)))
         return value
-
-    def warn_about_constants(self) -> None:
-        if self.constants:
-            self.tolerate(*_constants(self.constants))
 
     def text(self, data: bytes | str) -> str:
         if isinstance(data, str):
@@ -213,9 +210,6 @@ class _TolerantDecoder:
 
     def refuse(self, digits: str, kind: str) -> NoReturn:
         raise ProtocolError(f"The {self.what} contains {kind}: {clip(digits, 20)}.", TRY_AGAIN)
-
-    def constant(self, _name: str) -> None:
-        self.constants += 1
 
     def object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
