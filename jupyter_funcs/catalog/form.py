@@ -18,7 +18,7 @@ from jupyter_funcs.catalog.values import (
     wire_values,
 )
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, quote, visible
+from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, quote, spellings, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -84,10 +84,7 @@ class Form:
         self._converted: dict[str, tuple[Each, tuple[list[Any], list[str]]]] = {}  # the last result by field
         self._by_name = by_name(self.fields)
         self._by_identifier = {field.identifier: field for field in self.fields}
-        self._by_folded: dict[str, list[Field]] = {}
-        for name, field in self._by_name.items():
-            if folded(name):  # a name without letters or digits has no other spelling
-                self._by_folded.setdefault(folded(name), []).append(field)
+        self._spellings = spellings(self._by_name)
         self.update(values)
 
     def field(self, name: str) -> Field:
@@ -99,9 +96,8 @@ class Form:
         ArgumentError
             The function has no such parameter; the message suggests similar names.
         """
-        found = self._by_name.get(name) or self._by_identifier.get(name)
-        if found is None and len(spelt := self._by_folded.get(folded(name), [])) == 1:
-            found = spelt[0]
+        spelt = self._spellings.get(folded(name), "")
+        found = self._by_name.get(name) or self._by_identifier.get(name) or self._by_name.get(spelt)
         if found is None:
             known = [field.name for field in self.fields]
             hint = did_you_mean(name, known) or f"It takes {listed(known or ['no parameters'], 'and')}."

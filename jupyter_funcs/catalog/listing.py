@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
-from jupyter_funcs.core.text import did_you_mean, distinct, folded, quote
+from jupyter_funcs.core.text import did_you_mean, distinct, folded, quote, spellings
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -114,10 +114,7 @@ class Catalog:
         self._slug_of = {id(function): slug for slug, function in by_slug.items()}
         by_id = {str(function.id): function for function in reversed(self.functions) if function.id}
         self._exact = by_id | by_slug | {function.name: function for function in reversed(self.functions)}
-        self._folded: dict[str, set[str]] = {}
-        for slug, function in by_slug.items():
-            if folded(function.name):  # a name without letters or digits has no other spelling
-                self._folded.setdefault(folded(function.name), set()).add(slug)
+        self._spellings = spellings(function.name for function in self.functions)
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -143,10 +140,8 @@ class Catalog:
     def peek(self, name: str | int) -> Function | None:
         """Return the function with this wire name, slug or id, or else this unambiguous spelling, or ``None``."""
         wanted = str(name).strip()
-        if found := self._exact.get(str(name)) or self._exact.get(wanted):
-            return found
-        spelt = self._folded.get(folded(wanted), set())
-        return self._exact[next(iter(spelt))] if len(spelt) == 1 else None
+        found = self._exact.get(str(name)) or self._exact.get(wanted)
+        return found or self._exact.get(self._spellings.get(folded(wanted), ""))
 
     def search(self, words: str = "") -> list[Function]:
         """Return the functions that contain every word; an exact name first, then names that contain them all."""

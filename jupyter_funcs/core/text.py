@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -117,6 +118,13 @@ def folded(name: str) -> str:
     if name.isascii():
         return name.translate(_ASCII_FOLDED)
     return _SEPARATORS.sub("", unicodedata.normalize("NFKC", name)).casefold()
+
+
+def spellings(names: Iterable[str]) -> dict[str, str]:
+    """Return names by how they are folded, except those that several names share and those without letters."""
+    found = [(folded(name), name) for name in names]
+    counts = Counter(spelling for spelling, _ in found)
+    return {spelling: name for spelling, name in found if spelling and counts[spelling] == 1}
 
 
 def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:

@@ -202,9 +202,8 @@ class Run:
     @classmethod
     def from_json(cls, kernel: int, values: dict[str, Any]) -> Run:
         """Return a run of an earlier kernel, from what `to_json` returned there."""
-        public = {name: value for name, value in values.items() if name not in _PRIVATE}
-        private = {f"_{name}": values[name] for name in _PRIVATE}
-        return cls(**public | {"started": dt.datetime.fromisoformat(values["started"])}, kernel=kernel, **private)
+        saved = {f"_{name}" if name in _PRIVATE else name: value for name, value in values.items()}
+        return cls(**saved | {"started": dt.datetime.fromisoformat(values["started"])}, kernel=kernel)
 
     def __repr__(self) -> str:
         rows = "" if self.rows is None else f", {self.rows:,} row{'s' * (self.rows != 1)}"
