@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from jupyter_funcs.core.files import open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Hashable, Iterator, Sequence
     from pathlib import Path
 
 _JSON, _BYTES = "object of JSON", "object of bytes"
@@ -59,22 +59,8 @@ class Layout:
         return [*(name for name, _ in self.columns), *(_INDEX.format(level) for level in range(len(self.index or ())))]
 
 
-@dataclass(frozen=True, slots=True)
-class RowRange:
-    """The number of rows of a frame, and its `RangeIndex` if it has one."""
-
-    count: int
-    start: int = 0
-    step: int = 1
-    name: str | None = None
-
-    @property
-    def index(self) -> pd.RangeIndex:
-        return pd.RangeIndex(self.start, self.start + self.step * self.count, self.step, name=self.name)
-
-
-def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, RowRange]:
-    """Return a frame as an Arrow table, with what `from_arrow` needs to restore it."""
+def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, pd.RangeIndex]:
+    """Return a frame as an Arrow table, with what `from_arrow` needs: its layout, and its index or row numbers."""
     names = list(frame.columns)
     if not all(type(name) is str for name in names) or len(set(names)) < len(names):
         raise NotStorableError("its column names are not unique strings")
@@ -82,11 +68,10 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, RowRange]:
     bare.attrs = {}  # pandas deep-copies attrs each time a column is selected
     encoded = {name: _encoded(name, bare[name]) for name in names}
     layout = Layout(tuple((name, kind) for name, (kind, _) in encoded.items()))
-    rows = RowRange(len(frame))
     index = frame.index
-    if isinstance(index, pd.RangeIndex):
-        rows = RowRange(len(frame), index.start, index.step, _name(index.name))
-    else:
+    rows = index if isinstance(index, pd.RangeIndex) else pd.RangeIndex(len(frame))
+    _name(rows.name)
+    if rows is not index:
         levels = [_encoded(_INDEX.format(at), index.get_level_values(at)) for at in range(index.nlevels)]
         kinds = [kind for kind, _ in levels]
         layout = Layout(layout.columns, tuple(zip(map(_name, index.names), kinds, strict=True)))
@@ -96,7 +81,7 @@ def to_arrow(frame: pd.DataFrame) -> tuple[pa.Table, Layout, RowRange]:
     return pa.table({name: array for name, (_, array) in encoded.items()}), layout, rows
 
 
-def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, RowRange]]) -> list[pd.DataFrame]:
+def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, pd.RangeIndex]]) -> list[pd.DataFrame]:
     """Return the frames stored in a table, given where each one starts."""
     columns: dict[str, Any] = {}
     for name, kind in layout.columns:
@@ -108,11 +93,8 @@ def from_arrow(table: pa.Table, layout: Layout, parts: Sequence[tuple[int, RowRa
     index = _index(table, layout)
     frames = []
     for start, rows in parts:
-        if not columns:
-            frame = pd.DataFrame(index=pd.RangeIndex(rows.count), columns=[])
-        else:
-            frame = whole.iloc[start : start + rows.count].copy()
-        frame.index = rows.index if index is None else index[start : start + rows.count]
+        frame = whole.iloc[start : start + len(rows)].copy() if columns else pd.DataFrame(index=rows, columns=[])
+        frame.index = rows if index is None else index[start : start + len(rows)]
         frames.append(frame)
     return frames
 
@@ -200,11 +182,18 @@ _PACKED = pa.schema([("frame", pa.large_binary())])
 
 @dataclass(frozen=True, slots=True)
 class StoredResult:
-    """The footer's entry for one frame; `written` is in seconds since 1970."""
+    """The footer's entry for one frame, with its rows and their numbers; `written` is in seconds since 1970."""
 
     key: str
     written: float
-    rows: RowRange
+    count: int
+    start: int = 0
+    step: int = 1
+    name: Hashable = None
+
+    @property
+    def rows(self) -> pd.RangeIndex:
+        return pd.RangeIndex(self.start, self.start + self.step * self.count, self.step, name=self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +237,7 @@ class Segment:
             yield table.slice(start, self._row_count(result)), result, attrs[at]
 
     def _row_count(self, result: StoredResult) -> int:
-        return 1 if self.layout is None else result.rows.count
+        return 1 if self.layout is None else result.count
 
     def _read(
         self, positions: Sequence[int], columns: list[str] | None = None
@@ -303,8 +292,7 @@ class OpenSegment:
 
     def close(self) -> None:
         layout = None if self.layout is None else asdict(self.layout)
-        results = [(result.key, result.written, *astuple(result.rows)) for result in self.results]
-        footer = {"format": _FORMAT, "layout": layout, "results": results}
+        footer = {"format": _FORMAT, "layout": layout, "results": list(map(astuple, self.results))}
         # Attrs are separate, because finding a result doesn't need them.
         self.parquet.add_key_value_metadata({_FOOTER: _sealed(footer), _ATTRS: _sealed(self.attrs)})
         self.parquet.close()
@@ -326,8 +314,7 @@ def open_segment(path: Path) -> Segment:
     if footer["format"] != _FORMAT:
         raise ValueError
     layout = None if footer["layout"] is None else Layout.from_json(**footer["layout"])
-    results = tuple(StoredResult(key, written, RowRange(*rows)) for key, written, *rows in footer["results"])
-    return Segment(path, size, layout, results)
+    return Segment(path, size, layout, tuple(StoredResult(*result) for result in footer["results"]))
 
 
 def _sealed(value: Any) -> bytes:
@@ -351,7 +338,7 @@ def packed(table: pa.Table, layout: Layout) -> pa.Table:
     return pa.table([pa.array([sink.getvalue()], type=pa.large_binary())], schema=_PACKED)
 
 
-def _unpacked(data: bytes, rows: RowRange) -> pd.DataFrame:
+def _unpacked(data: bytes, rows: pd.RangeIndex) -> pd.DataFrame:
     table = pa.ipc.open_stream(data).read_all()
     layout = Layout.from_json(**json.loads(table.schema.metadata[_FOOTER]))
     return from_arrow(table, layout, [(0, rows)])[0]

@@ -247,7 +247,8 @@ class SegmentWriter:
         if contains(table, [*layout.names, json.dumps([attrs, rows.name, layout.index])], self.forbidden()):
             return False
         with self._lock:
-            self.put(layout, table, StoredResult(key, time.time(), rows), attrs)
+            result = StoredResult(key, time.time(), len(rows), rows.start, rows.step, rows.name)
+            self.put(layout, table, result, attrs)
         return True
 
     def put(self, layout: Layout | None, table: pa.Table, result: StoredResult, attrs: dict[str, Any]) -> None:

@@ -46,7 +46,7 @@ _OTHER_FILE = "Move the file, or name another one in FUNCS_HISTORY."
 
 
 class HistoryFile:
-    """The file of saved runs."""
+    """The file of saved runs, which exists, except before `switch`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -59,8 +59,6 @@ class HistoryFile:
 
     def switch(self, *, on: bool) -> None:
         """Save runs from now on, or stop; saved runs stay."""
-        if not on and not self.path.exists():
-            return
         self.wait()
         self._create()
         with self._connected() as connection:
@@ -70,8 +68,6 @@ class HistoryFile:
     def clear(self) -> int:
         """Delete all saved runs, and return their number."""
         self.wait()
-        if not self.path.exists():
-            return 0
         with self._connected() as connection:
             connection.execute("PRAGMA secure_delete = ON")  # overwrite the deleted rows
             number = connection.execute("DELETE FROM runs").rowcount
@@ -80,8 +76,6 @@ class HistoryFile:
 
     def runs(self, service: str, except_kernel: str) -> list[tuple[int, str]]:
         """Return the saved runs of the other kernels, oldest first, as JSON, each with the number of its kernel."""
-        if not self.path.exists():
-            return []
         query = (
             "SELECT kernels.id, runs.run FROM runs JOIN kernels ON kernels.id = runs.kernel "
             "WHERE kernels.service = ? AND kernels.key != ? ORDER BY runs.started, runs.kernel, runs.number"
@@ -91,8 +85,6 @@ class HistoryFile:
 
     def save(self, kernel: str, service: str, run: dict[str, Any]) -> None:
         """Save the state of a run in the background, replacing an earlier state."""
-        if not self.path.exists():  # never switched on: needs no thread
-            return
         with self._lock:
             self._waiting[kernel, run["number"]] = (service, run)
             if self._writing is None or self._writing.done():

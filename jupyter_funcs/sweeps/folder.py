@@ -119,7 +119,7 @@ class FolderResults:
     def finish(self, about: dict[str, Any], errors: list[dict[str, Any]]) -> ds.Dataset:
         """Return a dataset of all results in order; its schema and ``_sweep.json`` describe the sweep."""
         dataset = self._dataset()
-        rows = sum(result.rows.count for result in self._segments.find(self._keys).values())
+        rows = sum(result.count for result in self._segments.find(self._keys).values())
         errors = [*errors, *self._omitted]
         about = {**about, "failed": len(errors), "rows": rows}
         with suppress(OSError):  # the results are there
