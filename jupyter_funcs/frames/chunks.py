@@ -231,12 +231,15 @@ def _keyed(members: Mapping[str, memoryview]) -> Table:
 def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
     rows = 0
     parts: list[list[Column]] = []
+    decoder: msgspec.json.Decoder[Any] = _as_rows
     for chunk in chunks:
-        values = reading.decode(_as_rows.decode, chunk)
+        values = reading.decode(decoder.decode, chunk)
         parts.append([packed(column) for column in zip(*values, strict=True)])
         rows += len(values)
         if not 0 < len(parts[-1]) <= _MOST_KEYS:
             raise _Odd
+        if len(parts) == 1:  # tuples of a known length are decoded faster
+            decoder = msgspec.json.Decoder(GenericAlias(list, (GenericAlias(tuple, (Any,) * len(parts[0])),)))
     columns = [joined(each) for each in zip(*parts, strict=True)]
     return Table("rows", [str(place) for place in range(len(columns))], columns, rows)
 

@@ -156,7 +156,10 @@ def _pack_integers(values: Sequence[Any]) -> Array:
 
 def pack_floats(values: Sequence[Any]) -> Array:
     """Return an array of floats; null becomes NaN."""
-    return np.array(values, dtype=np.float64)
+    try:
+        return np.fromiter(values, dtype=np.float64, count=len(values))
+    except TypeError:  # there is a null
+        return np.array(values, dtype=np.float64)
 
 
 def _pack_bools(values: Sequence[Any]) -> Array:
