@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -76,6 +77,9 @@ def check_cells(rows: int, columns: int, size: int, characters: int = 0, what: s
 
 def packed(values: Sequence[Any]) -> Column:
     """Pack values into a column."""
+    if len(values) and type(values[0]) is str and has_arrow():
+        with suppress(TypeError, ValueError):  # which pyarrow raises for other types; asking for all types takes longer
+            return Column("text", _pack_texts(values))
     kinds = set(map(type, values))
     has_nulls = _NULL in kinds
     kinds.discard(_NULL)
