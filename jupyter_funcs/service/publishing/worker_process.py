@@ -7,6 +7,7 @@ may have written would run it in the service.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import ctypes
 import errno
@@ -178,10 +179,11 @@ class WorkerCall:
     def serve(self) -> None:
         """Load the functions, then execute orders."""
         self._send(self._loaded())
-        threads, had_children, folder = threading.active_count(), _has_children(), Path.cwd()
+        # `threading` doesn't know the threads that `_thread` starts.
+        threads, had_children, folder = _thread._count(), _has_children(), Path.cwd()  # noqa: SLF001 - see above
         while True:
             reply = self._executed(self._orders.get())
-            is_alone = threading.active_count() <= threads and _has_children() <= had_children
+            is_alone = _thread._count() <= threads and _has_children() <= had_children  # noqa: SLF001 - see above
             reply.is_reusable = is_alone and _is_emptied(folder)
             self._send(reply)
             os.chdir(folder)

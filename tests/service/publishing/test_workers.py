@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 HOSTILE = '''
 """Functions that do what they must not."""
 
+import _thread
 import ctypes
 import itertools
 import mmap
@@ -226,6 +227,14 @@ def leave(exits: bool = False) -> int:
     if exits:
         os._exit(1)
     return pid
+
+
+@function(asset="a")
+def thread(starts: bool) -> int:
+    if starts:
+        _thread.start_new_thread(time.sleep, (100,))
+        time.sleep(0.1)
+    return os.getpid()
 
 
 @function(asset="a")
@@ -515,6 +524,12 @@ def test_nothing_that_a_worker_wrote_is_left(tmp_path: Path, monkeypatch: pytest
     os.chdir(tmp_path)
     worker_process.clean_up(folder, 0)
     assert not folder.exists()
+
+
+@pytest.mark.fault(135)
+def test_a_thread_of_a_run_ends_with_it(wire: Wire) -> None:
+    pids = [wire.call("Thread", {"starts": starts}).json()["body"] for starts in ("no", "yes", "no")]
+    assert pids[0] == pids[1] != pids[2]
 
 
 @pytest.mark.fault(137)
