@@ -47,7 +47,7 @@ def _texts(column: Column) -> Any:
     if column.kind not in {"text", "null"}:
         raise ValueError
     if column.kind == "null" or not has_arrow():
-        return pd.array(column.to_list(), dtype=texts_dtype())
+        return pd.array(objects([None] * len(column)) if column.kind == "null" else column.data, dtype=texts_dtype())
     import pyarrow as pa
 
     return texts_dtype().__from_arrow__(pa.chunked_array([column.data]))
