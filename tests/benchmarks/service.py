@@ -149,7 +149,7 @@ class Raw:
 
 def daily() -> list[Measured]:
     """Compare the daily query with growth, warm."""
-    path = demo_files.folder() / demo_files.CARDS
+    path = demo_files.cards()
     engine, raw, tuned = demo_engine(), Raw(path), Raw(path, tuned=True)
     plain, typed = DAILY.format(kind=""), DAILY.format(kind="::BIGINT")
     assert fetched(engine) == raw(plain) == tuned(typed)
@@ -168,7 +168,7 @@ def daily() -> list[Measured]:
 
 def fq() -> list[Measured]:
     """Compare the query by fiscal quarter with growth and rows to date, warm."""
-    engine, raw = demo_engine(), Raw(demo_files.folder() / demo_files.CARDS, tuned=True)
+    engine, raw = demo_engine(), Raw(demo_files.cards(), tuned=True)
     query = quarters(engine)
     periods = query.tables["periods"]
     ours, theirs = engine.call().fetch(query), raw(QUARTERS, periods=periods)
@@ -188,7 +188,7 @@ def fq() -> list[Measured]:
 
 def cold() -> list[Measured]:
     """Compare a process that starts, asks once and ends."""
-    path = demo_files.folder() / demo_files.CARDS
+    path = demo_files.cards()
     ours = """
 from jupyter_funcs.service import companies, demo, queries
 call = demo.DuckDBEngine(companies.reference(), demo.cards).call()

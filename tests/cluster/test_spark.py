@@ -33,7 +33,7 @@ pytestmark = pytest.mark.cluster
 
 
 def cards() -> Cards:
-    return Cards.parquet(demo_files.folder() / demo_files.CARDS)
+    return Cards.parquet(demo_files.cards())
 
 
 @pytest.fixture(scope="module")

@@ -239,7 +239,7 @@ def wire(request: pytest.FixtureRequest, service: Wire) -> Iterator[Wire]:
 @pytest.fixture(scope="session")
 def raw() -> pa.Table:
     """The demo's card spend as stored."""
-    return pq.read_table(demo_files.folder() / demo_files.CARDS)
+    return pq.read_table(demo_files.cards())
 
 
 @pytest.fixture

@@ -85,4 +85,4 @@ def cards() -> Cards:
     """Return where the demo's card spend is; the first time, this takes seconds to generate it."""
     from jupyter_funcs.service.builtin import demo_files
 
-    return Cards.parquet(demo_files.folder() / demo_files.CARDS)
+    return Cards.parquet(demo_files.cards())

@@ -45,7 +45,7 @@ SOON = 5
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A private file of card spend, which a mistake may destroy."""
-    return shutil.copy(demo_files.folder() / demo_files.CARDS, tmp_path_factory.mktemp("data") / "cards.parquet")
+    return shutil.copy(demo_files.cards(), tmp_path_factory.mktemp("data") / "cards.parquet")
 
 
 @pytest.fixture(scope="module")
