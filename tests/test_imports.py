@@ -20,6 +20,7 @@ PACKAGE = Path(jupyter_funcs.__file__).parent
 ORDER = [
     {"core"},
     {"connection", "catalog", "frames"},
+    {"sources"},
     {"client"},
     {"sweeps"},
     {"records"},

@@ -18,11 +18,11 @@ from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.connection.retries import Purpose
-from jupyter_funcs.connection.transport import run_body
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
 from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.text import folded, quote, visible
+from jupyter_funcs.sources.service import run_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Requests to the service on the background loop: listings, runs read into frames, the valid values of fields."""
+"""Requests to a source on the background loop: listings, runs read into frames, the valid values of fields."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jupyter_funcs.catalog.suggestions import Choice
-from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_values
-from jupyter_funcs.connection.transport import Terms, run_body
+from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core.background import loop_time, with_deadline
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
+from jupyter_funcs.sources.service import ServiceSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -28,22 +28,24 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.options import CallOptions
     from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Transport
+    from jupyter_funcs.sources.base import Source
 
 LIST_SECONDS = 20.0
 _SMALL = 64 * 1024  # bytes; read in about a millisecond
 
 
 class Remote:
-    """Sends requests to the service and reads the replies into frames."""
+    """Sends requests to a source and reads the replies into frames."""
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
+        self._source: Source = ServiceSource(transport)
         self.choices = Choices(self.run)
 
     async def listing(self) -> Reply:
-        """Ask the service for its functions."""
+        """Ask the source for its functions."""
         progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + LIST_SECONDS)
-        work = self.transport.post(LIST_PATH, {}, terms, progress)
+        work = self._source.listing(terms, progress)
         return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
 
     async def run(
@@ -78,7 +80,7 @@ class Remote:
     ) -> pd.DataFrame:
         from jupyter_funcs.frames.frame import to_frame
 
-        reply = await self.transport.post(RUN_PATH, run_body(function, args), terms, progress)
+        reply = await self._source.run(function, args, terms, progress)
         if progress.on_answer is not None:
             progress.on_answer()
         read = partial(to_frame, schema=options.schema, lines=reply.lines)

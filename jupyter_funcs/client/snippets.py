@@ -7,8 +7,8 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.connection.replies import RUN_PATH
-from jupyter_funcs.connection.transport import run_body
 from jupyter_funcs.core.text import json_text
+from jupyter_funcs.sources.service import run_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

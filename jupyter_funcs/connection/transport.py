@@ -35,8 +35,6 @@ from jupyter_funcs.core.errors import (
 from jupyter_funcs.core.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import httpx
 
     from jupyter_funcs.connection.profiles import Connection
@@ -198,11 +196,6 @@ class Transport:
         if self.ends <= time.time():
             raise AuthenticationError(f"The token for {self.connection.name} has expired.", NEW_TOKEN)
         return secret
-
-
-def run_body(function: str, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON body that runs a function."""
-    return {"FunctionName": function, "Args": args}
 
 
 def _token(body: bytes) -> Secret | None:

@@ -70,7 +70,7 @@ def sweep(state: MagicState, line: Line) -> Any:
 
 
 def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    from jupyter_funcs.connection.transport import run_body
+    from jupyter_funcs.sources.service import run_body
     from jupyter_funcs.sweeps.combinations import combos
 
     options = function.options
