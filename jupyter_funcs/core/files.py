@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_LOCK_SECONDS = 2.0  # then the holder is taken to be stuck, and the file is written without the lock
+_LOCK_SECONDS = 5.0  # then the holder is taken to be stuck, and the file is written without the lock
 
 
 def open_regular(path: Path) -> BinaryIO:
