@@ -409,6 +409,7 @@ def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, nam
     assert wire.rows("Small") == [{"Result": 0}]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(135)
 @pytest.mark.parametrize("kind", ["functions", "errors", "tables"])
 def test_a_forged_reply_does_not_fill_the_memory_of_the_service(wire: Wire, kind: str) -> None:
@@ -448,6 +449,7 @@ def test_a_process_whose_run_was_cancelled_runs_nothing_else(
     assert len(wire.rows("Remember", text="after")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.fault(134)
 def test_a_user_who_starts_runs_and_leaves_holds_nobody_up(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
@@ -551,6 +553,7 @@ def test_no_file_that_a_notebook_makes_is_taken_for_its_result(tmp_path: Path, p
         assert "File too large" in failed(wire, "Large")
 
 
+@pytest.mark.slow
 def test_a_file_whose_import_does_not_end_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The others are published, also by the workers that start later."""
     (tmp_path / "slow.py").write_text("while True:\n    pass")
