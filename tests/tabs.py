@@ -10,7 +10,7 @@ import httpx
 import jupyter_funcs as jf
 from jupyter_funcs.core import background
 from jupyter_funcs.panel.shared.outcome import Outcome
-from jupyter_funcs.panel.shared.parts import guarding
+from jupyter_funcs.panel.shared.parts import Parts, guarding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def made(kind: Any) -> Any:
     def fail(error: Exception) -> None:
         raise error
 
-    return kind(guarding(fail))
+    return kind(guarding(fail), Parts())
 
 
 def show(tab: Any, run: Outcome | None) -> None:

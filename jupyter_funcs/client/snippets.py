@@ -38,24 +38,14 @@ class _Code:
         return self.text
 
 
-def magic(
-    function: RemoteCall,
-    args: Mapping[str, Any],
-    variables: Mapping[str, str] | None = None,
-    *,
-    sweeps: bool = False,
-) -> str:
+def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False) -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
     command = "sweep" if sweeps else "call"
-    named = _usable(variables)
-    words = [
-        f"{_magic_name(function, name)}={f'${named[name]}' if name in named else _magic_value(value)}"
-        for name, value in {**args, **named}.items()
-    ]
+    words = [f"{_magic_name(function, name)}={_magic_value(value)}" for name, value in args.items()]
     line = " ".join([_address(function), *words])
     if line.isprintable():
         return f"df = %funcs {command} {line}"
-    # A JSON body takes any text, but no variables.
+    # A JSON body takes any text.
     return f"%%funcs {command} {_address(function)} -o df\n{json_text(dict(args))}"
 
 
@@ -68,7 +58,8 @@ def python(
     sweeps: bool = False,
 ) -> str:
     """Return the run as a Python program with exactly these values."""
-    named = {name: _Code(variable) for name, variable in _usable(variables).items()}
+    # Text typed after a $ becomes code only if it is a variable name.
+    named = {name: _Code(variable) for name, variable in (variables or {}).items() if variable.isidentifier()}
     connect = f"jf.connect({where!r})" if where else "jf.connect()"
     return f"import jupyter_funcs as jf\n\nfuncs = {connect}\ndf = {function.code({**args, **named}, sweeps=sweeps)}"
 
@@ -84,11 +75,6 @@ def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:
         f"-d {shlex.quote(json_text(run_body(function.name, dict(args))))}",
     ]
     return ("" if address else _SERVE) + " \\\n  ".join(command)
-
-
-def _usable(variables: Mapping[str, str] | None) -> dict[str, str]:
-    # Text typed after a $ becomes code only if it is a variable name.
-    return {name: variable for name, variable in (variables or {}).items() if variable.isidentifier()}
 
 
 def _address(function: RemoteCall) -> str:

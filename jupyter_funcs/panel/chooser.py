@@ -13,7 +13,7 @@ import ipywidgets as w
 from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.core import background
 from jupyter_funcs.core.text import clip, inert, quote
-from jupyter_funcs.panel.shared.parts import Parts, hide
+from jupyter_funcs.panel.shared.parts import Parts, Writing, hide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._entered: str | None = None  # the words with which Enter was pressed last
         self._section = ""  # where the chosen one was clicked: it may stand in several
         self._sections: list[str] = []  # of each row
-        self._by_program = False
+        self._writing = Writing()
         # The CSS hides both labels from the eye and leaves them to those who listen.
         self._words = w.Text(
             description="Search functions",
@@ -112,7 +112,8 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             rows += [(f"\u00a0\u00a0{clip(inert(each.name), _LONGEST_NAME)}", catalog.slug(each)) for each in functions]
             self._sections += [section] * (len(functions) + 1)
         with self._list.hold_sync():  # one message, and no moment in which the first row is the chosen one
-            self._change(lambda: setattr(self._list, "options", rows))
+            with self._writing:
+                self._list.options = rows
             self._list.rows = max(2, min(_MOST_ROWS, len(rows)))
             self._mark()
         said = [self._said(known, len(found)), self._favourites.trouble]
@@ -146,15 +147,8 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """Put the mark at the chosen function, in the section where it was clicked if it stands there."""
         places = [at for at, (_, slug) in enumerate(self._list.options) if slug == self._chosen]
         clicked = (at for at in places if self._sections[at] == self._section)
-        self._change(lambda: setattr(self._list, "index", next(clicked, places[0] if places else None)))
-
-    def _change(self, change: Callable[[], None]) -> None:
-        """Change the list without taking it for a choice."""
-        self._by_program = True
-        try:
-            change()
-        finally:
-            self._by_program = False
+        with self._writing:
+            self._list.index = next(clicked, places[0] if places else None)
 
     def _on_message(self, message: Any) -> None:
         if message.get("event") == "submit":
@@ -181,7 +175,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _on_index(self, change: Any) -> None:
         at, before = change["new"], change["old"]
-        if self._by_program or at is None:
+        if self._writing or at is None:
             return
         if self._list.options[at][1] == _HEADING:  # go on in the direction of the arrow key
             upwards = before is not None and before > at > 0

@@ -19,8 +19,8 @@ from jupyter_funcs.panel.chooser import Chooser
 from jupyter_funcs.panel.form.controls import below
 from jupyter_funcs.panel.form.formbox import FormBox
 from jupyter_funcs.panel.header import Head, Heading
-from jupyter_funcs.panel.result.history_tab import HistoryKind, values_of
-from jupyter_funcs.panel.result.results import TABS, Results
+from jupyter_funcs.panel.result.history_tab import HistoryTab, has_runs, values_of
+from jupyter_funcs.panel.result.results import TABS, Results, TabType
 from jupyter_funcs.panel.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html, summary_html
 from jupyter_funcs.panel.running import (
     Runner,
@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.panel.shared.outcome import PanelSession
     from jupyter_funcs.records.run import Run
+
+
+_HISTORY = "History"
 
 
 class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -92,8 +95,9 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._bar = RunBar(self._on_run, self.cancel, self._on_clear, self._on_each, guard, parts)
         self._state = StateLine(parts)
         self._earlier: w.Button | None = None
-        self._history = HistoryKind(session, self._on_fill, self._on_run_again)
-        self._results = Results(self._on_rename, guard, parts, (*TABS, self._history))
+        history: TabType = partial(HistoryTab, session.history, self._on_fill, self._on_run_again)
+        tabs = {**TABS, _HISTORY: history}
+        self._results = Results(self._on_rename, guard, parts, tabs)
         self._code, self._saved = parts.html(), Saved(parts)
         main = w.VBox(
             [
@@ -376,12 +380,12 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _offer_history(self, visit: Visit) -> None:
         """Offer the earlier runs where there is no result that shows their tab."""
-        wanted = visit.outcome is None and self._history.has_some
+        wanted = visit.outcome is None and has_runs(self._session.history)
         if wanted and self._earlier is None:
             self._earlier = self._parts.button(
-                HistoryKind.title,
+                _HISTORY,
                 "jf-open-history",
-                self._guard(lambda _: background.start(self._results.look_back(HistoryKind.title))),
+                self._guard(lambda _: background.start(self._results.look_back(_HISTORY))),
                 tooltip="The runs of this kernel, to run again or to fill the form with",
             )
             self._bar.children = (*self._bar.children, self._earlier)

@@ -12,7 +12,8 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.text import clip, inert, listed, quote
 from jupyter_funcs.frames.display import bad_html
-from jupyter_funcs.panel.shared.parts import hide
+from jupyter_funcs.panel.form.controls import reoffer
+from jupyter_funcs.panel.shared.parts import Writing, hide
 from jupyter_funcs.records.presets import check_name, fill, form_values
 
 if TYPE_CHECKING:
@@ -37,17 +38,11 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._function: RemoteCall | None = None
         self._form: Form | None = None
         self._known: dict[str, dict[str, Any]] = {}  # by preset, what a form holds that it has filled
-        self._busy = False  # while the line or the form is filled, which is no choice of a person
+        self._writing = Writing()  # the line, or the form
         self._guard = guard
         self.saving: Future[None] | None = None
         self._asked: tuple[w.Button, str] | None = None  # the button and the name that a person was asked about
-        self.choice = w.Dropdown(
-            description="Preset",
-            options=[_NONE],
-            layout=parts.layout,
-            style={"description_width": "initial"},
-            _dom_classes=("jf-preset",),
-        )
+        self.choice = parts.dropdown("Preset", "jf-preset", options=[_NONE])
         self.delete = parts.button(
             "Delete", "jf-preset-delete", guard(lambda _: self._try(self._delete)), tooltip="Delete this preset"
         )
@@ -76,7 +71,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def follow(self) -> None:
         """Show which preset the form holds by now; none where a person has changed a value of it."""
-        if not self._busy:
+        if not self._writing:
             self._show_choice(self._held())
             if self.said.value:
                 self._reset()
@@ -111,32 +106,22 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _offer(self) -> None:
         options = [_NONE, *((clip(inert(name), _LONGEST_SHOWN), name) for name in self._known)]
-        self._busy = True
-        try:
-            if self.choice.options != tuple(options):
-                self.choice.options = options
-        finally:
-            self._busy = False
+        with self._writing:
+            reoffer(self.choice, options)
         self._show_choice(self._held())
         hide(self.choice, hidden=not self._known)
 
     def _show_choice(self, name: str) -> None:
-        before, self._busy = self._busy, True
-        try:
+        with self._writing:
             self.choice.value = name
-        finally:
-            self._busy = before
         hide(self.delete, hidden=not name)
 
     def _choose(self, name: str) -> None:
-        if self._busy or not name or self._function is None or self._form is None:
+        if self._writing or not name or self._function is None or self._form is None:
             return
         values = self._presets.get(self._function.name, name)
-        self._busy = True
-        try:
+        with self._writing:
             unknown = fill(self._form, values)
-        finally:
-            self._busy = False
         self.name.value = name
         self._reset()
         hide(self.delete, hidden=False)

@@ -38,13 +38,7 @@ class EachBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._lock = threading.RLock()
         self._each: list[str] = []
         self._tags: dict[str, w.Button] = {}
-        self._box = w.Dropdown(
-            description="Run for each",
-            tooltip=_ABOUT,
-            layout=parts.layout,
-            style=parts.text_style,
-            options=[("", _NONE)],
-        )
+        self._box = parts.dropdown("Run for each", "jf-each-field", tooltip=_ABOUT, options=[("", _NONE)])
         self._box.observe(guard(self._choose), "value")
         super().__init__([self._box], layout=parts.layout, _dom_classes=("jf-each", "jf-hidden"))
 

@@ -31,6 +31,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.frames.frame import to_frame
 from jupyter_funcs.panel.result.about_tab import about_html
 from jupyter_funcs.panel.result.json_tab import JsonTab
+from jupyter_funcs.panel.shared.parts import Parts
 from tests.conftest import interactive_shell
 from tests.faults.canary import CANARY, leaks
 from tests.panel.test_controls import wait_until
@@ -529,7 +530,7 @@ def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Sessio
         wait_until(lambda number=1 + is_cached: f'data-state="done" data-run="{number}"' in panel._state.value)
         assert (" · from the cache (" in panel._state.value) == is_cached
         assert (f"{outcome.frame.attrs['funcs']['time']}, from the cache (" in about_html(outcome)) == is_cached
-        tab = JsonTab(guard)
+        tab = JsonTab(guard, Parts())
         background.start(tab.show(outcome)).result(20)
         assert ("from the cache, which keeps the table and not the reply" in tab._html.value) == is_cached
         tab.close()

@@ -194,13 +194,11 @@ class _Finds:
 
 
 def test_a_variable_stands_as_itself(two: RemoteFunction) -> None:
-    """A value from a notebook's variable is that variable in the magic and in Python."""
-    args, variables = {"One": "7"}, {"One": "mine"}
-    assert magic(two, args, variables) == "df = %funcs call f One=$mine"
-    assert python(two, args, "", variables).endswith("df = funcs.f(One=mine)")
+    """A value from a notebook's variable is that variable in the program."""
+    args = {"One": "7"}
+    assert python(two, args, "", {"One": "mine"}).endswith("df = funcs.f(One=mine)")
     typed = {"One": "x) or print('y'"}
     assert python(two, args, "", typed) == python(two, args, "")
-    assert magic(two, args, typed) == magic(two, args)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="There is no bash on this machine to run the command with.")

@@ -19,6 +19,7 @@ from jupyter_funcs.panel.chart.plot import NO_WISH
 from jupyter_funcs.panel.result import chart_tab
 from jupyter_funcs.panel.result.chart_tab import ChartTab
 from jupyter_funcs.panel.shared.outcome import Outcome
+from jupyter_funcs.panel.shared.parts import Parts
 from tests.conftest import PANEL, SYMBOL
 from tests.panel.test_controls import wait_until
 
@@ -32,7 +33,7 @@ CALL = {"PanelName": PANEL, "Symbol": SYMBOL}
 
 @pytest.fixture
 def tab() -> Iterator[ChartTab]:
-    made = ChartTab(lambda callback: callback)
+    made = ChartTab(lambda callback: callback, Parts())
     yield made
     made.close()
 
@@ -180,16 +181,17 @@ def test_names_of_the_catalog_are_text(tab: ChartTab, outcome: Outcome) -> None:
 def test_it_is_light_and_leaves_nothing(outcome: Outcome) -> None:
     """Few models before a run and with one; closing leaves none, those of controls out of sight included."""
     before = set(_instances)
-    tab = ChartTab(lambda callback: callback)
+    parts = Parts()
+    tab = ChartTab(lambda callback: callback, parts)
     assert len(set(_instances) - before) <= 7
     show(tab, outcome)
     show(tab, replace(outcome, frame=outcome.frame[["Date", "Spend"]]))
     assert len(set(_instances) - before) <= 16
-    layouts = [tab.layout, tab._row.layout, tab._picture.layout, tab._picture.style]
+    looks = [tab.layout, tab._picture.style, parts.text_style, parts._button]
     for widget in (tab._row, tab._picture):
         widget.close()
     tab.close()
-    for model in layouts:
+    for model in looks:
         model.close()
     assert set(_instances) == before
 
@@ -197,7 +199,7 @@ def test_it_is_light_and_leaves_nothing(outcome: Outcome) -> None:
 @pytest.mark.slow
 def test_two_tabs_draw_at_once(outcome: Outcome, tab: ChartTab) -> None:
     """Panels draw at the same time, each its own."""
-    other = ChartTab(lambda callback: callback)
+    other = ChartTab(lambda callback: callback, Parts())
     both = [background.start(each.show(outcome)) for each in (tab, other)]
     for each in both:
         background.wait(each, 60)

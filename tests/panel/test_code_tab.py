@@ -10,64 +10,51 @@ import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
-from jupyter_funcs.panel.result.about_tab import AboutTab
-from jupyter_funcs.panel.result.code_tab import CodeTab
-from tests.conftest import PANEL, SYMBOL
+from jupyter_funcs.panel.result.results import TABS, TextTab
 from tests.tabs import made, outcome, show
 
 FRAME = pd.DataFrame({"a": [1, 2], "<b>": ["x", None]})
 
 
-def texts(tab: CodeTab) -> list[str]:
-    return [html.unescape(text) for text in re.findall("<pre[^>]*>(.*?)</pre>", tab._html.value, re.DOTALL)]
+def texts(tab: TextTab) -> list[str]:
+    return [html.unescape(text) for text in re.findall("<pre[^>]*>(.*?)</pre>", tab.value, re.DOTALL)]
 
 
 def test_the_run_is_code_in_three_languages() -> None:
     """A magic, a program and a command, each under its name with a button that copies it."""
-    tab = made(CodeTab)
+    tab = made(TABS["Code"])
     show(tab, None)
-    assert "Run the function" in tab._html.value
+    assert "Run the function" in tab.value
     show(tab, outcome(FRAME, Symbol="A"))
     magic, python, curl = texts(tab)
     assert magic == "df = %funcs call f Symbol=A"
     assert python.endswith("df = funcs.f(Symbol='A')")
     assert curl.startswith("curl -X POST https://service.example/")
-    assert tab._html.value.count("<button") == 3
-    assert "token" not in tab._html.value.replace("$FUNCS_TOKEN", "")
-
-
-def test_the_code_follows_a_form() -> None:
-    """The code of a call that was not run yet is shown as well, with the notebook's variables in it."""
-    function = jf.connect()["Get Panel Daily"]
-    tab = made(CodeTab)
-    tab.show_call(function, {"PanelName": PANEL, "Symbol": SYMBOL}, {"Symbol": "mine"})
-    magic, python, curl = texts(tab)
-    assert magic == f'df = %funcs call get_panel_daily PanelName="{PANEL}" Symbol=$mine'
-    assert f"PanelName='{PANEL}', Symbol=mine" in python
-    assert SYMBOL in curl
+    assert tab.value.count("<button") == 3
+    assert "token" not in tab.value.replace("$FUNCS_TOKEN", "")
 
 
 def test_no_value_is_markup_or_part_of_a_button() -> None:
     """What a value holds is text in its block; what a button does is the same whatever was run."""
-    tab = made(CodeTab)
+    tab = made(TABS["Code"])
     show(tab, outcome(FRAME, a="plain"))
-    buttons = re.findall("<button.*?>", tab._html.value)
+    buttons = re.findall("<button.*?>", tab.value)
     show(tab, outcome(FRAME, a="</pre><img src=x onerror=alert(1)>\"'"))
-    assert re.findall("<button.*?>", tab._html.value) == buttons
-    assert "<img" not in tab._html.value
+    assert re.findall("<button.*?>", tab.value) == buttons
+    assert "<img" not in tab.value
     assert "onerror=alert" in texts(tab)[1]
 
 
-def facts(tab: AboutTab) -> dict[str, str]:
-    found = re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', tab._html.value)
+def facts(tab: TextTab) -> dict[str, str]:
+    found = re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', tab.value)
     return {name: html.unescape(text) for name, text in found}
 
 
 def test_what_is_known_of_a_run_is_told() -> None:
     """The request, when, how long, how much, and each column's type."""
-    tab = made(AboutTab)
+    tab = made(TABS["About"])
     show(tab, None)
-    assert "Run the function" in tab._html.value
+    assert "Run the function" in tab.value
     frame = FRAME.copy()
     frame.attrs["funcs"] = {"attempts": 2, "bytes": 12_345, "shape": "records"}
     show(tab, outcome(frame, b"[]", Symbol="<A>", Brand=["x", "y"]))
@@ -78,7 +65,7 @@ def test_what_is_known_of_a_run_is_told() -> None:
     )
     assert told["Service"] == "service.example"
     assert told["Result"].startswith("2 rows × 2 columns, ")
-    cells = re.findall("<td[^>]*>(.*?)</td>", tab._html.value.partition("jf-table")[2])
+    cells = re.findall("<td[^>]*>(.*?)</td>", tab.value.partition("jf-table")[2])
     assert cells[:3] == ["a", "int64", "2"]
     assert cells[4] == "&lt;b&gt;"
     assert cells[6] == "1"
@@ -87,7 +74,7 @@ def test_what_is_known_of_a_run_is_told() -> None:
 def test_the_demo_says_that_its_data_are_synthetic() -> None:
     """About a run of the demo stands that its data are made up."""
     function = jf.connect()["Get Panels"]
-    tab = made(AboutTab)
+    tab = made(TABS["About"])
     run = outcome(FRAME)
     show(tab, type(run)(function, {}, FRAME, None, run.started, 0.1, "", ""))
     assert facts(tab)["Service"] == "demo · synthetic data"
@@ -107,15 +94,15 @@ def test_the_demo_says_that_its_data_are_synthetic() -> None:
 )
 def test_any_frame_has_facts(frame: pd.DataFrame) -> None:
     """A frame of any kind is told of, in a page of a bounded size."""
-    tab = made(AboutTab)
+    tab = made(TABS["About"])
     show(tab, outcome(frame))
     assert "Result" in facts(tab)
-    assert len(tab._html.value) < 60_000
+    assert len(tab.value) < 60_000
 
 
 def test_what_is_very_long_is_cut() -> None:
     """Ten thousand brands and a text of a megabyte are named in a line each."""
-    tab = made(AboutTab)
+    tab = made(TABS["About"])
     show(tab, outcome(FRAME, Brand=[f"brand {number}" for number in range(10_000)], Symbol="x" * 10**6))
     assert facts(tab)["· Brand"].endswith("…") or facts(tab)["· Brand"].endswith("and 9,980 more")
-    assert len(tab._html.value) < 10_000
+    assert len(tab.value) < 10_000

@@ -50,10 +50,14 @@ def opened(session: Session, **values: Any) -> Panel:
 def tab(panel: Panel, title: str) -> str:
     """Open a tab, and give what a person reads there."""
     results = panel._results
-    at = [kind.title for kind in results._kinds].index(title)
+    at = results._titles.index(title)
     results._box.selected_index = at
-    wait_until(lambda: at in results._tabs and bool(results._tabs[at]._html.value))
-    return text(results._tabs[at]._html.value)
+    wait_until(lambda: at in results._tabs and bool(html_of(results._tabs[at])))
+    return text(html_of(results._tabs[at]))
+
+
+def html_of(tab: Any) -> str:
+    return str(getattr(tab, "_html", tab).value)
 
 
 class Gate(httpx.ASGITransport):

@@ -38,7 +38,7 @@ class First(w.VBox):
 
     title: ClassVar[str] = "First"
 
-    def __init__(self, _guard: Any) -> None:
+    def __init__(self, _guard: Any, _parts: Any) -> None:
         super().__init__()
 
     async def show(self, outcome: Outcome | None) -> None:
@@ -80,7 +80,7 @@ def test_a_tab_is_filled_when_it_is_opened_and_emptied_when_it_is_out_of_date(fu
     """Only the opened tab shows a run; another one does once it is opened, and holds no earlier run meanwhile."""
     SHOWN.clear()
     visit = visit_of(function)
-    results = Results(lambda: None, guard, Parts(), (First, Second, Broken))
+    results = Results(lambda: None, guard, Parts(), {tab.title: tab for tab in (First, Second, Broken)})
     assert not results.children
     show(results, visit)
     assert SHOWN[:] == [("First", visit.outcome)]
@@ -105,7 +105,7 @@ def test_a_tab_is_filled_when_it_is_opened_and_emptied_when_it_is_out_of_date(fu
 
 def test_a_tab_that_fails_says_so_and_stops_nothing(function: RemoteFunction) -> None:
     """An error of one tab stands above it, inert; the file and the variable are there all the same."""
-    results = Results(lambda: None, guard, Parts(), (Broken, First))
+    results = Results(lambda: None, guard, Parts(), {tab.title: tab for tab in (Broken, First)})
     show(results, visit_of(function))
     wait_until(lambda: "Broken cannot be shown: ZeroDivisionError" in results._said.value)
     assert not hidden(results)

@@ -17,6 +17,7 @@ from jupyter_funcs.panel.form import messages as notes
 from jupyter_funcs.panel.form.controls import ChoiceControl, Control, DateControl, SearchControl, lean, synced
 from jupyter_funcs.panel.form.list_controls import AddControl, EachLines, EachPick, LinesControl, PickControl
 from jupyter_funcs.panel.form.sources import FieldSource, SourceLine, has_source
+from jupyter_funcs.panel.shared.parts import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -120,7 +121,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._taking = ""  # the field whose control is being read
         self._lock = threading.RLock()  # news of a source may come while the form is closed, or a control made again
         self._replaced: dict[Control, Future[None]] = {}  # others stand in place of these, which are closed soon
-        self._showing: set[int] = set()  # the threads that change controls: that is no choice of a person
+        self._writing = Writing()
 
         self._sources = {
             name: FieldSource(field, function, form, guard(self._on_news))
@@ -287,14 +288,11 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         return held if isinstance(held, Each) or has_variable(held) else args.get(name, held)
 
     def _show(self, name: str) -> None:
-        self._showing.add(threading.get_ident())
-        try:
+        with self._writing:
             self._controls[name].show(self._value(name, self._form.args))
-        finally:
-            self._showing.discard(threading.get_ident())
 
     def _take(self, name: str, made: Control) -> None:
-        if threading.get_ident() in self._showing:
+        if self._writing:
             return
         value = made.read()
         held = self._form[name]
@@ -372,12 +370,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if type(made) is not self._kind(name) and not made.is_typed_in:
             self._make_again(name)
         elif not source.asking:
-            self._showing.add(threading.get_ident())
-            try:
+            with self._writing:
                 made.offer(source.offers)
                 made.show(self._value(name, self._form.args))
-            finally:
-                self._showing.discard(threading.get_ident())
         if source.known:
             self._drop(source)
         self.recheck()

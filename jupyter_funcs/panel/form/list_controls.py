@@ -14,6 +14,7 @@ from jupyter_funcs.catalog.values import Each, Variable, several, spelled, typed
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel.form import messages
 from jupyter_funcs.panel.form.controls import NOT_SENT, Control, SearchControl, as_options, lean, reoffer
+from jupyter_funcs.panel.shared.parts import Writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,7 +144,7 @@ class AddControl(_Tagged, SearchControl):
 
     def __init__(self, field: Field, at: int) -> None:
         super().__init__(field, at)
-        self._taking = False
+        self._writing = Writing()
         self.box.observe(self._follow, "value")
 
     def make(self) -> w.DescriptionWidget:
@@ -176,14 +177,11 @@ class AddControl(_Tagged, SearchControl):
         return [value] if str(value).strip() else []
 
     def _empty(self) -> None:
-        self._taking = True
-        try:
+        with self._writing:
             self.box.value = ""
-        finally:
-            self._taking = False
 
     def _follow(self, _: Any) -> None:
-        if self._taking:
+        if self._writing:
             return
         if picked := self.offers.picked(self.box.value):
             self._empty()

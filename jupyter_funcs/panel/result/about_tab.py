@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import ipywidgets as w
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.text import clip, inert, size_text
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, value_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
 
     from jupyter_funcs.panel.shared.outcome import Outcome
-    from jupyter_funcs.panel.shared.parts import Guard
 
 _MOST_COLUMNS = 200
-_MOST_ITEMS = 20
-_LONGEST = 200
+_LONGEST = 400
 # Beyond so many values the memory of texts is an estimate: each would be looked at.
 _MOST_MEASURED = 5_000_000
 
 
-class AboutTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """What is known of a run."""
-
-    title: ClassVar[str] = "About"
-
-    def __init__(self, guard: Guard) -> None:  # noqa: ARG002  # every tab takes it; this one calls nothing back
-        layout = w.Layout()
-        self._html = w.HTML(layout=layout)
-        super().__init__([self._html], layout=layout, _dom_classes=("jf-about-tab",))
-
-    async def show(self, outcome: Outcome | None) -> None:
-        """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
-        if outcome is None:
-            self._html.value = '<div class="jf-empty">Run the function to see what is known of its run.</div>'
-        else:
-            self._html.value = await asyncio.to_thread(about_html, outcome)
+def facts_html(facts: Iterable[tuple[str, str]]) -> str:
+    """Give facts as a table, each with its name."""
+    rows = "".join(f'<tr><th scope="row">{_shown(name)}</th><td>{_shown(text)}</td></tr>' for name, text in facts)
+    return f'<table class="jf-facts"><tbody>{rows}</tbody></table>'
 
 
 def about_html(outcome: Outcome) -> str:
@@ -65,14 +50,13 @@ def about_html(outcome: Outcome) -> str:
         facts.append(("Reply", size_text(size)))
     facts += [
         ("Result", f"{shape_text(frame)}, {about}{size_text(memory)} in memory"),
-        *((name.capitalize(), _value(told[name])) for name in ("shape", "retrievalTime") if name in told),
+        *((name.capitalize(), value_text(told[name])) for name in ("shape", "retrievalTime") if name in told),
     ]
     for warning in told.get("warnings", ()):
         facts.append(("Warning", str(warning)))
     if outcome.variable:
         facts.append(("Variable", outcome.variable))
-    rows = "".join(f'<tr><th scope="row">{_shown(name)}</th><td>{_shown(text)}</td></tr>' for name, text in facts)
-    return f'<table class="jf-facts"><tbody>{rows}</tbody></table>{_columns(frame)}'
+    return facts_html(facts) + _columns(frame)
 
 
 def _memory(frame: pd.DataFrame) -> tuple[int, str]:
@@ -113,13 +97,6 @@ def _runs(frame: pd.DataFrame) -> str:
     if number := cached.get("runs", 0):
         said.append(cached_text(number, cached.get("oldest")))
     return ", ".join(said)
-
-
-def _value(value: Any) -> str:
-    if not isinstance(value, list):
-        return str(value)
-    more = f" and {len(value) - _MOST_ITEMS:,} more" * (len(value) > _MOST_ITEMS)
-    return ", ".join(map(str, value[:_MOST_ITEMS])) + more
 
 
 def _shown(value: object) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import html
 import importlib.util
-import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
-from ipywidgets.widgets.widget_description import DescriptionStyle
 
 from jupyter_funcs.core import background
 from jupyter_funcs.core.text import clip
@@ -18,13 +16,14 @@ from jupyter_funcs.frames.display import bad_html, code_html
 from jupyter_funcs.frames.roles import ChartColumn, has_labels, read
 from jupyter_funcs.panel.chart.code import program
 from jupyter_funcs.panel.chart.plot import NO_WISH, Plot, Wish, points, suggest
-from jupyter_funcs.panel.shared.parts import lines_of
+from jupyter_funcs.panel.form.controls import reoffer
+from jupyter_funcs.panel.shared.parts import Writing, hide, lines_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.panel.shared.outcome import Outcome
-    from jupyter_funcs.panel.shared.parts import Guard
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
 
 _EMPTY = "Run the function to see a chart."
 _DRAWING = "Drawing the chart…"
@@ -49,22 +48,18 @@ class _Picture:
 class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """A chart of a run's frame, with what it was brought together from, and the code that makes it."""
 
-    title: ClassVar[str] = "Chart"
-
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, parts: Parts) -> None:
         self._guard = guard
         self._outcome: Outcome | None = None
         self._columns: list[ChartColumn] = []
         self._wish = NO_WISH
         self._turn = 0  # of what was asked for last
-        self._writer = 0  # the thread that changes the choices by program
+        self._parts = parts
+        self._writing = Writing()
         self._choices: dict[str, w.Dropdown] = {}
-        self._looks: list[w.Widget] = []
-        self._row = w.HBox(layout=w.Layout(flex_flow="row wrap", display="none"))
-        self._row.add_class("jf-chart-choices")
-        self._picture = w.HTML()
-        super().__init__([self._row, self._picture])
-        self.add_class("jf-chart")
+        self._row = w.HBox(layout=parts.layout, _dom_classes=("jf-chart-choices", "jf-hidden"))
+        self._picture = parts.html()
+        super().__init__([self._row, self._picture], layout=parts.layout, _dom_classes=("jf-chart",))
         self._say(_EMPTY)
 
     async def show(self, outcome: Outcome | None) -> None:
@@ -119,40 +114,31 @@ class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _show_choices(self, plot: Plot | None) -> None:
         """Show a control for all of which there is a choice, with what is drawn."""
-        self._writer = threading.get_ident()
-        try:
+        with self._writing:
             shown = [] if plot is None else [self._choice(name, plot) for name in _LABELS if _is_choice(name, plot)]
-        finally:
-            self._writer = 0
         self._row.children = shown
-        self._row.layout.display = "" if shown else "none"
+        hide(self._row, hidden=not shown)
 
     def _choice(self, name: str, plot: Plot) -> w.Dropdown:
         if name not in self._choices:
-            if not self._looks:
-                self._looks = [w.Layout(width="auto", max_width="330px"), DescriptionStyle(description_width="initial")]
-            layout, style = self._looks
-            choice = w.Dropdown(description=_LABELS[name], layout=layout, style=style)
-            choice.add_class(f"jf-chart-{name}")
+            choice = self._parts.dropdown(_LABELS[name], f"jf-chart-{name}")
             choice.observe(self._guard(lambda change: self._on_choice(name, change)), "value")
             self._choices[name] = choice
         choice = self._choices[name]
-        options = _options(name, plot)
-        if list(choice.options) != options:
-            choice.options = options
+        reoffer(choice, _options(name, plot))
         choice.value = _chosen(name, plot)
         return choice
 
     def _on_choice(self, name: str, change: Any) -> None:
-        if threading.get_ident() != self._writer and change["new"] is not None:
+        if not self._writing and change["new"] is not None:
             self._wish = replace(self._wish, **{name: change["new"]})
             background.start(self._draw())
 
     def close(self) -> None:
-        """Close the controls that are not on the screen, and their looks, too."""
+        """Close the controls that are not on the screen, too."""
         self._turn += 1
-        for widget in (*self._choices.values(), *self._looks):
-            widget.close()
+        for choice in self._choices.values():
+            choice.close()
         super().close()
 
 

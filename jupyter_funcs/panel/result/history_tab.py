@@ -6,12 +6,10 @@ import asyncio
 import contextlib
 import datetime as dt
 import html
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 import pandas as pd
-from ipywidgets.widgets.widget_string import HTMLStyle
 
 from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.values import Each
@@ -21,15 +19,17 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, inert, listed
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.frames.display import bad_html, shape_text, table_html
-from jupyter_funcs.panel.shared.parts import hide, lines_of
+from jupyter_funcs.panel.result.about_tab import facts_html
+from jupyter_funcs.panel.shared.parts import Writing, hide, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
     from jupyter_funcs.client.function import RemoteCall
-    from jupyter_funcs.panel.shared.outcome import Outcome, PanelSession
-    from jupyter_funcs.panel.shared.parts import Guard
+    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
+    from jupyter_funcs.records.history import History
     from jupyter_funcs.records.run import Run
 
 
@@ -66,8 +66,7 @@ def run_html(run: Run) -> str:
         facts.append(("Ended", run.status) if run.status != "running" else ("", "running"))
     if run.error:
         facts.append(("Error", run.error))
-    rows = "".join(f'<tr><th scope="row">{_shown(name)}</th><td>{_shown(text)}</td></tr>' for name, text in facts)
-    return f'<table class="jf-facts"><tbody>{rows}</tbody></table>'
+    return facts_html(facts)
 
 
 def trouble_with(run: Run, frame: Any, outcome: Outcome) -> str:
@@ -158,77 +157,51 @@ def _value(value: Any) -> str:
     return clip(", ".join(_value(item) for item in value[:_MOST_ITEMS]), _LONGEST_VALUE) + more
 
 
-def _shown(value: object) -> str:
-    return html.escape(clip(inert(str(value)), 2 * _LONGEST_VALUE))
-
-
 _MOST_RUNS = 500
 _MOST_LINES = 8
 _SECOND = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryKind:
-    """What makes the tab for a panel."""
-
-    session: PanelSession
-    on_fill: Callable[[Run], object]
-    on_again: Callable[[Run], object]
-    title: ClassVar[str] = "History"
-
-    @property
-    def has_some(self) -> bool:
-        """Whether there may be runs to show: some of this kernel, or a file for those of earlier ones."""
-        with contextlib.suppress(OSError):  # a folder that may not even be looked at
-            return len(self.session.history) > 0 or self.session.history.path.exists()
-        return False
-
-    def __call__(self, guard: Guard) -> HistoryTab:
-        """Make the tab."""
-        return HistoryTab(guard, self)
+def has_runs(history: History) -> bool:
+    """Say whether there may be runs to show: some of this kernel, or a file for those of earlier ones."""
+    with contextlib.suppress(OSError):  # a folder that may not even be looked at
+        return len(history) > 0 or history.path.exists()
+    return False
 
 
 class HistoryTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """The runs of a session as a list, and what can be done with the one that is chosen."""
 
-    def __init__(self, guard: Guard, kind: HistoryKind) -> None:
-        self._kind = kind
-        self._history = kind.session.history
+    def __init__(
+        self,
+        history: History,
+        on_fill: Callable[[Run], object],
+        on_again: Callable[[Run], object],
+        guard: Guard,
+        parts: Parts,
+    ) -> None:
+        self._history = history
         self._outcome: Outcome | None = None
         self._earlier: list[Run] | None = None  # of other kernels, where they are kept
         self._runs: dict[str, Run] = {}  # by label, the newest first
         self._seen: list[tuple[str, str]] = []
         self._number = 0  # of the latest comparison; what is older is dropped
-        self._busy = False  # while the list is written, which is no choice of a person
+        self._writing = Writing()
         self._watch: Future[None] | None = None
         self.comparing: Future[None] | None = None
 
-        layout, texts, buttons = w.Layout(), HTMLStyle(), w.ButtonStyle()
+        layout = parts.layout
         self.list = w.Select(
-            description="Runs",
-            options=[],
-            layout=layout,
-            style={"description_width": "initial"},
-            _dom_classes=("jf-runs",),
+            description="Runs", options=[], layout=layout, style=parts.text_style, _dom_classes=("jf-runs",)
         )
-        self._about, self._compared = (
-            w.HTML(layout=layout, style=texts, _dom_classes=(css_class,)) for css_class in ("jf-run-about", "jf-diff")
-        )
+        self._about, self._compared = parts.html("jf-run-about"), parts.html("jf-diff")
 
         def button(text: str, css_class: str, does: Callable[[Run], object], tooltip: str) -> w.Button:
-            made = w.Button(
-                description=text,
-                tooltip=tooltip,
-                layout=layout,
-                style=buttons,
-                disabled=True,
-                _dom_classes=(css_class,),
-            )
-            made.on_click(guard(lambda _: self._with_chosen(does)))
-            return made
+            on_click = guard(lambda _: self._with_chosen(does))
+            return parts.button(text, css_class, on_click, tooltip=tooltip, disabled=True)
 
-        self.again = button("Run again", "jf-again", kind.on_again, "Fill the form with its values and run")
-        self.fill = button("Fill the form", "jf-fill", kind.on_fill, "Put its values into the form, and do not run")
+        self.again = button("Run again", "jf-again", on_again, "Fill the form with its values and run")
+        self.fill = button("Fill the form", "jf-fill", on_fill, "Put its values into the form, and do not run")
         self.compare = button(
             "Compare with the result shown", "jf-compare", self._start, "Which rows were added, removed or changed"
         )
@@ -281,18 +254,14 @@ class HistoryTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             return
         self._seen, chosen = seen, self.list.value
         self._runs = {run.label: run for run in runs}
-        self._busy = True
-        try:
-            with self.list.hold_sync():
-                self.list.options = [(line_of(run), run.label) for run in runs]
-                self.list.rows = min(max(len(runs), 2), _MOST_LINES)
-                self.list.value = chosen if chosen in self._runs else None
-        finally:
-            self._busy = False
+        with self._writing, self.list.hold_sync():
+            self.list.options = [(line_of(run), run.label) for run in runs]
+            self.list.rows = min(max(len(runs), 2), _MOST_LINES)
+            self.list.value = chosen if chosen in self._runs else None
         self._offer()
 
     def _choose(self) -> None:
-        if not self._busy:
+        if not self._writing:
             self._forget()
             self._offer()
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import html
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import ipywidgets as w
-from ipywidgets.widgets.widget_string import HTMLStyle
 
 from jupyter_funcs.core import background
 from jupyter_funcs.frames.display import bad_html
@@ -17,7 +16,7 @@ from jupyter_funcs.panel.shared.parts import hide, lines_of
 if TYPE_CHECKING:
     from jupyter_funcs.panel.result.json_view import Page
     from jupyter_funcs.panel.shared.outcome import Outcome
-    from jupyter_funcs.panel.shared.parts import Guard
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
 
 _NOT_KEPT = "The reply was not kept: those of more than 64 MiB are not. The table shows what came of it."
 _FROM_CACHE = "The result came from the cache, which keeps the table and not the reply."
@@ -32,34 +31,35 @@ _PAUSE = 0.2
 class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """The reply of a run as JSON."""
 
-    title: ClassVar[str] = "JSON"
-
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, parts: Parts) -> None:
         self._reply: JsonReply | None = None
         self._page: Page | None = None
         self._firsts: list[int] = []  # where the pages before this one began
         self._number = 0  # of the latest thing that was asked for; what is older is dropped
 
-        layout, texts, buttons = w.Layout(), HTMLStyle(), w.ButtonStyle()
-        self._words = w.Text(placeholder="Search keys and values", layout=layout, _dom_classes=("jf-json-search",))
-        self._place = w.Dropdown(layout=layout, _dom_classes=("jf-json-place",), tooltip="What is gone through")
-        self._back, self._next = (
-            w.Button(
-                description=name, icon=icon, disabled=True, layout=layout, style=buttons, _dom_classes=(css_class,)
-            )
-            for name, icon, css_class in (
-                ("Previous", "chevron-left", "jf-json-back"),
-                ("Next", "chevron-right", "jf-json-next"),
-            )
+        layout = parts.layout
+        self._words = parts.text("", "jf-json-search", placeholder="Search keys and values", continuous_update=True)
+        self._place = parts.dropdown("", "jf-json-place", tooltip="What is gone through")
+        self._back = parts.button(
+            "Previous",
+            "jf-json-back",
+            guard(lambda _: self._turn_to(self._firsts[:-1])),
+            icon="chevron-left",
+            disabled=True,
         )
-        self._range, self._html = w.HTML(layout=layout, style=texts), w.HTML(layout=layout, style=texts)
+        self._next = parts.button(
+            "Next",
+            "jf-json-next",
+            guard(lambda _: self._turn_to([*self._firsts, self._page.last if self._page else 0])),
+            icon="chevron-right",
+            disabled=True,
+        )
+        self._range, self._html = parts.html(), parts.html()
         controls = [self._words, self._place, self._back, self._next, self._range]
         self._bar = w.HBox(controls, layout=layout, _dom_classes=("jf-bar", "jf-hidden"))
         super().__init__([self._bar, self._html], layout=layout, _dom_classes=("jf-json-tab",))
         self._words.observe(guard(lambda _: self._turn_to([], _PAUSE)), "value")
         self._place.observe(guard(lambda _: self._turn_to([])), "value")
-        self._back.on_click(guard(lambda _: self._turn_to(self._firsts[:-1])))
-        self._next.on_click(guard(lambda _: self._turn_to([*self._firsts, self._page.last if self._page else 0])))
 
     async def show(self, outcome: Outcome | None) -> None:
         """Show a run; ``None`` empties it. On the background loop, which does all its writes."""

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import html
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import ipywidgets as w
 
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.display import bad_html, shape_text
-from jupyter_funcs.panel.result.about_tab import AboutTab
+from jupyter_funcs.panel.result.about_tab import about_html
 from jupyter_funcs.panel.result.chart_tab import ChartTab
-from jupyter_funcs.panel.result.code_tab import CodeTab
+from jupyter_funcs.panel.result.code_tab import code_blocks
 from jupyter_funcs.panel.result.json_tab import JsonTab
 from jupyter_funcs.panel.result.save_bar import SaveBar
 from jupyter_funcs.panel.result.table_tab import TableTab
 from jupyter_funcs.panel.shared.parts import hide
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from jupyter_funcs.client.notebook import ResultVariable
     from jupyter_funcs.panel.shared.outcome import Outcome
@@ -86,30 +87,41 @@ class Tab(Protocol):
         """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
 
 
-class TabType(Protocol):
-    """What makes a tab; mostly its class."""
+class TextTab(w.HTML):  # type: ignore[misc]  # ipywidgets has no types
+    """A run as one text."""
 
-    @property
-    def title(self) -> str:
-        """What stands on the tab."""
+    def __init__(self, css_class: str, what: str, text: Callable[[Outcome], str], _: Guard, parts: Parts) -> None:
+        self._what = what
+        self._text = text
+        super().__init__(layout=parts.layout, _dom_classes=(css_class,))
 
-    def __call__(self, guard: Guard) -> Tab: ...
+    async def show(self, outcome: Outcome | None) -> None:
+        """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
+        empty = f'<div class="jf-empty">Run the function to see {self._what}.</div>'
+        self.value = empty if outcome is None else await asyncio.to_thread(self._text, outcome)
 
 
-# In the order of the screen.
-TABS: tuple[TabType, ...] = (TableTab, ChartTab, JsonTab, CodeTab, AboutTab)
+TabType: TypeAlias = "Callable[[Guard, Parts], Tab]"
+# By what stands on them, in the order of the screen.
+TABS: dict[str, TabType] = {
+    "Table": TableTab,
+    "Chart": ChartTab,
+    "JSON": JsonTab,
+    "Code": partial(TextTab, "jf-code-tab", "its code", code_blocks),
+    "About": partial(TextTab, "jf-about-tab", "what is known of its run", about_html),
+}
 
 
 class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """The last result of the function on the screen; made with the first one."""
 
     def __init__(
-        self, on_rename: Callable[[], None], guard: Guard, parts: Parts, tabs: tuple[TabType, ...] = TABS
+        self, on_rename: Callable[[], None], guard: Guard, parts: Parts, tabs: Mapping[str, TabType] = TABS
     ) -> None:
         self._on_rename = on_rename
         self._guard = guard
         self._parts = parts
-        self._kinds = tabs
+        self._kinds, self._titles = list(tabs.values()), list(tabs)
         self._outcome: Outcome | None = None
         self._shown: dict[int, Outcome | None] = {}  # by tab, what it shows
         self._trouble: dict[str, str] = {}  # by a tab's title, why it shows nothing
@@ -155,17 +167,16 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             hide(self._below)
             self._old = ""
             self._box.remove_class("jf-old")
-            self._box.selected_index = [kind.title for kind in self._kinds].index(title)
+            self._box.selected_index = self._titles.index(title)
             await self._fill()
         hide(self, hidden=not self._looks_back)
 
     def _make(self) -> None:
         parts = self._parts
         self._said = parts.html()
-        titles = [kind.title for kind in self._kinds]
         # A holder for each, so that the page keeps the others as one is made.
         holders = [w.VBox(layout=parts.layout) for _ in self._kinds]
-        self._box = w.Tab(holders, titles=titles, selected_index=0, layout=parts.layout)
+        self._box = w.Tab(holders, titles=self._titles, selected_index=0, layout=parts.layout)
         self._box.observe(self._guard(lambda _: background.start(self._fill())), "selected_index")
         self.keep_bar = KeepBar(self._on_rename, self._guard, parts)
         self.save_bar = SaveBar(self._guard, parts)
@@ -188,11 +199,11 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                     self._shown[at] = outcome
 
     async def _show(self, at: int, outcome: Outcome | None) -> None:
-        title = self._kinds[at].title
+        title = self._titles[at]
         self._trouble.pop(title, None)
         try:
             if at not in self._tabs:
-                self._tabs[at] = self._kinds[at](self._guard)
+                self._tabs[at] = self._kinds[at](self._guard, self._parts)
                 self._box.children[at].children = (self._tabs[at],)
             await self._tabs[at].show(outcome)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody

@@ -36,13 +36,7 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._outcome: Outcome | None = None
         self._suggested = ""
         self._replaces: Path | None = None  # the file that a person was asked about
-        self.format = w.Dropdown(
-            description="Save as",
-            options=_FORMATS,
-            layout=parts.layout,
-            style={"description_width": "initial"},
-            _dom_classes=("jf-format",),
-        )
+        self.format = parts.dropdown("Save as", "jf-format", options=_FORMATS)
         # The CSS hides this label from the eye and leaves it to those who listen.
         self.file = parts.text("File", "jf-file", tooltip="The file's name, in the notebook's folder or with a path")
         self.button = parts.button("Save", "jf-save", guard(lambda _: self.save()), icon="download")

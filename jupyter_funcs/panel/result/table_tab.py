@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import ipywidgets as w
 import pandas as pd
-from ipywidgets.widgets.widget_string import HTMLStyle
 
 from jupyter_funcs.core import background
 from jupyter_funcs.core.text import clip, inert
@@ -22,7 +21,7 @@ from jupyter_funcs.panel.shared.parts import lines_of
 if TYPE_CHECKING:
     from jupyter_funcs.frames.display import ColumnFormat
     from jupyter_funcs.panel.shared.outcome import Outcome
-    from jupyter_funcs.panel.shared.parts import Guard
+    from jupyter_funcs.panel.shared.parts import Guard, Parts
 
 
 _SAFE = (2, 4)  # before it, itables showed the markup of a text as markup
@@ -160,15 +159,14 @@ _SIMPLE, _INTERACTIVE = "Simple", "Interactive"
 class TableTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """The frame of a run as a table."""
 
-    title: ClassVar[str] = "Table"
     # What was chosen last, for every panel of this kernel.
     viewer: ClassVar[str] = _SIMPLE
 
-    def __init__(self, guard: Guard) -> None:
+    def __init__(self, guard: Guard, parts: Parts) -> None:
         self._outcome: Outcome | None = None
         self._turn = asyncio.Lock()
-        layout, texts = w.Layout(), HTMLStyle()
-        self._said, self._simple = w.HTML(layout=layout, style=texts), w.HTML(layout=layout, style=texts)
+        layout = parts.layout
+        self._said, self._simple = parts.html(), parts.html()
         self._grid: Any = None
         self._switch: Any = None
         bar: list[Any] = [self._said]

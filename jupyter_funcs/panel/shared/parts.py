@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -42,6 +43,11 @@ class Parts:
         traits = {"description": label, "continuous_update": False, **traits}
         return w.Text(layout=self.layout, style=self.text_style, _dom_classes=(css_class,), **traits)
 
+    def dropdown(self, label: str, css_class: str, **traits: Any) -> w.Dropdown:
+        """Give a choice of one."""
+        traits = {"description": label, **traits}
+        return w.Dropdown(layout=self.layout, style=self.text_style, _dom_classes=(css_class,), **traits)
+
 
 def is_hidden(widget: w.DOMWidget) -> bool:
     """Say whether a widget was taken from the page."""
@@ -52,6 +58,21 @@ def hide(widget: w.DOMWidget, *, hidden: bool = True) -> None:
     """Take a widget from the page, or put it back."""
     if hidden != is_hidden(widget):
         (widget.add_class if hidden else widget.remove_class)(_HIDDEN)
+
+
+class Writing(threading.local):
+    """True in a thread while it changes widgets by program: what they tell then is no choice of a person."""
+
+    _depth = 0
+
+    def __enter__(self) -> None:
+        self._depth += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+
+    def __bool__(self) -> bool:
+        return self._depth > 0
 
 
 Guard: TypeAlias = Callable[[Callable[[Any], object]], Callable[..., None]]
