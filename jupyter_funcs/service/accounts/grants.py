@@ -11,7 +11,7 @@ import logging
 import math
 import shlex
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.database import Database
@@ -60,25 +60,20 @@ class Grants:
 
     def user(self, name: str, issued_at: float) -> User | None:
         """Return the user of a token; `None` if unknown or disabled, or if the token was revoked."""
-        rows = self._database.read(
-            "SELECT id, name, email, at FROM users_at WHERE folded = ? AND NOT is_disabled AND valid_from < ?",
-            folded(name),
-            issued_at,
-        )
-        return User(*rows[0]) if rows else None
+        return self._enabled("folded = ? AND valid_from < ?", folded(name), issued_at)
 
     def user_of_key(self, key: str) -> User | None:
         """Return the user of an API key; `None` if it is unknown or expired, or the user is disabled."""
         start, number, secret = (*key.split("_", 2), "", "")[:3]
         if start != "jf" or not number.isdecimal():
             return None
-        rows = self._database.read(
-            """SELECT u.id, u.name, u.email, u.at FROM keys k JOIN users_at u ON u.id = k.user
-            WHERE k.id = ? AND k.hash = ? AND NOT u.is_disabled AND (k.ends IS NULL OR k.ends > ?)""",
-            number,  # as text, because SQLite refuses integers above 64 bits
-            passwords.secret_hash(secret),
-            time.time(),
-        )
+        # The number as text, because SQLite refuses integers above 64 bits.
+        of_key = "id = (SELECT user FROM keys WHERE id = ? AND hash = ? AND (ends IS NULL OR ends > ?))"
+        return self._enabled(of_key, number, passwords.secret_hash(secret), time.time())
+
+    def _enabled(self, condition: str, *values: Any) -> User | None:
+        query = f"SELECT id, name, email, at FROM users_at WHERE NOT is_disabled AND {condition}"  # noqa: S608 - ours
+        rows = self._database.read(query, *values)
         return User(*rows[0]) if rows else None
 
     def name_of(self, login: str) -> str | None:

@@ -7,12 +7,14 @@ one in which it begins.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
 _DAY = timedelta(days=1)
 _QUARTER = timedelta(weeks=13)
@@ -62,10 +64,11 @@ def relation(start: date, end: date, last: date) -> Relation:
 
 def periods(fiscal_year_end: str, first: date, last: date, is_reported: Callable[[date], bool]) -> tuple[Period, ...]:
     """Return the quarters that overlap the days from `first` to `last`, and the next one."""
-    quarters = FISCAL_YEAR_ENDS[fiscal_year_end]
+    first_days = FISCAL_YEAR_ENDS[fiscal_year_end]
     found = []
     for year in range(first.year - 1, last.year + 3):
-        for number, (start, end) in enumerate(quarters(year), 1):
+        for number, (start, after) in enumerate(itertools.pairwise(first_days(year)), 1):
+            end = after - _DAY
             if end >= first and start <= last + _QUARTER:
                 found.append(Period(year, number, start, end, is_reported(end), relation(start, end, last)))
     return tuple(found)
@@ -92,30 +95,16 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
     return rows
 
 
-def _by_months(last_month: int) -> Callable[[int], Iterator[tuple[date, date]]]:
-    """Return a calendar with quarters of three months; year `y` ends with `last_month` of `y`."""
-
-    def quarters(year: int) -> Iterator[tuple[date, date]]:
-        # Months since January of year 0.
-        month = (year - 1) * 12 + last_month
-        for _ in range(4):
-            start, month = _first_of(month), month + 3
-            yield start, _first_of(month) - _DAY
-
-    return quarters
+def _by_months(last_month: int, year: int) -> list[date]:
+    """Return quarters of three months; the year ends with `last_month`."""
+    months = range((year - 1) * 12 + last_month, year * 12 + last_month + 1, 3)  # since January of year 0
+    return [date(month // 12, month % 12 + 1, 1) for month in months]
 
 
-def _first_of(month: int) -> date:
-    return date(month // 12, month % 12 + 1, 1)
-
-
-def _retail(year: int) -> Iterator[tuple[date, date]]:
-    """Return four quarters of 13 weeks; the last one has 14 in a year of 53 weeks."""
+def _retail(year: int) -> list[date]:
+    """Return quarters of 13 weeks; the last one has 14 in a year of 53 weeks."""
     start = _retail_year_end(year - 1) + _DAY
-    for _ in range(3):
-        yield start, start + _QUARTER - _DAY
-        start += _QUARTER
-    yield start, _retail_year_end(year)
+    return [*(start + number * _QUARTER for number in range(4)), _retail_year_end(year) + _DAY]
 
 
 def _retail_year_end(year: int) -> date:
@@ -128,7 +117,8 @@ _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-FISCAL_YEAR_ENDS: dict[str, Callable[[int], Iterator[tuple[date, date]]]] = {
-    **{name: _by_months(month) for month, name in enumerate(_MONTHS, 1)},
+# By the end of the fiscal year: the first days of the quarters of a year, and of the next year.
+FISCAL_YEAR_ENDS: dict[str, Callable[[int], list[date]]] = {
+    **{name: partial(_by_months, month) for month, name in enumerate(_MONTHS, 1)},
     "Saturday nearest 31 January": _retail,
 }

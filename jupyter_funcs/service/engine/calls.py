@@ -1,4 +1,4 @@
-"""What a function may use during a call: the protocols of calls and engines, and their errors."""
+"""What a function may use during a call: the protocol of calls, and their errors."""
 
 from __future__ import annotations
 
@@ -59,23 +59,6 @@ class Call(Protocol):
 
     def cancel(self) -> None:
         """Stop the running query as soon as possible and start no other; returns at once."""
-
-
-class Engine(Protocol):
-    """Executes queries over reference data and card spend, for many threads at once."""
-
-    @property
-    def reference(self) -> Reference:
-        """The reference data, available before the engine is open."""
-
-    def open(self) -> None:
-        """Load the data now instead of on the first call; raises `SetupError` if they can't be read."""
-
-    def call(self) -> Call:
-        """Begin a call."""
-
-    def close(self) -> None:
-        """Close the connections; no call may begin afterwards."""
 
 
 def check_size(rows: int, columns: int) -> None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from jupyter_funcs.service.engine.backends import EngineConnection
-    from jupyter_funcs.service.engine.calls import Engine
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.tables import Cards
 
@@ -39,7 +38,7 @@ _MOST_IDLE_SECONDS = 60
 
 def connect_engine(
     url: str, reference: Reference, cards: Callable[[], Cards], *, memory_limit: str | None = None
-) -> Engine:
+) -> DuckDBEngine:
     """Return the engine for a URL, not opened yet."""
     scheme, _, path = url.partition("://")
     if scheme == "duckdb":

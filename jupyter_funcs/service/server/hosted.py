@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.config.settings import Settings
-    from jupyter_funcs.service.engine.calls import Engine
+    from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
     from jupyter_funcs.service.publishing.registry import PublishedFunction
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack
     return Hosted(app, f"{count} over the data of {whose}", folder, grants)
 
 
-def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedFunction], Engine]:
+def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedFunction], DuckDBEngine]:
     """Return the built-in functions and the engine of a service, checked against its data."""
     asset, limit = settings.functions.asset, settings.memory_limit
     if settings.data is None:
@@ -106,7 +106,7 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
     return built_in if settings.functions.builtin else (), engine
 
 
-def _workers(settings: Settings, engine: Engine, hidden: Sequence[Path | None]) -> Workers:
+def _workers(settings: Settings, engine: DuckDBEngine, hidden: Sequence[Path | None]) -> Workers:
     """Return the workers for the published files, which can't read the hidden ones."""
     if not worker_process.can_confine():
         log.warning(

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.auth import Auth
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.accounts.records import Asset, User
-    from jupyter_funcs.service.engine.calls import Call, Engine
+    from jupyter_funcs.service.engine.calls import Call
+    from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
     from jupyter_funcs.service.publishing.registry import Registry
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     registry: Registry,
     auth: Auth,
     grants: Grants,
-    engine: Engine,
+    engine: DuckDBEngine,
     *,
     limits: Limits | None = None,
     hosts: Hosts | None = None,
@@ -118,7 +119,7 @@ class _Service:
     registry: Registry
     auth: Auth
     grants: Grants
-    engine: Engine
+    engine: DuckDBEngine
     limits: Limits
     hosts: Hosts
 
