@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.core.text import folded
@@ -24,10 +25,13 @@ _QUOTED_WORD = re.compile(_QUOTED)
 _NOTES = re.compile(_NOTE)
 _SEPARATOR = re.compile(r",|;|/|\||\bor\b|\band\b", re.IGNORECASE)
 
-_MARKER = re.compile(r"\s*(?:\[\s*(required|optional)\s*\]|\(\s*(required|optional)\s*\))\s*[:.,-]?\s*", re.IGNORECASE)
+_MARKER = re.compile(
+    r"\s*(?:\[\s*(required|optional)\s*\]|\(\s*(required|optional)\s*\)|(required|optional)(?=[.:]\s))\s*[:.,-]?\s*",
+    re.IGNORECASE,
+)
 
-# Options exclude every other value, so a quoted list counts as options only after one of these words ("Options are
-# 'Age Group', 'Region'") or at the start of a clause ("('Age Group', 'Region')").
+# A quoted list counts as options after one of these words ("Options are 'Age Group', 'Region'") or at the start of a
+# clause ("('Age Group', 'Region')").
 _LEADS_TO_OPTIONS = re.compile(
     r"(?:^|[.;:,(\[{–-]|\b(?:options|values|choices|either|(?:one|more|any) of|is|are|be|set to"
     r"|(?:choose|select|pick)(?: from)?|accepts|takes|supports|specify|give|enter|use|includes?|only))[\s:(\[{]{0,9}$",
@@ -36,23 +40,34 @@ _LEADS_TO_OPTIONS = re.compile(
 _NOT_OPTIONS = re.compile(
     r"\b(?:functions?|e\.g\.?|i\.e\.?|examples?|for instance|such as|like|including|recommended(?: \w+)? (?:is|are)"
     r"|preferr?ed(?: \w+)? (?:is|are)|not(?: be)?|cannot be|except(?: for)?|excluding|excludes|without|other than"
-    r"|ignor(?:es|ing)|(?:defaults?|default value)(?: to| is| are)?)[\s:,(\[{]{0,9}$",
+    r"|ignor(?:es|ing)|characters?|(?:defaults?|default value)(?: to| is| are)?)[\s:,(\[{]{0,9}$",
     re.IGNORECASE,
 )
 _BEFORE = 60  # characters searched before a list
-# Options without quotes, up to the end of the sentence.
-_BARE_OPTIONS = re.compile(
-    r"(?:\b(?:options|choices)\s?(?:are|include|:)|\bvalues:|\b(?:valid|allowed|possible|accepted|available|supported"
-    r"|permitted)\s(?:values|choices|options|inputs)\s?(?:are|include|:)|(?<!at least )\bone of(?: the following)?\b)"
-    r"[\s:(\[{]{0,9}((?:[^.;)\]}(]|\.(?=\w)|\([^()]{0,100}\))+)",
+# What announces the options, which may follow as a list or one by one, each with its explanation.
+_ALLOWED = r"(?:valid|allowed|allowable|possible|accepted|available|supported|permitted|known)"
+_ANNOUNCED = re.compile(
+    rf"\b(?:(?:options|choices)\s?(?:are|include|:)|values:|{_ALLOWED}\s(?:[\w.{QUOTES}-]{{1,40}}\s){{1,4}}?(?:are|is|include)\b"
+    rf"|{_ALLOWED}(?:\s(?:values|choices|options|inputs))?\s?:|{_ALLOWED} values(?=\s[{QUOTES}])"
+    r"|(?<!at least )(?:one|any) of(?: the following)?|(?:the )?following(?: \w{1,20}){0,2}:)"
+    r"(?:[\s:.(\[{*•-]|(?:as follows|the following|one of|either|values|options)\b){0,9}",
     re.IGNORECASE,
 )
+_MOST_ANNOUNCED = 20
+_LIST_END = re.compile(r"[^.;)\]}(]*(?:(?:\.(?=\w)|\([^()]{0,100}\))[^.;)\]}(]*)*")
+_SET = re.compile(rf"\{{\s{{0,9}}{_QUOTED}(?:\s{{0,9}},\s{{0,9}}{_QUOTED})+\s{{0,9}}\}}")
+_QUOTED_RUN = re.compile(rf"{_QUOTED}(?:(?:{_NOTE})?(?:{_AND}|\s{{1,9}}){_QUOTED})+", re.IGNORECASE)
+# One option and its explanation: 'D' = Daily, 'W': Weekly; 'D' for days; without quotes, ALL - every row.
+_EXPLAINED = tuple(
+    re.compile(rf"{_QUOTED}\s?(?:{pattern})", re.IGNORECASE)
+    for pattern in ("[=:]", "[–—-]", r"\((?=\w)", r"\b(?:if|for|when|to)\b")
+)
+_EXPLAINED_WORD = re.compile(r"(?:^|[.;,]\s|\b(?:or|and)\s)([\w-]{1,40})(?:\s?[=:]\s|\s[–—-]\s)")
 _BARE_OPTION = re.compile(r"\w[\w%+&-]*(?: [\w%+&-]+){0,3}")
 # These words show that the sentence continues after its options, or has none.
 _NO_OPTION = re.compile(
     r"\b(?:a|an|the|is|are|be|must|can|may|if|when|unless|to|for|in|on|by|of|from|with|which|that|not|as|defaults?"
-    r"|depending|required|optional)\b",
-    re.IGNORECASE,
+    r"|depending|required|optional|it|you|your|this)\b"
 )
 # Yes/No, yes or no
 _BARE_YES_NO = re.compile(
@@ -66,11 +81,13 @@ _UNSAID = r"(?:none|empty|blank|omitted|absent|nothing|left \w+|not \w+)"
 _DEFAULT_LEAD = r"\bdefaults?\b(?:\s+value)?(?:\s+(?:to|is|of|as)\b|\s?[:=])?\s{0,9}"
 _PLAIN_VALUE = (
     r"\d{4}-\d\d-\d\d(?![\w-])|[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?(?![\w%-]|[.,]\d)"
-    r"|(?:yes|no|true|false|none|null)\b"
+    r"|(?:yes|no|true|false|none|null)\b(?!\s(?!if|when|unless)\w)"
 )
 _DEFAULTS = (
     # If none, PoPGrowth defaults to 'No'; default 1; but not "defaults to 'Age Group' and 'Region'"
     re.compile(rf"{_DEFAULT_LEAD}(?:{_QUOTED}(?!{_AND}[{QUOTES}])|({_PLAIN_VALUE}))", re.IGNORECASE),
+    # By default, 'No' is used; by default, x = 5
+    re.compile(rf"\bby default,\s(?:[\w{QUOTES}]{{1,40}}\s(?:=|is)\s)?(?:{_QUOTED}|({_PLAIN_VALUE}))", re.IGNORECASE),
     # If not given, 'No' is used
     re.compile(
         rf"\b(?:if|when) {_UNSAID}(?: is)?(?: \w+)?,\s?{_QUOTED} is (?:used|taken|assumed|applied)", re.IGNORECASE
@@ -131,8 +148,10 @@ _RULES = tuple(
 )
 
 _INTEGER = r"([-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?![\w%]|[.,]\d))"
-_CLAUSE = r"(?:(?:^|[.;:,(])\s?|\b(?:is|be|and|but|or|integer|number|values?|count)\s)"
+_CLAUSE = r"(?:(?:^|[.;:,(])\s?|\b(?:is|be|and|but|or|integer|number|values?|count)\s)(?:the )?"
 _LIMIT = r"(?: is| of|:| =)?"
+# Such a sentence says what happens beyond a bound, or what may not be: "greater than 10,000 throws".
+_NO_BOUND = re.compile(r"\b(?:if|when|unless|throws?|fails?|errors?|never|can ?not|reserved|changed)\b", re.IGNORECASE)
 # Patterns with the offsets of the lower and the upper bound from the numbers; None where the pattern has no such bound.
 _BOUNDS = tuple(
     (re.compile(pattern, re.IGNORECASE), low, high)
@@ -176,23 +195,47 @@ def is_yes_no(options: Iterable[str]) -> bool:
     return {option.casefold() for option in options} in [set(pair) for pair in _YES_NO]
 
 
-def read_options(text: str) -> tuple[str, ...]:
-    """Return the valid values that a description lists, as spelled there."""
-    for found in _QUOTED_LIST.finditer(text):
-        words = tuple(dict.fromkeys(word.strip() for word in _QUOTED_WORD.findall(_NOTES.sub("", found[0]))))
-        before = text[max(0, found.start() - _BEFORE) : found.start()]
-        leads = _LEADS_TO_OPTIONS.search(before) or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", found[0])
-        if leads and not _NOT_OPTIONS.search(before):
+def read_options(text: str, names: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the values that a description lists, as spelled there, and not a list of parameters (`names`)."""
+    others = {folded(name) for name in names}
+
+    def valid(words: Iterable[str], lead: str = "") -> tuple[str, ...]:
+        found = tuple(dict.fromkeys(word.strip() for word in words))
+        plain = {folded(word) for word in found}
+        of_parameters = plain <= others and not re.search("option|value|choice", lead, re.IGNORECASE)
+        return found if len(found) > 1 and all(plain) and not of_parameters else ()
+
+    if words := valid(_QUOTED_WORD.findall(start[0]) if (start := _SET.match(text)) else ()):
+        return words
+    for lead in islice(_ANNOUNCED.finditer(text), _MOST_ANNOUNCED):
+        words = valid(_announced(text[lead.end() :]), lead[0])
+        if words and not _NOT_OPTIONS.search(text[max(0, lead.start() - _BEFORE) : lead.start()]):
             return words
-    for bare in _BARE_OPTIONS.finditer(text):
-        items = [item for item in map(str.strip, _SEPARATOR.split(_NOTES.sub("", bare[1]))) if item]
-        while items and re.match(r"defaults?\b", items[-1], re.IGNORECASE):
-            items.pop()
-        if len(items) > 1 and all(_BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items):
-            return tuple(dict.fromkeys(items))
+    for listed in _QUOTED_LIST.finditer(text):
+        before = text[max(0, listed.start() - _BEFORE) : listed.start()]
+        words = valid(_QUOTED_WORD.findall(_NOTES.sub("", listed[0])), before)
+        leads = _LEADS_TO_OPTIONS.search(before) or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", listed[0])
+        if words and leads and not _NOT_OPTIONS.search(before):
+            return words
     if yes_no := _BARE_YES_NO.search(text):
         return tuple(word.strip() for word in _SEPARATOR.split(yes_no[1]))
     return ()
+
+
+def _announced(text: str) -> list[str]:
+    """Return the options at the start of a text that was announced as holding them."""
+    if _QUOTED_WORD.match(text):
+        run = _QUOTED_RUN.match(text)
+        style = next((pattern for pattern in _EXPLAINED if pattern.match(text)), None)
+        words = _QUOTED_WORD.findall(_NOTES.sub("", run[0])) if run else style.findall(text) if style else []
+        return [word.rstrip(".,;") for word in words]
+    listed = _LIST_END.match(text)
+    items = [item for item in map(str.strip, _SEPARATOR.split(_NOTES.sub("", listed[0] if listed else ""))) if item]
+    while items and re.match(r"defaults?\b", items[-1], re.IGNORECASE):
+        items.pop()
+    if len(items) > 1 and all(_BARE_OPTION.fullmatch(item) and not _NO_OPTION.search(item) for item in items):
+        return items
+    return _EXPLAINED_WORD.findall(text) if _EXPLAINED_WORD.match(text) else []
 
 
 def read_flag(text: str, default: str | None) -> tuple[str, ...]:
@@ -241,6 +284,7 @@ def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ..
 def read_bounds(text: str, *, whole: bool) -> tuple[int | None, int | None]:
     """Return the inclusive lower and upper bounds of a number."""
     low = high = None
+    text = " ".join(one for one in _SENTENCE_END.split(text) if not _NO_BOUND.search(one))
     for pattern, above, below in _BOUNDS:
         # "more than 0" means at least 1 only for whole numbers.
         if (whole or not (above or below)) and (found := pattern.search(text)):

@@ -126,7 +126,8 @@ _KINDS_BY_WORDS = (
     (
         Kind.LIST,
         re.compile(
-            r"(?<!separated )(?<!delimited )\b(?:list|array) of (?!(?:available|valid|all|the) )|\bone or more of\b",
+            r"(?:^|[.;:(]\s?|\b(?:an?|as)\s)(?:optional\s)?(?:list|array) of (?!(?:available|valid|all|the) )"
+            r"|^(?:\w+\s){0,2}one or more\b",
             re.IGNORECASE,
         ),
     ),
@@ -191,7 +192,7 @@ def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, An
 def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
     marked, shown = descriptions.read_marker(param.description)
     text = shown if len(shown) <= descriptions.LONGEST else ""  # part of a list of options would be wrong
-    options = descriptions.read_options(text)
+    options = descriptions.read_options(text, names)
     default = descriptions.read_default(text, options)
     if not options and param.type not in _KINDS_BY_CODE:
         options = descriptions.read_flag(text, default)

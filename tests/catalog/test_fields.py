@@ -63,6 +63,16 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "Options are 'day' (default), 'week', 'month'": {**UNITS, "default": "day"},
     "One of day, week, month, default Week": {**UNITS, "default": "week"},
     "One of day, week, day, month": UNITS,
+    "Valid values: `day` | `week` | `month`. Upper case is fine.": UNITS,
+    "Known values are 'day' 'week' 'month'. See `Other`.": UNITS,
+    "Possible values are as follows. 'day' – each day. 'week' – each week. 'month' – each 'month'.": UNITS,
+    "Valid values: 'day': of 24 hours. 'week': of seven, or 'many', days. 'month': of the calendar.": UNITS,
+    "The possible values are 'day' for days, 'week' for weeks, and 'month' for months.": UNITS,
+    "Supported: day, week, month": UNITS,
+    "Options: day = daily, week = weekly, month = monthly": UNITS,
+    "{'day', 'week', 'month'}, optional. One of 'a' and 'b' if 'c'.": UNITS,
+    "The choices are DEFAULT, PER_DAY and NEVER.": {"kind": Kind.CHOICE, "options": ("DEFAULT", "PER_DAY", "NEVER")},
+    "In 'upper' or 'lower' case. Options are 'day', 'week', 'month'": UNITS,
     "The number of days, one of 7, 28": {"kind": Kind.CHOICE, "options": ("7", "28")},
     # yes and no
     "'Yes'/'No', default 'No'": NO,
@@ -93,6 +103,9 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "Default none": {},
     "Default is null.": {},
     "Default 5%": {},
+    "By default, Given = 5": {"default": "5"},
+    "By default, 'card' is used.": {"default": "card"},
+    "Default is no restriction.": {},
     "By default, all are included.": {},
     "If none, the latest is used.": {},
     "Defaults to 'Age Group' and 'Region'.": {},
@@ -149,6 +162,8 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "List of regions": {"kind": Kind.LIST},
     "One or more of 'day', 'week', 'month'": {"kind": Kind.LIST, "options": ("day", "week", "month")},
     "Comma-separated list of regions": {},
+    "Where to begin in your list of regions": {},
+    "If there is an error, one or more of them are shown": {},
 }
 
 
@@ -195,6 +210,8 @@ NO_OPTIONS = [
     "Options are 'Age Group'",
     "Values are rounded, summed",
     "It's the company's, or the brands' names' list",
+    "Lower-case characters a-z, '-' and '_'",
+    "One of `Symbol`, `Brand`",
 ]
 
 
