@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import html
-import math
-import time
 from typing import TYPE_CHECKING
 
 import ipywidgets as w
@@ -13,7 +11,7 @@ import ipywidgets as w
 from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.core import background
 from jupyter_funcs.core.text import clip, inert, quote
-from jupyter_funcs.panel.shared.parts import Parts, Writing, hide
+from jupyter_funcs.panel.shared.parts import Parts, Writing, hide, on_settled_enter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 _MOST_LISTED = 300
 _MOST_ROWS = 15
 _LONGEST_NAME = 80
-_SETTLED_SECONDS = 0.25
 _HEADING = ""  # stands for a slug; not None, which ipywidgets takes for no option at all
 _FAVOURITES, _RECENT = "★ Favourites", "Recent"
 _CHOOSE = "Choose a function to see its form."
@@ -54,8 +51,6 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._favourites = favourites
         self._on_choice = on_choice
         self._chosen: str | None = None
-        self._guard = guard
-        self._typed = -math.inf  # when the words changed last
         self._prepared: Catalog | None = None  # the catalog whose search is made ready
         self._entered: str | None = None  # the words with which Enter was pressed last
         self._section = ""  # where the chosen one was clicked: it may stand in several
@@ -73,8 +68,8 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._count = parts.html()
         below = [self._words, self._list, self._count]
         super().__init__(below, layout=parts.layout, _dom_classes=("jf-chooser",))
-        self._words.observe(guard(lambda _: self._on_words()), "value")
-        self._words.on_msg(guard(self._on_message))
+        self._words.observe(guard(lambda _: self.list_functions()), "value")
+        on_settled_enter(self._words, guard(lambda _: self._choose_next()))
         self._list.observe(guard(self._on_index), "index")
         self.list_functions()
 
@@ -150,16 +145,6 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         with self._writing:
             self._list.index = next(clicked, places[0] if places else None)
 
-    def _on_message(self, message: Any) -> None:
-        if message.get("event") == "submit":
-            background.start(self._on_enter())
-
-    async def _on_enter(self) -> None:
-        # ipywidgets holds a key stroke back while one before it is searched for, and Enter overtakes it.
-        while (rest := self._typed + _SETTLED_SECONDS - time.monotonic()) > 0:  # noqa: ASYNC110  # no event says it
-            await asyncio.sleep(rest)
-        self._guard(lambda _: self._choose_next())(None)
-
     def _choose_next(self) -> None:
         """Open the first function, and with the same words the next one: JupyterLab keeps a list's arrow keys."""
         at, is_again = self._list.index, self._words.value == self._entered
@@ -168,10 +153,6 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         later = [place for place in places if is_again and at is not None and place > at]
         if places:
             self._choose_at((later or places)[0])
-
-    def _on_words(self) -> None:
-        self._typed = time.monotonic()
-        self.list_functions()
 
     def _on_index(self, change: Any) -> None:
         at, before = change["new"], change["old"]

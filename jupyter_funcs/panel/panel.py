@@ -86,7 +86,10 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         guard = self._guard = guarding(self._show_problem)
         parts = self._parts = Parts()
         self._head = Head(session, self._on_refresh, guard, parts)
-        failure = self._list()
+        try:
+            _ = session.catalog
+        except FuncsError as error:
+            self._head.say_failed(error)
         self._chooser = Chooser(lambda: session.listed, session.favourites, self.choose, guard, parts)
         self._heading = Heading(session, self._chooser.list_functions, guard, parts)
         self._box: FormBox | None = None
@@ -109,20 +112,11 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         )
         columns = w.HBox([self._chooser, main], layout=parts.layout, _dom_classes=("jf-row",))
         super().__init__([self._head, columns], layout=parts.layout, _dom_classes=("jf-panel",))
-        if failure is not None:
-            self._head.say_failed(failure)
         self._head.look()
         if function is None:
             self._show_title()
         else:
             self._open(function, form)
-
-    def _list(self) -> FuncsError | None:
-        try:
-            _ = self._session.catalog
-        except FuncsError as error:
-            return error
-        return None
 
     def choose(self, name: str | int) -> None:
         """
@@ -144,7 +138,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         visit = self._visit = self._visits.of(function, form)
         self.form = visit.form
         self._close_box()
-        self._box = FormBox(visit.function, visit.form, self._on_change, self._guard, on_submit=self._on_run)
+        self._box = FormBox(visit.function, visit.form, self._on_change, self._guard, self._on_run)
         self._place.children = [self._box]
         self._show_title()
         self._chooser.choose(function.slug)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.text import clip, inert, listed, quote
 from jupyter_funcs.frames.display import bad_html
 from jupyter_funcs.panel.form.controls import reoffer
-from jupyter_funcs.panel.shared.parts import Writing, hide
+from jupyter_funcs.panel.shared.parts import Writing, hide, on_settled_enter
 from jupyter_funcs.records.presets import check_name, fill, form_values
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.panel.shared.parts import Guard, Parts
@@ -26,8 +22,6 @@ if TYPE_CHECKING:
 
 _LONGEST_SHOWN = 40
 _NONE = ("Choose…", "")
-# Seconds by which Enter overtakes what was typed before it.
-_SETTLED = 0.25
 
 
 class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -39,8 +33,6 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._form: Form | None = None
         self._known: dict[str, dict[str, Any]] = {}  # by preset, what a form holds that it has filled
         self._writing = Writing()  # the line, or the form
-        self._guard = guard
-        self.saving: Future[None] | None = None
         self._asked: tuple[w.Button, str] | None = None  # the button and the name that a person was asked about
         self.choice = parts.dropdown("Preset", "jf-preset", options=[_NONE])
         self.delete = parts.button(
@@ -60,7 +52,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         )
         self.choice.observe(guard(lambda change: self._try(self._choose, change["new"])), "value")
         self.name.observe(guard(lambda _: self._reset()), "value")
-        self.name.on_msg(guard(self._on_message))
+        on_settled_enter(self.name, guard(lambda _: self._try(self._save)))
 
     def show(self, function: RemoteCall, form: Form) -> None:
         """Show the presets of a function, and which of them its form holds."""
@@ -75,14 +67,6 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
             self._show_choice(self._held())
             if self.said.value:
                 self._reset()
-
-    def _on_message(self, message: Any) -> None:
-        if message.get("event") == "submit":
-            self.saving = background.start(self._save_soon())
-
-    async def _save_soon(self) -> None:
-        await asyncio.sleep(_SETTLED)
-        await asyncio.to_thread(self._guard(lambda _: self._try(self._save)), None)
 
     def _held(self) -> str:
         """Give the preset that the form holds: the chosen one before others of the same values."""

@@ -62,7 +62,7 @@ def function_of(fields: int) -> Any:
 
 
 def ours(function: Any) -> w.Widget:
-    return FormBox(function, Form(function), lambda: None, lambda callback: callback)
+    return FormBox(function, Form(function), lambda: None, lambda callback: callback, list)
 
 
 def interact(function: Any) -> w.Widget:

@@ -233,9 +233,9 @@ def test_a_search_adds_lines() -> None:
     search.value = "beta"
     assert search.options == ("AB US — Beta",)
     assert made.word == "2 values. beta is not added yet: press Enter there."
-    made._on_message({"event": "submit"})
+    search._handle_custom_msg({"event": "submit"}, [])
     search.value = "ab us"
-    made._on_message({"event": "submit"})
+    search._handle_custom_msg({"event": "submit"}, [])
     assert made.box.value == "zz\nAA US\nbeta\nAB US"
     made.box.value = "ab us\nAB US — Beta"
     assert made.read() == Each(("AB US",))

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def open_box(session: Session, name: str = "F", changes: list[None] | None = None, **values: Any) -> FormBox:
     function = session[name]
     on_change = (lambda: None) if changes is None else (lambda: changes.append(None))
-    return FormBox(function, function.form(**values), on_change, guard)
+    return FormBox(function, function.form(**values), on_change, guard, list)
 
 
 def guard(callback: Callable[[Any], None]) -> Callable[..., None]:
@@ -230,7 +230,8 @@ def test_a_variable_is_checked_at_its_field(answering: Callable[..., Session]) -
     function = session["F"]
     form = function.form(n=Variable("lookback"))
     changes: list[None] = []
-    box = FormBox(function, form, lambda: changes.append(None), guard, variables=lambda: notebook)
+    form.variables = lambda: notebook
+    box = FormBox(function, form, lambda: changes.append(None), guard, list)
     assert box._controls["n"].box.value == "$lookback"
     assert box.messages == {"n": ["There is no variable 'lookback'. Define it, or quote the value: '$lookback'."]}
     notebook["lookback"] = 2
@@ -259,7 +260,8 @@ def test_a_change_is_told_once_where_variables_are_followed(
     function = answering(listing({"name": "a"}, {"name": "b"}))["F"]
     form = function.form(a=Variable("here"))
     changes: list[dict[str, Any]] = []
-    box = FormBox(function, form, lambda: changes.append(form.args), guard, variables=lambda: {"here": "x"})
+    form.variables = lambda: {"here": "x"}
+    box = FormBox(function, form, lambda: changes.append(form.args), guard, list)
     background.run(asyncio.sleep(0))  # the variables are looked at from here on
     box._controls["b"].box.value = "typed"
     box._controls["a"].box.value = "given"
@@ -273,7 +275,7 @@ def test_enter_runs_and_adds(funcs: Session) -> None:
     function = funcs["Get Panel Daily"]
     enters: list[None] = []
     form = function.form(PanelName=PANEL)
-    box = FormBox(function, form, lambda: None, guard, on_submit=lambda: enters.append(None))
+    box = FormBox(function, form, lambda: None, guard, lambda: enters.append(None))
     wait_until(lambda: settled(box))
 
     def enter(name: str) -> None:

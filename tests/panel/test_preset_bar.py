@@ -9,8 +9,8 @@ from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
-from jupyter_funcs.core import background
 from tests.conftest import PANEL, SYMBOL
+from tests.panel.test_controls import wait_until
 from tests.tabs import hidden
 
 if TYPE_CHECKING:
@@ -102,9 +102,7 @@ def test_enter_saves_what_was_typed_just_before(panel: Panel, session: Session) 
     bar = opened(panel)
     bar.name._handle_msg({"content": {"data": {"method": "custom", "content": {"event": "submit"}}}, "buffers": []})
     bar.name.value = "typed"
-    assert bar.saving is not None
-    background.wait(bar.saving, 10)
-    assert session.presets.names(NAME) == ["typed"]
+    wait_until(lambda: session.presets.names(NAME) == ["typed"])
 
 
 def test_a_name_that_is_there_is_asked_about(panel: Panel, session: Session) -> None:

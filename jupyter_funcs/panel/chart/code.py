@@ -5,21 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.frames.roles import Role
-from jupyter_funcs.panel.chart.plot import MOST_CATEGORIES, MOST_PERIODS, NO_VALUE, OTHER, rows_of_a_point
+from jupyter_funcs.panel.chart.plot import MOST_CATEGORIES, MOST_PERIODS, NO_VALUE, OTHER, PERIODS, rows_of_a_point
 
 if TYPE_CHECKING:
     from jupyter_funcs.panel.chart.plot import Plot, Points
-
-_RESAMPLED = {
-    "second": "'s'",
-    "minute": "'min'",
-    "hour": "'h'",
-    "day": "'D'",
-    "week": "'W-MON', label='left', closed='left'",
-    "month": "'MS'",
-    "quarter": "'QS'",
-    "year": "'YS'",
-}
 
 
 def program(plot: Plot, points: Points, variable: str, *, labelled: bool = False) -> str:
@@ -96,7 +85,8 @@ def _ordered(plot: Plot, points: Points) -> list[str]:
     assert plot.x is not None
     lines = []
     if plot.every:
-        lines.append(f"table = table.resample({_RESAMPLED[plot.every]}).mean().dropna(how='all')")
+        rule = repr(PERIODS[plot.every][1]) + ", label='left', closed='left'" * (plot.every == "week")
+        lines.append(f"table = table.resample({rule}).mean().dropna(how='all')")
     if plot.x.role is Role.PERIOD:
         codes = plot.x.data.cat.codes[plot.x.data.notna()].drop_duplicates()
         as_they_come = bool(codes.is_monotonic_increasing)

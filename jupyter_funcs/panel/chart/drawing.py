@@ -51,11 +51,6 @@ _LINK = re.compile(r'(href="#|url\(#)([^")]+)')
 _TAG = re.compile(r"<[a-zA-Z][^<>]*+>")
 
 
-def svg(figure: Figure, said: str) -> str:
-    """Give a figure as SVG for a page."""
-    return _part(_document(figure), said)
-
-
 class _Renderer(RendererSVG):
     """Texts stay texts, whatever rcParams say: the browser has every script, and the page's font."""
 
@@ -190,12 +185,8 @@ def set_measures(axes: Axes, values: Floats, *, percent: bool, zero: bool = Fals
     margin = high / 20 - low / 20
     low, high = low - margin * (low != 0), high + margin * (high != 0)
     ticks = _ticks(low, high, 6)
-    if sideways:
-        axes.set_xlim(low, high)
-        axes.set_xticks(ticks, evenly(ticks, percent=percent))
-    else:
-        axes.set_ylim(low, high)
-        axes.set_yticks(ticks, evenly(ticks, percent=percent))
+    side = "x" if sideways else "y"
+    axes.set(**{f"{side}lim": (low, high), f"{side}ticks": ticks, f"{side}ticklabels": evenly(ticks, percent=percent)})
     for tick in ticks:
         rule = (axes.axvline if sideways else axes.axhline)(tick)
         rule.set(color=INK, alpha=0.13 if tick else 0.5, linewidth=0.8, zorder=0.5)
@@ -301,7 +292,7 @@ _OTHER_STYLE = Style("#858585", (1, 1.5), ".")
 def draw(plot: Plot, points: Points, *, narrow: bool = False) -> str:
     """Give a chart as SVG for a page."""
     with _LOCK:
-        return svg(_figure(plot, points.table, narrow=narrow), alt(plot, points))
+        return _part(_document(_figure(plot, points.table, narrow=narrow)), alt(plot, points))
 
 
 def alt(plot: Plot, points: Points) -> str:

@@ -23,9 +23,17 @@ MOST_COLOURS = 8
 MOST_PERIODS = 200
 MOST_CATEGORIES = 20
 OTHER, NO_VALUE = "Other", "(none)"
-# What a point can be the mean of, by pandas' codes: of a fixed length, or of the calendar.
-_FIXED = {"second": "s", "minute": "min", "hour": "h", "day": "D"}
-_CALENDAR = {"week": "W", "month": "M", "quarter": "Q", "year": "Y"}
+# What a point can be the mean of: about how many seconds it has, and pandas' code of what begins with it.
+PERIODS = {
+    "second": (1.0, "s"),
+    "minute": (60.0, "min"),
+    "hour": (3600.0, "h"),
+    "day": (86400.0, "D"),
+    "week": (604800.0, "W-MON"),
+    "month": (2629800.0, "MS"),
+    "quarter": (7889400.0, "QS"),
+    "year": (31557600.0, "YS"),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,8 +134,11 @@ def points(plot: Plot) -> Points:
         data = data.assign(colour=data["colour"].astype(object).where(own, OTHER))[own | plot.has_other]
     how = "sum" if plot.adds_up else "mean"  # of one row it is the row's value
     long = data.groupby(["x", "colour"], observed=True, sort=True)["y"].agg(how)
-    long, every = _mean(long, plot)
     table = long.unstack("colour")  # noqa: PD010  # each point is there once
+    every = []
+    if plot.every:
+        table = table.resample(PERIODS[plot.every][1], label="left", closed="left").mean().dropna(how="all")
+        every = [f"Each point is the mean of a{'n' * (plot.every == 'hour')} {plot.every}."]
     order = plot.top or (list(plot.colour.data.cat.categories) if plot.colour else [])
     table = table[[name for name in dict.fromkeys((*order, NO_VALUE, OTHER, "")) if name in table.columns]]
     table, shortened = _shortened(table, plot)
@@ -147,19 +158,6 @@ def _by_row(plot: Plot, data: pd.DataFrame) -> Points:
 def rows_of_a_point(rows: int) -> int:
     """Give how many rows one point is the mean of, where there is no time."""
     return -(-rows // POINTS_OF_A_LINE)
-
-
-def _mean(long: pd.Series[Any], plot: Plot) -> tuple[pd.Series[Any], list[str]]:
-    """Give the means over the periods of `every`, each at its first day."""
-    if not plot.every:
-        return long, []
-    times = pd.DatetimeIndex(long.index.get_level_values("x"))
-    if plot.every in _FIXED:
-        place = times.floor(_FIXED[plot.every])
-    else:
-        place = times.to_period(_CALENDAR[plot.every]).to_timestamp()
-    means = long.groupby([place, long.index.get_level_values("colour")], observed=True).mean()
-    return means, [f"Each point is the mean of a{'n' * (plot.every == 'hour')} {plot.every}."]
 
 
 def _shortened(table: pd.DataFrame, plot: Plot) -> tuple[pd.DataFrame, list[str]]:
@@ -211,16 +209,6 @@ _USUAL_BARS = 40
 _MOST_GROUPS = 1000
 # One row's measures stand side by side while the smallest can be seen beside the largest.
 _COMPARABLE = 50
-_SECONDS = {
-    "second": 1.0,
-    "minute": 60.0,
-    "hour": 3600.0,
-    "day": 86400.0,
-    "week": 604800.0,
-    "month": 2629800.0,
-    "quarter": 7889400.0,
-    "year": 31557600.0,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,8 +365,8 @@ def _everies(times: pd.Series[Any], lines: int, wished: str | None) -> tuple[lis
     """Give what points can be the means of, the finest first; the one to take; how many places on x that makes."""
     distinct = int(times.nunique())
     span = float((times.max() - times.min()).total_seconds()) if distinct else 0.0
-    places = {"": distinct, **{every: int(span / seconds) + 1 for every, seconds in _SECONDS.items()}}
-    found = [every for every in _SECONDS if 3 <= places[every] < 0.7 * distinct]
+    places = {"": distinct, **{every: int(span / seconds) + 1 for every, (seconds, _) in PERIODS.items()}}
+    found = [every for every in PERIODS if 3 <= places[every] < 0.7 * distinct]
     found = [every for every in ("", *found) if places[every] * lines <= _MOST_POINTS] or found[-1:] or [""]
     clear = [every for every in found if places[every] <= min(POINTS_OF_A_LINE, _USUAL_POINTS / lines)]
     every = wished if wished in found else next(iter(clear), found[-1])

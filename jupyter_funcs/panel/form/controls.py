@@ -192,7 +192,7 @@ class SearchControl(Control):
     def __init__(self, field: Field, at: int) -> None:
         self.offers = Offers()
         super().__init__(field, at)
-        self.box.observe(lambda _: self.narrow(), "value")
+        self.box.observe(lambda _: narrow(self.box, self.offers), "value")
         if field.options:  # too many for a list of them
             self.offer(Offers([Choice(option) for option in field.options]))
 
@@ -219,7 +219,7 @@ class SearchControl(Control):
     def offer(self, offers: Offers) -> None:
         """Suggest these."""
         self.offers = offers
-        self.narrow()
+        narrow(self.box, offers)
 
     @property
     def word(self) -> str:
@@ -227,11 +227,12 @@ class SearchControl(Control):
         number = len(self.field.options)
         return f"{number:,} options: type to search them." if number else ""
 
-    def narrow(self) -> None:
-        """Send the page that fits what is typed, where it is another one."""
-        page = tuple(self.offers.page(self.box.value))
-        if self.box.options != page:
-            self.box.options = page
+
+def narrow(box: w.Combobox, offers: Offers) -> None:
+    """Send the page of suggestions that fits what is typed, where it is another one."""
+    page = tuple(offers.page(box.value))
+    if box.options != page:
+        box.options = page
 
 
 def as_options(values: Sequence[str]) -> list[tuple[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -17,7 +16,7 @@ from jupyter_funcs.panel.form import messages as notes
 from jupyter_funcs.panel.form.controls import ChoiceControl, Control, DateControl, SearchControl, lean, synced
 from jupyter_funcs.panel.form.list_controls import AddControl, EachLines, EachPick, LinesControl, PickControl
 from jupyter_funcs.panel.form.sources import FieldSource, SourceLine, has_source
-from jupyter_funcs.panel.shared.parts import Writing
+from jupyter_funcs.panel.shared.parts import Writing, on_enter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.panel.shared.parts import Guard
 
 
 # So many values can be looked through in a dropdown, and so many in one that adds.
@@ -92,18 +92,14 @@ _STAY = 10.0
 class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """The controls and messages of one form."""
 
-    def __init__(  # noqa: PLR0913  # what it shows, and the four ways out of it
+    def __init__(
         self,
         function: RemoteCall,
         form: Form,
         on_change: Callable[[], None],
-        guard: Callable[[Callable[[Any], None]], Callable[..., None]],
-        *,
-        on_submit: Callable[[], object] | None = None,
-        variables: Callable[[], Mapping[str, Any]] | None = None,
+        guard: Guard,
+        on_submit: Callable[[], object],
     ) -> None:
-        if variables is not None:
-            form.variables = variables
         self._form = form
         # A repeated name has one value, and so one control.
         self._fields = by_name(form.fields)
@@ -204,24 +200,17 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
             return
         with self._lock:
-            self._close_all()
-
-    def _close_all(self) -> None:
-        self._form.watchers.remove(self._on_form)
-        for future in (self._clock, self._variables):
-            if future is not None:
-                future.cancel()
-        for source in self._sources.values():
-            source.stop()
-        for replaced, future in self._replaced.items():
-            future.cancel()
-            replaced.close()
-        for made in self._controls.values():
-            made.close()
-        for widget in (*self._lines.values(), *self._places.values(), self._said, self._help):
-            widget.close()
-        self._controls.clear()
-        super().close()
+            self._form.watchers.remove(self._on_form)
+            for future in (self._clock, self._variables, *self._replaced.values()):
+                if future is not None:
+                    future.cancel()
+            for source in self._sources.values():
+                source.stop()
+            shown = (*self._lines.values(), *self._places.values(), self._said, self._help)
+            for closing in (*self._replaced, *self._controls.values(), *shown):
+                closing.close()
+            self._controls.clear()
+            super().close()
 
     def _html(self, value: str) -> w.HTML:
         return lean(w.HTML, "jf-notes", value=value)
@@ -235,7 +224,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         made.show(self._value(name, args))
         made.watch(self._guard(lambda _: self._take(name, made)))
         if made.entry is not None:
-            made.entry.on_msg(self._guard(lambda message: self._on_message(made, message)))
+            on_enter(made.entry, self._guard(lambda _: made.enter() or self._on_submit()))
         return made
 
     def _kind(self, name: str) -> type[Control]:
@@ -266,7 +255,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             return parts
         if name not in self._lines:
             line = self._lines[name] = SourceLine(source, self._at[name])
-            line.on_click(self._guard(partial(self._ask_again, source)))
+            line.on_click(self._guard(lambda _: self._ask(source, again=True)))
         return (*parts, self._lines[name])
 
     def _arranged(self) -> tuple[w.Widget, ...]:
@@ -305,10 +294,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._form[name] = value
         finally:
             self._taking = ""
-
-    def _on_message(self, made: Control, message: Any) -> None:
-        if message.get("event") == "submit" and not made.enter() and self._on_submit is not None:
-            self._on_submit()
 
     def _on_form(self, name: str) -> None:
         """Follow a change of the form, by a person or by code."""
@@ -349,9 +334,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             await asyncio.sleep(_SECOND)
             if (self._errors, self._told) != (self._form.errors, self._form.args):
                 self._guard(follow)(None)
-
-    def _ask_again(self, source: FieldSource, _: object) -> None:
-        self._ask(source, again=True)
 
     def _ask(self, source: FieldSource, *, again: bool = False, after: float = 0.0) -> None:
         source.ask(again=again, after=after)

@@ -13,8 +13,8 @@ from jupyter_funcs.catalog.suggestions import Offers
 from jupyter_funcs.catalog.values import Each, Variable, several, spelled, typed
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel.form import messages
-from jupyter_funcs.panel.form.controls import NOT_SENT, Control, SearchControl, as_options, lean, reoffer
-from jupyter_funcs.panel.shared.parts import Writing
+from jupyter_funcs.panel.form.controls import NOT_SENT, Control, SearchControl, as_options, lean, narrow, reoffer
+from jupyter_funcs.panel.shared.parts import Writing, on_enter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ class _Tagged(Control):
         self.items: list[Any] = []
         self._tags: w.HBox | None = None  # made when there is something to show in it
         self._buttons: dict[str, w.Button] = {}
-        self._callbacks: list[Callable[[Any], None]] = []
+        self.tell: Callable[[Any], None] = lambda _: None
         super().__init__(field, at)
 
     def parts(self) -> tuple[w.Widget, ...]:
@@ -44,7 +44,7 @@ class _Tagged(Control):
 
     def watch(self, callback: Callable[[Any], None]) -> None:
         """Call back whenever an item comes or goes."""
-        self._callbacks.append(callback)
+        self.tell = callback
 
     def read(self) -> Any:
         """Give the items, in the order in which they were taken."""
@@ -63,12 +63,7 @@ class _Tagged(Control):
     def take(self, items: Sequence[Any]) -> None:
         """Add items that a person has given, each once, and tell."""
         self._set([*self.items, *items])
-        self.tell()
-
-    def tell(self) -> None:
-        """Call back."""
-        for callback in self._callbacks:
-            callback(None)
+        self.tell(None)
 
     def _set(self, items: Sequence[Any]) -> None:
         self.items = list(dict.fromkeys(items))
@@ -97,7 +92,7 @@ class _Tagged(Control):
             return
         at = self.items.index(item)
         self._set([other for other in self.items if other != item])
-        self.tell()
+        self.tell(None)
         # The button that had the keyboard is gone: on to the next.
         near = self.items[at : at + 1] or self.items[-1:]
         button = self._buttons.get(spelled(near[0])) if near else None
@@ -187,7 +182,7 @@ class AddControl(_Tagged, SearchControl):
             self._empty()
             self.take(picked)
         else:
-            self.tell()
+            self.tell(None)
 
 
 class LinesControl(Control):
@@ -212,8 +207,7 @@ class LinesControl(Control):
     @property
     def word(self) -> str:
         """How many there are, as a check of what was pasted."""
-        number = len(_items(self.read()))
-        return f"{number:,} values." if number > 1 else ""
+        return _counted(len(_items(self.read())), "value")
 
     @property
     def is_typed_in(self) -> bool:
@@ -223,11 +217,15 @@ class LinesControl(Control):
 
 def _items(value: Any) -> list[Any]:
     """Give the items of a list of the form, each as a text or a variable."""
-    if value is None:
-        return []
-    if isinstance(value, (str, Variable)) or not hasattr(value, "__iter__"):
-        return [value if isinstance(value, (str, Variable)) else str(value)]
-    return [item if isinstance(item, (str, Variable)) else str(item) for item in value]
+    return [] if value is None else [_text(item) for item in (value if _is_list(value) else [value])]
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "__iter__") and not isinstance(value, (str, Variable))
+
+
+def _text(item: Any) -> Any:
+    return item if isinstance(item, (str, Variable)) else str(item)
 
 
 def _one_variable(items: list[Any]) -> Any:
@@ -308,7 +306,7 @@ class EachLines(LinesControl):
                 placeholder="type to search, Enter adds",
             )
             self._search.observe(lambda _: self._follow(), "value")
-            self._search.on_msg(lambda _, message, __: self._on_message(message))
+            on_enter(self._search, lambda _: self._on_enter())
         self._narrow()
 
     @property
@@ -339,8 +337,8 @@ class EachLines(LinesControl):
             self._add(picked)
         self._narrow()
 
-    def _on_message(self, message: Any) -> None:
-        if message.get("event") == "submit" and self._search is not None and (text := self._search.value.strip()):
+    def _on_enter(self) -> None:
+        if self._search is not None and (text := self._search.value.strip()):
             value = self.offers.value(text)
             self._add([typed(text) if value is None else value])
 
@@ -354,9 +352,7 @@ class EachLines(LinesControl):
 
     def _narrow(self) -> None:
         if self._search is not None:
-            page = tuple(self.offers.page(self._search.value))
-            if self._search.options != page:
-                self._search.options = page
+            narrow(self._search, self.offers)
 
 
 _HOW = {
@@ -370,15 +366,7 @@ _HOW_ELSE = "one a line, or a pasted column"
 
 def _values(value: Any) -> list[Any]:
     """Give the values as a control of them reads them: texts, variables, and lists of both."""
-    found = several(value).values
-    return [
-        item
-        if isinstance(item, (str, Variable))
-        else [one if isinstance(one, (str, Variable)) else str(one) for one in item]
-        if hasattr(item, "__iter__")
-        else str(item)
-        for item in found
-    ]
+    return [_items(item) if _is_list(item) else _text(item) for item in several(value).values]
 
 
 def _each_items(line: str) -> Any:

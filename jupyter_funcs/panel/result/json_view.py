@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import re
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.core.errors import ProtocolError
 from jupyter_funcs.core.json_decoding import decode, decode_lines
 from jupyter_funcs.core.text import clip, inert, json_text
-from jupyter_funcs.core.warn import redactor
 from jupyter_funcs.frames.display import nested_text
 
 if TYPE_CHECKING:
@@ -37,46 +37,29 @@ class Encoded:
     length: int
 
 
-class _OddError(Exception):
-    """What JSON does not allow stands in the reply."""
-
-
-def _refuse(_: str) -> str:
-    raise _OddError
-
-
 def read(data: bytes) -> tuple[Any, str]:
     try:
-        return _opened(_quietly(data)), ""
+        return _opened(_decoded(data)), ""
     except ProtocolError:
-        if b"\n" not in data.strip():
-            raise
-        try:
-            return decode_lines(data), "The reply holds one JSON document a line."
-        except ProtocolError:
-            pass
+        with contextlib.suppress(ProtocolError):
+            if b"\n" in data.strip():
+                return decode_lines(data), "The reply holds one JSON document a line."
         raise
 
 
-def _quietly(document: bytes | str) -> Any:
-    """Decode without the warnings that the frame's own reading has given already."""
-    told = redactor.set(_refuse)
+def _decoded(document: bytes | str) -> Any:
     try:
-        return decode(document)
-    except _OddError:
-        try:
-            return json.loads(document)  # it keeps NaN as it came
-        except (ValueError, RecursionError):
-            raise ProtocolError("The reply is not JSON.", "") from None
-    finally:
-        redactor.reset(told)
+        text = document if isinstance(document, str) else document.decode("utf-8-sig")
+        return json.loads(text)  # it keeps NaN as it came, and warns of nothing
+    except (ValueError, RecursionError):
+        return decode(document)  # which says what is wrong
 
 
 def _opened(value: Any, depth: int = 0) -> Any:
     """Read the JSON that stands in texts around the rows, as in an envelope's body."""
     if isinstance(value, str) and _ENCODED.match(value):
         try:
-            return Encoded(_opened(_quietly(value), depth), len(value))
+            return Encoded(_opened(_decoded(value), depth), len(value))
         except ProtocolError:
             return value
     if isinstance(value, dict) and depth < 3 and len(value) <= PAGE:

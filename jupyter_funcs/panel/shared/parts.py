@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from functools import cached_property
@@ -10,10 +11,12 @@ from typing import Any, TypeAlias
 import ipywidgets as w
 from ipywidgets.widgets.widget_string import HTMLStyle, TextStyle
 
+from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, inert
 
 _HIDDEN = "jf-hidden"
+_SETTLED_SECONDS = 0.25
 
 
 class Parts:
@@ -47,6 +50,23 @@ class Parts:
         """Give a choice of one."""
         traits = {"description": label, **traits}
         return w.Dropdown(layout=self.layout, style=self.text_style, _dom_classes=(css_class,), **traits)
+
+
+def on_enter(box: w.Text, does: Callable[[Any], object]) -> None:
+    """Call back when a person presses Enter in a text."""
+    box.on_msg(lambda _, message, __: does(None) if message.get("event") == "submit" else None)
+
+
+def on_settled_enter(box: w.Text, guarded: Callable[..., None]) -> None:
+    """Call back on Enter, once what was typed before it is there: a front end holds it back, and Enter overtakes it."""
+
+    async def settle() -> None:
+        typed = None
+        while typed != (typed := box.value):  # noqa: ASYNC110  # no event says it
+            await asyncio.sleep(_SETTLED_SECONDS)
+        await asyncio.to_thread(guarded, None)
+
+    on_enter(box, lambda _: background.start(settle()))
 
 
 def is_hidden(widget: w.DOMWidget) -> bool:
