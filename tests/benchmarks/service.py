@@ -29,7 +29,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from jupyter_funcs.service.accounts.records import Asset
-from jupyter_funcs.service.builtin import companies, demo, demo_files, functions, queries, synthesis
+from jupyter_funcs.service.builtin import companies, demo, demo_files, functions, synthesis
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.publishing.registry import Registry
@@ -121,12 +121,12 @@ def demo_engine() -> DuckDBEngine:
 def fetched(engine: DuckDBEngine, symbol: str = SYMBOL) -> Rows:
     """Run Get Panel Daily with growth as the service does, from the arguments to the records."""
     call = engine.call()
-    return call.fetch(queries.panel_daily(call, queries.Selection(PANEL, symbol, []), [], 1))
+    return call.fetch(functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes"))
 
 
 def quarters(engine: DuckDBEngine) -> Any:
     call = engine.call()
-    return queries.panel_fq(call, queries.Selection(PANEL, SYMBOL, []), [], 1, to_date=True, reported=True)
+    return functions.get_panel_fq(call, PANEL, SYMBOL, PoPGrowth="Yes", PeriodToDate="Yes")
 
 
 class Raw:
@@ -154,7 +154,7 @@ def daily() -> list[Measured]:
     plain, typed = DAILY.format(kind=""), DAILY.format(kind="::BIGINT")
     assert fetched(engine) == raw(plain) == tuned(typed)
     call = engine.call()
-    query = queries.panel_daily(call, queries.Selection(PANEL, SYMBOL, []), [], 1)
+    query = functions.get_panel_daily(call, PANEL, SYMBOL, PoPGrowth="Yes")
     ours, arrow, theirs, best = medians(
         60, lambda: fetched(engine), lambda: engine.call().arrow(query), lambda: raw(plain), lambda: tuned(typed)
     )
@@ -190,10 +190,10 @@ def cold() -> list[Measured]:
     """Compare a process that starts, asks once and ends."""
     path = demo_files.cards()
     ours = """
-from jupyter_funcs.service import companies, demo, queries
+from jupyter_funcs.service.builtin import companies, demo, functions
 call = demo.DuckDBEngine(companies.reference(), demo.cards).call()
-selection = queries.Selection("Demo Card Panel", "BKQU US EQUITY", [])
-assert len(call.fetch(queries.panel_daily(call, selection, [], 1))) == 1826
+daily = functions.get_panel_daily(call, "Demo Card Panel", "BKQU US EQUITY", PoPGrowth="Yes")
+assert len(call.fetch(daily)) == 1826
 """
     theirs = f"""
 import duckdb

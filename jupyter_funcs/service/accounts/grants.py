@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import secrets
 import shlex
 import time
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 
 _DAY_SECONDS = 86_400
 _LONGEST_DAYS = 36_525
+_SECRET_BYTES = 32
 
 
 class Grants:
@@ -260,7 +262,7 @@ class Grants:
             _check_name("a key", label)
         if days is not None and not 0 < days <= _LONGEST_DAYS:
             raise SetupError(f"A key is valid for more than 0 and at most {_LONGEST_DAYS} days, not {days:g}.")
-        secret, made = passwords.new_secret(), time.time()
+        secret, made = secrets.token_urlsafe(_SECRET_BYTES), time.time()
         ends = None if days is None else made + days * _DAY_SECONDS
         with self._database.change() as sql:
             user_id, user_name = _find_named(sql, "user", user)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import secrets
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,6 @@ SHORTEST = 8
 
 # In bytes, because the time to hash grows with the length.
 _LONGEST = 1024
-_SECRET_BYTES = 32
 
 
 def hashed(password: str) -> str:
@@ -47,11 +45,6 @@ def verified(password: str, hash_: str | None) -> tuple[bool, str | None]:
     if hash_ is None:
         return False, None
     return True, hasher.hash(plain) if hasher.check_needs_rehash(hash_) else None
-
-
-def new_secret() -> str:
-    """Return the secret part of a new API key."""
-    return secrets.token_urlsafe(_SECRET_BYTES)
 
 
 def secret_hash(secret: str) -> bytes:

@@ -9,6 +9,7 @@ from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from jupyter_funcs.service.builtin import queries
+from jupyter_funcs.service.engine import calendar
 from jupyter_funcs.service.engine.prepared import Query
 from jupyter_funcs.service.engine.reference import Reference
 from jupyter_funcs.service.messages import listed, quoted
@@ -84,6 +85,18 @@ def brands_of_report(values: Mapping[str, Any], _given: frozenset[str], referenc
     return {"brands": [said]} if foreign else {}
 
 
+def _rows(call: Call, panel: str, symbol: str | None, brands: list[str] | None) -> dict[str, Any]:
+    """Return the values that select the card spend of a symbol, of brands, or of brands of a symbol."""
+    # Brands also select by symbol: the data is sorted by it, so most of it is skipped.
+    symbols = {symbol} if symbol else {call.reference.owner(brand) for brand in brands or ()}
+    rows = {"panel": panel, "symbols": tuple(sorted(symbols))}
+    return rows | ({"brands": tuple(brands)} if brands else {})
+
+
+def _columns(call: Call, dimensions: list[str] | None) -> queries.Dimensions:
+    return tuple((name, call.reference.dimensions[name]) for name in dimensions or ())
+
+
 @function(asset=_PANEL_DATA, group="Reference", name="Get Panels")
 def get_panels(call: Call) -> Query:  # noqa: ARG001 - every function takes it
     """List the panel data sets that the other functions read."""
@@ -103,7 +116,8 @@ def get_panel_dimensions(
     Dimensions: Annotated[list[str], _DIMENSIONS, Help("The dimensions to list; with several, their combinations.")],
 ) -> Query:
     """List the values that the dimensions of a panel take: {dimensions}."""
-    return queries.panel_dimensions(call, PanelName, Dimensions)
+    headings = tuple((call.reference.heading(name), call.reference.dimensions[name]) for name in Dimensions)
+    return Query(queries.panel_dimensions, (headings,), {"panel": PanelName})
 
 
 @function(asset=_PANEL_DATA, group="Panel data", name="Get Panel Daily", rules=(_SYMBOL_OR_BRAND, brands_of_symbol))
@@ -118,7 +132,7 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
 ) -> Query:
     """Return the card spend of a company or of brands by day."""
     lookback = PoPLookback if PoPGrowth == "Yes" else None
-    return queries.panel_daily(call, queries.Selection(PanelName, Symbol, Brand or []), Dimensions or [], lookback)
+    return Query(queries.panel_daily, (_columns(call, Dimensions), lookback), _rows(call, PanelName, Symbol, Brand))
 
 
 @function(
@@ -145,25 +159,33 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
     ] = "No",
 ) -> Query | list[Any]:
     """Return the card spend of a company or of brands by fiscal quarter."""
-    return queries.panel_fq(
-        call,
-        queries.Selection(PanelName, Symbol, Brand or []),
-        Dimensions or [],
-        PoPLookback if PoPGrowth == "Yes" else None,
+    rows = _rows(call, PanelName, Symbol, Brand)
+    [bounds] = call.fetch(Query(queries.bounds, values=rows))
+    if bounds["first"] is None:
+        return []
+    lookback = PoPLookback if PoPGrowth == "Yes" else 0
+    windows = calendar.windows(
+        call.reference.calendar(rows["symbols"]),
+        bounds["first"],
+        bounds["last"],
+        lookback=lookback,
         to_date=PeriodToDate == "Yes",
         reported=UseReportedForCurrentPeriod == "Yes",
     )
+    shape = (_columns(call, Dimensions), bool(lookback))
+    return Query(queries.panel_fq, shape, rows, {"periods": queries.periods(windows)})
 
 
 @function(asset=_PANEL_DATA, group="Company data", name="Get KPIs")
 def get_kpis(
-    call: Call,
+    call: Call,  # noqa: ARG001 - as above
     Symbol: Symbol,
     PanelName: Panel | None = None,
     PrimaryOnly: Annotated[YesNo, Help("Whether to list only the main KPI of the company in each panel.")] = "Yes",
 ) -> Query:
     """List the figures that a company reports and that a panel follows."""
-    return queries.kpis(call, Symbol, PanelName, primary_only=PrimaryOnly == "Yes")
+    chosen = {"symbol": Symbol} | ({"panel": PanelName} if PanelName else {})
+    return Query(queries.kpis, (PrimaryOnly == "Yes",), chosen)
 
 
 @function(asset=_REPORTS, group="Reports", name="Get Report", rules=(brands_of_report,))
@@ -189,9 +211,9 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
 ) -> Query:
     """Return the spend series of a saved report."""
     report = call.reference.report(report_id)
-    return queries.report(
-        call, report, report_time_unit, after=report_time_after, generation=shopper_generation, brands=brands or []
-    )
+    chosen = {"after": report_time_after, "generation": shopper_generation, "brands": tuple(brands or ())}
+    rows = {"panel": report.panel, "symbols": report.symbols} | {name: each for name, each in chosen.items() if each}
+    return Query(queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows)
 
 
 _BUILT_IN = (

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
-
-from jupyter_funcs.service.engine import calendar
-from jupyter_funcs.service.engine.prepared import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import date
 
     import ibis.expr.types as ir
     import pyarrow as pa
 
     from jupyter_funcs.service.engine.calendar import Window
-    from jupyter_funcs.service.engine.calls import Call
-    from jupyter_funcs.service.engine.reference import Report
 
     Tables: TypeAlias = Callable[[str], ir.Table]
     Values: TypeAlias = Mapping[str, Any]
@@ -37,6 +31,7 @@ MEASURES = (
 DAYS_PER_YEAR = 364
 """A year in daily growth: whole weeks, so that each day is compared with the same weekday."""
 
+_CENTS = 100  # in a unit of the currency
 _UNITS = {"day": "D", "week": "W", "month": "M", "quarter": "Q"}
 
 _WINDOW = {
@@ -55,25 +50,6 @@ _COARSE, _FINE = 2**20, 2**33
 _COUNTED = ("cents", "transactions", "per_card", "cardholders")
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Whose card spend to read: a panel, and a symbol, brands, or brands of a symbol."""
-
-    panel: str
-    symbol: str | None
-    brands: Sequence[str]
-
-    def symbols(self, call: Call) -> list[str]:
-        """Return the symbols of the selected rows."""
-        return [self.symbol] if self.symbol else sorted({call.reference.owner(brand) for brand in self.brands})
-
-    def values(self, call: Call) -> dict[str, Any]:
-        """Return the values that select the rows."""
-        # Brands also select by symbol: the data is sorted by it, so most of it is skipped.
-        values: dict[str, Any] = {"panel": self.panel, "symbols": tuple(self.symbols(call))}
-        return values | ({"brands": tuple(self.brands)} if self.brands else {})
-
-
 def panels(table: Tables, _values: Values) -> ir.Table:
     """Return the panels, by name."""
     return table("panels").order_by("PanelName")
@@ -84,12 +60,8 @@ def universe(table: Tables, _values: Values) -> ir.Table:
     return table("companies").order_by("Symbol")
 
 
-def kpis(_call: Call, symbol: str, panel: str | None, *, primary_only: bool) -> Query:
+def kpis(table: Tables, values: Values, primary_only: bool) -> ir.Table:  # noqa: FBT001 - part of the query's shape
     """Return the KPIs of a company, in one panel or in all."""
-    return Query(_kpis, (primary_only,), {"symbol": symbol} | ({"panel": panel} if panel else {}))
-
-
-def _kpis(table: Tables, values: Values, primary_only: bool) -> ir.Table:  # noqa: FBT001 - part of the query's shape
     found = table("kpis")
     found = found.filter(found.Symbol == values["symbol"])
     if "panel" in values:
@@ -99,13 +71,8 @@ def _kpis(table: Tables, values: Values, primary_only: bool) -> ir.Table:  # noq
     return found.order_by("KpiId")
 
 
-def panel_dimensions(call: Call, panel: str, dimensions: Sequence[str]) -> Query:
+def panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir.Table:
     """Return the values of a dimension in a panel, or the combinations of several."""
-    headings = tuple((call.reference.heading(name), call.reference.dimensions[name]) for name in dimensions)
-    return Query(_panel_dimensions, (headings,), {"panel": panel})
-
-
-def _panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir.Table:
     cards = table("cards")
     rows = cards.filter(cards.panel == values["panel"])
     # Grouped, because Spark confuses a selected `Region` with the column `region`.
@@ -113,33 +80,21 @@ def _panel_dimensions(table: Tables, values: Values, headings: Dimensions) -> ir
     return found.order_by(found.columns)
 
 
-def report(  # noqa: PLR0913 - the parameters of the service's function
-    call: Call, saved: Report, unit: str, *, after: date | None, generation: str | None, brands: Sequence[str]
-) -> Query:
-    """Return the spend series of a saved report."""
-    chosen = {"after": after, "generation": generation, "brands": tuple(brands)}
-    values = {"panel": saved.panel, "symbols": saved.symbols} | {name: value for name, value in chosen.items() if value}
-    return Query(_report, (_UNITS[unit], call.reference.dimensions.get("Age Group")), values)
-
-
-def _report(table: Tables, values: Values, unit: str, generation: str | None) -> ir.Table:
+def report(table: Tables, values: Values, unit: str, generation: str | None) -> ir.Table:
+    """Return the spend series of a saved report; `generation` is the column of age groups."""
     rows = _rows(table, values)
     if "after" in values:
         rows = rows.filter(rows.date >= values["after"])
     if "generation" in values:
         rows = rows.filter(rows[generation] == values["generation"])
     # Engines differ in whether a truncated date is a date or a timestamp: convert explicitly.
-    start = rows.date.cast("timestamp").truncate(unit).cast("date")
-    series = rows.group_by(Date=start).agg(Spend=_currency(rows.spend_cents.sum()))
+    start = rows.date.cast("timestamp").truncate(_UNITS[unit]).cast("date")
+    series = rows.group_by(Date=start).agg(Spend=rows.spend_cents.sum() / _CENTS)
     return series.order_by("Date")
 
 
-def panel_daily(call: Call, selection: Selection, dimensions: Sequence[str], lookback: int | None) -> Query:
+def panel_daily(table: Tables, values: Values, dimensions: Dimensions, lookback: int | None) -> ir.Table:
     """Return the measures by day, and if `lookback` is set, growth over the day that many years earlier."""
-    return Query(_panel_daily, (_columns(call, dimensions), lookback), selection.values(call))
-
-
-def _panel_daily(table: Tables, values: Values, dimensions: Dimensions, lookback: int | None) -> ir.Table:
     import ibis
 
     days = _days(_rows(table, values), dimensions)
@@ -152,45 +107,22 @@ def _panel_daily(table: Tables, values: Values, dimensions: Dimensions, lookback
     return _with_growth(counted, earlier, keys, {key: key for key in keys}).order_by(keys)
 
 
-def panel_fq(  # noqa: PLR0913 - the parameters of the service's function
-    call: Call,
-    selection: Selection,
-    dimensions: Sequence[str],
-    lookback: int | None,
-    *,
-    to_date: bool,
-    reported: bool,
-) -> Query | list[dict[str, object]]:
-    """Return the measures by fiscal quarter, and growth over the same quarter `lookback` years earlier."""
-    [bounds] = call.fetch(Query(_bounds, values=selection.values(call)))
-    if bounds["first"] is None:
-        return []
-    windows = calendar.windows(
-        call.reference.calendar(selection.symbols(call)),
-        bounds["first"],
-        bounds["last"],
-        lookback=lookback or 0,
-        to_date=to_date,
-        reported=reported,
-    )
-    shape = (_columns(call, dimensions), bool(lookback))
-    return Query(_panel_fq, shape, selection.values(call), {"periods": _table(windows)})
-
-
-def _bounds(table: Tables, values: Values) -> ir.Table:
+def bounds(table: Tables, values: Values) -> ir.Table:
+    """Return the first and last day of the selected rows."""
     rows = _rows(table, values)
     return rows.agg(first=rows.date.min(), last=rows.date.max())
 
 
-def _panel_fq(
+def panel_fq(
     table: Tables,
     values: Values,
     dimensions: Dimensions,
     has_growth: bool,  # noqa: FBT001 - part of the query's shape
 ) -> ir.Table:
+    """Return the measures by the fiscal quarters in `periods`, and growth over the quarters that these compare with."""
     days = _days(_rows(table, values), dimensions)
-    periods = table("periods")
-    joined = days.join(periods, [days.Date >= periods.PeriodStartDate, days.Date <= periods.PeriodEndDate])
+    quarters = table("periods")
+    joined = days.join(quarters, [days.Date >= quarters.PeriodStartDate, days.Date <= quarters.PeriodEndDate])
     names = [name for name, _ in dimensions]
     sums = joined.group_by([*_WINDOW, *names]).agg(
         cents=joined.cents.sum(),
@@ -206,16 +138,13 @@ def _panel_fq(
     return _with_growth(counted, counted, keys, on).order_by(order)
 
 
-def _table(windows: Sequence[Window]) -> pa.Table:
+def periods(windows: Sequence[Window]) -> pa.Table:
+    """Return the table of the quarters to report."""
     import ibis
     import pyarrow as pa
 
     rows = [dict(zip(_WINDOW, asdict(window).values(), strict=True)) for window in windows]
     return pa.Table.from_pylist(rows, schema=ibis.schema(_WINDOW).to_pyarrow())
-
-
-def _columns(call: Call, dimensions: Sequence[str]) -> Dimensions:
-    return tuple((name, call.reference.dimensions[name]) for name in dimensions)
 
 
 def _rows(table: Tables, values: Values) -> ir.Table:
@@ -236,10 +165,6 @@ def _days(rows: ir.Table, dimensions: Dimensions) -> ir.Table:
     return days.mutate(per_card=days.transactions / days.cards.nullif(0))
 
 
-def _currency(cents: ir.IntegerValue) -> ir.FloatingValue:
-    return cents / 100
-
-
 def _mean(values: ir.FloatingValue) -> ir.FloatingValue:
     """Return the mean of fractions, with the same digits whatever the order in which an engine adds them."""
     # Each is split into multiples of 2^-20 and 2^-53: whole numbers add up exactly.
@@ -254,7 +179,7 @@ def _mean(values: ir.FloatingValue) -> ir.FloatingValue:
 def _measures(counted: ir.Table, prefix: str = "") -> dict[str, ir.Value]:
     """Return the measures by name, from the columns `_COUNTED` with a prefix."""
     cents, transactions, per_card, cardholders = (counted[prefix + name] for name in _COUNTED)
-    spend = _currency(cents)
+    spend = cents / _CENTS
     values = (
         spend,
         transactions,

@@ -22,14 +22,9 @@ MOST_LITERAL_ROWS = 500
 """The most rows of a table in memory that become literals; the backend loads a larger one into a temporary table."""
 
 
-def reference_table(name: str) -> ir.Table:
-    """Return an unbound table of reference data."""
-    return ibis.table(tables.SCHEMAS[name], name=name)
-
-
 def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
     """Return an expression that every engine executes alike."""
-    named = {reference_table(name).op(): name for name in tables.SCHEMAS}
+    named = {ibis.table(schema, name=name).op(): name for name, schema in tables.SCHEMAS.items()}
     node = expression.as_table().op()
     used = [table for table in node.find(ops.UnboundTable) if table in named]
     data = tables.arrow_tables(reference) if used else {}

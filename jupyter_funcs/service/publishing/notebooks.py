@@ -223,8 +223,9 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
     found: list[Parameter] = []
     annotations: dict[str, Any] = {}
     for statement in statements:
-        if isinstance(statement, ast.Import | ast.ImportFrom) or _is_text(statement):
-            continue
+        match statement:
+            case ast.Import() | ast.ImportFrom() | ast.Expr(value=ast.Constant()):
+                continue
         at = f"{place}, line {statement.lineno}"
         name, written, value = _assignment(statement, at)
         kind, help_ = _split_comment(comments.get(statement.end_lineno or 0, ""))
@@ -235,10 +236,6 @@ def read_parameters(source: str, place: str) -> tuple[tuple[Parameter, ...], tup
         annotations[name] = annotation
         found.append(signatures.parameter(f"{at}: {name}", name, default, annotation, help_))
     return tuple(found), signatures.all_rules(place, annotations)
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _assignment(statement: ast.stmt, at: str) -> tuple[str, ast.expr | None, ast.expr | None]:

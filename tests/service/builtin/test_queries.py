@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_funcs.service.builtin import queries
+from jupyter_funcs.service.builtin import functions
 from jupyter_funcs.service.engine import calendar
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def test_a_zero_denominator_gives_null_in_the_engine_already(serve_rows: Callabl
     wire = serve_rows([*rows, row(day + timedelta(365), 7, 7, 7)], {})
     assert wire.engine
     call = wire.engine.call()
-    found = call.fetch(queries.panel_daily(call, queries.Selection("P", A, []), [], 1))
+    found = call.fetch(functions.get_panel_daily(call, "P", A, PoPGrowth="Yes"))
     assert [each["Spend per Transaction"] for each in found[:2]] == [None, 5 / 3]
     assert [each["Transactions per Card"] for each in found[:2]] == [0, None]
     assert [each["Transaction Count Growth"] for each in found[2:]] == [None, 7 / 3 - 1]

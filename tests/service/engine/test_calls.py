@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import ibis
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo, queries
+from jupyter_funcs.service.builtin import companies, demo, functions, queries
 from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.prepared import Query
@@ -27,13 +27,14 @@ def engine() -> DuckDBEngine:
     return DuckDBEngine(companies.reference(), demo.cards)
 
 
-KINDS: dict[str, Callable[[DuckDBCall, queries.Selection], Any]] = {
-    "daily": lambda call, selection: queries.panel_daily(call, selection, [], 1),
+PANEL = companies.PANELS[0].name
+KINDS: dict[str, Callable[[DuckDBCall, str], Any]] = {
+    "daily": lambda call, symbol: functions.get_panel_daily(call, PANEL, symbol, PoPGrowth="Yes"),
     # Each call has its own table, all under one name.
-    "quarters": lambda call, selection: queries.panel_fq(call, selection, [], 1, to_date=True, reported=True),
-    "an expression": lambda call, selection: queries.panel_daily(call, selection, ["Region"], None).expression(
-        call.table
-    ),
+    "quarters": lambda call, symbol: functions.get_panel_fq(call, PANEL, symbol, PoPGrowth="Yes", PeriodToDate="Yes"),
+    "an expression": lambda call, symbol: functions.get_panel_daily(
+        call, PANEL, symbol, Dimensions=["Region"]
+    ).expression(call.table),
 }
 
 
@@ -44,7 +45,7 @@ def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine,
 
     def run(symbol: str) -> object:
         call = engine.call()
-        return call.fetch(KINDS[kind](call, queries.Selection(companies.PANELS[0].name, symbol, [])))
+        return call.fetch(KINDS[kind](call, symbol))
 
     alone = {symbol: run(symbol) for symbol in symbols}
     assert len({str(rows) for rows in alone.values()}) == len(symbols)
@@ -56,13 +57,13 @@ def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine,
 @pytest.mark.slow
 def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
     engine = DuckDBEngine(companies.reference(), demo.cards)
-    kinds = [*KINDS.values(), lambda _call, _selection: Query(queries.universe)] * 8
+    kinds = [*KINDS.values(), lambda _call, _symbol: Query(queries.universe)] * 8
     go = threading.Barrier(len(kinds))
 
-    def run(kind: Callable[[DuckDBCall, queries.Selection], Any]) -> object:
+    def run(kind: Callable[[DuckDBCall, str], Any]) -> object:
         go.wait(10)
         call = engine.call()
-        return call.fetch(kind(call, queries.Selection(companies.PANELS[0].name, companies.PROFILES[0].symbol, [])))
+        return call.fetch(kind(call, companies.PROFILES[0].symbol))
 
     with ThreadPoolExecutor(len(kinds)) as threads:
         found = list(threads.map(run, kinds))

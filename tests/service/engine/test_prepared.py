@@ -9,7 +9,7 @@ import ibis
 import pyarrow as pa
 import pytest
 
-from jupyter_funcs.service.builtin import companies, demo, queries
+from jupyter_funcs.service.builtin import companies, demo, functions, queries
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.engine.prepared import Query
 from jupyter_funcs.service.engine.statements import Statements
@@ -82,8 +82,7 @@ def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> N
 @pytest.mark.parametrize("text", NASTY)
 def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCall, text: str) -> None:
     text += "unmistakable"
-    selection = queries.Selection(text, text, [text, text + "2"])
-    query = queries.panel_daily(call, selection, ["Region"], 1)
+    query = functions.get_panel_daily(call, text, text, [text, text + "2"], PoPGrowth="Yes", Dimensions=["Region"])
     statement = Statements(lambda: engine.names).compile(query, call.table)
     assert "unmistakable" not in statement.sql
     assert sorted(set(statement.values.values())) == [text, text + "2"]
@@ -93,26 +92,30 @@ def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCa
 QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
     "panels": lambda _call: Query(queries.panels),
     "universe": lambda _call: Query(queries.universe),
-    "kpis": lambda call: queries.kpis(call, NVRA, None, primary_only=False),
-    "kpis of a panel": lambda call: queries.kpis(call, NVRA, P, primary_only=True),
-    "dimensions": lambda call: queries.panel_dimensions(call, P, ["Region", "Age Group"]),
-    "daily": lambda call: queries.panel_daily(call, queries.Selection(P, NVRA, []), [], None),
-    "daily growth": lambda call: queries.panel_daily(call, queries.Selection(P, NVRA, []), ["Brand", "Region"], 2),
-    "daily brands": lambda call: queries.panel_daily(
-        call, queries.Selection(P, None, ["Mochandrel", "Cluckmoor", "Fennloft"]), ["Brand"], 1
+    "kpis": lambda call: functions.get_kpis(call, NVRA, PrimaryOnly="No"),
+    "kpis of a panel": lambda call: functions.get_kpis(call, NVRA, P),
+    "dimensions": lambda call: functions.get_panel_dimensions(call, P, ["Region", "Age Group"]),
+    "daily": lambda call: functions.get_panel_daily(call, P, NVRA),
+    "daily growth": lambda call: functions.get_panel_daily(
+        call, P, NVRA, PoPGrowth="Yes", PoPLookback=2, Dimensions=["Brand", "Region"]
     ),
-    "quarters": lambda call: queries.panel_fq(
-        call, queries.Selection(P, MCHQ, []), ["Region"], None, to_date=False, reported=True
+    "daily brands": lambda call: functions.get_panel_daily(
+        call, P, Brand=["Mochandrel", "Cluckmoor", "Fennloft"], PoPGrowth="Yes", Dimensions=["Brand"]
     ),
-    "quarters' growth": lambda call: queries.panel_fq(
-        call, queries.Selection(P, MCHQ, ["Steepandra"]), [], 1, to_date=True, reported=False
+    "quarters": lambda call: functions.get_panel_fq(call, P, MCHQ, Dimensions=["Region"]),
+    "quarters' growth": lambda call: functions.get_panel_fq(
+        call,
+        P,
+        MCHQ,
+        ["Steepandra"],
+        PoPGrowth="Yes",
+        UseReportedForCurrentPeriod="No",
+        PeriodToDate="Yes",
     ),
-    "report": lambda call: queries.report(
-        call, companies.REPORTS[0], "month", after=date(2024, 1, 31), generation="Gen Z", brands=["Mochandrel"]
+    "report": lambda call: functions.get_report(
+        call, companies.REPORTS[0].id, "month", date(2024, 1, 31), "Gen Z", ["Mochandrel"]
     ),
-    "whole report": lambda call: queries.report(
-        call, companies.REPORTS[1], "quarter", after=None, generation=None, brands=[]
-    ),
+    "whole report": lambda call: functions.get_report(call, companies.REPORTS[1].id, "quarter"),
 }
 
 
