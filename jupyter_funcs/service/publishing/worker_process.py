@@ -339,6 +339,14 @@ def can_confine() -> bool:
     return sys.platform == "linux" and bool(_libc().syscall(_CREATE_RULESET, None, 0, 1) > 0)
 
 
+def can_separate() -> bool:
+    """Tell whether the system lets a worker have a ``/dev/shm`` of its own, by the program that does the same."""
+    if sys.platform != "linux" or not (unshare := shutil.which("unshare")):
+        return False
+    command = [unshare, "--mount", *["--user"] * bool(os.getuid()), "true"]
+    return subprocess.run(command, stderr=subprocess.DEVNULL, check=False).returncode == 0  # noqa: S603 - no input
+
+
 def can_limit_processes() -> bool:
     """Tell whether the system can limit how many processes a worker starts: for root, only by control groups."""
     if sys.platform != "linux" or os.getuid():

@@ -113,6 +113,11 @@ def _workers(settings: Settings, engine: DuckDBEngine, hidden: Sequence[Path | N
             "This system can't confine published functions: they can read what the service's account can, such as the "
             "signing keys. Publish only what you trust, or use Linux with Landlock."
         )
+    if not worker_process.can_separate():
+        log.warning(
+            "This system doesn't let published functions have a /dev/shm of their own: they can fill it, and read "
+            "what others leave there. Publish only what you trust, or allow namespaces (unshare)."
+        )
     if not worker_process.can_limit_processes():
         log.warning(
             "This system can't limit how many processes published functions start. Don't run the service as root."
