@@ -42,6 +42,7 @@ from jupyter_funcs.service.publishing.worker_process import (
     WorkerSetup,
     clean_up,
     kill_descendants,
+    ran_out_of_memory,
 )
 
 if TYPE_CHECKING:
@@ -188,6 +189,8 @@ class Worker:
         except EOFError:
             if call.cancelled:
                 raise CallCancelledError from None
+            if self.excess.endswith("memory.") or ran_out_of_memory(self._process.pid):
+                raise MemoryLimitError from None
             raise WorkerError(self.excess or "The process that ran it ended before its result.") from None
         return reply
 

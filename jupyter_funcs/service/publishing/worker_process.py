@@ -15,6 +15,7 @@ import logging
 import os
 import pickle
 import queue
+import re
 import shutil
 import struct
 import subprocess
@@ -71,6 +72,9 @@ _FOR_OTHERS = {
     "aarch64": (0xC00000B7, (261, 140, 140, 119, 274)),
 }
 _WHOSE = (0, 0, 1, 0, 0)
+# The limits of control groups and their counts of events, each of their first or their second version.
+_LIMITS = {"pids": ("pids.max", "pids.max"), "memory": ("memory.limit_in_bytes", "memory.max")}
+_COUNTS = ("memory.oom_control", "memory.events")
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _EXECUTE, _WRITE, _READ, _LIST, _TRUNCATE = 1, 2, 4, 8, 1 << 14
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE
@@ -324,14 +328,15 @@ def kill_descendants(process: psutil.Process) -> None:
 
 
 def clean_up(folder: Path, pid: int) -> None:
-    """Remove the folder and the control group of a worker that has ended."""
+    """Remove the folder and the control groups of a worker that has ended."""
     with contextlib.suppress(RecursionError):
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists() and sys.platform != "win32":  # what is too deep for Python, or can't be read
         command = 'chmod -R u+rwx "$0"; rm -rf "$0"'
         subprocess.run(["/bin/sh", "-c", command, folder], stderr=subprocess.DEVNULL, check=False)  # noqa: S603 - our own
-    with contextlib.suppress(OSError):
-        control_group(pid).rmdir()
+    for controller in _LIMITS:
+        with contextlib.suppress(OSError):
+            control_group(controller, pid).rmdir()
 
 
 def can_confine() -> bool:
@@ -351,24 +356,38 @@ def can_limit_processes() -> bool:
     """Tell whether the system can limit how many processes a worker starts: for root, only by control groups."""
     if sys.platform != "linux" or os.getuid():
         return sys.platform != "win32"
+    return can_limit("pids")
+
+
+def can_limit(controller: str) -> bool:
+    """Tell whether control groups can limit the ``pids`` or the ``memory`` of a worker."""
     with contextlib.suppress(OSError):
-        _limited_group(0, 1).rmdir()
+        _limited_group(controller, 0, 2**20).rmdir()
         return True
     return False
 
 
-def control_group(pid: int) -> Path:
-    """Return the control group of a worker, which limits the number of its processes; it may not exist."""
+def control_group(controller: str, pid: int) -> Path:
+    """Return the control group that limits the ``pids`` or the ``memory`` of a worker; it may not exist."""
     groups = dict(line.split(":", 2)[1:] for line in Path("/proc/self/cgroup").read_text().splitlines())
-    controller = "pids" if "pids" in groups else ""  # of the first version, else of the second
+    controller = controller if controller in groups else ""  # of the first version, else of the second
     return Path("/sys/fs/cgroup", controller, groups.get(controller, "nonexistent").lstrip("/"), f"funcs-{pid}")
 
 
-def _limited_group(pid: int, tasks: int) -> Path:
-    group = control_group(pid)
+def _limited_group(controller: str, pid: int, most: int) -> Path:
+    group = control_group(controller, pid)
     group.mkdir(exist_ok=True)
-    (group / "pids.max").write_text(str(tasks))
+    first, second = (group / name for name in _LIMITS[controller])
+    (first if first.exists() else second).write_text(str(most))
     return group
+
+
+def ran_out_of_memory(pid: int) -> bool:
+    """Tell whether the system has ended a process of a worker because its group used too much memory."""
+    with contextlib.suppress(OSError):
+        counts = [each.read_text() for each in control_group("memory", pid).iterdir() if each.name in _COUNTS]
+        return any(re.search(r"(?m)^oom_kill [1-9]", text) for text in counts)
+    return False
 
 
 def hide_memory() -> None:
@@ -389,8 +408,10 @@ def confine(setup: WorkerSetup) -> None:
 
     # Both limits on processes also count threads, of which libraries start some for each processor.
     tasks = setup.processes + 16 * (os.cpu_count() or 1)
-    with contextlib.suppress(OSError):
-        (_limited_group(os.getsid(0), tasks) / "cgroup.procs").write_text(str(os.getpid()))
+    # Files in memory count as memory here, and as disk space elsewhere.
+    for controller, limit in (("pids", tasks), ("memory", setup.memory + setup.disk)):
+        with contextlib.suppress(OSError):
+            (_limited_group(controller, os.getsid(0), limit) / "cgroup.procs").write_text(str(os.getpid()))
     most = {"DATA": setup.memory, "FSIZE": setup.disk, "NOFILE": 1024, "CORE": 0}
     if sys.platform == "linux":
         # This limit is the account's.

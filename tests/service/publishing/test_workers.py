@@ -17,7 +17,7 @@ import pytest
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.publishing import worker_process
+from jupyter_funcs.service.publishing import worker_pool, worker_process
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.publishing.worker_process import WorkerSetup
 from jupyter_funcs.service.web.runs import Limits
@@ -131,6 +131,15 @@ def share() -> int:
             time.sleep(5)
             os._exit(0)
     time.sleep(5)
+    return 1
+
+
+@function(asset="a")
+def at_once() -> int:
+    """Use twice the memory that is allowed, in a way that no limit of a process counts."""
+    shared = mmap.mmap(-1, 2 * 10**9)
+    for at in range(0, len(shared), 10**8):
+        shared[at : at + 10**8] = bytes(10**8)
     return 1
 
 
@@ -397,7 +406,7 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             *("Share Files", "Share Files failed: [Errno 28] No space left on device"),
             marks=pytest.mark.skipif(not worker_process.can_separate(), reason="needs namespaces"),
         ),
-        ("Share", "Share failed: It was ended because it used more than 1,073,741,824 bytes of memory."),
+        ("Share", "Share needs more memory than the service allows. Ask for less."),
         ("Deep", "Deep failed: It was ended because its folders can't be read."),
         ("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less."),
         ("Forged", "Forged failed: The process that ran it ended before its result."),
@@ -409,6 +418,15 @@ def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, nam
     before = psutil.Process().memory_info().rss
     assert failed(wire, name) == error
     assert psutil.Process().memory_info().rss - before < 200e6
+    assert wire.rows("Small") == [{"Result": 0}]
+
+
+@pytest.mark.fault(135)
+@pytest.mark.skipif(not worker_process.can_limit("memory"), reason="memory can't be limited")
+def test_a_function_that_fills_the_memory_at_once_is_ended(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the system, before the service looks at what it uses."""
+    monkeypatch.setattr(worker_pool, "_CHECK_SECONDS", 60)
+    assert failed(wire, "At Once") == "At Once needs more memory than the service allows. Ask for less."
     assert wire.rows("Small") == [{"Result": 0}]
 
 
