@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from datetime import date, datetime, time
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.service.config.source import TeamDataError, csv_rows, parquet_rows
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from jupyter_funcs.service.config.config_file import Key
     from jupyter_funcs.service.config.mapping import Calendar, Companies, Kpis
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.config.source import TeamTables
 
     AnyTable = Companies | Calendar | Kpis
+
+_T = TypeVar("_T")
 
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _MAX_COLUMNS = 20
@@ -47,35 +49,32 @@ class Row:
 
     def whole(self, use: str) -> int:
         """Return a whole number."""
-        text = self.required(use)
-        try:
-            return int(text)
-        except ValueError:
-            raise self._error(use, f"must be a whole number, not {quoted(text)}") from None
+        return self._parsed(use, int, "a whole number")
 
     def day(self, use: str) -> date:
         """Return a date."""
-        value = self.values.get(use)
-        if isinstance(value, datetime):
-            value = value.date() if value.time() == datetime.min.time() else str(value)
-        if isinstance(value, date):
-            return value
-        try:
-            return date.fromisoformat(self.required(use))
-        except ValueError:
-            raise self._error(use, f"must be a date such as 2024-12-31, not {quoted(value)}") from None
+        return self._parsed(use, _day, "a date such as 2024-12-31")
 
     def flag(self, use: str) -> bool | None:
         """Return true or false, or `None` if the value is absent."""
-        text = self.text(use)
-        if not text:
-            return None
-        if text.casefold() not in _FLAGS:
-            raise self._error(use, f"must be true or false, not {quoted(text)}")
-        return _FLAGS[text.casefold()]
+        return self._parsed(use, lambda text: _FLAGS[text.casefold()], "true or false") if self.text(use) else None
+
+    def _parsed(self, use: str, parse: Callable[[str], _T], wanted: str) -> _T:
+        text = self.required(use)
+        try:
+            return parse(text)
+        except (ValueError, KeyError):
+            raise self._error(use, f"must be {wanted}, not {quoted(text)}") from None
 
     def _error(self, use: str, text: str) -> TeamDataError:
         return TeamDataError(f"{self.where}: {quoted(self.columns[use])} {text}.")
+
+
+def _day(text: str) -> date:
+    found = datetime.fromisoformat(text)
+    if found.time() != time.min:
+        raise ValueError(text)
+    return found.date()
 
 
 def read_rows(

@@ -23,6 +23,7 @@ from jupyter_funcs.service.web.hosts import is_loopback, network
 from jupyter_funcs.service.web.requests import request_id
 
 if TYPE_CHECKING:
+    import contextlib
     from collections.abc import Callable
     from pathlib import Path
     from types import FrameType
@@ -73,21 +74,24 @@ def is_public(host: str) -> bool:
     return not all(is_loopback(address[4][0]) for address in _addresses(host, 0))
 
 
-def bind(host: str, port: int, most_of_one: int | None = None) -> list[socket.socket]:
-    """Bind a `Listener` for each address of a host to one port, without listening yet."""
+def bind(host: str, port: int, opened: contextlib.ExitStack, most_of_one: int | None = None) -> list[socket.socket]:
+    """Bind a `Listener`, which closes with `opened`, for each address of a host to one port, without listening yet."""
     found: list[socket.socket] = []
     unavailable: OSError | None = None
     for family, kind, protocol, _, address in _addresses(host, port):
         try:
-            each = _bound(Listener(family, kind, protocol), (address[0], port, *address[2:]))
+            each = opened.enter_context(Listener(family, kind, protocol))
+            if os.name == "posix":  # elsewhere, two processes could listen on one port
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            each.bind((address[0], port, *address[2:]))
         except OSError as error:
             # A name may resolve to an address family that this machine doesn't support.
-            if error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
-                unavailable = error
-                continue
-            for other in found:
-                other.close()
-            raise SetupError(_bind_error(error, host, port)) from None
+            if error.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
+                raise SetupError(_bind_error(error, host, port)) from None
+            unavailable = error
+            continue
         each.most_of_one = most_of_one
         port = each.getsockname()[1]
         found.append(each)
@@ -120,19 +124,6 @@ def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, socket.
             "Choose another with --host; 127.0.0.1 is for this machine only."
         ) from None
     return list(dict.fromkeys(found))  # type: ignore[arg-type] # addresses of other families are longer
-
-
-def _bound(each: Listener, address: tuple[object, ...]) -> Listener:
-    try:
-        if os.name == "posix":  # elsewhere, two processes could listen on one port
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if each.family == socket.AF_INET6:
-            each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        each.bind(address)
-    except BaseException:
-        each.close()
-        raise
-    return each
 
 
 def _bind_error(error: OSError, host: str, port: int) -> str:

@@ -62,9 +62,8 @@ def _serve(given: argparse.Namespace) -> None:
     _refuse_plain_http(server)
     with contextlib.ExitStack() as opened:
         # Fail early: loading the data and functions may take a while.
-        sockets = process.bind(server.host, server.port, None if server.behind_proxy else process.MOST_OF_ONE)
-        for each in sockets:
-            opened.enter_context(each)
+        most_of_one = None if server.behind_proxy else process.MOST_OF_ONE
+        sockets = process.bind(server.host, server.port, opened, most_of_one)
         from jupyter_funcs.service.publishing import worker_process
         from jupyter_funcs.service.server import hosted
 

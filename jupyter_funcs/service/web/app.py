@@ -125,7 +125,7 @@ class _Service:
 
     def __post_init__(self) -> None:
         self.runs = Runs(self.limits)
-        self._listings: dict[tuple[Asset, ...], bytes] = {}
+        self._listing = functools.lru_cache(_MOST_LISTINGS)(self._encoded_listing)
         self._checking = threading.Lock()
         self._check_at = 0.0
         self._problem: str | None = "The service is starting."
@@ -139,14 +139,11 @@ class _Service:
         assets = self.grants.assets(self._user(request))
         if request.method == "POST":
             await read_object(request, self.limits.body_seconds, may_be_empty=True)
-        if assets not in self._listings:
-            # In a thread, because thousands of functions take a while.
-            listing = await asyncio.to_thread(self.registry.listing, assets, self.engine.reference)
-            encoded = await asyncio.to_thread(msgspec.json.encode, listing)
-            while len(self._listings) >= _MOST_LISTINGS:
-                del self._listings[next(iter(self._listings))]
-            self._listings[assets] = encoded
-        return Response(self._listings[assets], media_type=JSON)
+        # In a thread, because thousands of functions take a while.
+        return Response(await asyncio.to_thread(self._listing, assets), media_type=JSON)
+
+    def _encoded_listing(self, assets: tuple[Asset, ...]) -> bytes:
+        return msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
 
     async def run_function(self, request: Request) -> Response:
         user = self._user(request)

@@ -444,9 +444,14 @@ def test_one_address_leaves_connections_to_the_others(
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(path)
     context = ssl.create_default_context()
     authority.configure_trust(context)
-    sockets = process.bind("127.0.0.1", 0, most_of_one=10)
     options = {"ssl_certfile": path} if scheme == "https" else {}
-    with served(publish().app, sockets, http=Impatient, **options) as address, contextlib.ExitStack() as idle:
+    with (
+        contextlib.ExitStack() as opened,
+        served(
+            publish().app, process.bind("127.0.0.1", 0, opened, most_of_one=10), http=Impatient, **options
+        ) as address,
+        contextlib.ExitStack() as idle,
+    ):
         connections = [idle.enter_context(talk(address)) for _ in range(30)]
         url = address.replace("http", scheme) + "/healthz"
         transport = httpx.HTTPTransport(local_address="127.0.0.2", verify=context)
