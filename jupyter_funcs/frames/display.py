@@ -7,7 +7,7 @@ import html
 import json
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from jupyter_funcs.frames.roles import is_growth_fraction, is_identifier, words
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+Data = TypeVar("Data", "pd.DataFrame", "pd.Series[Any]")
 LABEL_WIDTH = "160px"
 LONGEST_CELL = 120
 
@@ -32,9 +33,7 @@ def table_html(frame: pd.DataFrame, about: str = "") -> str:
     """Return the first and last rows of a frame as an HTML table that says how much it leaves out."""
     if frame.empty:
         return f'<div class="jf-empty">{html.escape(_nothing(frame))}</div>'
-    half = _MOST_ROWS // 2
-    long = len(frame) > _MOST_ROWS
-    part = frame.iloc[[*range(half), *range(len(frame) - half, len(frame))]] if long else frame
+    part = ends(frame, _MOST_ROWS)
     table: list[tuple[str, str, list[str]]] = []  # class, name and cells of each column
     for level in [] if isinstance(frame.index, pd.RangeIndex) else range(frame.index.nlevels):
         labels = pd.Series(part.index.get_level_values(level))
@@ -53,10 +52,17 @@ def table_html(frame: pd.DataFrame, about: str = "") -> str:
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for (kind, _, _), cell in zip(table, row, strict=True)) + "</tr>"
         for row in zip(*(cells for _, _, cells in table), strict=True)
     ]
-    if long:
+    if len(part) < len(frame):
         hidden = f"… {len(frame) - _MOST_ROWS:,} more rows …"
-        rows.insert(half, f'<tr class="jf-gap"><td colspan="{len(table)}">{hidden}</td></tr>')
+        rows.insert(_MOST_ROWS // 2, f'<tr class="jf-gap"><td colspan="{len(table)}">{hidden}</td></tr>')
     return f'<table class="jf-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def ends(data: Data, rows: int) -> Data:
+    """Return the first and last rows of a frame or a column, or all of a short one."""
+    if len(data) <= rows:
+        return data
+    return data.iloc[[*range(rows - rows // 2), *range(len(data) - rows // 2, len(data))]]
 
 
 def shown_text(frame: pd.DataFrame) -> str:

@@ -11,7 +11,7 @@ import ipywidgets as w
 from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.core import background
 from jupyter_funcs.core.text import clip, inert, quote
-from jupyter_funcs.panel.shared.parts import Parts, Writing, hide, on_settled_enter
+from jupyter_funcs.panel.shared.parts import Parts, Writing, hide, on_settled_enter, status_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -113,7 +113,7 @@ class Chooser(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._mark()
         said = [self._said(known, len(found)), self._favourites.trouble]
         text = ". ".join(filter(None, said))
-        self._count.value = f'<div class="jf-quiet" role="status">{html.escape(text)}</div>'
+        self._count.value = status_html(html.escape(text))
 
     def _grouped(self, catalog: Catalog, found: list[Function]) -> Iterator[tuple[str, list[Function]]]:
         if not self._words.value.strip():

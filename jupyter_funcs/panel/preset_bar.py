@@ -11,7 +11,7 @@ from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.text import clip, inert, listed, quote
 from jupyter_funcs.frames.display import bad_html
 from jupyter_funcs.panel.form.controls import reoffer
-from jupyter_funcs.panel.shared.parts import Writing, hide, on_settled_enter
+from jupyter_funcs.panel.shared.parts import Writing, hide, on_settled_enter, status_html
 from jupyter_funcs.records.presets import check_name, fill, form_values
 
 if TYPE_CHECKING:
@@ -86,14 +86,11 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
                     fill(form, self._presets.get(self._function.name, name))
                     self._known[name] = form_values(form)
             finally:
-                self._offer()
-
-    def _offer(self) -> None:
-        options = [_NONE, *((clip(inert(name), _LONGEST_SHOWN), name) for name in self._known)]
-        with self._writing:
-            reoffer(self.choice, options)
-        self._show_choice(self._held())
-        hide(self.choice, hidden=not self._known)
+                with self._writing:
+                    shown = [(clip(inert(name), _LONGEST_SHOWN), name) for name in self._known]
+                    reoffer(self.choice, [_NONE, *shown])
+                self._show_choice(self._held())
+                hide(self.choice, hidden=not self._known)
 
     def _show_choice(self, name: str) -> None:
         with self._writing:
@@ -166,7 +163,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._say("")
 
     def _say(self, said: str) -> None:
-        self.said.value = f'<div class="jf-quiet" role="status">{said}</div>' if said else ""
+        self.said.value = status_html(said)
 
 
 def _alike(some: dict[str, Any], others: dict[str, Any]) -> bool:

@@ -49,13 +49,12 @@ class EachBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _show(self, fields: Sequence[str], each: Sequence[str]) -> None:
         first = ("another field…" if each else "choose a field…", _NONE)
-        self._each = list(each)
+        before, self._each = self._each, list(each)
         reoffer(self._box, [first, *((_shown(name), name) for name in fields if name not in each)])
-        if list(self._tags) != self._each:
-            gone = [self._tags.pop(name) for name in list(self._tags) if name not in each]
-            self._tags = {name: self._tags.get(name) or self._tag(name) for name in each}
+        if before != self._each:
+            gone, self._tags = self._tags, {name: self._tag(name) for name in each}
             self.children = [self._box, *self._tags.values()]
-            for button in gone:
+            for button in gone.values():
                 button.close()
         hide(self, hidden=not fields)
 

@@ -9,7 +9,7 @@ import ipywidgets as w
 
 from jupyter_funcs.client import notebook, snippets
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.display import shape_text, table_html
+from jupyter_funcs.frames.display import ends, shape_text, table_html
 from jupyter_funcs.sweeps.messages import value_text
 
 if TYPE_CHECKING:
@@ -49,9 +49,8 @@ def left_html(outcome: Outcome, mark: str) -> str:
     if again.startswith(command) and len(again) <= _LONGEST_VALUE:  # a long one would be cut, and open nothing
         filled = again.replace(command, "%funcs panel", 1)
         said.append(f"<code>{_shown(filled)}</code> opens the panel with these values.")
-    part = frame.iloc[:, :_MOST_COLUMNS]
-    cut = len(part) > 2 * _MOST_ROWS
-    shown = part.iloc[[*range(_MOST_ROWS), *range(len(part) - _MOST_ROWS, len(part))]] if cut else part
+    shown = ends(frame.iloc[:, :_MOST_COLUMNS], 2 * _MOST_ROWS)
+    cut = len(shown) < len(frame)
     table = table_html(shown)
     if cut or frame.shape[1] > _MOST_COLUMNS:
         what = [f"the first and last {_MOST_ROWS} rows"] * cut

@@ -12,6 +12,7 @@ from jupyter_funcs.catalog.suggestions import Choice, Offers
 from jupyter_funcs.catalog.values import Variable, spelled, typed
 from jupyter_funcs.core.text import clip, folded, inert
 from jupyter_funcs.panel.form import messages
+from jupyter_funcs.panel.shared.parts import hide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -117,8 +118,9 @@ class DateControl(Control):
     """
 
     def __init__(self, field: Field, at: int) -> None:
-        self._button: w.Button | None = None
+        self._button = lean(w.Button, "jf-line", f"jf-at-{at}", "jf-hidden", icon="times")
         super().__init__(field, at)
+        self._button.on_click(lambda _: self.box.set_trait("value", None))
         self.box.observe(lambda _: self._follow(), "value")
 
     def make(self) -> w.DescriptionWidget:
@@ -127,7 +129,7 @@ class DateControl(Control):
 
     def parts(self) -> tuple[w.Widget, ...]:
         """Give the box, and the button below it."""
-        return (self.box,) if self._button is None else (self.box, self._button)
+        return (self.box, self._button)
 
     def read(self) -> Any:
         """Give the day."""
@@ -141,15 +143,10 @@ class DateControl(Control):
             self.box.value = None
 
     def _follow(self) -> None:
-        if self.box.value is None:
-            if self._button is not None:
-                self._button.close()
-                self._button = None
-            return
-        if self._button is None:
-            self._button = lean(w.Button, "jf-line", f"jf-at-{self.at}", icon="times")
-            self._button.on_click(lambda _: self.box.set_trait("value", None))
-        self._button.description = f"Clear {self.box.value.isoformat()}"
+        day = self.box.value
+        with self._button.hold_sync():  # one message
+            self._button.description = "" if day is None else f"Clear {day.isoformat()}"
+            hide(self._button, hidden=day is None)
 
 
 class ChoiceControl(Control):

@@ -55,10 +55,10 @@ def may_change(field: Field, source: FieldSource | None) -> bool:
     """
     Say whether what stands at a field may become more, less or another while a person is at another field.
 
-    These are tags, the button that clears a day, and what follows from the values that a source gives.
+    These are tags, and what follows from the values that a source gives.
     """
     if source is None:
-        return field.kind is Kind.DATE or (field.kind is Kind.LIST and bool(field.options))
+        return field.kind is Kind.LIST and bool(field.options)
     return field.kind in {Kind.LIST, Kind.PANEL} or bool(source.needs)
 
 

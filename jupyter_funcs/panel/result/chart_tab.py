@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import importlib.util
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
@@ -20,8 +20,6 @@ from jupyter_funcs.panel.form.controls import reoffer
 from jupyter_funcs.panel.shared.parts import Writing, hide, lines_of
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from jupyter_funcs.panel.shared.outcome import Outcome
     from jupyter_funcs.panel.shared.parts import Guard, Parts
 
@@ -33,16 +31,6 @@ _LONGEST_OPTION = 60
 _LABELS = {"measure": "Measure", "colour": "Colour by", "x": "Along", "kind": "As", "every": "Points"}
 _WIDTHS = ("wide", "narrow")
 _KINDS = {"line": "Lines", "bar": "Bars"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Picture:
-    """What the tab shows of a plot."""
-
-    plot: Plot | None  # None where a reason is all there is
-    html: str
-    caption: str
-    code: str
 
 
 class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
@@ -85,25 +73,26 @@ class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             return
         self._busy(is_busy=True)
         try:
-            picture = await asyncio.to_thread(self._make, turn, wish, outcome)
+            plot, shown = await asyncio.to_thread(self._make, turn, wish, outcome)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
-            picture = _Picture(None, f'<div class="jf-empty">{bad_html(_failure(error))}</div>', "", "")
-        if turn != self._turn or picture is None or self.comm is None:
+            plot, shown = None, f'<div class="jf-empty">{bad_html(_failure(error))}</div>'
+        if turn != self._turn or self.comm is None:
             return
-        self._show_choices(picture.plot)
-        self._picture.value = picture.html + picture.caption + picture.code
+        self._show_choices(plot)
+        self._picture.value = shown
         self._busy(is_busy=False)
 
-    def _make(self, turn: int, wish: Wish, outcome: Outcome) -> _Picture | None:
+    def _make(self, turn: int, wish: Wish, outcome: Outcome) -> tuple[Plot | None, str]:
+        """Give the plot and the HTML that shows it, or a reason that there is none."""
         if turn != self._turn:  # another one was asked for while this one waited for its thread
-            return None
+            return None, ""
         columns = self._columns or read(outcome.frame, outcome.function.function.description or "")
         if turn == self._turn:
             self._columns = columns
         plot = suggest(columns, wish)
         if isinstance(plot, str):
-            return _Picture(None, f'<div class="jf-empty">{html.escape(plot)}</div>', "", "")
-        return _picture(plot, outcome)
+            return None, f'<div class="jf-empty">{html.escape(plot)}</div>'
+        return plot, _picture(plot, outcome)
 
     def _busy(self, *, is_busy: bool) -> None:
         (self._picture.add_class if is_busy else self._picture.remove_class)("jf-old")
@@ -147,17 +136,15 @@ def _has_matplotlib() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def _picture(plot: Plot, outcome: Outcome) -> _Picture:
+def _picture(plot: Plot, outcome: Outcome) -> str:
     from jupyter_funcs.panel.chart.drawing import draw
 
     drawn = points(plot)
     caption = f'<div class="jf-quiet jf-caption" role="status">{html.escape(" ".join(drawn.notes))}</div>'
-    frame: pd.DataFrame = outcome.frame
-    code = program(plot, drawn, outcome.variable or "df", labelled=has_labels(frame))
+    code = program(plot, drawn, outcome.variable or "df", labelled=has_labels(outcome.frame))
     # The style sheet shows the one for which there is room.
     both = "".join(f'<div class="jf-{name}">{draw(plot, drawn, narrow=name == "narrow")}</div>' for name in _WIDTHS)
-    picture = f'<div class="jf-picture">{both}</div>'
-    return _Picture(plot, picture, caption, code_html(code))
+    return f'<div class="jf-picture">{both}</div>{caption}{code_html(code)}'
 
 
 def _failure(error: Exception) -> list[str]:

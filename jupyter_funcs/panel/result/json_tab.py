@@ -104,10 +104,8 @@ class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             page = await asyncio.to_thread(reply.find, words, first, lambda: number != self._number)
         else:
             page = await asyncio.to_thread(reply.page, reply.places[self._place.index or 0][0], first)
-        if number == self._number:
-            self._put(reply, page)
-
-    def _put(self, reply: JsonReply, page: Page) -> None:
+        if number != self._number:
+            return
         self._page = page
         self._back.disabled = not self._firsts
         self._next.disabled = page.last >= page.total

@@ -7,7 +7,9 @@ import html
 import json
 import re
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ProtocolError
@@ -27,19 +29,13 @@ _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 Path = tuple[str | int, ...]
+# By the id of an array or object that the reply holds as a text: the length of this text, and of those inside it.
+Encoded = dict[int, list[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """A JSON document that the reply holds as a text, of so many characters, and what it says."""
-
-    value: Any
-    length: int
-
-
-def read(data: bytes) -> tuple[Any, str]:
+def read(data: bytes, encoded: Encoded) -> tuple[Any, str]:
     try:
-        return _opened(_decoded(data)), ""
+        return _opened(_decoded(data), encoded), ""
     except ProtocolError:
         with contextlib.suppress(ProtocolError):
             if b"\n" in data.strip():
@@ -55,39 +51,25 @@ def _decoded(document: bytes | str) -> Any:
         return decode(document)  # which says what is wrong
 
 
-def _opened(value: Any, depth: int = 0) -> Any:
-    """Read the JSON that stands in texts around the rows, as in an envelope's body."""
+def _opened(value: Any, encoded: Encoded, depth: int = 0) -> Any:
+    """Read the arrays and objects that stand as JSON in texts around the rows, as in an envelope's body."""
     if isinstance(value, str) and _ENCODED.match(value):
-        try:
-            return Encoded(_opened(_decoded(value), depth), len(value))
-        except ProtocolError:
-            return value
-    if isinstance(value, dict) and depth < 3 and len(value) <= PAGE:
-        return {key: _opened(inner, depth + 1) for key, inner in value.items()}
-    return value
-
-
-def items_of(value: Any) -> list[Any] | dict[str, Any] | None:
-    value = bare(value)
-    return value if isinstance(value, (list, dict)) else None
-
-
-def bare(value: Any) -> Any:
-    while isinstance(value, Encoded):
-        value = value.value
+        with contextlib.suppress(ProtocolError):
+            inner = _opened(_decoded(value), encoded, depth)
+            if isinstance(inner, (list, dict)):
+                encoded.setdefault(id(inner), []).insert(0, len(value))
+                return inner
+    elif isinstance(value, dict) and depth < 3 and len(value) <= PAGE:
+        return {key: _opened(inner, encoded, depth + 1) for key, inner in value.items()}
     return value
 
 
 def pairs(value: Any) -> Iterable[tuple[str | int, Any]]:
-    value = bare(value)
     return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
 
 
 def at(value: Any, path: Path) -> Any:
-    value = bare(value)
-    for key in path:
-        value = bare(value[key])
-    return value
+    return reduce(getitem, path, value)
 
 
 def places(value: Any) -> list[tuple[Path, int]]:
@@ -96,20 +78,16 @@ def places(value: Any) -> list[tuple[Path, int]]:
     for _ in range(5):
         below: list[tuple[Path, Any]] = []
         for path, each in level:
-            items = items_of(each)
-            if items is None:
+            if not isinstance(each, (list, dict)):
                 continue
-            found.append((path, len(items)))
-            if len(items) <= PAGE or not path:
+            found.append((path, len(each)))
+            if len(each) <= PAGE or not path:
                 below += [((*path, key), inner) for key, inner in islice(pairs(each), PAGE)]
         level = below
     longest = max((count for _, count in found), default=0)
     found.sort(key=lambda place: -place[1])  # of equals the first and the outermost, as they were found
     # Short ones are seen whole, wherever the page is.
     return [place for place in found if place[1] > PAGE or place[1] == longest][:_MOST_PLACES]
-
-
-_WITH_ITEMS = {list, dict, Encoded}
 
 
 def walk(root: Any) -> Iterator[tuple[list[str | int], Any]]:
@@ -121,7 +99,7 @@ def walk(root: Any) -> Iterator[tuple[list[str | int], Any]]:
         for key, value in open_ones[-1]:
             path.append(key)
             yield path, value
-            if type(value) in _WITH_ITEMS and items_of(value) is not None:
+            if isinstance(value, (list, dict)):
                 open_ones.append(iter(pairs(value)))
                 break
             path.pop()
@@ -175,12 +153,13 @@ class JsonReply:
         self.places: list[tuple[Path, int]] = [((), 0)]
         self._text: str | None = None
         self._value: Any = None
+        self._encoded: Encoded = {}
         if len(data) > _MOST_READ:
             self._text = data.decode(errors="replace")
             self.said = "This reply is long, and is shown as the text that it is."
             return
         try:
-            self._value, self.said = read(data)
+            self._value, self.said = read(data, self._encoded)
         except ProtocolError as error:
             self._text = data.decode(errors="replace")
             self.said = f"{error.lines[0]} It is shown as text."
@@ -193,11 +172,11 @@ class JsonReply:
             last = min(first + _TEXT_PAGE, len(self._text))
             shown = _safe(_visible(self._text[first:last]))
             return Page(f"<pre>{shown}</pre>", first, last, len(self._text), "characters")
-        writing = _Writing(place, first)
+        writing = _Writing(self._encoded, place, first)
         shown = writing.node("", self._value, (), _SIDE_INK)
-        items = items_of(at(self._value, place))
-        what = "keys" if isinstance(at(self._value, place), dict) else "rows"
-        return Page(shown, first, first + writing.shown, len(items) if items is not None else 0, what)
+        items = at(self._value, place)
+        total = len(items) if isinstance(items, (list, dict)) else 0
+        return Page(shown, first, first + writing.shown, total, "keys" if isinstance(items, dict) else "rows")
 
     def find(self, words: str, first: int = 0, stop: Callable[[], bool] = lambda: False) -> Page:
         """Give the keys and values in which a text occurs, in capital or small letters."""
@@ -223,8 +202,8 @@ class JsonReply:
 
     def _hit(self, path: Path, matched: str) -> str:
         head = f"<summary><b>{_safe(path_text(path))}</b>: {matched}</summary>"
-        around = at(self._value, path[:-1])
-        return f"<details>{head}{_Writing().inside(around, (), 2000)}</details>" if path else f"<div>{matched}</div>"
+        inside = _Writing(self._encoded).inside(at(self._value, path[:-1]), (), 2000)
+        return f"<details>{head}{inside}</details>" if path else f"<div>{matched}</div>"
 
 
 # What JSON writes for a value, without the time that its encoder takes to begin.
@@ -239,12 +218,12 @@ _LEAVES: dict[type, Callable[[Any], str]] = {
 
 def _match(pattern: re.Pattern[str], path: list[str | int], value: Any) -> str | None:
     """Give the HTML of what matches: the value around the match, or the value whose key matches."""
-    if write := _LEAVES.get(type(leaf := bare(value))):
-        text = write(leaf)
+    if write := _LEAVES.get(type(value)):
+        text = write(value)
         if match := pattern.search(text):
             return _in_text(text, *match.span())
     if path and isinstance(path[-1], str) and pattern.search(path[-1]):
-        return _safe(clip(inert(nested_text(_plain(value))), _LONGEST_TEXT))
+        return _safe(_preview(value, _LONGEST_TEXT))
     return None
 
 
@@ -258,11 +237,8 @@ def _in_text(text: str, start: int, end: int) -> str:
     return f"{'…' * (before > 0)}{marked}{'…' * (after < len(text))}"
 
 
-def _plain(value: Any) -> Any:
-    value = bare(value)
-    if isinstance(value, dict):
-        return {key: bare(inner) for key, inner in islice(value.items(), PAGE)}
-    return value
+def _preview(value: Any, length: int) -> str:
+    return clip(inert(nested_text(value)), length)
 
 
 # Writing it
@@ -276,33 +252,30 @@ def _safe(text: str) -> str:
 class _Writing:
     """One page's HTML: an open array or object whose items are gone through, and the rest around it, in short."""
 
-    def __init__(self, place: Path | None = None, first: int = 0) -> None:
+    def __init__(self, encoded: Encoded, place: Path | None = None, first: int = 0) -> None:
+        self._encoded = encoded
         self._place = place
         self._first = first
         self.shown = 0  # of the items of the place
 
     def node(self, key: str, value: Any, path: Path, ink: int) -> str:
         """Give a value behind its key, in about `ink` characters at most."""
-        note = ""
-        while isinstance(value, Encoded):
-            note += f" <i>· a text of {value.length:,} characters that holds JSON</i>"
-            value = value.value
-        items = items_of(value)
-        if items is None:
-            return f"<div>{key}{_scalar(value)}{note}</div>"
-        if not items:
+        if not isinstance(value, (list, dict)):
+            return f"<div>{key}{_scalar(value)}</div>"
+        lengths = self._encoded.get(id(value), ())
+        note = "".join(f" <i>· a text of {length:,} characters that holds JSON</i>" for length in lengths)
+        if not value:
             return f"<div>{key}{'{}' if isinstance(value, dict) else '[]'}{note}</div>"
         if len(path) >= _DEEPEST:
-            return f"<div>{key}<i>{_count(items)}, nested more deeply than is shown; search finds them</i></div>"
+            return f"<div>{key}<i>{_count(value)}, nested more deeply than is shown; search finds them</i></div>"
         leads = self._place is not None and self._place[: len(path)] == path
-        preview = "" if leads else f" {_safe(clip(inert(nested_text(_plain(value))), 100))}"
-        summary = f"<summary>{key}<i>{_count(items)}</i>{note}{preview}</summary>"
+        preview = "" if leads else f" {_safe(_preview(value, 100))}"
+        summary = f"<summary>{key}<i>{_count(value)}</i>{note}{preview}</summary>"
         return f"<details{' open' if leads else ''}>{summary}{self.inside(value, path, ink)}</details>"
 
     def inside(self, value: Any, path: Path, ink: int) -> str:
         """Give the items of an array or an object, as many as fit."""
         paged = path == self._place
-        items = items_of(value) or []
         first = self._first if paged else 0
         left = _PAGE_INK if paged else ink
         lines: list[str] = []
@@ -318,7 +291,7 @@ class _Writing:
             left -= 0 if on_the_way else len(line)
         if paged:
             self.shown = len(lines)
-        hidden = 0 if paged else len(items) - len(lines)
+        hidden = 0 if paged else len(value) - len(lines)
         more = f'<div class="jf-quiet">… {hidden:,} more</div>' if hidden else ""
         return f'<div class="jf-in">{"".join(lines)}{more}</div>'
 

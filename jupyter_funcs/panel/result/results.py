@@ -18,7 +18,7 @@ from jupyter_funcs.panel.result.code_tab import code_blocks
 from jupyter_funcs.panel.result.json_tab import JsonTab
 from jupyter_funcs.panel.result.save_bar import SaveBar
 from jupyter_funcs.panel.result.table_tab import TableTab
-from jupyter_funcs.panel.shared.parts import hide
+from jupyter_funcs.panel.shared.parts import hide, status_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,7 +77,7 @@ class KeepBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _say(self, said: str, *, sure: bool = False) -> None:
         hide(self.sure, hidden=not sure)
-        self.said.value = f'<div class="jf-quiet" role="status">{said}</div>' if said else ""
+        self.said.value = status_html(said)
 
 
 class Tab(Protocol):

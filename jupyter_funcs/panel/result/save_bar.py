@@ -15,7 +15,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.text import clip, inert, size_text
 from jupyter_funcs.frames.display import bad_html
 from jupyter_funcs.frames.export import save
-from jupyter_funcs.panel.shared.parts import lines_of
+from jupyter_funcs.panel.shared.parts import lines_of, status_html
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -114,7 +114,7 @@ class SaveBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         self._say("")
 
     def _say(self, said: str) -> None:
-        self.said.value = f'<div class="jf-quiet" role="status">{said}</div>' if said else ""
+        self.said.value = status_html(said)
 
 
 def _place(name: str) -> tuple[Path, bool, bool]:

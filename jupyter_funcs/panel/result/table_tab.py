@@ -15,7 +15,7 @@ import pandas as pd
 
 from jupyter_funcs.core import background
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.display import LONGEST_CELL, bad_html, format_of, shape_text, shown_text, table_html
+from jupyter_funcs.frames.display import LONGEST_CELL, bad_html, ends, format_of, shape_text, shown_text, table_html
 from jupyter_funcs.panel.shared.parts import lines_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,24 @@ _SAFE = (2, 4)  # before it, itables showed the markup of a text as markup
 _MOST_CHARACTERS = 2_500_000
 _MOST_ROWS = 50_000
 _MOST_COLUMNS = 100
+# What a user has set for their own tables must not undo what makes this one safe and whole.
+_OPTIONS: dict[str, Any] = {
+    "allow_html": False,
+    "showIndex": False,
+    "show_dtypes": False,
+    "maxBytes": 0,
+    "maxRows": 0,
+    "maxColumns": 0,
+    "format_floats_in_python": False,
+    "column_filters": False,
+    "text_in_header_can_be_selected": False,
+    "classes": "display compact nowrap",
+    "style": "table-layout:auto;width:auto;margin:0",
+    "pageLength": 25,
+    "lengthMenu": [10, 25, 100],
+    "order": [],
+    "layout": {"topStart": "pageLength", "topEnd": "search", "bottomStart": "info", "bottomEnd": "paging"},
+}
 _SAMPLE = 50  # rows from both ends, whose length says how many fit
 
 
@@ -73,7 +91,7 @@ def grid_of(frame: pd.DataFrame, about: str = "") -> Grid:
     ranks: list[Any] = []
     definitions: list[dict[str, Any]] = []
     for at, (column, form) in enumerate(zip(columns, formats, strict=True)):
-        part = _ends(column, rows)
+        part = ends(column, rows)
         shown.append([form.text(value) for value in part.tolist()])
         definition: dict[str, Any] = {"targets": at, "type": "string"}
         if (rank := _ranks(part, form)) is not None:
@@ -87,24 +105,18 @@ def grid_of(frame: pd.DataFrame, about: str = "") -> Grid:
         definitions.append({"targets": hidden, "visible": False, "searchable": False})
     grid = pd.DataFrame(dict(enumerate([*(pd.Series(each, dtype=object) for each in shown), *ranks])))
     grid.columns = pd.Index([*map(_name, names), *[""] * len(ranks)], dtype=object)
-    return Grid(grid, _options(definitions), _said(frame, rows))
+    return Grid(grid, {**_OPTIONS, "columnDefs": definitions}, _said(frame, rows))
 
 
 def _rows_that_fit(columns: list[pd.Series[Any]], formats: list[ColumnFormat], rows: int) -> int:
     texts = [
         form.text(value)
         for column, form in zip(columns, formats, strict=True)
-        for value in _ends(column, 2 * _SAMPLE).tolist()
+        for value in ends(column, 2 * _SAMPLE).tolist()
     ]
     # A cell takes its text, two quotes and a comma; a rank some digits more.
     characters = sum(map(len, texts)) + 10 * len(texts)
     return min(rows, _MOST_ROWS, max(2, _MOST_CHARACTERS * min(rows, 2 * _SAMPLE) // characters))
-
-
-def _ends(column: pd.Series[Any], rows: int) -> pd.Series[Any]:
-    if len(column) <= rows:
-        return column
-    return column.iloc[[*range(rows - rows // 2), *range(len(column) - rows // 2, len(column))]]
 
 
 def _ranks(column: pd.Series[Any], form: ColumnFormat) -> pd.Series[Any] | None:
@@ -129,28 +141,6 @@ def _said(frame: pd.DataFrame, rows: int) -> str:
     if frame.shape[1] > _MOST_COLUMNS:
         said.append(f"{_MOST_COLUMNS} of {frame.shape[1]:,} columns")
     return "; ".join(said) + "; sorting and searching see these" if said else ""
-
-
-def _options(definitions: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "columnDefs": definitions,
-        # What a user has set for their own tables must not undo what makes this one safe and whole.
-        "allow_html": False,
-        "showIndex": False,
-        "show_dtypes": False,
-        "maxBytes": 0,
-        "maxRows": 0,
-        "maxColumns": 0,
-        "format_floats_in_python": False,
-        "column_filters": False,
-        "text_in_header_can_be_selected": False,
-        "classes": "display compact nowrap",
-        "style": "table-layout:auto;width:auto;margin:0",
-        "pageLength": 25,
-        "lengthMenu": [10, 25, 100],
-        "order": [],
-        "layout": {"topStart": "pageLength", "topEnd": "search", "bottomStart": "info", "bottomEnd": "paging"},
-    }
 
 
 _SIMPLE, _INTERACTIVE = "Simple", "Interactive"
@@ -187,7 +177,7 @@ class TableTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """Show a run; ``None`` empties it. On the background loop, which does all its writes."""
         self._outcome = outcome
         async with self._turn:
-            await self._fill(self._outcome)
+            await self._fill()
 
     def _choose(self, viewer: str) -> None:
         type(self).viewer = viewer
@@ -199,7 +189,8 @@ class TableTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
             self._said.value = bad_html(lines_of(error))
 
-    async def _fill(self, outcome: Outcome | None) -> None:
+    async def _fill(self) -> None:
+        outcome = self._outcome
         if outcome is None:
             self._put_simple('<div class="jf-empty">Run the function to see its table.</div>', "")
             return

@@ -80,6 +80,11 @@ def hide(widget: w.DOMWidget, *, hidden: bool = True) -> None:
         (widget.add_class if hidden else widget.remove_class)(_HIDDEN)
 
 
+def status_html(said: str) -> str:
+    """Give what there is to say beside a control, as HTML that is read out."""
+    return f'<div class="jf-quiet" role="status">{said}</div>' if said else ""
+
+
 class Writing(threading.local):
     """True in a thread while it changes widgets by program: what they tell then is no choice of a person."""
 
