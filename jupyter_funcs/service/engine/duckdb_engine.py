@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.engine.prepared import Compiled, Query
     from jupyter_funcs.service.engine.reference import Reference
-    from jupyter_funcs.service.engine.statements import Statement, Statements
+    from jupyter_funcs.service.engine.statements import Statements
     from jupyter_funcs.service.engine.tables import Cards
 
 # How often a waiting call checks for cancellation, and how often a cancelled one interrupts its query: DuckDB ignores
@@ -90,12 +90,9 @@ class DuckDBEngine:
         schema = self._loaded_cards(check).schema if name == "cards" else tables.SCHEMAS[name]
         return ibis.table(schema, name=name)
 
-    def statement(self, result: ir.Expr | Query | Compiled, table: Callable[[str], ir.Table]) -> Statement:
-        """Compile an expression or a query; `table` looks up the tables by name."""
-        return self._statements.compile(result, table)
-
     @cached_property
-    def _statements(self) -> Statements:
+    def statements(self) -> Statements:
+        """What compiles expressions and queries."""
         from jupyter_funcs.service.engine.statements import Statements
 
         return Statements(lambda: self.names)
@@ -223,7 +220,7 @@ class DuckDBCall:
         import duckdb
 
         self._check_cancelled()
-        statement = self._engine.statement(result, self.table)
+        statement = self._engine.statements.compile(result, self.table)
         try:
             with self._engine.cursor() as cursor, self._interruptible(cursor.interrupt):
                 for name, table in statement.tables.items():

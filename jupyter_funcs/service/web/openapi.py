@@ -117,11 +117,11 @@ def _body(schema: str, example: Any, *, required: bool = True) -> dict[str, Any]
 
 
 def _operation(
-    name: str, summary: str, replies: dict[str, Any], statuses: Iterable[int] = (), **more: Any
+    method: str, name: str, summary: str, replies: dict[str, Any], statuses: Iterable[int] = (), **more: Any
 ) -> dict[str, Any]:
-    """Describe an endpoint, with its own replies and the statuses of its refusals."""
+    """Describe the one method of a path, with its own replies and the statuses of its refusals."""
     refusals = {str(status): _ref("responses", f"Failure{status}") for status in (*statuses, 403, 405, 500)}
-    return {"operationId": name, "summary": summary, "responses": replies | refusals, **more}
+    return {method: {"operationId": name, "summary": summary, "responses": replies | refusals, **more}}
 
 
 _WITH_BODY = (400, 408, 413, 415)
@@ -177,47 +177,40 @@ DOCUMENT: dict[str, Any] = {
     "servers": [{"url": "/"}],
     "security": [{"bearer": []}, {"apiKey": []}],
     "paths": {
-        "/api/function/ListUserFunctions": {
-            "post": _operation(
-                "listUserFunctions",
-                "List the functions of the user.",
-                _LISTED,
-                (401, *_WITH_BODY),
-                requestBody=_body("Listing", {}, required=False),
-            )
-        },
-        "/api/function/getAll": {"get": _operation("getAll", "List the functions of the user.", _LISTED, [401])},
-        "/api/function/runFunction": {
-            "post": _operation(
-                "runFunction",
-                "Run a function.",
-                {"200": _RAN},
-                (401, *_WITH_BODY, 404, 422, 429, 503, 504),
-                requestBody=_body("Run", _RUN_EXAMPLE),
-            )
-        },
-        "/api/account/login": {
-            "post": _operation(
-                "login",
-                "Get a token for an email or name and a password.",
-                {
-                    "200": _reply("A token.", _ref("schemas", "Token")),
-                    "401": _reply("The email or password is wrong.", _TEXT, media_type="text/plain"),
-                },
-                (*_WITH_BODY, 429, 503),
-                requestBody=_body("Login", {"email": "ann@team.example", "password": "…"}),
-                **_PUBLIC,
-            )
-        },
-        "/healthz": {
-            "get": _operation("health", "Check that the service is alive.", _HEALTHY, **_PUBLIC),
-        },
-        "/readyz": {"get": _operation("ready", "Check that a run can start now.", _HEALTHY, [503], **_PUBLIC)},
-        "/openapi.json": {
-            "get": _operation(
-                "openapi", "Get this document.", {"200": _reply("This document.", {"type": "object"})}, **_PUBLIC
-            )
-        },
+        "/api/function/ListUserFunctions": _operation(
+            "post",
+            "listUserFunctions",
+            "List the functions of the user.",
+            _LISTED,
+            (401, *_WITH_BODY),
+            requestBody=_body("Listing", {}, required=False),
+        ),
+        "/api/function/getAll": _operation("get", "getAll", "List the functions of the user.", _LISTED, [401]),
+        "/api/function/runFunction": _operation(
+            "post",
+            "runFunction",
+            "Run a function.",
+            {"200": _RAN},
+            (401, *_WITH_BODY, 404, 422, 429, 503, 504),
+            requestBody=_body("Run", _RUN_EXAMPLE),
+        ),
+        "/api/account/login": _operation(
+            "post",
+            "login",
+            "Get a token for an email or name and a password.",
+            {
+                "200": _reply("A token.", _ref("schemas", "Token")),
+                "401": _reply("The email or password is wrong.", _TEXT, media_type="text/plain"),
+            },
+            (*_WITH_BODY, 429, 503),
+            requestBody=_body("Login", {"email": "ann@team.example", "password": "…"}),
+            **_PUBLIC,
+        ),
+        "/healthz": _operation("get", "health", "Check that the service is alive.", _HEALTHY, **_PUBLIC),
+        "/readyz": _operation("get", "ready", "Check that a run can start now.", _HEALTHY, [503], **_PUBLIC),
+        "/openapi.json": _operation(
+            "get", "openapi", "Get this document.", {"200": _reply("This document.", {"type": "object"})}, **_PUBLIC
+        ),
     },
     "components": {
         "securitySchemes": {

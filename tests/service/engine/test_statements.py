@@ -315,7 +315,7 @@ def test_a_closed_engine_is_given_back() -> None:
 @each_row("text", lines(ACCEPTED))
 def test_sql_that_only_reads_runs_and_means_what_it_says(engine: DuckDBEngine, text: str) -> None:
     """FAULTS.md 138."""
-    statement = engine.statement(own_sql(text), engine.table)
+    statement = engine.statements.compile(own_sql(text), engine.table)
     with engine.cursor() as cursor:
         assert cursor.execute(statement.sql).fetchall() == cursor.execute(text).fetchall()
     # It is now in the form that is run as it is.
@@ -326,7 +326,7 @@ def test_sql_that_only_reads_runs_and_means_what_it_says(engine: DuckDBEngine, t
 def test_other_sql_is_refused_before_the_engine_sees_it(engine: DuckDBEngine, text: str) -> None:
     """FAULTS.md 138."""
     with pytest.raises(ValueError, match=r"may only read|can't (be read|call|read|contain)") as caught:
-        engine.statement(own_sql(text), engine.table)
+        engine.statements.compile(own_sql(text), engine.table)
     assert str(caught.value).count("\n") <= 1
 
 
