@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -143,7 +142,7 @@ def periods(windows: Sequence[Window]) -> pa.Table:
     import ibis
     import pyarrow as pa
 
-    rows = [dict(zip(_WINDOW, asdict(window).values(), strict=True)) for window in windows]
+    rows = [dict(zip(_WINDOW, window, strict=True)) for window in windows]
     return pa.Table.from_pylist(rows, schema=ibis.schema(_WINDOW).to_pyarrow())
 
 

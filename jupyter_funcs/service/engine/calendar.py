@@ -8,10 +8,10 @@ one in which it begins.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,11 +37,10 @@ class Period:
     @property
     def period_name(self) -> str:
         """Its name, ``FQ<n> <fiscal year>``."""
-        return period_name(self.year, self.quarter)
+        return f"FQ{self.quarter} {self.year}"
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """A row of a quarterly report: its dates and its label."""
 
     label: str
@@ -50,11 +49,6 @@ class Window:
     end: date
     is_current: bool
     compared_label: str
-
-
-def period_name(year: int, quarter: int) -> str:
-    """Return the name of a fiscal quarter."""
-    return f"FQ{quarter} {year}"
 
 
 def relation(start: date, end: date, last: date) -> Relation:
@@ -84,7 +78,7 @@ def windows(  # noqa: PLR0913 - six facts decide the rows, none with a default
     current = unreported or running
 
     def window(period: Period, end: date, *, to_date: bool) -> Window:
-        compared = period_name(period.year - lookback, period.quarter)
+        compared = replace(period, year=period.year - lookback).period_name
         return Window(period.period_name, to_date, period.start, end, period == current, compared)
 
     # The running quarter has no full row, only one to date.
