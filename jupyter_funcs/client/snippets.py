@@ -60,8 +60,13 @@ def python(
     """Return the run as a Python program with exactly these values."""
     # Text typed after a $ becomes code only if it is a variable name.
     named = {name: _Code(variable) for name, variable in (variables or {}).items() if variable.isidentifier()}
-    connect = f"jf.connect({where!r})" if where else "jf.connect()"
-    return f"import jupyter_funcs as jf\n\nfuncs = {connect}\ndf = {function.code({**args, **named}, sweeps=sweeps)}"
+    call = function.code({**args, **named}, sweeps=sweeps)
+    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where)}\ndf = {call}"
+
+
+def connection(where: str) -> str:
+    """Return the code of a session, which needs no variable."""
+    return f"jf.connect({where!r})" if where else "jf.connect()"
 
 
 def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from jupyter_funcs.panel.form.formbox import FormBox
 from jupyter_funcs.panel.header import Head, Heading
 from jupyter_funcs.panel.result.history_tab import HistoryTab, has_runs, values_of
 from jupyter_funcs.panel.result.results import TABS, Results, TabType
-from jupyter_funcs.panel.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html, summary_html
+from jupyter_funcs.panel.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html
 from jupyter_funcs.panel.running import (
     Runner,
     as_code,
@@ -365,7 +365,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if visit is not None and box is not None and self.comm is not None:
             self._heading.follow()
             self._offer_history(visit)
-            self._summary.value = summary_html(box.summary)
+            self._summary.value = f'<div class="jf-summary" role="status">{html.escape(box.summary)}</div>'
             running = self._runner.running is not None
             form = visit.form
             self._bar.show(running=running, valid=box.valid, runs=form.runs, fields=list(form), each=box.each)

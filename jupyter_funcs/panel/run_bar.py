@@ -44,19 +44,16 @@ class EachBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def show(self, fields: Sequence[str], each: Sequence[str]) -> None:
         """Offer these fields, of which some have several values."""
-        with self._lock:  # a person's choice and the news of a list both show what there is
-            self._show(fields, each)
-
-    def _show(self, fields: Sequence[str], each: Sequence[str]) -> None:
         first = ("another field…" if each else "choose a field…", _NONE)
-        before, self._each = self._each, list(each)
-        reoffer(self._box, [first, *((_shown(name), name) for name in fields if name not in each)])
-        if before != self._each:
-            gone, self._tags = self._tags, {name: self._tag(name) for name in each}
-            self.children = [self._box, *self._tags.values()]
-            for button in gone.values():
-                button.close()
-        hide(self, hidden=not fields)
+        with self._lock:  # a person's choice and the news of a list both show what there is
+            before, self._each = self._each, list(each)
+            reoffer(self._box, [first, *((_shown(name), name) for name in fields if name not in each)])
+            if before != self._each:
+                gone, self._tags = self._tags, {name: self._tag(name) for name in each}
+                self.children = [self._box, *self._tags.values()]
+                for button in gone.values():
+                    button.close()
+            hide(self, hidden=not fields)
 
     def _tag(self, name: str) -> w.Button:
         # The style sheet shows the title with a cross in place of these words, which are what is read out.
@@ -148,11 +145,6 @@ def problem_html(error: BaseException, request_id: str = "", cleaned: Callable[[
     # What to do next is no alarm.
     hints = "".join(f"<br>{html.escape(line)}" for line in lines[1:])
     return bad_html(lines[:1]) + hints + folded
-
-
-def summary_html(summary: str) -> str:
-    """Say what a form lacks for a run; read out when it changes."""
-    return f'<div class="jf-summary" role="status">{html.escape(summary)}</div>'
 
 
 def refusal_html(form: Form, errors: dict[str, list[str]]) -> str:

@@ -116,7 +116,8 @@ def _part(svg: str, said: str) -> str:
     return root + re.sub(r"\n\s*", "\n", _TAG.sub(own, body)).strip() + "</svg>"
 
 
-_UNITS = ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e4, "k"))
+# From which size on a unit is used, and how much it is.
+_UNITS = ((1e12, 1e12, "T"), (1e9, 1e9, "B"), (1e6, 1e6, "M"), (1e4, 1e3, "k"), (0.0, 1.0, ""))
 _MOST_DECIMALS = 8
 
 
@@ -125,8 +126,6 @@ def short(value: float, *, percent: bool = False) -> str:
     if _is_extreme(abs(value)):
         return _signed(f"{value:.2e}")
     scale, unit = (0.01, "%") if percent else _unit(abs(value))
-    if unit == "k" or not unit:
-        scale, unit = (1.0, "") if abs(value) < 1e4 else (1e3, "k")
     size = abs(value) / scale
     decimals = max(0, 2 - math.floor(math.log10(size))) if size else 0
     if not unit and float(value).is_integer():
@@ -140,14 +139,13 @@ def evenly(values: Sequence[float], *, percent: bool = False) -> list[str]:
     if _is_extreme(largest):
         return [_signed(f"{value:.2e}") for value in values]
     scale, unit = (0.01, "%") if percent else _unit(largest)
-    scale = 1e3 if unit == "k" else scale
     scaled = [round(value / scale, _MOST_DECIMALS + 2) for value in values]
     decimals = max((_decimals(value) for value in scaled), default=0)
     return [_signed(f"{value:,.{decimals}f}{unit}") if value else "0" + "%" * percent for value in scaled]
 
 
 def _unit(size: float) -> tuple[float, str]:
-    return next(((scale, unit) for scale, unit in _UNITS if size >= scale), (1.0, ""))
+    return next((scale, unit) for least, scale, unit in _UNITS if size >= least)
 
 
 def _is_extreme(size: float) -> bool:

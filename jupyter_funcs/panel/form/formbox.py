@@ -131,8 +131,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         for name, field in self._fields.items():
             if may_change(field, self._sources.get(name)) or isinstance(self._form[name], Each):
                 self._places[name] = self._place(name)
-        self._said = self._html(self._said_html())
-        self._help = self._html(notes.help_html(list(self._fields.values())))
+        self._said = lean(w.HTML, "jf-notes", value=self._said_html())
+        self._help = lean(w.HTML, "jf-notes", value=notes.help_html(list(self._fields.values())))
         super().__init__(self._arranged(), keys=synced(w.VBox), _dom_classes=("jf-form",))
         form.watchers.append(self._on_form)
         for source in self._sources.values():
@@ -211,9 +211,6 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
                 closing.close()
             self._controls.clear()
             super().close()
-
-    def _html(self, value: str) -> w.HTML:
-        return lean(w.HTML, "jf-notes", value=value)
 
     def _make(self, name: str, args: Args) -> Control:
         field = self._fields[name]
@@ -341,24 +338,21 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _on_news(self, source: FieldSource) -> None:
         """Show what a source has given; on the background loop."""
-        with self._lock:
-            self._show_news(source)
-
-    def _show_news(self, source: FieldSource) -> None:
         name = source.field.name
-        made = self._controls.get(name)
-        if made is None:  # closed meanwhile
-            return
-        if type(made) is not self._kind(name) and not made.is_typed_in:
-            self._make_again(name)
-        elif not source.asking:
-            with self._writing:
-                made.offer(source.offers)
-                made.show(self._value(name, self._form.args))
-        if source.known:
-            self._drop(source)
-        self.recheck()
-        self._show_line(source)
+        with self._lock:
+            made = self._controls.get(name)
+            if made is None:  # closed meanwhile
+                return
+            if type(made) is not self._kind(name) and not made.is_typed_in:
+                self._make_again(name)
+            elif not source.asking:
+                with self._writing:
+                    made.offer(source.offers)
+                    made.show(self._value(name, self._form.args))
+            if source.known:
+                self._drop(source)
+            self.recheck()
+            self._show_line(source)
 
     def _show_line(self, source: FieldSource) -> None:
         self._arrange()

@@ -299,15 +299,15 @@ class EachLines(LinesControl):
         if self.field.kind is Kind.LIST or not len(offers):
             return
         if self._search is None:
-            self._search = lean(
+            search = self._search = lean(
                 w.Combobox,
                 *(f"jf-at-{self.at}", "jf-add"),
                 description=f"Add to {clip(inert(self.field.label), 60)}",
                 placeholder="type to search, Enter adds",
             )
-            self._search.observe(lambda _: self._follow(), "value")
-            on_enter(self._search, lambda _: self._on_enter())
-        self._narrow()
+            search.observe(lambda _: self._follow(search), "value")
+            on_enter(search, lambda _: self._on_enter(search))
+        narrow(self._search, offers)
 
     @property
     def word(self) -> str:
@@ -332,27 +332,22 @@ class EachLines(LinesControl):
                 return values
         return [typed(line)]
 
-    def _follow(self) -> None:
-        if self._search is not None and (picked := self.offers.picked(self._search.value)):
-            self._add(picked)
-        self._narrow()
+    def _follow(self, search: w.Combobox) -> None:
+        if picked := self.offers.picked(search.value):
+            self._add(search, picked)
+        narrow(search, self.offers)
 
-    def _on_enter(self) -> None:
-        if self._search is not None and (text := self._search.value.strip()):
+    def _on_enter(self, search: w.Combobox) -> None:
+        if text := search.value.strip():
             value = self.offers.value(text)
-            self._add([typed(text) if value is None else value])
+            self._add(search, [typed(text) if value is None else value])
 
-    def _add(self, values: Sequence[Any]) -> None:
-        if self._search is not None:
-            self._search.value = ""
+    def _add(self, search: w.Combobox, values: Sequence[Any]) -> None:
+        search.value = ""
         lines = self._lines()
         new = [_line(value) for value in values if value not in lines]
         if new:
             self.box.value = "\n".join([*filter(None, [self.box.value.rstrip()]), *new])
-
-    def _narrow(self) -> None:
-        if self._search is not None:
-            narrow(self._search, self.offers)
 
 
 _HOW = {

@@ -31,7 +31,8 @@ def facts_html(facts: Iterable[tuple[str, str]]) -> str:
 def about_html(outcome: Outcome) -> str:
     """Give what is known of a run as two tables: the facts, and the columns with their types."""
     frame, told = outcome.frame, outcome.frame.attrs.get("funcs", {})
-    memory, about = _memory(frame)
+    is_measured = frame.size <= _MOST_MEASURED
+    memory = size_text(int(frame.memory_usage(deep=is_measured).sum()))
     facts: list[tuple[str, str]] = [
         ("Function", outcome.function.name),
         *((f"· {name}", _argument(name, outcome)) for name in outcome.args),
@@ -49,7 +50,7 @@ def about_html(outcome: Outcome) -> str:
     if isinstance(size, int):
         facts.append(("Reply", size_text(size)))
     facts += [
-        ("Result", f"{shape_text(frame)}, {about}{size_text(memory)} in memory"),
+        ("Result", f"{shape_text(frame)}, {'' if is_measured else 'at least '}{memory} in memory"),
         *((name.capitalize(), value_text(told[name])) for name in ("shape", "retrievalTime") if name in told),
     ]
     for warning in told.get("warnings", ()):
@@ -57,11 +58,6 @@ def about_html(outcome: Outcome) -> str:
     if outcome.variable:
         facts.append(("Variable", outcome.variable))
     return facts_html(facts) + _columns(frame)
-
-
-def _memory(frame: pd.DataFrame) -> tuple[int, str]:
-    deep = frame.size <= _MOST_MEASURED
-    return int(frame.memory_usage(deep=deep).sum()), "" if deep else "at least "
 
 
 def _columns(frame: pd.DataFrame) -> str:

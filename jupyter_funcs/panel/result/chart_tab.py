@@ -103,8 +103,11 @@ class ChartTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _show_choices(self, plot: Plot | None) -> None:
         """Show a control for all of which there is a choice, with what is drawn."""
+        choices = {} if plot is None else plot.choices
         with self._writing:
-            shown = [] if plot is None else [self._choice(name, plot) for name in _LABELS if _is_choice(name, plot)]
+            # Of one colour there is a choice, too: none.
+            names = [name for name in _LABELS if len(choices.get(name, ())) > (name != "colour")]
+            shown = [self._choice(name, plot) for name in names if plot is not None]
         self._row.children = shown
         hide(self._row, hidden=not shown)
 
@@ -154,11 +157,6 @@ def _failure(error: Exception) -> list[str]:
             "Install it again, then restart the kernel.",
         ]
     return lines_of(error)
-
-
-def _is_choice(name: str, plot: Plot) -> bool:
-    least = 1 if name == "colour" else 2  # which can be none
-    return len(plot.choices.get(name, ())) >= least
 
 
 def _options(name: str, plot: Plot) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
@@ -83,12 +84,6 @@ def trouble_with(run: Run, frame: Any, outcome: Outcome) -> str:
     return ""
 
 
-def _connected(outcome: Outcome) -> str:
-    # As it can be pasted: a notebook need have no session under a name of its own.
-    where = outcome.function.session.where
-    return f"jf.connect({where!r})" if where else "jf.connect()"
-
-
 def compared_html(run: Run, frame: pd.DataFrame, outcome: Outcome) -> str:
     """Say how the earlier of two results differs from the later one: in numbers, and as a table of the rows."""
     is_before = run.started <= outcome.started
@@ -99,7 +94,8 @@ def compared_html(run: Run, frame: pd.DataFrame, outcome: Outcome) -> str:
     said = [f"From {names[0]} to {names[1]}: "]
     if other := _differing(*args):
         said.append(f"other arguments ({other}); ")
-    held = f"{_connected(outcome)}.history.get({run.number if run.label == str(run.number) else run.label!r}).frame"
+    session = connection(outcome.function.session.where)  # a notebook need have none under a name of its own
+    held = f"{session}.history.get({run.number if run.label == str(run.number) else run.label!r}).frame"
     pair = (held, outcome.variable or "panel.result()")
     code = f"import jupyter_funcs as jf; jf.diff({', '.join(pair if is_before else pair[::-1])})"
     try:

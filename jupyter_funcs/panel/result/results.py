@@ -189,14 +189,12 @@ class Results(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             if self._box is None or self.comm is None:
                 return
             opened = self._box.selected_index
-            for at in range(len(self._kinds)):
-                outcome = self._outcome if at == opened else None
+            for at in sorted({opened, *self._tabs}):
                 shows = self._shown.get(at)
-                if shows is not None and shows is self._outcome and outcome is None:
-                    continue  # it was opened before and is right
-                if shows is not outcome or (at == opened and at not in self._tabs):
-                    await self._show(at, outcome)
-                    self._shown[at] = outcome
+                wanted = self._outcome if at == opened or shows is self._outcome else None
+                if shows is not wanted or at not in self._tabs:
+                    await self._show(at, wanted)
+                    self._shown[at] = wanted
 
     async def _show(self, at: int, outcome: Outcome | None) -> None:
         title = self._titles[at]
