@@ -254,7 +254,7 @@ class Heading(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         if self._shown is None:
             return
         if self.bar is None:
-            self.bar = PresetBar(self._presets, self._guard, self._parts)
+            self.bar = PresetBar(self._presets, *self._shown, self._guard, self._parts)
             self.children = [self.title, self.fold, self.star, self.bar]
         self.bar.show(*self._shown)
         hide(self.bar, hidden=False)

@@ -27,10 +27,10 @@ _NONE = ("Choose…", "")
 class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
     """One line: the preset that the form holds, a name to save under, and what there is to say."""
 
-    def __init__(self, presets: Presets, guard: Guard, parts: Parts) -> None:
+    def __init__(self, presets: Presets, function: RemoteCall, form: Form, guard: Guard, parts: Parts) -> None:
         self._presets = presets
-        self._function: RemoteCall | None = None
-        self._form: Form | None = None
+        self._function = function
+        self._form = form
         self._known: dict[str, dict[str, Any]] = {}  # by preset, what a form holds that it has filled
         self._writing = Writing()  # the line, or the form
         self._asked: tuple[w.Button, str] | None = None  # the button and the name that a person was asked about
@@ -70,7 +70,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _held(self) -> str:
         """Give the preset that the form holds: the chosen one before others of the same values."""
-        if not self._known or self._form is None:
+        if not self._known:
             return ""
         holds = form_values(self._form)
         names = [self.choice.value, *self._known]
@@ -78,19 +78,18 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _list(self) -> None:
         self._known = {}
-        if self._function is not None and self._form is not None:
-            try:
-                for name in self._presets.names(self._function.name):
-                    form = self._function.form()
-                    form.variables = self._form.variables
-                    fill(form, self._presets.get(self._function.name, name))
-                    self._known[name] = form_values(form)
-            finally:
-                with self._writing:
-                    shown = [(clip(inert(name), _LONGEST_SHOWN), name) for name in self._known]
-                    reoffer(self.choice, [_NONE, *shown])
-                self._show_choice(self._held())
-                hide(self.choice, hidden=not self._known)
+        try:
+            for name in self._presets.names(self._function.name):
+                form = self._function.form()
+                form.variables = self._form.variables
+                fill(form, self._presets.get(self._function.name, name))
+                self._known[name] = form_values(form)
+        finally:
+            with self._writing:
+                shown = [(clip(inert(name), _LONGEST_SHOWN), name) for name in self._known]
+                reoffer(self.choice, [_NONE, *shown])
+            self._show_choice(self._held())
+            hide(self.choice, hidden=not self._known)
 
     def _show_choice(self, name: str) -> None:
         with self._writing:
@@ -98,7 +97,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         hide(self.delete, hidden=not name)
 
     def _choose(self, name: str) -> None:
-        if self._writing or not name or self._function is None or self._form is None:
+        if self._writing or not name:
             return
         values = self._presets.get(self._function.name, name)
         with self._writing:
@@ -111,8 +110,6 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
             self._say(html.escape(gone))
 
     def _save(self) -> None:
-        if self._function is None or self._form is None:
-            return
         name, values = check_name(self.name.value), form_values(self._form)
         self._list()  # another notebook may have saved, too
         is_there = name in self._known
@@ -130,7 +127,7 @@ class PresetBar(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _delete(self) -> None:
         name = self.choice.value
-        if self._function is None or not name:
+        if not name:
             return
         if self._asked != (self.delete, name):
             self._ask(self.delete, name, "Delete it")

@@ -56,7 +56,7 @@ def test_help_and_messages_are_inert() -> None:
     hostile = "<script>x</script> \u202e $y$ " + "word " * 1000
     for said in (
         messages.help_html(Made(Param(name="a", description=hostile)).fields),
-        messages.said_html([messages.Said([hostile], [hostile + "!"])]),
+        messages.said_html([([hostile], [hostile + "!"])]),
     ):
         assert "<script>" not in said
         assert "\u202e" not in said
@@ -68,7 +68,7 @@ def test_a_message_stands_in_its_fields_place() -> None:
     fields: list[Field] = list(Made(Param(name="a", description="One."), Param(name="b", description="Two.")).fields)
     assert ".jf-at-1{order:2}" in messages.help_html(fields)
     assert '<p style="order:3">Two.</p>' in messages.help_html(fields)
-    said = messages.said_html([messages.Said([]), messages.Said(["bad", "bad"], ["bad", "word"])])
+    said = messages.said_html([([], []), (["bad", "bad"], ["bad", "word"])])
     assert said.startswith('<p style="order:3"><span class="jf-bad" role="alert">bad</span><span class="jf-word">word')
 
 

@@ -155,8 +155,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     @property
     def messages(self) -> dict[str, list[str]]:
         """The errors that stand at the fields, by wire name."""
-        said = {name: self._messages(field).errors for name, field in self._fields.items()}
-        return {name: errors for name, errors in said.items() if errors}
+        return {name: errors for name, field in self._fields.items() if (errors := self._messages(field)[0])}
 
     def recheck(self) -> None:
         """Read the form again: a variable that it names may have another value than before."""
@@ -380,7 +379,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _said_html(self) -> str:
         return notes.said_html(self._messages(field) for field in self._fields.values())
 
-    def _messages(self, field: Field) -> notes.Said:
+    def _messages(self, field: Field) -> tuple[list[str], list[str]]:
         name = field.name
         errors = list(self._refused.get(name, []))
         words = [self._dropped[name]] if name in self._dropped else []
@@ -395,4 +394,4 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         # Of a value that is wrong it is not said that it is sent as it is.
         if source and not errors:
             words += notes.unlisted(self._form[name], source.offers)
-        return notes.Said(errors, words)
+        return list(dict.fromkeys(errors)), words

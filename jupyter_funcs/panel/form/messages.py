@@ -97,23 +97,16 @@ def help_html(fields: Sequence[Field]) -> str:
     )
 
 
-def said_html(said: Iterable[Said]) -> str:
-    """Give the messages of the fields, in the place of `help_html`'s, above it."""
-    return "".join(_placed(at, each.html) for at, each in enumerate(said))
+def said_html(said: Iterable[tuple[list[str], list[str]]]) -> str:
+    """Give the errors of each field and what else is said of it, in the place of `help_html`'s, above it."""
+    return "".join(_placed(at, _said(errors, words)) for at, (errors, words) in enumerate(said))
 
 
-class Said:
-    """The messages of one field."""
-
-    def __init__(self, errors: Iterable[str], words: Iterable[str] = ()) -> None:
-        self.errors = list(dict.fromkeys(errors))
-        self.words = [text for text in dict.fromkeys(words) if text not in self.errors]
-
-    @property
-    def html(self) -> str:
-        """The messages, one below the other; an error is read out as it comes."""
-        wrong = "".join(f'<span class="jf-bad" role="alert">{_shown(text)}</span>' for text in self.errors)
-        return wrong + "".join(f'<span class="jf-word">{_shown(text)}</span>' for text in self.words)
+def _said(errors: list[str], words: list[str]) -> str:
+    # An error is read out as it comes.
+    wrong = "".join(f'<span class="jf-bad" role="alert">{_shown(text)}</span>' for text in dict.fromkeys(errors))
+    others = [text for text in dict.fromkeys(words) if text not in errors]
+    return wrong + "".join(f'<span class="jf-word">{_shown(text)}</span>' for text in others)
 
 
 def _shown(text: str) -> str:
