@@ -77,7 +77,7 @@ def _nothing(frame: pd.DataFrame) -> str:
     """Describe a frame without values."""
     if len(frame):
         return f"{len(frame):,} row{'s' * (len(frame) != 1)}, and no columns."
-    columns = [clip(inert(str(column)), LONGEST_CELL) for column in frame.columns[:_MOST_COLUMNS]]
+    columns = [short_text(column) for column in frame.columns[:_MOST_COLUMNS]]
     more = f" and {frame.shape[1] - len(columns):,} more" * (frame.shape[1] > len(columns))
     return f"No rows. Columns: {', '.join(columns)}{more}." if columns else "No rows."
 
@@ -114,8 +114,13 @@ def bad_html(lines: Iterable[str]) -> str:
     return "<br>".join(f'<span class="jf-bad">{html.escape(line)}</span>' for line in lines)
 
 
+def short_text(value: object) -> str:
+    """Return the beginning of a value as text on one line."""
+    return clip(inert(str(value)[: 4 * LONGEST_CELL]), LONGEST_CELL)
+
+
 def _escaped(value: object) -> str:
-    return html.escape(clip(inert(str(value)[: 4 * LONGEST_CELL]), LONGEST_CELL))
+    return html.escape(short_text(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +152,7 @@ def _format(text: Callable[[Any], str], *, right: bool = False) -> ColumnFormat:
     def shown(value: Any) -> str:
         if pd.api.types.is_scalar(value) and pd.isna(value):
             return ""
-        # Of a very long text, only the beginning is read.
-        return clip(inert(text(value)[: 4 * LONGEST_CELL]), LONGEST_CELL)
+        return short_text(text(value))
 
     return ColumnFormat(shown, right)
 

@@ -23,8 +23,6 @@ _MOST_ROWS = 5  # at the top, and as many at the end
 _MOST_COLUMNS = 12
 _LONGEST = 60_000
 _LONGEST_VALUE = 400
-_CALL = "df = %funcs call"
-_SWEEP = "df = %funcs sweep"
 
 
 def reopen_html(name: str) -> str:
@@ -45,7 +43,7 @@ def left_html(outcome: Outcome, mark: str) -> str:
     if outcome.variable:
         said.append(f"The DataFrame was kept as <code>{_shown(outcome.variable)}</code>.")
     again = snippets.magic(outcome.function, outcome.args, sweeps=bool(outcome.swept))
-    command = _SWEEP if outcome.swept else _CALL
+    command = f"df = %funcs {'sweep' if outcome.swept else 'call'}"
     if again.startswith(command) and len(again) <= _LONGEST_VALUE:  # a long one would be cut, and open nothing
         filled = again.replace(command, "%funcs panel", 1)
         said.append(f"<code>{_shown(filled)}</code> opens the panel with these values.")

@@ -386,7 +386,7 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         if name in self._touched:
             errors += self._errors.get(name, [])
         if field.rule and not any(map(self._form.is_set, field.rule.names)):
-            (errors if self._asked else words).append(notes.rule_text(field.rule.names))
+            (errors if self._asked else words).append(f"Give {listed(field.rule.names)}.")
         if name in self._controls and (word := self._controls[name].word):
             words.append(word)
         if (source := self._sources.get(name)) and source.waits:

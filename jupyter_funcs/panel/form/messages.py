@@ -42,11 +42,6 @@ def unset(field: Field) -> str:
     return "required" if field.required else "not sent"
 
 
-def rule_text(names: Sequence[str]) -> str:
-    """Say that one of several fields is needed."""
-    return f"Give {listed(names)}."
-
-
 def summary(form: Form, errors: dict[str, list[str]]) -> str:
     """Say what is missing for a run."""
     if not errors:

@@ -14,8 +14,7 @@ import ipywidgets as w
 import pandas as pd
 
 from jupyter_funcs.core import background
-from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.display import LONGEST_CELL, bad_html, ends, format_of, shape_text, shown_text, table_html
+from jupyter_funcs.frames.display import bad_html, ends, format_of, shape_text, short_text, shown_text, table_html
 from jupyter_funcs.panel.shared.parts import lines_of
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def grid_of(frame: pd.DataFrame, about: str = "") -> Grid:
         hidden = [len(columns) + place for place in range(len(ranks))]
         definitions.append({"targets": hidden, "visible": False, "searchable": False})
     grid = pd.DataFrame(dict(enumerate([*(pd.Series(each, dtype=object) for each in shown), *ranks])))
-    grid.columns = pd.Index([*map(_name, names), *[""] * len(ranks)], dtype=object)
+    grid.columns = pd.Index([*map(short_text, names), *[""] * len(ranks)], dtype=object)
     return Grid(grid, {**_OPTIONS, "columnDefs": definitions}, _said(frame, rows))
 
 
@@ -128,10 +127,6 @@ def _ranks(column: pd.Series[Any], form: ColumnFormat) -> pd.Series[Any] | None:
         return column.rank(method="dense").fillna(0).astype("int64").reset_index(drop=True)
     except (TypeError, ValueError):  # values that cannot be compared
         return None
-
-
-def _name(name: object) -> str:
-    return clip(inert(str(name)[: 4 * LONGEST_CELL]), LONGEST_CELL)
 
 
 def _said(frame: pd.DataFrame, rows: int) -> str:
