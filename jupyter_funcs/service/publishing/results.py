@@ -144,7 +144,9 @@ def _records(result: Any, call: Call | None) -> Any:
     if call is not None and needs_engine(result):
         return call.fetch(result)
     if (table := _as_table(result)) is not None:
-        names = list(getattr(table, "column_names", table.columns))
+        import pyarrow as pa
+
+        names = table.column_names if isinstance(table, pa.Table) else list(table.columns)
         check_size(len(table), len(names))
         _refuse_repeated(names)
         return _rows({name: _values(table[name]) for name in names})
@@ -287,7 +289,7 @@ def _values(array: Any) -> list[Any]:
     """Return the values of a column; whole days are dates, for which pandas has no type."""
     import numpy as np
 
-    if hasattr(array, "to_pylist"):
+    if hasattr(type(array), "to_pylist"):  # the labels of a Series are attributes too
         return list(array.to_pylist())
     if isinstance(array.dtype, np.dtype) and array.dtype.kind == "M":
         times = np.asarray(array)

@@ -126,6 +126,8 @@ TABLES = [
     (pd.DataFrame({"p": pd.PeriodIndex(["2024Q1", None], freq="Q")}), [{"p": "2024Q1"}, {"p": None}]),
     (pd.DataFrame({"c": pd.cut([1], [0, 2])}), [{"c": "(0, 2]"}]),
     (pd.DataFrame({"d": pd.array([DAY, None], pd.ArrowDtype(pa.date32()))}), [{"d": "2024-02-29"}, {"d": None}]),
+    (pd.DataFrame({"column_names": ["x"]}), [{"column_names": "x"}]),
+    (pd.DataFrame({"n": [1]}, index=["to_pylist"]), [{"n": 1}]),
     (pa.table({"d": [DAY], "l": [[1, 2]], "s": [{"x": 1}]}), [{"d": "2024-02-29", "l": [1, 2], "s": {"x": 1}}]),
     (pa.RecordBatchReader.from_batches(pa.schema({"a": pa.int8()}), []), []),
 ]
