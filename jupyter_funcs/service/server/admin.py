@@ -127,10 +127,10 @@ def _act(about: str, action: Action, given: Namespace) -> None:
         result = action.run(service, given)
     if not isinstance(result, str):
         records = [_shown(each) for each in result]
-        if given.json:
-            result = json.dumps(records, indent=2)
-        else:
-            result = _table(records) if records else f"None yet. To add one: jupyter funcs admin {about} add --help"
+        if records or given.json:
+            _print(json.dumps(records, indent=2) if given.json else _table(records))
+            return
+        result = f"None yet. To add one: jupyter funcs admin {about} add --help"
     _print(_with_config(result, given.config))
 
 

@@ -292,6 +292,14 @@ def test_an_empty_list_says_what_to_do_next(team: list[str], capsys: pytest.Capt
     assert capsys.readouterr().out == "[]\n"
 
 
+def test_what_a_list_shows_is_not_changed(team: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the commands that a message names get the option."""
+    command(["admin", "assets", "add", "of jupyter funcs admin", *team])
+    capsys.readouterr()
+    command(["admin", "assets", "list", "--json", *team])
+    assert json.loads(capsys.readouterr().out)[0]["name"] == "of jupyter funcs admin"
+
+
 # API keys and signing keys.
 
 
