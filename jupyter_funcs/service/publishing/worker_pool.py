@@ -134,16 +134,16 @@ class Worker:
         source, deadline = "", _Deadline(self._setup.import_seconds)
         try:
             with self._watched(deadline):
-                while (reply := self.read(_FIRST_REPLIES)).kind == "importing":
+                # A file may end after its deadline, but before the process does.
+                while (reply := self.read(_FIRST_REPLIES)).kind == "importing" and not deadline.cancelled:
                     source = reply.text
                     deadline.restart()
         except EOFError:
-            if source and deadline.cancelled:
-                raise SlowImportError(source, deadline.seconds) from None
-            if self.excess:
-                raise SetupError(f"{source} can't be imported. {self.excess}") from None
-            text = "The process that loads published functions ended. Its output is in the log."
-            raise SetupError(text) from None
+            reply = LoadReply("failed", "The process that loads published functions ended. Its output is in the log.")
+        if source and deadline.cancelled:
+            raise SlowImportError(source, deadline.seconds)
+        if self.excess:
+            raise SetupError(f"{source} can't be imported. {self.excess}")
         if reply.kind == "functions":
             return reply.functions
         if reply.trace:
@@ -171,7 +171,7 @@ class Worker:
             [size] = LENGTH.unpack(self._replies.read(LENGTH.size))
             content = self._replies.read(size) if size <= MOST_BYTES + _MOST_FACTS else b""
             reply = replies.decode(content)
-        except (struct.error, msgspec.MsgspecError, RecursionError):
+        except (struct.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise EOFError from None
         if len(content) - len(reply.content) - sum(map(len, reply.tables.values())) > _MOST_FACTS:
             raise EOFError

@@ -172,10 +172,10 @@ class WorkerCall:
         threading.Thread(target=self._listen, args=(orders, Path.cwd()), daemon=True).start()
 
     def _listen(self, orders: IO[bytes], folder: Path) -> None:
-        with contextlib.suppress(EOFError, pickle.UnpicklingError):
+        with contextlib.suppress(Exception):  # also of an answer for which the run has left no memory
             while True:
                 self._orders.put(pickle.load(orders))  # noqa: S301 - from the service
-        # The service has ended, or nobody waits for the result: this process runs nothing else.
+        # The service has ended, nobody waits for the result, or it can't come: this process runs nothing else.
         self.cancelled = True
         time.sleep(GRACE_SECONDS)
         _leave(folder)

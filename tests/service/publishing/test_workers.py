@@ -177,6 +177,25 @@ def forged() -> int:
 
 
 @function(asset="a")
+def no_room(call) -> int:
+    """Leave no memory for the rows that it asks for."""
+    many = ibis.literal("x").repeat(3 * 10**7).as_table()
+    call.fetch(ibis.literal("x").repeat(1).as_table())
+    with open("/proc/self/status") as file:
+        [used] = [int(line.split()[1]) * 1024 for line in file if line.startswith("VmData")]
+    resource.setrlimit(resource.RLIMIT_DATA, (used + 2**24,) * 2)
+    return len(call.fetch(many))
+
+
+@function(asset="a")
+def no_text(call) -> int:
+    """Reply with a kind that isn't text."""
+    reply = msgspec.msgpack.encode({"kind": "body"}).replace(b"body", b"\\xff" * 4)
+    call._replies.write(len(reply).to_bytes(8, "big") + reply)
+    return 1
+
+
+@function(asset="a")
 def forged_reply(call, kind: str) -> int:
     """Reply with what takes a hundred times as much memory when it is read."""
     many = 10**7
@@ -410,6 +429,7 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
         ("Deep", "Deep failed: It was ended because its folders can't be read."),
         ("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less."),
         ("Forged", "Forged failed: The process that ran it ended before its result."),
+        ("No Text", "No Text failed: The process that ran it ended before its result."),
         ("Open Files", "Open Files failed: [Errno 24] Too many open files: '/dev/null'"),
     ],
 )
@@ -446,6 +466,11 @@ def test_a_forged_reply_does_not_fill_the_memory_of_the_service(wire: Wire, kind
     done.set()
     watching.join()
     assert most[0] - before < 200e6
+
+
+@pytest.mark.fault(135)
+def test_a_function_without_memory_for_an_answer_does_not_wait_for_it(wire: Wire) -> None:
+    assert failed(wire, "No Room") == "No Room failed: The process that ran it ended before its result."
 
 
 @pytest.mark.fault(135)
@@ -575,15 +600,18 @@ def test_no_file_that_a_notebook_makes_is_taken_for_its_result(tmp_path: Path, p
 
 
 @pytest.mark.slow
-def test_a_file_whose_import_does_not_end_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("code", ["while True:\n    pass", "import time\ntime.sleep(3.25)"], ids=["never", "late"])
+def test_a_file_whose_import_takes_too_long_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, code: str
+) -> None:
     """The others are published, also by the workers that start later."""
-    (tmp_path / "slow.py").write_text("while True:\n    pass")
+    (tmp_path / "long.py").write_text(code)
     (tmp_path / "ok.py").write_text("from jupyter_funcs.service import function\n@function(asset='a')\ndef f(): ...")
     with contextlib.closing(Workers(WorkerSetup((tmp_path,), import_seconds=3))) as workers:
         assert [each.name for each in workers.load()] == ["F"]
         assert [each.name for each in workers.load()] == ["F"]
     [record] = caplog.records
-    assert record.getMessage() == f"{tmp_path / 'slow.py'} takes more than 3 seconds to import. It is not published."
+    assert record.getMessage() == f"{tmp_path / 'long.py'} takes more than 3 seconds to import. It is not published."
 
 
 @pytest.mark.fault(135)
