@@ -327,6 +327,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "service.publishing.notebooks._HEADING": [("# ", "# "), ("# ", "#")],
     "service.publishing.signatures._SECTION": ["\n", "---\n", " "],
     "service.publishing.signatures.title": ['"a', "a'"],
+    "service.publishing.worker_process.ran_out_of_memory": ["oom_kill ", "\noom_kill"],
     "service.server.process._readers.header_field_re": ["a'", "''"],
     "service.web.hosts._AUTHORITY": ["-2", "--"],
     "service.web.requests._VALID_ID": ["a", "."],

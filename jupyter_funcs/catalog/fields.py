@@ -126,8 +126,8 @@ _KINDS_BY_WORDS = (
     (
         Kind.LIST,
         re.compile(
-            r"(?:^|[.;:(]\s?|\b(?:an?|as)\s)(?:optional\s)?(?:list|array) of (?!(?:available|valid|all|the) )"
-            r"|^(?:\w+\s){0,2}one or more\b",
+            r"(?:(?:^|[.;:(]\s?)(?:the\s)?|\b(?:an?|as)\s)(?:optional\s)?"
+            r"(?:list|array) of (?!(?:available|valid|all|the) )|^(?:\w+\s){0,2}one or more\b",
             re.IGNORECASE,
         ),
     ),

@@ -160,6 +160,7 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "A numeric code such as '007'": {},
     # lists
     "List of regions": {"kind": Kind.LIST},
+    "The list of regions.": {"kind": Kind.LIST},
     "One or more of 'day', 'week', 'month'": {"kind": Kind.LIST, "options": ("day", "week", "month")},
     "Comma-separated list of regions": {},
     "Where to begin in your list of regions": {},
