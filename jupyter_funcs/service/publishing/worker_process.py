@@ -419,8 +419,9 @@ def confine(setup: WorkerSetup) -> None:
         running = sum(each["num_threads"] or 1 for each in others if each["uids"] and each["uids"].real == os.getuid())
         most["NPROC"] = running + tasks
     for name, limit in most.items():
-        with contextlib.suppress(ValueError):  # it is lower already
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limit, limit))
+        kind = getattr(resource, f"RLIMIT_{name}")
+        if not 0 <= resource.getrlimit(kind)[1] < limit:  # root may raise a lower one
+            resource.setrlimit(kind, (limit, limit))
     if sys.platform == "linux":
         libc = _libc()
         libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
