@@ -46,6 +46,11 @@ class Status(StatusTable):
     trouble: str = ""
     synthetic: bool = False
 
+    @property
+    def remaining(self) -> float:
+        """Seconds until the token ends, at least 0; infinity if the token doesn't say."""
+        return max(0.0, self.ends - time.time())
+
     def _lines(self) -> list[tuple[str, str]]:
         named = f"{self.service} ({self.address})" if not self.address.endswith(self.service) else self.address
         return [
