@@ -258,17 +258,19 @@ class Audit:
         # What is served and published is remembered: the next start compares with it.
         sql.execute("DELETE FROM audit WHERE time < ? AND action NOT IN ('serve', 'publish', 'unpublish')", (oldest,))
         # Each kind on its own: a flood of logins or runs displaces no record of another kind.
-        sql.executemany(_PRUNE, [(action, self.rows) for action in ("run", "login", "token use", "serve")])
+        kinds = ("run", "login", "token use", "serve")
+        sql.executemany(_PRUNE, [{"action": action, "rows": self.rows} for action in kinds])
 
 
 _COLUMNS = ", ".join(AuditRecord._fields)
 _INSERT = f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - no value is in it
-_FIND = f"""SELECT {_COLUMNS} FROM audit
-    WHERE (?1 IS NULL OR ?1 COLLATE NOCASE IN (user, target)) AND (?2 IS NULL OR action = ?2 OR action LIKE ?2 || ' %')
-    AND (?3 IS NULL OR outcome = ?3) AND (?4 IS NULL OR time >= ?4) AND (?5 IS NULL OR time < ?5)
-    ORDER BY id DESC LIMIT ?6"""  # noqa: S608 - no value is in it
-_PRUNE = """DELETE FROM audit WHERE action = ?1
-    AND id <= (SELECT id FROM audit WHERE action = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)"""
+_FIND = f"""WITH wanted (who, what, how, since, until) AS (VALUES (?, ?, ?, ?, ?)) SELECT {_COLUMNS} FROM audit, wanted
+    WHERE (who IS NULL OR who COLLATE NOCASE IN (user, target))
+    AND (what IS NULL OR action = what OR action LIKE what || ' %')
+    AND (how IS NULL OR outcome = how) AND (since IS NULL OR time >= since) AND (until IS NULL OR time < until)
+    ORDER BY id DESC LIMIT ?"""  # noqa: S608 - no value is in it
+_PRUNE = """DELETE FROM audit WHERE action = :action
+    AND id <= (SELECT id FROM audit WHERE action = :action ORDER BY id DESC LIMIT 1 OFFSET :rows)"""
 _PUBLISHED = """SELECT target, detail FROM audit WHERE action = 'publish'
     AND id IN (SELECT max(id) FROM audit WHERE action IN ('publish', 'unpublish') GROUP BY target)"""
 

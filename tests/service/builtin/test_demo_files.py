@@ -93,6 +93,7 @@ def test_if_another_process_is_first_its_file_is_used(home: Path, monkeypatch: p
     assert [path.name for path in home.iterdir()] == [NAME]
 
 
+@pytest.mark.slow
 def test_processes_at_once_all_get_the_file(home: Path) -> None:
     code = """
 import time

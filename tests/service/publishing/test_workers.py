@@ -425,8 +425,10 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
             *("Share Files", "Share Files failed: [Errno 28] No space left on device"),
             marks=pytest.mark.skipif(not worker_process.can_separate(), reason="needs namespaces"),
         ),
-        ("Share", "Share needs more memory than the service allows. Ask for less."),
-        ("Deep", "Deep failed: It was ended because its folders can't be read."),
+        pytest.param(
+            *("Share", "Share needs more memory than the service allows. Ask for less."), marks=pytest.mark.slow
+        ),
+        pytest.param(*("Deep", "Deep failed: It was ended because its folders can't be read."), marks=pytest.mark.slow),
         ("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less."),
         ("Forged", "Forged failed: The process that ran it ended before its result."),
         ("No Text", "No Text failed: The process that ran it ended before its result."),
@@ -441,6 +443,7 @@ def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, nam
     assert wire.rows("Small") == [{"Result": 0}]
 
 
+@pytest.mark.slow
 @pytest.mark.fault(135)
 @pytest.mark.skipif(not worker_process.can_limit("memory"), reason="memory can't be limited")
 def test_a_function_that_fills_the_memory_at_once_is_ended(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,6 +140,7 @@ def test_the_demo_and_a_configuration_share_nothing(one: Path, caplog: pytest.Lo
 # The audit.
 
 
+@pytest.mark.slow
 def test_what_is_published_is_recorded_when_it_changes(home: Path, caplog: pytest.LogCaptureFixture) -> None:
     """FAULTS.md 140: with its asset, its file and a hash of it, once for each change."""
     config = written(home / "service.toml", "state = 'state'\n[functions]\nbuiltin = false\nfolders = ['own']\n")
