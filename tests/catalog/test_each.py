@@ -262,6 +262,7 @@ def test_all_options_are_taken_at_once() -> None:
     assert made.box.options[1][0] == "Add all 2"
 
 
+@pytest.mark.slow
 def test_a_field_is_given_several_values_and_one_again(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Switching a field to several values and back keeps the first one and leaves no widget model behind."""
     monkeypatch.setattr(formbox, "_STAY", 0.5)

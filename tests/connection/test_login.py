@@ -251,6 +251,7 @@ def test_an_entry_of_the_keyring_is_a_token(profile: Callable[[str], None], keyr
     assert len(jf.connect("work")) == 6
 
 
+@pytest.mark.slow
 def test_where_the_keyring_hangs_the_person_is_asked(
     profile: Callable[[str], None], keyrings: Any, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

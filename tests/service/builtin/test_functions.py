@@ -180,6 +180,7 @@ def test_get_kpis_lists_the_primary_kpi_of_each_panel_unless_asked_for_all(servi
 # Daily
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimensions", [[], ["Region"], ["Brand", "Age Group"], ["Age Group", "Region", "Brand"]])
 def test_daily_equals_pandas_on_the_stored_rows(service: Wire, stored: pd.DataFrame, dimensions: list[str]) -> None:
     found = service.rows("Get Panel Daily", PanelName=DEBIT, Symbol=CLQM, Dimensions=dimensions)

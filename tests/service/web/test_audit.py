@@ -245,6 +245,7 @@ def test_a_login_that_is_refused_unchecked_is_recorded(grants: Grants) -> None:
     assert (refused.user, refused.detail, refused.outcome) == ("ann", "429", "refused")
 
 
+@pytest.mark.slow
 def test_a_flood_of_refusals_is_one_record_a_minute_for_each_account_and_network(
     grants: Grants, monkeypatch: pytest.MonkeyPatch
 ) -> None:
