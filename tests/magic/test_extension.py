@@ -88,7 +88,6 @@ LEFT = """
 """
 
 
-@pytest.mark.slow
 def test_reloading_leaves_one_of_everything_and_unloading_nothing(kernel: BlockingKernelClient) -> None:
     """Twenty reloads in a kernel in use change nothing; an unload then removes magic and matcher (FAULTS 98)."""
     answer(kernel, f"{LEFT}\n    frame = %funcs call get_panels -q\n    panel = %funcs panel get_panels", last=True)
