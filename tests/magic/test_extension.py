@@ -90,6 +90,7 @@ LEFT = """
 
 def test_reloading_leaves_one_of_everything_and_unloading_nothing(kernel: BlockingKernelClient) -> None:
     """Twenty reloads in a kernel in use change nothing; an unload then removes magic and matcher (FAULTS 98)."""
+    answer(kernel, "%reload_ext jupyter_funcs")  # loads it, unless an earlier test has
     answer(kernel, f"{LEFT}\n    frame = %funcs call get_panels -q\n    panel = %funcs panel get_panels", last=True)
     loaded = answer(kernel, LEFT)
     assert loaded[0] == [OURS]
