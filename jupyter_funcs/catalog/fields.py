@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,20 @@ class Kind(StrEnum):
     DATE = "date"
     SYMBOL = "symbol"
     PANEL = "panel"
+    JSON = "json"
+
+
+class Evidence(StrEnum):
+    """How a part of a field is known; decides what a value that contradicts it causes."""
+
+    DECLARED = "declared"
+    """By a schema, a type code or a flag: an error, and nothing is sent."""
+    DESCRIBED = "described"
+    """By the words of a description: a warning, and the value is sent as given."""
+    LISTED = "listed"
+    """By the reply of another function: a warning, and the value is sent as given."""
+    ASSUMED = "assumed"
+    """From the parameter's name: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,11 @@ class Field:
         The inclusive bounds of a number.
     not_before
         The name of the date field that this date must not precede.
+    evidence
+        How each part is known: `Evidence` by ``kind``, ``options``, ``default``, ``required``, ``bounds``, ``rule`` and
+        ``source``; a part that the field doesn't have is missing.
+    schema
+        The JSON Schema that the catalog declares, or ``None``.
     """
 
     name: str
@@ -83,6 +102,8 @@ class Field:
     minimum: int | None = None
     maximum: int | None = None
     not_before: str | None = None
+    evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
 
     @property
     def brief(self) -> str:
@@ -155,8 +176,8 @@ _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})|_+
 def by_name(fields: Iterable[Field]) -> dict[str, Field]:
     """Return fields by wire name; of a repeated name, the first."""
     named: dict[str, Field] = {}
-    for field in fields:
-        named.setdefault(field.name, field)
+    for one in fields:
+        named.setdefault(one.name, one)
     return named
 
 

@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import Field as ModelField
 from pydantic.alias_generators import to_camel
 
 from jupyter_funcs.core import json_decoding
@@ -55,7 +56,8 @@ class Param(_ListedModel):
     """
     One parameter of a function, as listed; unknown fields are in ``model_extra``.
 
-    `type` is the service's integer code, 0 (text) if the listing has none.
+    `type` is the service's integer code, 0 (text) if the listing has none. `value_schema`, which is listed as
+    ``schema``, is the JSON Schema of its values, if the catalog declares one.
     """
 
     id: Whole = 0
@@ -66,10 +68,15 @@ class Param(_ListedModel):
     function_id: Whole = 0
     sort_value: Whole = 0
     context: Any = None
+    value_schema: Any = ModelField(None, alias="schema")
 
 
 class Function(_ListedModel):
-    """One function of the catalog, as listed; unknown fields are in ``model_extra``."""
+    """
+    One function of the catalog, as listed; unknown fields are in ``model_extra``.
+
+    `changes_data` is whether its source says that a run may change something; such a run is never retried or cached.
+    """
 
     id: Whole = 0
     name: str
@@ -91,6 +98,7 @@ class Function(_ListedModel):
     type: Any = None
     source: Any = None
     context: Any = None
+    changes_data: Flag = False
 
     @property
     def group(self) -> str:

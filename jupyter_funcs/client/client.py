@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Generic, NoReturn, Self, TypeVar, cast
 
 from jupyter_funcs.catalog.fields import read_fields, unknown_codes
-from jupyter_funcs.catalog.listing import parse_listing
 from jupyter_funcs.client.cache import user_cache
 from jupyter_funcs.client.function import ClientLike, RemoteCall
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.secrets import Hidden, Secret
+    from jupyter_funcs.sources.base import Source
 
 CallT_co = TypeVar("CallT_co", bound=RemoteCall, covariant=True)
 
@@ -62,7 +62,7 @@ class Client(Generic[CallT_co]):
         self._connection = connection
         self._remote = Remote(Transport(connection, transport))
         # Close the connections of a session that nobody holds, but not at exit, when they end anyway.
-        weakref.finalize(self, _close, self._remote.transport).atexit = False
+        weakref.finalize(self, _close, self._remote.source).atexit = False
         self._catalog: Catalog | None = None
         self._listed_at = 0.0  # on the steady clock
         self._functions: dict[int, CallT_co] = {}
@@ -157,9 +157,8 @@ class Client(Generic[CallT_co]):
     async def relist(self, function: Function) -> Function | None:
         """List the functions again unless that was just done; return the function as it is now, if it still exists."""
         if time.monotonic() - self._listed_at > _LISTED_JUST_NOW:
-            reply = await self._remote.listing()
-            catalog = await asyncio.to_thread(reply.read, parse_listing)
-            self._replace_catalog(catalog)
+            read = await self._remote.listing()
+            self._replace_catalog(await asyncio.to_thread(read))
         return self._catalog.peek(function.name) if self._catalog is not None else None
 
     def ready(self) -> Self:
@@ -201,7 +200,7 @@ class Client(Generic[CallT_co]):
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        background.run(self._remote.transport.close())
+        background.run(self._remote.source.close())
 
     def find(self, words: str = "") -> pd.DataFrame:
         """
@@ -312,8 +311,7 @@ class Client(Generic[CallT_co]):
 
     def _list(self) -> Catalog:
         self.ready()
-        # Parsed here instead of on the loop, so that warnings point to the caller's line.
-        catalog = background.run(self._remote.listing()).read(parse_listing)
+        catalog = background.run(self._remote.listing())()
         self._warn_if_token_ends()
         for code in unknown_codes(catalog):
             warn(f"{self.service}: parameters of type code {code} (unknown) are read from their descriptions.")
@@ -345,5 +343,5 @@ def _is_completing() -> bool:
     return False
 
 
-def _close(transport: Transport) -> None:
-    background.start(transport.close())
+def _close(source: Source) -> None:
+    background.start(source.close())

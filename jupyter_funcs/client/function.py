@@ -139,7 +139,7 @@ class RemoteCall:
             raise
 
     async def _run(self, args: Args, progress: Progress) -> pd.DataFrame:
-        if not self.options.cache:
+        if not self.options.cache or self.function.changes_data:
             return await self._fetch_or_explain(args, progress)
         cache = self.session.cache
         [key] = run_keys(await self.session.remote.identity(cache), self.function, self.options, [args])
@@ -163,7 +163,7 @@ class RemoteCall:
 
     async def fetch(self, args: Args, progress: Progress, purpose: Purpose = Purpose.SWEEP) -> pd.DataFrame:
         """Run it on the background loop, by default as part of a sweep."""
-        return self.mark_synthetic(await self.session.remote.run(self.name, args, self.options, progress, purpose))
+        return self.mark_synthetic(await self.session.remote.run(self.function, args, self.options, progress, purpose))
 
     def mark_synthetic(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Note in a result whether its data are synthetic, which only the listing says."""

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from jupyter_funcs.catalog.suggestions import Choice
+from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.transport import Terms
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.client.cache import Cache
     from jupyter_funcs.client.options import CallOptions
-    from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Transport
     from jupyter_funcs.sources.base import Source
 
@@ -39,27 +40,28 @@ class Remote:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
-        self._source: Source = ServiceSource(transport)
+        self.source: Source = ServiceSource(transport)
         self.choices = Choices(self.run)
 
-    async def listing(self) -> Reply:
-        """Ask the source for its functions."""
+    async def listing(self) -> Callable[[], Catalog]:
+        """Ask the source for its functions; return what reads them."""
         progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + LIST_SECONDS)
-        work = self._source.listing(terms, progress)
+        work = self.source.listing(terms, progress)
         return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
 
     async def run(
-        self, function: str, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN
+        self, function: Function, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN
     ) -> pd.DataFrame:
-        """Run a function by its wire name, on the background loop, and report to `progress`."""
+        """Run a listed function on the background loop, and report to `progress`."""
         started, began = time.time(), time.monotonic()
         until = loop_time() + options.timeout
-        terms = Terms(purpose, until, options.max_bytes, options.retries, force=options.force)
+        retries = 0 if function.changes_data else options.retries
+        terms = Terms(purpose, until, options.max_bytes, retries, force=options.force)
         work = self._fetch(function, args, options, progress, terms)
-        frame = await with_deadline(options.timeout, work, function, progress, until)
+        frame = await with_deadline(options.timeout, work, function.name, progress, until)
         frame.attrs["funcs"] = {
             **frame.attrs.get("funcs", {}),
-            "function": function,
+            "function": function.name,
             "args": redacted_values(args),
             "time": dt.datetime.fromtimestamp(started, dt.UTC).isoformat(timespec="seconds"),
             "service": self.transport.connection.name,
@@ -67,7 +69,7 @@ class Remote:
             "bytes": progress.received,
             "attempts": progress.attempts,
         }
-        self.choices.hold(function, args, frame)
+        self.choices.hold(function.name, args, frame)
         return frame
 
     async def identity(self, cache: Cache) -> str:
@@ -76,13 +78,15 @@ class Remote:
         return await asyncio.to_thread(cache.identity, self.transport.connection, secret)
 
     async def _fetch(
-        self, function: str, args: Args, options: CallOptions, progress: Progress, terms: Terms
+        self, function: Function, args: Args, options: CallOptions, progress: Progress, terms: Terms
     ) -> pd.DataFrame:
         from jupyter_funcs.frames.frame import to_frame
 
-        reply = await self._source.run(function, args, terms, progress)
+        reply = await self.source.run(function, args, terms, progress)
         if progress.on_answer is not None:
             progress.on_answer()
+        if not isinstance(reply, Reply):
+            return reply
         read = partial(to_frame, schema=options.schema, lines=reply.lines)
         if len(reply.data) <= _SMALL:
             # On the loop, because handing a small reply to a thread takes longer than reading it. One at a time and
@@ -101,6 +105,7 @@ class ListingFunction(Protocol):
     """A function whose rows are the valid values of other functions' fields."""
 
     name: str
+    function: Function
     options: CallOptions
 
 
@@ -112,7 +117,9 @@ class _Listed(NamedTuple):
 class Choices:
     """The valid values of fields, as the listing functions of one session returned them; each is listed once."""
 
-    def __init__(self, run: Callable[[str, Args, CallOptions, Progress], Coroutine[Any, Any, pd.DataFrame]]) -> None:
+    def __init__(
+        self, run: Callable[[Function, Args, CallOptions, Progress], Coroutine[Any, Any, pd.DataFrame]]
+    ) -> None:
         self._run = run
         self._choices: dict[tuple[str, str], _Listed] = {}
         self._listings: dict[str, asyncio.Task[pd.DataFrame]] = {}
@@ -153,7 +160,7 @@ class Choices:
         key = _call_key(listing.name, args)
         task = self._listings.get(key)
         if task is None or (again and task.done()):
-            task = asyncio.ensure_future(self._run(listing.name, args, listing.options, Progress()))
+            task = asyncio.ensure_future(self._run(listing.function, args, listing.options, Progress()))
             self._listings[key] = task
 
             def end(task: asyncio.Task[pd.DataFrame]) -> None:

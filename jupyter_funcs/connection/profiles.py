@@ -40,7 +40,12 @@ _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where requests go, and with which token."""
+    """
+    Where requests go, and with which token.
+
+    `kind` is that of the source, empty until it is detected. `target` is what a source without an address runs: a
+    Python module, functions, or the command of a server. `allow_server` is the other origin that a document may name.
+    """
 
     name: str
     base_url: str
@@ -48,6 +53,9 @@ class Connection:
     header: str = "Authorization"
     synthetic: bool = False
     where: str = ""
+    kind: str = "service"
+    target: object = None
+    allow_server: str = ""
 
 
 def resolve(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.listing import parse_listing
 from jupyter_funcs.connection.replies import LIST_PATH, RUN_PATH
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.catalog.listing import Catalog, Function
     from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Terms, Transport
     from jupyter_funcs.core.progress import Progress
@@ -16,14 +21,19 @@ if TYPE_CHECKING:
 class ServiceSource:
     """The functions of a data service."""
 
+    kind = "service"
+
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    async def listing(self, terms: Terms, progress: Progress) -> Reply:
-        return await self._transport.post(LIST_PATH, {}, terms, progress)
+    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        return partial((await self._transport.post(LIST_PATH, {}, terms, progress)).read, parse_listing)
 
-    async def run(self, function: str, args: Args, terms: Terms, progress: Progress) -> Reply:
-        return await self._transport.post(RUN_PATH, run_body(function, args), terms, progress)
+    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+        return await self._transport.post(RUN_PATH, run_body(function.name, args), terms, progress)
+
+    async def close(self) -> None:
+        await self._transport.close()
 
 
 def run_body(function: str, args: Args) -> dict[str, Any]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.client.function import ClientLike, RemoteCall
     from jupyter_funcs.client.options import CallOptions
 
@@ -152,7 +153,7 @@ class RunRequest:
     """One run, as plain values that any executor can carry."""
 
     service: ServiceAddress
-    function: str
+    function: Function
     args: Args
     options: CallOptions
     number: int = field(default_factory=itertools.count().__next__)
@@ -177,7 +178,7 @@ class RunRequest:
     @property
     def __name__(self) -> str:
         """The name that a cluster's dashboard shows."""
-        return self.function
+        return self.function.name
 
     def cancel(self) -> None:
         """Stop the run if it is in this process; elsewhere it ends by its own deadline."""
@@ -197,7 +198,7 @@ def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> Ru
     """Return a request for one run, without the options that can't leave this process."""
     options = function.options
     carried = replace(options, schema=dict(options.schema) if options.schema else None, executor=None, to=None)
-    return RunRequest(service, function.name, args, carried)
+    return RunRequest(service, function.function, args, carried)
 
 
 def executor_error(error: BaseException) -> FuncsError:

@@ -23,6 +23,7 @@ PARAM = {
     "functionId": 1,
     "sortValue": 3,
     "context": None,
+    "schema": {"type": "string"},
 }
 FUNCTION = {
     "id": 1,
@@ -45,6 +46,7 @@ FUNCTION = {
     "type": None,
     "source": None,
     "context": None,
+    "changesData": False,
 }
 
 
@@ -68,7 +70,7 @@ def names(catalog: Catalog) -> list[str]:
 
 
 def test_every_field_of_a_listing_is_read() -> None:
-    """Every field of SERVICE.md 1 is read and can be dumped unchanged."""
+    """Every field that a service may list is read and can be dumped unchanged."""
     (function,) = parse([FUNCTION])
     assert function.model_dump(by_alias=True) == {**FUNCTION, "params": (PARAM,)}
     assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == ("Card Spend", "ada", 3)
