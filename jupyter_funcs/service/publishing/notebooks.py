@@ -38,9 +38,10 @@ _TYPE_COMMENT = re.compile(r"type:\s*(\S+)\s*\|?\s*(.*)", re.DOTALL)
 _KNOWN: dict[str, Any] = {
     **{
         kind.__name__: kind
-        for kind in (str, int, float, bool, list, date, AtLeastOne, Between, Help, ListedBy, Options)
+        for kind in (str, int, float, bool, list, dict, date, AtLeastOne, Between, Help, ListedBy, Options)
     },
     "Annotated": Annotated,
+    "Dict": dict,
     "List": list,
     "Literal": Literal,
     "Optional": Optional,

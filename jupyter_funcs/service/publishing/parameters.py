@@ -1,17 +1,19 @@
-"""The markers for annotations of published functions, and the parameter that each annotation defines."""
+"""The markers for annotations of published functions; the parameter that each annotation defines, and its schema."""
 
 from __future__ import annotations
 
 import enum
 import inspect
+import re
 from dataclasses import dataclass, replace
 from datetime import date
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import FiniteFloat, TypeAdapter, ValidationError
+import msgspec
+from pydantic import FiniteFloat, PydanticUserError, TypeAdapter, ValidationError
 
-from jupyter_funcs.service.messages import did_you_mean, listed, quoted
+from jupyter_funcs.service.messages import did_you_mean, inert, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,19 +25,30 @@ if TYPE_CHECKING:
 else:  # what a worker sends, of which msgspec reads the types
     _Kind, _Text, _Texts, _Match = type, str, tuple[str, ...], None
 
-SUPPORTED = "str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these"
+SUPPORTED = (
+    "str, int, float, bool, date, Literal['…'], list[…] or Annotated[…] of these; or a dict or dataclass, sent as JSON"
+)
 """The annotations that a parameter can have."""
 
 # In characters, of what isn't text: converting a long number takes quadratic time.
 _LONGEST = 400
 # Messages stop here: a list may hold a hundred thousand invalid values.
 _MAX_ERRORS = 10
-_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "'Yes' or 'No'", date: "a date (YYYY-MM-DD)"}
+_NAMES = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "'Yes' or 'No'",
+    date: "a date (YYYY-MM-DD)",
+    object: "a JSON object or list",
+}
 _JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
 _ADAPTERS: dict[type, TypeAdapter[Any]] = {
     float: TypeAdapter(FiniteFloat),
     **{kind: TypeAdapter(kind) for kind in (str, int, bool, date)},
 }
+_SCHEMAS = {kind: adapter.json_schema() for kind, adapter in _ADAPTERS.items() if kind is not bool}
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +151,7 @@ _INT64 = Between(-(2**63), 2**63 - 1)
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a published function."""
+    """A parameter of a published function; `structure` is the schema of one whose `type` is `object`: JSON as text."""
 
     name: str
     type: _Kind
@@ -150,6 +163,8 @@ class Parameter:
     options: _Texts = ()
     source: ListedBy | None = None
     bounds: Between | None = None
+    structure: dict[str, Any] | None = None
+    adapter: Any = None
 
     @classmethod
     def from_annotation(cls, name: str, annotation: Any, default: Any) -> Parameter:
@@ -166,7 +181,11 @@ class Parameter:
             options = tuple(map(_spelled, literals))
         elif item is bool:
             options = ("Yes", "No")
-        if item not in _NAMES:
+        structure, adapter = None, None
+        if item not in _ADAPTERS:
+            structure, adapter = _structure(base)
+            item, many = object, False
+        if item is object and (structure is None or options):
             raise TypeError(f"Parameter {name} is annotated {inspect.formatannotation(annotation)}. Use {SUPPORTED}.")
         required = default is inspect.Parameter.empty
         code = TypeCode.LIST if many else TypeCode.INTEGER if item is int else TypeCode.TEXT
@@ -181,11 +200,15 @@ class Parameter:
             options=options,
             source=by_type.get(ListedBy),
             bounds=by_type.get(Between),
+            structure=structure,
+            adapter=adapter,
         )
         if found.bounds and found.type not in (int, float):
             raise TypeError(f"Parameter {name} takes {_NAMES[found.type]}, but Between needs a number.")
         if not found._is_valid_default():
             raise TypeError(f"Parameter {name} has the default {default!r}, which is not a valid value.")
+        if structure and adapter and found.default is not None:
+            structure["default"] = adapter.dump_python(default, mode="json")
         return found
 
     def _is_valid_default(self) -> bool:
@@ -198,7 +221,7 @@ class Parameter:
             return False
         try:
             for item in items:
-                _ADAPTERS[self.type].validate_python(item, strict=True)
+                (self.adapter or _ADAPTERS[self.type]).validate_python(item, strict=True)
         except ValidationError:
             return False
         return all((not options or _spelled(item) in options) and self._is_in_bounds(item) for item in items)
@@ -206,7 +229,8 @@ class Parameter:
     def resolved(self, reference: Any) -> Parameter:
         """Return the parameter without code, as another process can have it."""
         source = self.source and replace(self.source, match=None)
-        return replace(self, help=self._help(reference), options=self._options(reference), source=source)
+        options, default = self._options(reference), None if self.adapter else self.default
+        return replace(self, help=self._help(reference), options=options, source=source, default=default, adapter=None)
 
     def description(self, rules: Sequence[Any] = (), reference: Any = None) -> str:
         """Describe the parameter and its valid values in the service's own wording."""
@@ -216,10 +240,34 @@ class Parameter:
             if isinstance(rule, AtLeastOne) and self.name in rule.names:
                 others = " or ".join(name for name in rule.names if name != self.name)
                 sentences.append(f"Required if {others} is not specified.")
-        if self.default not in (None, []):
-            values = self.default if self.many else [self.default]
+        if values := self._defaults():
             sentences.append(f"If none, {self.name} defaults to {listed(map(_spelled, values))}.")
         return " ".join(sentence for sentence in sentences if sentence)
+
+    def schema(self, reference: Any = None) -> dict[str, Any]:
+        """Return the JSON Schema of the values: with their types, though the wire has them as text."""
+        if self.structure is not None:
+            return self.structure
+        item = dict(_SCHEMAS.get(self.type) or _SCHEMAS[str])
+        if options := self._options(reference):
+            typed = self.type is int and all(map(_WHOLE.fullmatch, options))
+            item = (
+                {"type": "integer", "enum": [*map(int, options)]} if typed else {"type": "string", "enum": [*options]}
+            )
+        is_number = item["type"] != "string"
+        if is_number and self.bounds and not options:
+            limits = {"minimum": self.bounds.low, "maximum": self.bounds.high}
+            # JSON has no infinity, and its numbers may be read as 64 bits.
+            item |= {name: limit for name, limit in limits.items() if abs(limit) <= _INT64.high}
+        schema = {"type": "array", "items": item} if self.many else item
+        if values := [each if is_number else _spelled(each) for each in self._defaults()]:
+            schema["default"] = values if self.many else values[0]
+        return schema
+
+    def _defaults(self) -> list[Any]:
+        if self.structure is not None:
+            return [self.structure["default"]] if "default" in self.structure else []
+        return (self.default or []) if self.many else [] if self.default is None else [self.default]
 
     def _limits(self, reference: Any) -> list[str]:
         """Return the sentences about valid values that descriptions and errors share."""
@@ -230,6 +278,7 @@ class Parameter:
             *([f"Must be at least {self.bounds.low} and at most {self.bounds.high}."] if self.bounds else []),
             *(["Must be a number."] if self.type is float else []),
             *(["Format is YYYY-MM-DD."] if self.type is date else []),
+            *(["Must be JSON."] if self.type is object else []),
         ]
 
     def _help(self, reference: Any) -> str:
@@ -244,6 +293,8 @@ class Parameter:
             if self.required:
                 return None, [" ".join([f"{self.name} is required.", *self._limits(reference)])]
             return self.default, []
+        if self.structure is not None:
+            return self._read_json(value)
         if isinstance(value, list) and not self.many:
             return None, [f"{self.name} must be a single value, not a list."]
         options = self._options(reference)
@@ -265,6 +316,23 @@ class Parameter:
             # By text: a caller can choose numbers whose hashes collide.
             return list({repr(item): item for item in read}.values()), errors
         return (read or [None])[0], errors
+
+    def _read_json(self, value: Any) -> tuple[Any, list[str]]:
+        is_text = isinstance(value, str)
+        if not is_text and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+            return None, [f"{self.name} must be JSON as text, not {_JSON_NAMES.get(type(value), 'a number')}."]
+        if self.adapter is None:  # the worker reads it
+            return value, []
+        try:
+            # The items of a list are text, whatever they stand for.
+            return self.adapter.validate_json(value if is_text else msgspec.json.encode(value), strict=is_text), []
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_context=False, include_input=False)[:_MAX_ERRORS]
+            places = [".".join(map(str, each["loc"])) for each in wrong]
+            return None, [
+                f"{self.name} is not valid{f' at {quoted(place)}' if place else ''}: {inert(each['msg'][:_LONGEST])}."
+                for each, place in zip(wrong, places, strict=True)
+            ]
 
     def _read_item(self, value: Any, options: Sequence[str], known: Mapping[str, str], reference: Any) -> Any:
         if isinstance(value, bool) and known.keys() == {"yes", "no"}:
@@ -296,6 +364,20 @@ class Parameter:
     def _is_in_bounds(self, value: Any) -> bool:
         limits = (self.bounds, _INT64 if self.type is int else None)
         return all(each.low <= value <= each.high for each in limits if each)
+
+
+def _structure(annotation: Any) -> tuple[dict[str, Any] | None, TypeAdapter[Any] | None]:
+    """Return the schema of an annotation whose values are JSON objects or lists, and what reads them."""
+    try:
+        adapter = TypeAdapter(annotation)
+        schema = adapter.json_schema()
+    except (PydanticUserError, NameError):  # not for JSON, or a name that is not known
+        return None, None
+    kinds = [
+        schema["$defs"][each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+        for each in schema.get("anyOf") or schema.get("oneOf") or [schema]
+    ]
+    return (schema, adapter) if all(each.get("type") in ("object", "array") for each in kinds) else (None, None)
 
 
 def is_absent(value: Any) -> bool:
@@ -334,4 +416,6 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
 
 def _spelled(value: Any) -> str:
     """Return a Python value as the service spells it."""
+    if isinstance(value, dict | list):
+        return msgspec.json.encode(value).decode()
     return str(value) if not isinstance(value, bool) else "Yes" if value else "No"

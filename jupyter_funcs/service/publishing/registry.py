@@ -205,6 +205,7 @@ class Registry:
                     "functionId": number,
                     "sortValue": at + 1,
                     "context": None,
+                    "schema": parameter.schema(reference),
                 }
                 for at, parameter in enumerate(each.parameters)
             ],

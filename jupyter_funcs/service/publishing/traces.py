@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,5 +96,8 @@ def _texts(value: Any) -> Iterator[str]:
         for each in value:
             yield from _texts(each)
     elif value is not None:
+        if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+            with contextlib.suppress(msgspec.MsgspecError, RecursionError):  # it is not JSON after all
+                yield from list(_texts(msgspec.json.decode(value)))
         yield str(value)
         yield repr(value).strip("'\"")

@@ -63,7 +63,7 @@ _POLL_SECONDS, _CHECK_SECONDS = 0.05, 0.2
 _MOST_IDLE = 4
 # What functions print, each run.
 _MOST_PRINTED, _LONGEST_LINE = 64 * 1024, 4096
-_TYPES = {each.__name__: each for each in (str, int, float, bool, date)}  # of parameters
+_TYPES = {each.__name__: each for each in (str, int, float, bool, date, object)}  # of parameters
 _REPLIES = msgspec.msgpack.Decoder(WorkerReply)
 _FIRST_REPLIES = msgspec.msgpack.Decoder(LoadReply, dec_hook=lambda _, name: _TYPES.get(name))
 # Of a reply, apart from its content; and of an error.

@@ -34,6 +34,7 @@ _PARAM = _struct(
     functionId=int,
     sortValue=int,
     context=None,
+    schema=Annotated[dict[str, Any], Meta(description="the JSON Schema (2020-12) of the values")],
 )
 _FUNCTION = _struct(
     "Function",

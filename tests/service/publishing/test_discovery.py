@@ -141,7 +141,7 @@ def test_folders_with_the_same_name_are_separate_packages(tmp_path: Path) -> Non
         ("import sys\nsys.exit('bye')", "{path}, line 2: SystemExit: bye.\n"),
         ("import json\njson.loads('{{')", "{path}, line 2: JSONDecodeError: "),
         ("x = '\x00'", "{path}"),
-        (source("f").replace("f()", "f(x: dict)"), "{path}, line 3: f cannot be published.\nParameter x is annotated"),
+        (source("f").replace("f()", "f(x: range)"), "{path}, line 3: f cannot be published.\nParameter x is annotated"),
         (source("f").replace("f()", "f(*x)"), "{path}, line 3: f has the variadic positional parameter x"),
     ],
 )

@@ -171,7 +171,7 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
         ),
         (
             ["1"],
-            {"parameters": "a: dict = {}", "text": "x"},
+            {"parameters": "a: bytes = {}", "text": "x"},
             "note_book.ipynb, cell 2, line 1: a has the unsupported annotation",
         ),
         ([], {"parameters": "a = 1"}, "has no code after the parameters cell"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 import time
+from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from jupyter_funcs.service.builtin import companies
 from jupyter_funcs.service.engine.reference import Reference
@@ -24,6 +26,7 @@ from jupyter_funcs.service.publishing.parameters import (
     TypeCode,
     is_absent,
 )
+from jupyter_funcs.service.publishing.traces import redacted_trace
 from tests.rows import each_row
 
 DEMO = companies.reference()
@@ -60,7 +63,7 @@ def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, man
     assert (optional.required, optional.default) == (False, None)
 
 
-@pytest.mark.parametrize("annotation", [complex, dict, list[bytes], int | str, bytes, Any, Literal["a", 1]])
+@pytest.mark.parametrize("annotation", [complex, object, int | str, bytes, Any, Literal["a", 1], range])
 def test_an_unsupported_annotation_is_refused_when_published(annotation: Any) -> None:
     with pytest.raises(TypeError, match=r"Parameter P is annotated .*\. Use str, int, float, bool, date"):
         parameter(annotation)
@@ -142,6 +145,124 @@ def test_options_help_and_the_errors_about_them_may_follow_from_the_data() -> No
     assert found.description((), ["a", "b"]) == "[Required] One of 2. Options are 'a', 'b'."
     assert found.read("B", ["a", "b"]) == ("b", [])
     assert found.read("c", ["a", "b"]) == (None, ["P has no option 'c'. Options are 'a', 'b'."])
+
+
+@dataclass
+class Order:
+    """An object that is sent as JSON."""
+
+    item: str
+    pieces: int = 1
+
+
+ORDERS = parameter(list[Order], None)
+TEXT_SCHEMA = {"type": "string"}
+
+
+@each_row(
+    "found, schema",
+    [
+        (parameter(str), TEXT_SCHEMA),
+        (parameter(str | None, None), TEXT_SCHEMA),
+        (parameter(str, "x"), TEXT_SCHEMA | {"default": "x"}),
+        (parameter(int, 7), {"type": "integer", "default": 7}),
+        (parameter(Annotated[int, Between(1, 50)]), {"type": "integer", "minimum": 1, "maximum": 50}),
+        (parameter(Annotated[int, Between(0, math.inf)]), {"type": "integer", "minimum": 0}),
+        (parameter(Annotated[int, Between(0, 10**400)]), {"type": "integer", "minimum": 0}),
+        (
+            parameter(Annotated[float, Between(0.5, 9)], 1),
+            {"type": "number", "minimum": 0.5, "maximum": 9, "default": 1},
+        ),
+        (parameter(bool, default=True), TEXT_SCHEMA | {"enum": ["Yes", "No"], "default": "Yes"}),
+        (parameter(Literal["a", "b"], "b"), TEXT_SCHEMA | {"enum": ["a", "b"], "default": "b"}),
+        (parameter(Literal[1, 2], 1), {"type": "integer", "enum": [1, 2], "default": 1}),
+        (parameter(Annotated[int, Options("01", "2")], None), TEXT_SCHEMA | {"enum": ["01", "2"]}),
+        (parameter(Annotated[float, Options("0.5", "1")], 1), TEXT_SCHEMA | {"enum": ["0.5", "1"], "default": "1"}),
+        (parameter(Annotated[str, Options(lambda _: ("a", "b"))]), TEXT_SCHEMA | {"enum": ["a", "b"]}),
+        (parameter(date, date(2024, 2, 29)), TEXT_SCHEMA | {"format": "date", "default": "2024-02-29"}),
+        (parameter(Annotated[str, SYMBOL], None), TEXT_SCHEMA),
+        (parameter(list[str], []), {"type": "array", "items": TEXT_SCHEMA}),
+        (
+            parameter(list[bool], [True]),
+            {"type": "array", "items": TEXT_SCHEMA | {"enum": ["Yes", "No"]}, "default": ["Yes"]},
+        ),
+        (
+            parameter(list[Annotated[int, Between(1, 9)]], [1, 2]),
+            {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 9}, "default": [1, 2]},
+        ),
+        (
+            parameter(dict[str, int] | None, {"a": 1}),
+            {"type": "object", "additionalProperties": {"type": "integer"}, "default": {"a": 1}},
+        ),
+        (
+            parameter(list[list[float]]),
+            {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+        ),
+    ],
+)
+def test_a_schema_declares_what_the_annotation_and_the_default_say(found: Parameter, schema: dict[str, Any]) -> None:
+    assert found.schema(DEMO) == schema
+    Draft202012Validator.check_schema(schema)
+    if "default" in schema:
+        Draft202012Validator(schema).validate(schema["default"])
+
+
+@each_row(
+    "found, sent, value",
+    [
+        (ORDERS, '[{"item": "pen"}]', [Order("pen")]),
+        (ORDERS, "[]", []),
+        (ORDERS, " ", None),
+        (parameter(Order, Order("pen")), '{"item": "ink"}', Order("ink")),
+        (parameter(Order, Order("pen")), None, Order("pen")),
+        (parameter(dict[str, date]), '{"a": "2024-02-29"}', {"a": date(2024, 2, 29)}),
+        (parameter(tuple[int, int]), ["1", "2"], (1, 2)),
+        (parameter(Order | list[Order]), '{"item": "pen"}', Order("pen")),
+    ],
+)
+def test_objects_and_nested_lists_are_read_from_json(found: Parameter, sent: Any, value: Any) -> None:
+    assert found.read(sent, DEMO) == (value, [])
+
+
+@each_row(
+    "found, sent, text",
+    [
+        (ORDERS, "pen", "P is not valid: Invalid JSON: expected value at line 1 column 1."),
+        (ORDERS, '[{"pieces": 1}]', "P is not valid at '0.item': Field required."),
+        (ORDERS, '[{"item": "pen", "pieces": "1"}]', "P is not valid at '0.pieces': Input should be a valid integer."),
+        (ORDERS, 7, "P must be JSON as text, not a number."),
+        (ORDERS, [{"item": "pen"}], "P must be JSON as text, not a list."),
+        (parameter(Order), {"item": "pen"}, "P must be JSON as text, not an object."),
+        (ORDERS, "{}", "P is not valid: Input should be a valid array."),
+        (ORDERS, "[" * 500_000, "P is not valid: Invalid JSON: recursion limit exceeded at line 1 column"),
+        (parameter(Order), None, "P is required. Must be JSON."),
+        (
+            parameter(dict[str, int]),
+            '{"\\u001b[0m": "x"}',
+            "P is not valid at '\\x1b[0m': Input should be a valid integer",
+        ),
+    ],
+)
+def test_json_that_does_not_fit_is_refused_with_its_place(found: Parameter, sent: Any, text: str) -> None:
+    _, [message] = found.read(sent, DEMO)
+    assert message.startswith(text)
+
+
+def test_an_object_is_described_with_its_default_as_json_and_takes_no_options() -> None:
+    assert parameter(Order, Order("pen")).description() == (
+        """[Optional] Must be JSON. If none, P defaults to '{"item":"pen","pieces":1}'."""
+    )
+    for annotation, default in [(Annotated[dict[str, str], Options("a")], None), (Order, {"item": "pen"})]:
+        with pytest.raises(TypeError, match="Parameter P"):
+            parameter(annotation, default)
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"), [('[{"item": "pen"}]', "[…]"), ('["pen"', "pen"), ("[" * 5000 + '"pen"' + "]" * 5000, "pen")]
+)
+def test_the_values_in_json_are_hidden_in_a_trace(sent: str, shown: str) -> None:
+    """JSON that is broken or nested too deeply is refused before anything could quote a part of it."""
+    assert redacted_trace(ValueError("there is no 'pen'"), [sent]) == f"ValueError: there is no '{shown}'"
 
 
 YES_NO = parameter(Literal["Yes", "No"], "No")

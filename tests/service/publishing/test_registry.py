@@ -29,7 +29,7 @@ FUNCTION_FIELDS = {
 }  # fmt: skip
 PARAM_FIELDS = {
     "id": int, "name": str, "type": int, "description": str, "required": bool, "functionId": int, "sortValue": int,
-    "context": type(None),
+    "context": type(None), "schema": dict,
 }  # fmt: skip
 # SERVICE.md 2: the functions and their parameters, with type code and whether they are required.
 PARAMETERS = {

@@ -140,12 +140,12 @@ def test_a_wrapped_function_keeps_its_parameters_and_is_called_through_its_wrapp
 def many(*stores: str) -> None: ...
 def any_name(**stores: str) -> None: ...
 def by_position(store: str, /) -> None: ...
-def a_dict(store: dict[str, str]) -> None: ...
+def a_range(store: range) -> None: ...
 def unseen(store: Decimal) -> None: ...
 def mixed(store: Literal["a", 1]) -> None: ...
 def wrong_default(store: int = "x") -> None: ...  # type: ignore[assignment]
 def no_option(store: Literal["a", "b"] = "c") -> None: ...  # type: ignore[assignment]
-def odd_default(store={}) -> None: ...  # noqa: ANN001, B006
+def odd_default(store=1j) -> None: ...  # noqa: ANN001
 async def waits(store: str) -> None: ...
 def no_such(store: Annotated[str | None, AtLeastOne("store", "stroe")] = None) -> None: ...
 
@@ -156,12 +156,12 @@ def no_such(store: Annotated[str | None, AtLeastOne("store", "stroe")] = None) -
         (many, "variadic positional parameter store"),
         (any_name, "variadic keyword parameter store"),
         (by_position, "positional-only parameter store"),
-        (a_dict, "Parameter store is annotated dict[str, str]. Use str, int"),
+        (a_range, "Parameter store is annotated range. Use str, int"),
         (unseen, "parameter store of unseen is annotated 'Decimal': name 'Decimal' is not defined.\nImport"),
         (mixed, "Parameter store is annotated"),
         (wrong_default, "Parameter store has the default 'x'"),
         (no_option, "Parameter store has the default 'c'"),
-        (odd_default, "Parameter store is annotated dict. Use"),
+        (odd_default, "Parameter store is annotated complex. Use"),
         (waits, "is async"),
         (no_such, "no parameter 'stroe'. Did you mean 'store'?"),
     ],

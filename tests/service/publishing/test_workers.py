@@ -21,7 +21,7 @@ from jupyter_funcs.service.publishing import worker_pool, worker_process
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.publishing.worker_process import WorkerSetup
 from jupyter_funcs.service.web.runs import Limits
-from tests.service.conftest import RUN, Wire, becomes, published
+from tests.service.conftest import LIST, RUN, Wire, becomes, published
 from tests.service.publishing.test_notebooks import written
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated
 
 import ibis
@@ -315,6 +316,17 @@ def memory_table():
 @function(asset="a")
 def choose(panel: Annotated[str, Options(lambda reference: tuple(each.name for each in reference.panels))]) -> str:
     return panel
+
+
+@dataclass
+class Order:
+    item: str
+    pieces: int = 1
+
+
+@function(asset="a")
+def order(first: Order, rest: list[Order] = [Order("ink")]) -> int:
+    return sum(each.pieces for each in [first, *rest])
 '''
 SECRET = "secret-of-the-tests"
 
@@ -367,6 +379,12 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
     assert wire.errors("Companies", symbol="odd")["symbol"][0].startswith("symbol 'odd' is not known.")
     assert wire.errors("Choose", panel="odd")["panel"][0].startswith("panel has no option 'odd'.")
     assert wire.call("Choose", {"panel": "demo card panel"}).json()["body"] == '"Demo Card Panel"'
+    assert wire.rows("Order", first='{"item": "pen", "pieces": 2}') == 3
+    assert wire.errors("Order", first="{}") == {"first": ["first is not valid at 'item': Field required."]}
+    listed = {each["name"]: [param["schema"] for param in each["params"]] for each in wire.post(LIST).json()}
+    assert listed["Choose"] == [{"type": "string", "enum": ["Demo Card Panel", *listed["Choose"][0]["enum"][1:]]}]
+    assert listed["Order"][0]["required"] == ["item"]
+    assert listed["Order"][1]["default"] == [{"item": "ink", "pieces": 1}]
     assert not [name for name in sys.modules if name.startswith("published_team")]
     assert "hostile.py" not in str([getattr(each, "__file__", "") for each in sys.modules.values()])
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pyarrow as pa
 import pytest
+from jsonschema import Draft202012Validator
 
 from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+from jupyter_funcs.service.messages import listed
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
 from jupyter_funcs.service.web.requests import ARROW, BODY_LIMIT
 from jupyter_funcs.service.web.runs import Limits
@@ -54,6 +56,23 @@ def test_the_listing_is_a_bare_array(wire: Wire) -> None:
         "Get KPIs",
         "Get Report",
     ]
+
+
+def test_every_parameter_declares_a_schema_that_its_default_and_options_satisfy(wire: Wire) -> None:
+    """Whatever a description states as options, bounds, default or format is in the schema."""
+    for param in (each for one in wire.post(LIST).json() for each in one["params"]):
+        schema, text = param["schema"], param["description"]
+        Draft202012Validator.check_schema(schema)
+        valid, item = Draft202012Validator(schema).is_valid, schema.get("items", schema)
+        options = item.get("enum", [])
+        assert all(valid([option] if "items" in schema else option) for option in options)
+        assert (f"Options are {listed(options)}." in text) if options else ("Options are" not in text)
+        assert ("default" in schema) == ("defaults to" in text)
+        assert "default" not in schema or (valid(schema["default"]) and f"defaults to '{schema['default']}'" in text)
+        bounds = [item.get(name) for name in ("minimum", "maximum")]
+        assert (bounds == [1, 50]) == ("at least 1 and at most 50" in text)
+        assert (item.get("format") == "date") == ("Format is YYYY-MM-DD." in text)
+        assert {0: "string", 1: "integer", 4: "array", 6: "string", 8: "string"}[param["type"]] == schema["type"]
 
 
 def test_the_listing_needs_no_body_and_has_a_second_address(wire: Wire) -> None:
