@@ -213,7 +213,6 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.values._QUOTED": [('"', "$'"), ('"', '$"')],
     "catalog.values._as_date": ["1111-11-11", ("1111-", "3-")],
     "catalog.values._as_integer": [(" ", "\t "), " "],
-    "catalog.values.as_json": ["33", "00"],
     "cli.mcp._ACCEPTED": ["a", "-"],
     "cli.mcp._LIMIT": [("lim", "ca"), "c"],
     "cli.mcp._name": ["' ", "\"'"],

@@ -268,8 +268,12 @@ def read_source(text: str) -> str | None:
     return next((found[1].strip() for pattern in _SOURCES if (found := pattern.search(text))), None)
 
 
-def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str] | None:
-    """Return the names of which at least one is required, this parameter included, and the sentence that says so."""
+def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str, bool] | None:
+    """
+    Return the names of which at least one is required, this parameter included, and the sentence that says so.
+
+    The last value is whether it says it in the service's own words, "Required if X is not specified".
+    """
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if found := pattern.search(sentence):
@@ -277,7 +281,8 @@ def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ..
                 others = [spelt[folded(word)] for word in _SEPARATOR.split(found[1]) if folded(word) in spelt]
                 together = {*others, name}
                 if len(together) > 1:
-                    return tuple(dict.fromkeys(one for one in names if one in together)), sentence.strip()
+                    named = tuple(dict.fromkeys(one for one in names if one in together))
+                    return named, sentence.strip(), pattern is _RULES[0]
     return None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog import descriptions
 from jupyter_funcs.catalog.listing import identifiers
+from jupyter_funcs.catalog.schemas import Declaration, read_schema
 from jupyter_funcs.core.text import folded
 
 if TYPE_CHECKING:
@@ -69,11 +70,11 @@ class Field:
     label, help
         The name in words, and the description without its ``[Required]`` or ``[Optional]`` marker.
     required
-        Whether a run without it is refused. A field with a `rule` is required by that rule only.
+        Whether a run needs it. A field with a `rule` may be required by that rule only.
     default
-        The value that the service uses when nothing is sent, as the description names it, or ``None``.
+        The value that is used when nothing is sent, as text (of a list: JSON), or ``None``.
     options
-        The valid values that the description lists, in its spelling.
+        The valid values, as they are sent.
     source
         The name of the function that lists the valid values.
     rule
@@ -87,6 +88,10 @@ class Field:
         ``source``; a part that the field doesn't have is missing.
     schema
         The JSON Schema that the catalog declares, or ``None``.
+    item
+        The kind of each item of a list.
+    typed
+        The JSON values of options that are not texts.
     """
 
     name: str
@@ -99,11 +104,17 @@ class Field:
     options: tuple[str, ...] = ()
     source: str | None = None
     rule: Rule | None = None
-    minimum: int | None = None
-    maximum: int | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     not_before: str | None = None
     evidence: Mapping[str, Evidence] = field(default_factory=dict, hash=False)
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    item: Kind = Kind.TEXT
+    typed: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def is_declared(self, part: str = "kind") -> bool:
+        """Return whether a part of the field is declared, not only described or assumed."""
+        return self.evidence.get(part) is Evidence.DECLARED
 
     @property
     def brief(self) -> str:
@@ -115,6 +126,7 @@ class Field:
 # For every other type code, the description and the name decide.
 _KINDS_BY_CODE = {1: Kind.INTEGER, 4: Kind.LIST, 6: Kind.SYMBOL, 8: Kind.PANEL}
 _TEXT_CODE = 0
+_PLAIN = {Kind.TEXT, Kind.INTEGER, Kind.NUMBER}
 # The function that lists the values of a kind if the description names none.
 _SOURCES_BY_KIND = {Kind.SYMBOL: "Get Universe", Kind.PANEL: "Get Panels"}
 
@@ -212,50 +224,76 @@ def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, An
 
 def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
     marked, shown = descriptions.read_marker(param.description)
+    declared = read_schema(param.value_schema) or Declaration("")
+    shown = shown or " ".join(declared.description.split())
     text = shown if len(shown) <= descriptions.LONGEST else ""  # part of a list of options would be wrong
-    options = descriptions.read_options(text, names)
-    default = descriptions.read_default(text, options)
-    if not options and param.type not in _KINDS_BY_CODE:
+    options = declared.options or descriptions.read_options(text, names)
+    default = descriptions.read_default(text, options) if declared.default is None else declared.default
+    if not options and not declared.kind and param.type not in _KINDS_BY_CODE:
         options = descriptions.read_flag(text, default)
-    kind = _kind(param, text, options)
+    kind, known = _kind(param, text, options, declared)
     sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], names)
-    rule = Rule(*sentence) if sentence else None
-    # The marker counts only if the listing has no `required` flag.
-    required = param.required if "required" in param.model_fields_set else marked
-    is_number = kind in {Kind.INTEGER, Kind.NUMBER}
-    low, high = descriptions.read_bounds(text, whole=kind is Kind.INTEGER) if is_number else (None, None)
+    flagged = "required" in param.model_fields_set
+    low, high = declared.minimum, declared.maximum
+    bounded = low is None and high is None and kind in {Kind.INTEGER, Kind.NUMBER}
+    if bounded:
+        low, high = descriptions.read_bounds(text, whole=kind is not Kind.NUMBER)
+    source = descriptions.read_source(text)
+    rule = Rule(*sentence[:2]) if sentence else None
+    # The marker counts only if the listing has no `required` flag, which no other sentence switches off.
+    required = (param.required and not (sentence and sentence[2])) if flagged else (marked and rule is None)
+    said, by_schema = Evidence.DESCRIBED, Evidence.DECLARED
+    evidence = {
+        "kind": known,
+        "required": by_schema if flagged else said if marked else None,
+        "options": (by_schema if declared.options else said) if options else Evidence.LISTED if source else None,
+        "default": None if default is None else by_schema if declared.default is not None else said,
+        "bounds": None if low is None and high is None else said if bounded else by_schema,
+        "rule": said if rule else None,
+        "source": said if source else Evidence.ASSUMED if kind in _SOURCES_BY_KIND else None,
+    }
     return Field(
         name=param.name,
         identifier=identifier,
         kind=kind,
         label=_label(param.name),
         help=shown,
-        required=required and rule is None,
+        required=required,
         default=default,
         options=options,
-        source=descriptions.read_source(text) or _SOURCES_BY_KIND.get(kind),
+        source=source or _SOURCES_BY_KIND.get(kind),
         rule=rule,
         minimum=low,
         maximum=high,
         not_before=_first_date(param.name, names) if kind is Kind.DATE else None,
+        evidence={part: how for part, how in evidence.items() if how},
+        schema=({} if param.value_schema is True else param.value_schema) if declared.kind else None,
+        item=Kind(declared.item),
+        typed=declared.typed,
     )
 
 
-def _kind(param: Param, text: str, options: tuple[str, ...]) -> Kind:
+def _kind(param: Param, text: str, options: tuple[str, ...], declared: Declaration) -> tuple[Kind, Evidence]:
+    """Return the kind of a parameter, and how it is known."""
+    if declared.kind not in {"", "text"}:
+        return Kind(declared.kind), Evidence.DECLARED
     if known := _KINDS_BY_CODE.get(param.type):
-        return known
+        return known, Evidence.DECLARED
     if descriptions.is_yes_no(options):
-        return Kind.YES_NO
+        return Kind.YES_NO, Evidence.DESCRIBED
     # "… to get list of panels" describes the listing function, not the parameter.
     about = descriptions.without_source(text)
     for kind, pattern in _KINDS_BY_WORDS:
-        # Lists and dates may have options too.
-        if not (options and kind in {Kind.TEXT, Kind.INTEGER, Kind.NUMBER}) and pattern.search(about):
-            return kind
+        # Lists and dates may have options too. What is declared as a text is no list and no number.
+        if (options and kind in _PLAIN) or (declared.kind and kind in {Kind.INTEGER, Kind.NUMBER, Kind.LIST}):
+            continue
+        if pattern.search(about):
+            return kind, Evidence.DESCRIBED
     if options:
-        return Kind.CHOICE
+        return Kind.CHOICE, Evidence.DESCRIBED
     name = "_".join(_words(param.name)).casefold()
-    return next((kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(name)), Kind.TEXT)
+    kind = next((kind for kind, pattern in _KINDS_BY_NAME if pattern.fullmatch(name)), Kind.TEXT)
+    return kind, Evidence.DECLARED if declared.kind and kind is Kind.TEXT else Evidence.ASSUMED
 
 
 def _words(name: str) -> list[str]:

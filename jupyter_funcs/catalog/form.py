@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import quote as quote_url
 
-from jupyter_funcs.catalog.fields import Field, Kind, by_name
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name
+from jupyter_funcs.catalog.suggestions import nearest_listed
 from jupyter_funcs.catalog.values import (
     Each,
     allowed,
     as_json,
+    contradictions,
     default_of,
     has_variable,
     is_empty,
     resolved,
+    shorten,
     to_wire,
     wire_values,
 )
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, quote, spellings, visible
+from jupyter_funcs.core.text import did_you_mean, folded, inert, listed, meant, quote, spellings, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from jupyter_funcs.catalog.suggestions import Choice
 
 Args = dict[str, str | list[str]]
 """Arguments as the service takes them: strings, or arrays of strings for list parameters."""
@@ -42,7 +49,8 @@ class Form:
     The values for a function's parameters, and the arguments and errors that follow from them.
 
     Only what is set is sent: a field that was never set, or was cleared with ``None``, ``""`` or ``[]``, is left out,
-    and the service uses its default. A bad value is stored and described in `errors`; setting it doesn't raise.
+    and the service uses its default. A bad value is stored and described in `errors`; setting it doesn't raise. A value
+    that only contradicts a description, or a listing of valid values, is sent as given; `warnings` says so.
 
     A field that holds `Each` has several values, one run each; run such a form as a sweep.
 
@@ -51,7 +59,7 @@ class Form:
     function
         A function of a session (``funcs["Get Panel Daily"]``).
     validate
-        ``False`` also sends values that the description does not list.
+        ``False`` enforces nothing: values are sent as given, and required ones may be missing.
     **values
         Initial values, by parameter.
 
@@ -70,6 +78,8 @@ class Form:
         What is set, by wire name; change it through the form. A `Variable` is looked up each time it is read.
     variables
         Returns the variables that `Variable` values are looked up in; none by default.
+    choices
+        Returns the valid values of a field for these arguments, if they are listed already; none by default.
     watchers
         Called with a field's wire name after each change of its value.
     """
@@ -80,6 +90,7 @@ class Form:
         self.validate = validate
         self.values: dict[str, Any] = {}
         self.variables: Callable[[], Mapping[str, Any]] = dict
+        self.choices: Callable[[Field, Args], Sequence[Choice]] = lambda _field, _args: ()
         self.watchers: list[Callable[[str], None]] = []
         self._converted: dict[str, tuple[Each, tuple[list[Any], list[str]]]] = {}  # the last result by field
         self._by_name = by_name(self.fields)
@@ -196,6 +207,42 @@ class Form:
         """The errors by wire name, in parameter order; those that concern several fields under ``""``."""
         return self._read()[1]
 
+    @property
+    def warnings(self) -> dict[str, list[str]]:
+        """How the values contradict descriptions and listings, like `errors`; they are sent all the same."""
+        return self.warnings_of(self.args)
+
+    def warnings_of(self, args: Args) -> dict[str, list[str]]:
+        """Return the warnings for arguments, of which swept fields may have several values."""
+        warnings: dict[str, list[str]] = {}
+        if not self.validate:
+            return warnings
+        swept = self.swept
+        for name, field in self._by_name.items():
+            several = args.get(name, [])
+            texts = [
+                text
+                for sent in (several if name in swept else [several] if several else [])
+                for text in contradictions(field, sent) or self._unlisted(field, sent, args)
+            ]
+            if texts:
+                warnings[name] = shorten(list(dict.fromkeys(texts)))
+            elif field.required and not field.is_declared("required") and name not in args:
+                warnings[name] = [_required(field)]
+        self._compare(args, warnings, Evidence.DESCRIBED)
+        for names, text in self._rules().items():
+            if not any(name in args for name in names):
+                labels = [self._by_name[name].label if name in self._by_name else name for name in names]
+                warnings.setdefault("", []).append(f"{listed(labels)} is required: {quote(text.rstrip('.'))}.")
+        return warnings
+
+    def _unlisted(self, field: Field, sent: str | list[str], args: Args) -> list[str]:
+        """Return the values that another function doesn't list, if similar ones are listed."""
+        known = self.choices(field, args) if field.source and not field.options else ()
+        values = [sent] if isinstance(sent, str) else sent
+        near = [(value, nearest_listed(field, value, known)) for value in (values if known else ())]
+        return [f"{quote(value)} isn't in the list. {meant(close)}" for value, close in near if close]
+
     def check(self, *, sweeps: bool = False) -> Args:
         """
         Return the arguments of a run.
@@ -222,37 +269,26 @@ class Form:
         """
         Return the JSON Schema (2020-12) of the arguments, which the form, the stubs and any tool caller share.
 
-        The form accepts what the schema accepts, except dates in the wrong order and integers beyond 64 bits. The form
-        also accepts ``True`` for Yes, options in any case, and a single text for a list.
+        It requires only what the catalog declares; described options are examples. The form accepts what the schema
+        accepts, except dates in the wrong order and integers beyond 64 bits. The form also accepts ``True`` for Yes,
+        options in any case, and a single text for a list.
         """
-        rules = self._rules()
-        in_rules = {name for names in rules for name in names}
         fields = self._by_name.values()
-        schema: dict[str, Any] = {
+        return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "title": self.function,
             "type": "object",
-            "properties": {
-                field.name: _property(
-                    field,
-                    allowed(field) if self.validate else (),
-                    # An empty value does not satisfy a requirement.
-                    needed=field.required or field.name in in_rules,
-                )
-                for field in fields
-            },
-            "required": [field.name for field in fields if field.required],
+            "properties": {field.name: _property(field, validate=self.validate) for field in fields},
+            "required": [field.name for field in fields if self.validate and _must(field)],
             "additionalProperties": False,
         }
-        each = [{"anyOf": [{"required": [name]} for name in names]} for names in rules]
-        return schema | ({"allOf": each} if len(each) > 1 else each[0] if each else {})
 
     def errors_of(self, args: Args) -> dict[str, list[str]]:
         """Return the errors of arguments that are each valid on their own, in the same form as `errors`."""
         errors = {
-            name: [_required(field)] for name, field in self._by_name.items() if field.required and name not in args
+            name: [_required(field)] for name, field in self._by_name.items() if _must(field) and name not in args
         }
-        self._compare(args, args, errors)
+        self._compare(args, errors)
         return errors
 
     def _rules(self) -> dict[tuple[str, ...], str]:
@@ -272,9 +308,10 @@ class Form:
                     args.update(self._convert(field, variables, errors))
                 except ValueError as error:
                     errors.setdefault(name, []).append(str(error))
-            elif field.required:
+            elif self.validate and _must(field):
                 errors.setdefault(name, []).append(_required(field))
-        self._compare(args, [name for name in self.values if self.is_set(name)], errors)
+        if self.validate:
+            self._compare(args, errors)
         return args, errors
 
     def _convert(self, field: Field, variables: Mapping[str, Any], errors: dict[str, list[str]]) -> dict[str, Any]:
@@ -293,18 +330,18 @@ class Form:
             errors.setdefault(field.name, []).extend(wrong)
         return {field.name: list(sent)} if sent else {}
 
-    def _compare(self, args: Args, given: Container[str], errors: dict[str, list[str]]) -> None:
+    def _compare(self, args: Args, errors: dict[str, list[str]], least: Evidence = Evidence.DECLARED) -> None:
+        """Add the dates in the wrong order, where the less certain of both is known to be a date by this evidence."""
         for name, field in self._by_name.items():
+            known = {one.evidence.get("kind") for one in (field, self._by_name.get(field.not_before or "")) if one}
+            if known - {Evidence.DECLARED} != {least} - {Evidence.DECLARED}:
+                continue
             # A sweep combines every first date with every last one.
             first = max(_texts(args.get(field.not_before or "")), default="")
             last = min(_texts(args.get(name)), default="")
             if first and last and last < first:
                 text = f"{field.label} {last} is before {self._by_name[field.not_before or ''].label} {first}."
                 errors.setdefault(name, []).append(text)
-        for names, text in self._rules().items():
-            if not any(name in given for name in names):
-                labels = [self._by_name[name].label if name in self._by_name else name for name in names]
-                errors.setdefault("", []).append(f"{listed(labels)} is required: {quote(text.rstrip('.'))}.")
 
 
 def _texts(value: str | list[str] | None) -> list[str]:
@@ -317,20 +354,43 @@ def _required(field: Field) -> str:
     return f"{field.label} is required.{source}{options}"
 
 
-def _property(field: Field, valid: Sequence[str], *, needed: bool) -> dict[str, Any]:
-    one: dict[str, Any] = {"type": "string"}
-    if field.kind in {Kind.INTEGER, Kind.NUMBER}:
-        bounds = {"minimum": field.minimum, "maximum": field.maximum}
-        one = {"type": str(field.kind)} | {name: bound for name, bound in bounds.items() if bound is not None}
-    elif field.kind is Kind.DATE:
-        one["format"] = "date"
-    elif needed and not valid and field.kind is not Kind.LIST:
-        one["pattern"] = r"\S"
-    if valid:
-        one["enum"] = [as_json(field, option) for option in valid]
+def _must(field: Field) -> bool:
+    return field.required and field.is_declared("required")
+
+
+def _property(field: Field, *, validate: bool) -> dict[str, Any]:
+    if field.kind is Kind.JSON and validate:
+        one = {word: part for word, part in (field.schema or {}).items() if word not in {"default", "description"}}
+        # References start at the root of a document; this makes the property one of its own.
+        one |= {"$id": f"urn:parameter:{quote_url(field.name)}"} if "$ref" in str(one) else {}
+    else:
+        one = _value(field, validate=validate)
     if field.kind is Kind.LIST:
-        one = {"type": "array", "items": one} | ({"minItems": 1} if needed else {})
+        one = {"type": "array", "items": one} | ({"minItems": 1} if field.required else {})
     default = default_of(field)
     if default is not None:
         one["default"] = default
     return one | ({"description": field.help} if field.help else {})
+
+
+def _value(field: Field, *, validate: bool) -> dict[str, Any]:
+    """Return the schema of one value, or of one item of a list."""
+    kind = (field.item if field.kind is Kind.LIST else field.kind) if validate and field.is_declared() else Kind.TEXT
+    one: dict[str, Any] = {"type": "string"}
+    if kind in {Kind.INTEGER, Kind.NUMBER}:
+        one = {"type": str(kind)}
+        if field.is_declared("bounds"):
+            bounds = {"minimum": field.minimum, "maximum": field.maximum}
+            one |= {name: bound for name, bound in bounds.items() if bound is not None}
+    elif kind is Kind.DATE:
+        one["format"] = "date"
+    elif field.required and not field.options and field.kind is not Kind.LIST:
+        one["pattern"] = r"\S"  # an empty value does not satisfy a requirement
+    options = [as_json(replace(field, kind=kind), option) for option in allowed(field)]
+    if options and validate and field.is_declared("options"):
+        one["enum"] = options
+        if kind not in {Kind.INTEGER, Kind.NUMBER} and not all(isinstance(option, str) for option in options):
+            del one["type"]  # of true and false, or of options of several types
+    elif options:
+        one["examples"] = options
+    return one

@@ -13,8 +13,18 @@ from jupyter_funcs.core.text import inert, listed, quote
 if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Function
 
-_ANNOTATIONS: dict[Kind, Any] = {Kind.INTEGER: int, Kind.NUMBER: float, Kind.DATE: dt.date | str}
-_WORDS = {Kind.INTEGER: "int", Kind.NUMBER: "float", Kind.DATE: "date, or str as YYYY-MM-DD"}
+_ANNOTATIONS: dict[Kind, Any] = {
+    Kind.INTEGER: int,
+    Kind.NUMBER: float,
+    Kind.DATE: dt.date | str,
+    Kind.JSON: dict[str, Any] | list[Any] | str | float,
+}
+_WORDS = {
+    Kind.INTEGER: "int",
+    Kind.NUMBER: "float",
+    Kind.DATE: "date, or str as YYYY-MM-DD",
+    Kind.JSON: "dict, list or JSON text",
+}
 _MOST_OPTIONS = 1000  # a longer Literal is slow in every editor
 _MOST_SHOWN = 30
 
@@ -36,12 +46,16 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
 
 def _annotation(field: Field) -> Any:
     options = tuple(as_json(field, option) for option in allowed(field)[: _MOST_OPTIONS + 1])
-    one: Any = _ANNOTATIONS.get(field.kind, str)
-    if 0 < len(options) <= _MOST_OPTIONS:
-        one = dt.date | Literal[options] if field.kind is Kind.DATE else Literal[options]
+    kind = field.item if field.kind is Kind.LIST else field.kind
+    one: Any = _ANNOTATIONS.get(kind, str)
+    if 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
+        known: Any = Literal[options]
+        one = dt.date | known if kind is Kind.DATE else known if field.is_declared("options") else known | one
+    if not field.is_declared() and kind is not Kind.DATE:
+        one |= str
     if field.kind is Kind.LIST:
         return list[one] | one
-    return one | bool if field.kind is Kind.YES_NO else one
+    return one | bool if kind is Kind.YES_NO else one
 
 
 def docstring(function: Function, fields: tuple[Field, ...]) -> str:
@@ -64,11 +78,12 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
 
 
 def _type_in_words(field: Field) -> str:
-    words = _WORDS.get(field.kind, "str")
+    words = _WORDS.get(field.item if field.kind is Kind.LIST else field.kind, "str")
     options = allowed(field)
     if options:
         more = [f"… ({len(options)} in all)"] * (len(options) > _MOST_SHOWN)
         words = f"{{{', '.join([*map(quote, options[:_MOST_SHOWN]), *more])}}}"
+        words += "" if field.is_declared("options") else " or another text"
     if field.kind is Kind.LIST:
         words = f"list of {words}"
     elif field.kind is Kind.YES_NO:

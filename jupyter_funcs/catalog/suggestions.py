@@ -10,10 +10,9 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, folded, inert, meant, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from jupyter_funcs.catalog.fields import Field
-    from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.core.errors import FuncsError
 
 
@@ -134,7 +133,10 @@ _MOST_COMPARED = 10_000
 
 
 def suggest(
-    refusal: FuncsError, fields: Iterable[Field], args: Args, known: Callable[[Field], Sequence[Choice]]
+    refusal: FuncsError,
+    fields: Iterable[Field],
+    args: Mapping[str, str | list[str]],
+    known: Callable[[Field], Sequence[Choice]],
 ) -> None:
     """Add suggestions to a refusal that concerns a value that isn't listed."""
     errors = refusal.errors if isinstance(refusal, ArgumentError) else {}

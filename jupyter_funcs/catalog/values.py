@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import numbers
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.fields import Field, Kind
-from jupyter_funcs.core.text import clip, did_you_mean, folded, listed, quote, replace_surrogates
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind
+from jupyter_funcs.catalog.schemas import problem_of
+from jupyter_funcs.core.text import clip, did_you_mean, folded, inert, listed, quote, replace_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 SWEEPS = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
 # A pasted column of the wrong kind has the same error in every value.
 _MOST_ERRORS = 3
+# The parts of a field that values may contradict.
+_CHECKED = ("kind", "options", "bounds")
+_ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
 # '$5' in quotes is a text, as in the magic; quotes around any other text belong to it.
 _QUOTED = re.compile(r"""(['"])([\s'"]*\$.*)\1""", re.DOTALL)
 
@@ -137,27 +142,50 @@ def shorten(texts: list[str]) -> list[str]:
 def as_several(field: Field, value: Any) -> Any:
     """Return `Each` for a list of values for a field that takes one, else the value itself."""
     several = _is_sequence(value)
-    if field.kind is Kind.LIST:
+    if field.kind in {Kind.LIST, Kind.JSON}:
         several = several and len(value) > 0 and all(map(_is_sequence, value))
     return Each(tuple(value)) if several else value
 
 
 def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[str]:
     """
-    Convert one value to what the service takes for a field: a string, or an array of strings for a list.
+    Convert one value to what is sent for a field: a text, or a list of texts.
 
-    ``1`` becomes ``"1"``, and a date becomes ``YYYY-MM-DD``. A single string for a list becomes an array of one; it is
-    never split at commas. numpy scalars, Timestamps and Decimals are converted exactly.
+    What the catalog declares is enforced: ``1`` for a list becomes ``["1"]``, ``True`` becomes the option for it, a
+    date becomes ``YYYY-MM-DD``; a value of another kind raises a `ValueError`. For anything else, text is sent as it
+    is, and a list as a list. numpy scalars, Timestamps and Decimals are converted exactly. Texts are never split.
+
+    `validate` is whether anything is enforced.
     """
-    spelt = {option.casefold(): option for option in reversed(allowed(field))} if validate else {}
+    several = not isinstance(value, (str, bytes, bytearray)) and is_iterable(value)
     try:
-        if field.kind is Kind.LIST:
-            return [_one(field, item, spelt) for item in _items(field, value)]
-        return _one(field, value, spelt)
+        if field.kind is Kind.JSON:
+            return _as_json_text(field, value, validate=validate)
+        if field.kind is Kind.LIST and field.is_declared():
+            return [_one(field, item, validate=validate) for item in _items(field, value)]
+        if several and not (field.is_declared() and validate) and field.schema is None:
+            return [_one(field, item, validate=validate) for item in _items(field, value)]
+        return _one(field, value, validate=validate)
     except ValueError:
         raise
     except Exception:  # noqa: BLE001  # any object may be set, even one that fails when inspected
         raise ValueError(f"{field.label} does not take {quote(value)} ({type(value).__name__}).") from None
+
+
+def contradictions(field: Field, sent: str | list[str]) -> list[str]:
+    """Return how what is sent for a field contradicts its description."""
+    if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
+        return []
+    strict = replace(
+        field, evidence={**field.evidence, **{part: Evidence.DECLARED for part in _CHECKED if part in field.evidence}}
+    )
+    if field.evidence.get("kind") is Evidence.ASSUMED:
+        strict = replace(strict, kind=Kind.TEXT)
+    try:
+        to_wire(strict, sent)
+    except ValueError as error:
+        return [str(error)]
+    return []
 
 
 def refuse_table(field: Field, value: Any) -> None:
@@ -181,51 +209,127 @@ def _items(field: Field, value: Any) -> list[Any]:
     return list(value)
 
 
-def _one(field: Field, value: Any, spelt: Mapping[str, str]) -> str:
+def _one(field: Field, value: Any, *, validate: bool) -> str:
     if not isinstance(value, str) and is_iterable(value):
         if field.kind is Kind.LIST:
             raise ValueError(f"{field.label} takes a list of texts, not {quote(value)}.")
         raise ValueError(f"{field.label} takes one value, not {quote(value)}.{SWEEPS * _is_sequence(value)}")
-    text = _CONVERTERS.get(field.kind, _as_text)(field, value)
+    kind = field.item if field.kind is Kind.LIST else field.kind
+    convert = _CONVERTERS.get(kind, _as_text) if validate and field.is_declared() else _as_given
+    text = convert(field, value)
     if replace_surrogates(text) != text:
         raise ValueError(f"{field.label} contains an invalid character (a lone surrogate): {quote(text)}.")
-    if not spelt:
+    options = _spellings(field, kind) if validate and field.is_declared("options") else {}
+    if not options:
         return text
-    folded_text = text.strip().casefold()
-    if folded_text not in spelt:  # True for a choice of Yes, No and Auto
-        folded_text = {"true": "yes", "false": "no"}.get(folded_text, folded_text)
-    if folded_text not in spelt:
-        options = list(spelt.values())[::-1]
-        hint = did_you_mean(text, options) or clip(f"Options are {listed(map(quote, options), 'and')}", 200) + "."
+    # As it is spelt, or else in any case; True is a choice of Yes, No and Auto.
+    key = _comparable(kind, text)
+    folded_key = key.strip().casefold()
+    flag = {"true": "yes", "false": "no"}.get(folded_key, "")
+    found = next((options[one] for one in (key, folded_key, flag) if one in options), None)
+    if found is None:
+        known = list(dict.fromkeys(options.values()))
+        hint = did_you_mean(text, known) or clip(f"Options are {listed(map(quote, known), 'and')}", 200) + "."
         raise ValueError(f"{field.label} has no option {quote(text)}. {hint}")
-    return spelt[folded_text]
+    return found
+
+
+def _spellings(field: Field, kind: Kind) -> dict[str, str]:
+    """Return the options of a field by what is compared: their spelling, and that in lower case."""
+    keys = {_comparable(kind, option): option for option in reversed(allowed(field))}
+    return {key.casefold(): option for key, option in keys.items()} | dict(reversed(keys.items()))
+
+
+def _comparable(kind: Kind, text: str) -> str:
+    return str(Decimal(text).normalize()) if kind is Kind.NUMBER else text  # 0.5 is 0.50
 
 
 def allowed(field: Field) -> tuple[str, ...]:
-    """Return the options that exclude other values; for a date or an integer only if every option is one."""
-    if field.kind is Kind.NUMBER:  # 0.5 is 0.50
-        return ()
-    if field.kind in {Kind.DATE, Kind.INTEGER}:
+    """Return the options that exclude other values; for a date or a number only if every option is one."""
+    kind = field.item if field.kind is Kind.LIST else field.kind
+    if kind in {Kind.DATE, Kind.INTEGER, Kind.NUMBER}:
         try:
-            return tuple(_CONVERTERS[field.kind](field, option) for option in field.options)
+            return tuple(_CONVERTERS[kind](field, option) for option in field.options)
         except ValueError:
             return ()
     return field.options
 
 
 def as_json(field: Field, sent: str | list[str]) -> Any:
-    """Return what is sent for a field in its JSON type: a number for numeric fields, else unchanged."""
-    if isinstance(sent, list) or field.kind not in {Kind.INTEGER, Kind.NUMBER}:
-        return sent
-    return int(sent) if re.fullmatch(r"[-+]?\d+", sent) else float(sent)
+    """Return what is sent for a field in its JSON type, as far as that is declared, else unchanged."""
+    if isinstance(sent, list):
+        return [_typed(field, field.item, one) for one in sent]
+    return _typed(field, field.kind, sent)
+
+
+def _typed(field: Field, kind: Kind, sent: str) -> Any:
+    if sent in field.typed:
+        return field.typed[sent]
+    if field.is_declared() and kind in {Kind.INTEGER, Kind.NUMBER, Kind.JSON}:
+        try:
+            found = json.loads(sent)
+        except (ValueError, RecursionError):  # validate=False sends anything
+            return sent
+        return found if kind is Kind.JSON or (isinstance(found, (int, float)) and found is not True) else sent
+    return sent
 
 
 def default_of(field: Field) -> Any:
     """Return the default in its JSON type; ``None`` if there is none, or none that the field's options allow."""
     try:
-        return None if field.default is None else as_json(field, to_wire(field, field.default))
+        if field.default is None or (field.kind in {Kind.LIST, Kind.JSON} and field.is_declared("default")):
+            return field.default and json.loads(field.default)
+        return as_json(field, to_wire(replace(field, evidence=_ENFORCED), field.default))
     except ValueError:
         return None
+
+
+def _as_json_text(field: Field, value: Any, *, validate: bool) -> str:
+    """Return a value as JSON text; a text that isn't JSON of the schema stands for itself."""
+    schema, problem = field.schema or {}, ""
+    if isinstance(value, str):
+        try:
+            problem = problem_of(schema, json.loads(value, parse_constant=_no_constant))
+        except (ValueError, RecursionError) as error:
+            problem = f"it isn't valid JSON ({clip(str(error), 100)})"
+        if not problem:
+            return value
+        text = value
+    else:
+        text, value = _dumped(field, value)
+    if not validate:
+        return text
+    other = problem_of(schema, value)
+    if not other:
+        return json.dumps(value, ensure_ascii=False) if text is value else text
+    reason = clip(inert(problem or other), 300).rstrip(".")
+    raise ValueError(f"{field.label} does not take {quote(value)}: {reason}.")
+
+
+def _dumped(field: Field, value: Any) -> tuple[str, Any]:
+    """Return a Python value as JSON text, and as plain JSON."""
+
+    def plain(item: Any) -> Any:
+        if isinstance(item, (str, numbers.Number)) or not is_iterable(item):
+            text = _as_text(field, item)
+            return text if isinstance(_plain(field, item), (str, dt.date)) else json.loads(text)
+        return item.tolist() if hasattr(item, "tolist") else list(item)
+
+    try:
+        text = json.dumps(value, default=plain, ensure_ascii=False, allow_nan=False)
+        return text, json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError(f"{field.label} does not take {quote(value)} ({type(value).__name__}): not JSON.") from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"JSON has no {name}")
+
+
+def _as_given(field: Field, value: Any) -> str:
+    """Return a value of which nothing is declared, or nothing enforced, as text."""
+    value = _plain(field, value)
+    return _as_yes_no(field, value) if isinstance(value, bool) else _as_text(field, value)
 
 
 def _as_text(field: Field, value: Any) -> str:
@@ -279,7 +383,7 @@ def _as_number(field: Field, value: Any) -> str:
 
 
 def _check_bounds(field: Field, number: int | Decimal) -> None:
-    low, high = field.minimum, field.maximum
+    low, high = (field.minimum, field.maximum) if field.is_declared("bounds") else (None, None)
     if (low is not None and number < low) or (high is not None and number > high):
         bounds = (
             f"at least {low}" if high is None else f"at most {high}" if low is None else f"between {low} and {high}"

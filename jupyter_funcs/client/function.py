@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import itertools
 import sys
 from contextlib import suppress
 from dataclasses import fields
@@ -14,6 +15,7 @@ from jupyter_funcs.catalog.fields import Field, by_name, listing_args, read_fiel
 from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.suggestions import Choice, suggest
+from jupyter_funcs.catalog.values import contradictions
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import CallOptions
@@ -22,6 +24,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
 from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.text import folded, quote, visible
+from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources.service import run_body
 
 if TYPE_CHECKING:
@@ -32,6 +35,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Catalog, Function, Param
     from jupyter_funcs.client.cache import Cache
     from jupyter_funcs.client.remote import Remote
+
+
+_MOST_HINTS = 3  # of a refusal
 
 
 class ClientLike(Protocol):
@@ -121,7 +127,11 @@ class RemoteCall:
         ArgumentError
             A value is missing, unknown or not valid; nothing was sent.
         """
-        return self.start(self.form(*unnamed, **values).check())
+        form = self.form(*unnamed, **values)
+        args = form.check()
+        for text in itertools.chain(*form.warnings.values()):
+            warn(f"{self.name}: {text} It is sent as given.")
+        return self.start(args)
 
     def start(self, args: Args, *, keep_reply: bool = False) -> Job:
         """Start a run with checked arguments; with `keep_reply`, the job's progress holds the raw reply."""
@@ -156,6 +166,8 @@ class RemoteCall:
             # Before `explain`, which may list the functions again and so forget the listed values. In a thread, because
             # comparing a value with many others takes a while.
             await asyncio.to_thread(suggest, error, self.fields, args, lambda field: self.known_choices(field, args))
+            said = [text for field in self.fields for text in contradictions(field, args.get(field.name, []))]
+            error.hint = " ".join([error.hint, *said[:_MOST_HINTS]]).strip()
             if isinstance(error, FunctionError):
                 raise
             refusal = error
@@ -199,6 +211,7 @@ class RemoteCall:
         """
         self.refuse_options(values)
         form = Form(self, validate=self.options.validate)
+        form.choices = self.known_choices
         for other in unnamed:
             if not isinstance(other, Form):
                 first = self.fields[0].name if self.fields else "name"
@@ -252,7 +265,8 @@ class RemoteCall:
         Returns
         -------
         DataFrame
-            One row per parameter: name, kind, required, default, options, help.
+            One row per parameter: name, kind, known from, required, default, options, help. "known from" is how its
+            kind is known: declared by the catalog, described in words, or assumed from its name.
         """
         from jupyter_funcs.frames.tables import Listing
 
@@ -260,6 +274,7 @@ class RemoteCall:
             (
                 field.name,
                 str(field.kind),
+                str(field.evidence.get("kind", "")),
                 " or ".join(field.rule.names) if field.rule else "yes" if field.required else "",
                 field.default or "",
                 ", ".join(field.options) or (f"see {field.source}" if field.source else ""),
@@ -267,7 +282,7 @@ class RemoteCall:
             )
             for field in self.fields
         ]
-        described = Listing(rows, columns=["name", "kind", "required", "default", "options", "help"])
+        described = Listing(rows, columns=["name", "kind", "known from", "required", "default", "options", "help"])
         described.nothing = f"{self.name} takes no parameters."
         return described
 

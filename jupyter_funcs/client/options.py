@@ -39,7 +39,7 @@ class CallOptions:
     schema
         Types by column, for a service that declares none; `jupyter_funcs.to_frame` lists them.
     validate
-        ``False`` sends values that a description doesn't list.
+        ``False`` enforces nothing: values are sent as given, and required ones may be missing.
     retries
         The maximum number of retries per run, 0 to 2. A run is retried only if that is safe.
     force
