@@ -324,6 +324,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "service.publishing.notebooks._FOR_TOOLS": [("type:", "\te"), ("type:", "\t")],
     "service.publishing.notebooks._TYPE_COMMENT": ["type: a | a", ("type: a", "\t")],
     "service.publishing.notebooks._HEADING": [("# ", "# "), ("# ", "#")],
+    "service.publishing.parameters._WHOLE": ["1", "0"],
     "service.publishing.signatures._SECTION": ["\n", "---\n", " "],
     "service.publishing.signatures.title": ['"a', "a'"],
     "service.publishing.worker_process.ran_out_of_memory": ["oom_kill ", "\noom_kill"],

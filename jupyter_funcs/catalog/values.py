@@ -157,8 +157,8 @@ def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[st
 
     `validate` is whether anything is enforced.
     """
-    several = not isinstance(value, (str, bytes, bytearray)) and is_iterable(value)
     try:
+        several = not isinstance(value, (str, bytes, bytearray)) and is_iterable(value)
         if field.kind is Kind.JSON:
             return _as_json_text(field, value, validate=validate)
         if field.kind is Kind.LIST and field.is_declared():
@@ -231,13 +231,16 @@ def _one(field: Field, value: Any, *, validate: bool) -> str:
         known = list(dict.fromkeys(options.values()))
         hint = did_you_mean(text, known) or clip(f"Options are {listed(map(quote, known), 'and')}", 200) + "."
         raise ValueError(f"{field.label} has no option {quote(text)}. {hint}")
-    return found
+    return text if kind is Kind.NUMBER else found
 
 
 def _spellings(field: Field, kind: Kind) -> dict[str, str]:
     """Return the options of a field by what is compared: their spelling, and that in lower case."""
-    keys = {_comparable(kind, option): option for option in reversed(allowed(field))}
-    return {key.casefold(): option for key, option in keys.items()} | dict(reversed(keys.items()))
+    spelt: dict[str, str] = {}
+    options = [(_comparable(kind, option), option) for option in allowed(field)]
+    for key, option in [*options, *((key.casefold(), option) for key, option in options)]:
+        spelt.setdefault(key, option)
+    return spelt
 
 
 def _comparable(kind: Kind, text: str) -> str:
@@ -296,7 +299,8 @@ def _as_json_text(field: Field, value: Any, *, validate: bool) -> str:
             return value
         text = value
     else:
-        text, value = _dumped(field, value)
+        refuse_table(field, value)
+        text, value = _dumped(field, value if is_iterable(value) else _plain(field, value))
     if not validate:
         return text
     other = problem_of(schema, value)
@@ -310,16 +314,25 @@ def _dumped(field: Field, value: Any) -> tuple[str, Any]:
     """Return a Python value as JSON text, and as plain JSON."""
 
     def plain(item: Any) -> Any:
-        if isinstance(item, (str, numbers.Number)) or not is_iterable(item):
-            text = _as_text(field, item)
-            return text if isinstance(_plain(field, item), (str, dt.date)) else json.loads(text)
+        if not is_iterable(item):
+            item = _plain(field, item)
+            if isinstance(item, numbers.Number):
+                return json.loads(str(item))
+            if not isinstance(item, (str, dt.date)):
+                raise TypeError
+            return _as_text(field, item)
+        refuse_table(field, item)
+        if isinstance(item, (bytes, bytearray)) or hasattr(item, "__next__"):
+            raise TypeError
         return item.tolist() if hasattr(item, "tolist") else list(item)
 
     try:
         text = json.dumps(value, default=plain, ensure_ascii=False, allow_nan=False)
         return text, json.loads(text)
-    except (TypeError, ValueError, RecursionError):
-        raise ValueError(f"{field.label} does not take {quote(value)} ({type(value).__name__}): not JSON.") from None
+    except (TypeError, ValueError, RecursionError) as error:
+        if str(error).startswith(field.label):
+            raise
+        raise ValueError(f"{field.label} does not take {quote(value)} ({type(value).__name__}).") from None
 
 
 def _no_constant(name: str) -> None:

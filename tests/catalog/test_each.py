@@ -23,7 +23,9 @@ from jupyter_funcs.panel.form import formbox
 from jupyter_funcs.panel.form.formbox import control_type
 from jupyter_funcs.panel.form.list_controls import EachLines, EachPick
 from tests.conftest import PANEL, SYMBOL
-from tests.panel.test_controls import BRAND, DIMENSIONS, Known, field, wait_until
+from tests.declared import declared
+from tests.panel.test_controls import BRAND, Known, field, wait_until
+from tests.panel.test_controls import DIMENSIONS as DESCRIBED_DIMENSIONS
 from tests.panel.test_formbox import open_box, parts, settled, universe
 
 if TYPE_CHECKING:
@@ -31,10 +33,11 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import Session
 
-LOOKBACK = field("n", 1, "At least 1 and at most 50.")
-DAY = field("start_date")
+DIMENSIONS = declared(DESCRIBED_DIMENSIONS)
+LOOKBACK = declared(field("n", 1, "At least 1 and at most 50."))
+DAY = declared(field("start_date"))
 NAME = field("Name")
-YES = field("Flag", 0, "Options are 'Yes', 'No'. If none, Flag defaults to 'No'.")
+YES = declared(field("Flag", 0, "Options are 'Yes', 'No'. If none, Flag defaults to 'No'."))
 
 
 class _F:
@@ -119,7 +122,7 @@ def test_a_variable_of_a_list_field_is_one_list_or_several() -> None:
 
 def test_a_field_that_is_to_have_several_and_has_none_is_not_set() -> None:
     """With no values yet, a required field is missing and an optional one is not sent."""
-    needed = Field("Need", "Need", Kind.TEXT, "Need", "", required=True)
+    needed = declared(Field("Need", "Need", Kind.TEXT, "Need", "", required=True))
     form = Form(_F(needed, NAME), Need=Each(()), Name=Each(()))
     assert form.errors == {"Need": ["Need is required."]}
     form["Need"] = "x"
@@ -129,8 +132,8 @@ def test_a_field_that_is_to_have_several_and_has_none_is_not_set() -> None:
 def test_each_of_several_dates_goes_with_each_other_date() -> None:
     """An end date before any start date is an error, because a sweep combines them all."""
     fields = (
-        Field("start", "start", Kind.DATE, "start", ""),
-        Field("end", "end", Kind.DATE, "end", "", not_before="start"),
+        declared(Field("start", "start", Kind.DATE, "start", "")),
+        declared(Field("end", "end", Kind.DATE, "end", "", not_before="start")),
     )
     form = Form(_F(*fields), start=Each(("2025-01-01", "2025-03-01")), end=Each(("2025-02-01", "2025-04-01")))
     assert form.errors == {"end": ["end 2025-02-01 is before start 2025-03-01."]}

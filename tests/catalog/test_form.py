@@ -17,11 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jupyter_funcs.catalog.fields import Field, Kind, Rule, read_fields
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind, Rule, read_fields
 from jupyter_funcs.catalog.form import Form
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.values import as_json, to_wire
 from jupyter_funcs.core.errors import ArgumentError
+from tests.declared import PARTS, declared
 from tests.examples import examples
 from tests.rows import each_row
 
@@ -48,7 +49,8 @@ def function(described: dict[str, tuple[int, str]] | None = None, name: str = "G
     params = tuple(
         Param(name=each, type=code, description=text) for each, (code, text) in (described or DESCRIBED).items()
     )
-    return SimpleNamespace(name=name, fields=read_fields(Function(name=name, params=params)))
+    fields = read_fields(Function(name=name, params=params))
+    return SimpleNamespace(name=name, fields=tuple(map(declared, fields)))
 
 
 def in_json(form: Form) -> dict[str, Any]:
@@ -207,7 +209,7 @@ OPTIONS = {Kind.YES_NO: ("Yes", "No"), Kind.CHOICE: UNITS}
 
 
 def field(kind: Kind, **said: Any) -> Field:
-    return Field("Given", "Given", kind, "Given", "", **{"options": OPTIONS.get(kind, ())} | said)
+    return declared(Field("Given", "Given", kind, "Given", "", **{"options": OPTIONS.get(kind, ())} | said))
 
 
 @each_row(
@@ -266,11 +268,15 @@ BAD: list[tuple[Kind, Any, str]] = [
         pd.Timestamp("2025-03-04 05:06"), dt.datetime(2025, 3, 4, 5, tzinfo=dt.UTC),
         pd.Timestamp("2025-03-04") + pd.Timedelta(1, "ns"),
     )),
-    *((kind, value, "takes one value, not") for kind in Kind if kind is not Kind.LIST for value in (
+    *((kind, value, "takes one value, not") for kind in Kind if kind not in {Kind.LIST, Kind.JSON} for value in (
         ["a"], ("a", "b"), {"a": 1}, {"a"}, b"a", np.array(["a"]), pd.Series(["a"]), pd.DataFrame({"a": [1]}),
         iter("a"),
     )),
     *((kind, np.timedelta64(5, "ns"), "does not take a duration") for kind in Kind),
+    *((Kind.JSON, value, "does not take") for value in (
+        b"a", iter("a"), object(), [object()], {"a": {1: len}}, {("a",): 1}, [float("nan")], {"a": b"a"},
+    )),
+    (Kind.JSON, pd.DataFrame({"a": [1]}), "takes one column, not a whole table"),
     *((Kind.TEXT, value, "takes text, not") for value in (object(), dt.time(1), dt.timedelta(1), len, int, ...)),
     *((Kind.LIST, value, "takes a list, not") for value in (
         {"a": 1}, np.array([["a"]]), iter(["a"]), (one for one in "ab"),
@@ -340,17 +346,14 @@ def test_the_last_date_may_not_stand_before_the_first() -> None:
     assert form.errors.keys() == {"StartDate"}
 
 
-def test_one_of_symbol_and_brand_is_needed_and_both_are_valid() -> None:
-    """The rule is quoted once for both fields, under no field's name (FAULTS 84)."""
+def test_one_of_symbol_and_brand_is_described_and_both_are_valid() -> None:
+    """The rule is quoted once for both fields, under no field's name, and never stops a run (FAULTS 84)."""
     form = Form(function(), PanelName="Card")
-    text = "Symbol or Brand is required: 'Required if Brand is not specified'."
-    assert form.errors == {"": [text]}
-    with pytest.raises(ArgumentError) as caught:
-        form.check()
-    assert caught.value.lines == [text, "Get Panel Daily was not run."]
+    assert form.warnings == {"": ["Symbol or Brand is required: 'Required if Brand is not specified'."]}
+    assert form.errors == {}
+    assert form.check() == {"PanelName": "Card"}
     for values in ({"Symbol": "BKQU"}, {"Brand": ["a"]}, {"Symbol": "BKQU", "Brand": "a"}):
-        assert Form(function(), PanelName="Card", **values).errors == {}
-    # A value that is there and not valid is its own error, and not the rule's too.
+        assert Form(function(), PanelName="Card", **values).warnings == {}
     assert Form(function(), PanelName="Card", Brand=pd.NA).errors.keys() == {"Brand"}
 
 
@@ -410,16 +413,18 @@ def test_a_repeated_parameter_has_one_value() -> None:
 
 
 def test_options_that_are_not_listed_are_sent_where_validation_is_off() -> None:
-    """`validate=False` allows unlisted options; everything else is still checked."""
-    form = Form(function(), validate=False, PanelName="Card", Symbol="x", Unit="year", Dimensions=["Region", "City"])
+    """`validate=False` enforces nothing, not even what is declared; a list stays a list."""
+    form = Form(function(), validate=False, Symbol="x", Unit="year", Dimensions=["Region", "City"])
     assert form.errors == {}
     assert form.args["Unit"] == "year"
     assert form.args["Dimensions"] == ["Region", "City"]
     jsonschema.validate(in_json(form), form.json_schema())
     form["PoPGrowth"] = "TRUE"
-    assert form.args["PoPGrowth"] == "Yes"
-    form["PoPLookback"] = "abc"
-    assert form.errors.keys() == {"PoPLookback"}
+    assert form.args["PoPGrowth"] == "TRUE"
+    form.update({"PoPLookback": "abc", "Brand": "a", "EndDate": "2025-01-01", "StartDate": "2025-01-02"})
+    assert form.args["PoPLookback"] == "abc"
+    assert form.args["Brand"] == ["a"]
+    assert (form.errors, form.warnings) == ({}, {})
 
 
 def test_options_of_a_listing_function_are_hints() -> None:
@@ -442,7 +447,9 @@ def test_options_of_a_listing_function_are_hints() -> None:
         (Kind.YES_NO, ("true", "false"), True, "true"),
         (Kind.YES_NO, ("N", "Y"), "no", "N"),
         (Kind.YES_NO, (), True, "Yes"),
-        (Kind.CHOICE, ("a", "A"), "A", "a"),
+        (Kind.CHOICE, ("a", "A"), "A", "A"),
+        (Kind.CHOICE, ("b", "B"), " B ", "b"),
+        (Kind.NUMBER, ("0.5", "1"), 0.7, None),
     ],
 )
 def test_options_hold_for_numbers_and_dates_only_where_all_of_them_are_such(
@@ -469,7 +476,7 @@ SCHEMA_ERRORS: list[tuple[dict[str, Any], bool]] = [
     ({"PanelName": "Card", "Symbol": "x"}, True),
     ({"PanelName": "Card", "Brand": ["x"]}, True),
     ({"PanelName": "Card", "Symbol": "x", "Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": 1}, True),
-    ({"PanelName": "Card"}, False),
+    ({"PanelName": "Card"}, True),
     ({"Symbol": "x"}, False),
     ({"PanelName": "Card", "Symbol": "x", "Zzz": "1"}, False),
     ({"PanelName": "Card", "Symbol": "x", "PoPLookback": "abc"}, False),
@@ -477,8 +484,8 @@ SCHEMA_ERRORS: list[tuple[dict[str, Any], bool]] = [
     ({"PanelName": "Card", "Symbol": "x", "PoPLookback": 1.5}, False),
     ({"PanelName": "Card", "Symbol": "x", "Share": 0.5}, True),
     ({"PanelName": " ", "Symbol": "x"}, False),
-    ({"PanelName": "Card", "Symbol": ""}, False),
-    ({"PanelName": "Card", "Brand": []}, False),
+    ({"PanelName": "Card", "Symbol": ""}, True),
+    ({"PanelName": "Card", "Brand": []}, True),
     ({"PanelName": "Card", "Symbol": "x", "Unit": "year"}, False),
     ({"PanelName": "Card", "Symbol": "x", "Dimensions": "Region"}, False),
     ({"PanelName": "Card", "Symbol": "x", "Dimensions": ["City"]}, False),
@@ -490,7 +497,7 @@ CHECKER = jsonschema.FormatChecker(["date"])
 
 @pytest.mark.parametrize(("args", "valid"), SCHEMA_ERRORS, ids=[json.dumps(args) for args, _ in SCHEMA_ERRORS])
 def test_the_schema_and_the_form_agree_on_what_is_valid(args: dict[str, Any], valid: bool) -> None:
-    """Required fields, rules, options, bounds and types are the same in both."""
+    """Required fields, options, bounds and types are the same in both."""
     schema = Form(function()).json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     assert jsonschema.Draft202012Validator(schema, format_checker=CHECKER).is_valid(args) is valid
@@ -518,31 +525,20 @@ def test_the_schema_carries_help_and_defaults() -> None:
         "description": "Between 1 and 4. Default 1",
     }
     assert properties["StartDate"] == {"type": "string", "format": "date"}
-    assert properties["Symbol"] == {
-        "type": "string",
-        "pattern": r"\S",
-        "description": "Required if Brand is not specified.",
-    }
+    assert properties["Symbol"] == {"type": "string", "description": "Required if Brand is not specified."}
     assert properties["Dimensions"]["items"] == {"type": "string", "enum": ["Age Group", "Region", "Brand"]}
     assert properties["Note"] == {"type": "string"}
-    assert Form(function()).json_schema()["anyOf"] == [{"required": ["Symbol"]}, {"required": ["Brand"]}]
+    assert "anyOf" not in Form(function()).json_schema()
 
 
-def test_a_schema_has_every_rule_and_no_default_that_its_own_options_refuse() -> None:
-    """Two rules are both in the schema; a default outside the options is only in the help."""
+def test_a_schema_has_no_default_that_its_own_options_refuse() -> None:
+    """A default outside the options is only in the help."""
     rules = {
-        "A": (0, "Required if B is not specified"),
-        "B": (0, ""),
-        "C": (0, "Required if D is not specified"),
         "D": (0, "One of day, week. Default: 'year'"),
         "E": (4, "One or more of 'day', 'week', default 'DAY'"),
     }
     form = Form(function(rules))
     schema = form.json_schema()
-    assert schema["allOf"] == [
-        {"anyOf": [{"required": ["A"]}, {"required": ["B"]}]},
-        {"anyOf": [{"required": ["C"]}, {"required": ["D"]}]},
-    ]
     assert "default" not in schema["properties"]["D"]
     assert schema["properties"]["E"]["default"] == ["day"]
 
@@ -553,7 +549,7 @@ FIELDS = st.lists(
         Field,
         name=NAMES,
         identifier=st.just("x"),
-        kind=st.sampled_from(list(Kind)),
+        kind=st.sampled_from([kind for kind in Kind if kind is not Kind.JSON]),
         label=st.just(""),
         help=st.sampled_from(["", "words"]),
         required=st.booleans(),
@@ -561,6 +557,7 @@ FIELDS = st.lists(
         rule=st.none() | st.builds(Rule, st.lists(NAMES, min_size=2, unique=True).map(tuple), st.just("one of them")),
         minimum=st.none() | st.integers(-3, 3),
         not_before=st.none() | NAMES,
+        evidence=st.dictionaries(st.sampled_from(PARTS), st.sampled_from(Evidence)),
     ),
     max_size=5,
 )
@@ -604,7 +601,8 @@ VALUES = st.one_of(
 def test_whatever_is_set_the_form_never_raises_and_what_it_gives_is_valid(
     fields: list[Field], data: st.DataObject
 ) -> None:
-    """Any Python value becomes an argument or an error, and valid arguments satisfy the schema."""
+    """Any Python value becomes an argument or an error, and valid arguments of declared fields satisfy the schema."""
+    fields = [declared(field) for field in fields] if data.draw(st.booleans()) else fields
     form = Form(SimpleNamespace(name="F", fields=fields), validate=data.draw(st.booleans()))
     held = {name: data.draw(VALUES) for name in {field.name for field in fields}}
     for name, value in held.items():
@@ -621,6 +619,7 @@ def test_whatever_is_set_the_form_never_raises_and_what_it_gives_is_valid(
             form.check()
     else:
         assert form.check() == args
+    if not errors and form.validate and all(field.is_declared() and field.is_declared("bounds") for field in fields):
         jsonschema.Draft202012Validator(schema, format_checker=CHECKER).validate(in_json(form))
 
 
@@ -666,4 +665,58 @@ def test_a_choice_with_yes_and_no_takes_true_and_false(value: object, sent: str)
     """True and False are sent as Yes and No if the options have them."""
     function = Function(name="F", params=(Param(name="Mode", description="Options are 'Yes', 'No', 'Auto'."),))
     (one,) = read_fields(function)
-    assert to_wire(one, value) == sent
+    assert to_wire(declared(one), value) == sent
+
+
+# The same words without a schema: nothing of them is enforced.
+GIVEN = {
+    **DESCRIBED,
+    "Flag": (0, "Options are 'on', 'off'"),
+    "Names": (0, "A list of names"),
+    "Since": (0, "YYYY-MM-DD"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "sent", "warning"),
+    [
+        ("Unit", "week", "week", ""),
+        ("Unit", "WEEK", "WEEK", ""),
+        ("Unit", "wek", "wek", "Unit has no option 'wek'. Did you mean 'week'?"),
+        ("Unit", ["day", "week"], ["day", "week"], "Unit takes one value, not"),
+        ("PoPGrowth", True, "Yes", ""),
+        ("PoPGrowth", "maybe", "maybe", "has no option 'maybe'"),
+        ("Flag", True, "Yes", "has no option 'Yes'"),
+        ("Note", False, "No", ""),
+        ("Note", ["a", 1], ["a", "1"], ""),
+        ("Share", "half", "half", "Share takes a number"),
+        ("Share", 1.5, "1.5", "Share must be at most 1, not 1.5."),
+        ("PoPLookback", 9, "9", "must be between 1 and 4, not 9"),
+        ("Names", "a", "a", ""),
+        ("Names", ["a", "b"], ["a", "b"], ""),
+        ("Since", "last week", "last week", "takes a date as YYYY-MM-DD"),
+        ("Since", dt.date(2025, 3, 4), "2025-03-04", ""),
+        ("StartDate", "7daysAgo", "7daysAgo", ""),
+        ("Dimensions", "City", ["City"], "has no option 'City'"),
+    ],
+)
+def test_what_is_only_described_is_sent_as_given_with_a_warning(name: str, value: Any, sent: Any, warning: str) -> None:
+    """A reading of prose never stops a run, and what is assumed from a name says nothing (FAULTS 85, 86, 90)."""
+    params = tuple(Param(name=each, type=code, description=text) for each, (code, text) in GIVEN.items())
+    fields = read_fields(Function(name="F", params=params))
+    form = Form(SimpleNamespace(name="F", fields=fields), Symbol="x", PanelName="Card", **{name: value})
+    assert form.check()[name] == sent
+    assert [warning in text for text in form.warnings.get(name, [])] == [True] * bool(warning)
+    shown = json.dumps(form.json_schema()["properties"][name])
+    assert ("enum" in shown) is False
+
+
+def test_dates_that_are_only_described_may_be_in_any_order() -> None:
+    """Reversed dates are an error only where the catalog declares both to be dates (FAULTS 85)."""
+    for text, warns in (("YYYY-MM-DD", True), ("", False)):
+        described = {"StartDate": (0, text), "EndDate": (0, text)}
+        params = tuple(Param(name=name, description=said) for name, (_, said) in described.items())
+        fields = read_fields(Function(name="F", params=params))
+        form = Form(SimpleNamespace(name="F", fields=fields), StartDate="2025-03-04", EndDate="2025-03-03")
+        assert form.errors == {}
+        assert bool(form.warnings) is warns

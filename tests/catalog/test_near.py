@@ -63,12 +63,12 @@ def test_a_refused_symbol_is_answered_with_the_nearest(funcs: Session) -> None:
     """The suggestion is in the error and at the field, and doesn't repeat one from the service."""
     daily = funcs.get_panel_daily
     universe = funcs.get_universe()
-    with pytest.raises(jf.ArgumentError) as caught:
+    with pytest.raises(jf.ArgumentError) as caught, pytest.warns(match="'BKQX' isn't in the list. Did you mean 'BKQU"):
         daily(PanelName=PANEL, Symbol="BKQX")
     assert caught.value.hint == "Did you mean 'BKQU US EQUITY'?"
     assert caught.value.errors["Symbol"][-1].endswith("Did you mean 'BKQU US EQUITY'?")
     assert len(caught.value.lines) == 2
-    with pytest.raises(jf.ArgumentError) as caught:
+    with pytest.raises(jf.ArgumentError) as caught, pytest.warns(match="isn't in the list"):
         daily(PanelName=PANEL, Symbol="BKQX US EQUITY")
     assert str(caught.value).count("Did you mean") == 1
     assert len(universe)
@@ -105,10 +105,10 @@ def test_nothing_is_asked_for_a_suggestion(answering: Callable[..., Session]) ->
     assert "Did you mean" not in str(caught.value)
     held = session.get_universe()
     asked.clear()
-    with pytest.raises(jf.FunctionError) as caught:
+    with pytest.raises(jf.FunctionError) as caught, pytest.warns(match="isn't in the list"):
         session.spend(Symbol="BKQX")
     assert caught.value.hint.startswith("Did you mean 'BKQU US EQUITY'?")
-    with pytest.raises(jf.FunctionError) as caught:
+    with pytest.raises(jf.FunctionError) as caught, pytest.warns(match="isn't in the list"):
         session.spend(Symbol="BKQX", Note="the error is of something else")
     assert "Did you mean" not in str(caught.value)
     assert asked == ["Spend", "Spend"]

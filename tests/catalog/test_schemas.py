@@ -1,0 +1,208 @@
+"""The schema of a parameter decides what its field is, and which values it takes."""
+
+from __future__ import annotations
+
+import json
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind, read_fields
+from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.catalog.listing import Function, Param
+from jupyter_funcs.catalog.schemas import problem_of, read_schema
+from jupyter_funcs.catalog.values import as_json
+from tests.examples import examples
+
+DEFS = {"$defs": {"Unit": {"enum": ["day", "week"], "description": "The unit."}}}
+
+
+def field_of(schema: Any, description: str = "", name: str = "Given") -> Field:
+    (field,) = read_fields(
+        Function(name="F", params=(Param(name=name, description=description, schema=schema),))  # type: ignore[call-arg]
+    )
+    return field
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind", "options"),
+    [
+        ({"type": "string"}, Kind.TEXT, ()),
+        ({"type": ["string", "null"]}, Kind.TEXT, ()),
+        ({"type": "string", "format": "date"}, Kind.DATE, ()),
+        ({"type": "integer"}, Kind.INTEGER, ()),
+        ({"type": "number"}, Kind.NUMBER, ()),
+        ({"type": "boolean"}, Kind.YES_NO, ("true", "false")),
+        ({"enum": ["a", "b", None]}, Kind.CHOICE, ("a", "b")),
+        ({"enum": ["Yes", "No"]}, Kind.YES_NO, ("Yes", "No")),
+        ({"enum": [1, 2]}, Kind.INTEGER, ("1", "2")),
+        ({"const": "a"}, Kind.CHOICE, ("a",)),
+        ({"oneOf": [{"const": "a"}, {"enum": ["b", "c"]}]}, Kind.CHOICE, ("a", "b", "c")),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, Kind.INTEGER, ()),
+        ({"allOf": [{"type": "integer"}, {"minimum": 1}]}, Kind.INTEGER, ()),
+        ({"type": "array", "items": {"type": "string"}}, Kind.LIST, ()),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, Kind.LIST, ("a", "b")),
+        ({"type": "array", "items": {"type": "array", "items": {}}}, Kind.JSON, ()),
+        ({"type": "array"}, Kind.JSON, ()),
+        ({"type": "object"}, Kind.JSON, ()),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, Kind.JSON, ()),
+        ({"$ref": "#/$defs/Unit"} | DEFS, Kind.CHOICE, ("day", "week")),
+        ({"type": "array", "items": {"$ref": "#/$defs/Unit"}} | DEFS, Kind.LIST, ("day", "week")),
+        ({"$ref": "#"}, Kind.JSON, ()),
+        ({"$ref": "https://example.com/schema"}, Kind.JSON, ()),
+        ({"$ref": "#/nowhere"}, Kind.JSON, ()),
+        (True, Kind.JSON, ()),
+    ],
+)
+def test_a_schema_decides_kind_and_options(schema: Any, kind: Kind, options: tuple[str, ...]) -> None:
+    """Types, options, references and null are read; what no control fits is JSON text."""
+    field = field_of(schema, "Options are 'x', 'y'." if kind is not Kind.TEXT else "")
+    assert (field.kind, field.is_declared()) == (kind, True)
+    if options:
+        assert (field.options, field.evidence["options"]) == (options, Evidence.DECLARED)
+
+
+@pytest.mark.parametrize("schema", [None, {}, {"description": "x"}, {"default": 1}, "text", 7, [], False])
+def test_a_schema_that_says_nothing_of_the_values_declares_nothing(schema: Any) -> None:
+    """Words decide then, as without a schema."""
+    field = field_of(schema, "Options are 'x', 'y'.")
+    assert field.options == ("x", "y")
+    assert field.evidence == {"kind": Evidence.DESCRIBED, "options": Evidence.DESCRIBED}
+
+
+def test_words_refine_a_text_but_do_not_change_its_type() -> None:
+    """A declared text may be a described date or choice, which only warns; a list or a number it is not."""
+    assert field_of({"type": "string"}, "YYYY-MM-DD").evidence["kind"] is Evidence.DESCRIBED
+    assert field_of({"type": "string"}, "A list of names").kind is Kind.TEXT
+    form = Form(SimpleNamespace(name="F", fields=[field_of({"type": "string"}, "YYYY-MM-DD")]), Given=["a"])
+    assert "takes one value" in form.errors["Given"][0]
+
+
+@pytest.mark.parametrize(
+    ("schema", "low", "high"),
+    [
+        ({"type": "integer", "minimum": 1, "maximum": 5}, 1, 5),
+        ({"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 9}, 1, 8),
+        ({"type": "integer", "minimum": 0, "exclusiveMinimum": True}, 1, None),
+        ({"type": "number", "minimum": 0.5}, 0.5, None),
+        ({"type": "number", "exclusiveMinimum": 0}, 0, None),
+        ({"allOf": [{"type": "integer", "minimum": 1}, {"minimum": 3}]}, 3, None),
+        ({"type": "array", "items": {"type": "integer", "maximum": 7}}, None, 7),
+        ({"type": "integer", "minimum": "1", "maximum": True}, None, None),
+    ],
+)
+def test_bounds_are_inclusive(schema: Any, low: float | None, high: float | None) -> None:
+    """Exclusive bounds of whole numbers become the next number; OpenAPI 3.0 writes them as flags."""
+    field = field_of(schema)
+    assert (field.minimum, field.maximum) == (low, high)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "minimum": 5, "maximum": 1},
+        {"allOf": [{"type": "string"}, {"type": "integer"}]},
+        {"allOf": [{"enum": ["a"]}, {"enum": ["b"]}]},
+        {"enum": []},
+    ],
+)
+def test_a_schema_that_contradicts_itself_does_not_enforce_that(schema: Any) -> None:
+    """Nobody could fill in such a field; the source decides instead, and the problem has a text."""
+    found = read_schema(schema)
+    assert found is not None
+    assert found.problem
+    assert (found.options, found.minimum, found.maximum) == ((), None, None)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "sent", "typed"),
+    [
+        ({"type": "boolean"}, True, "true", True),
+        ({"type": "boolean"}, "False", "false", False),
+        ({"type": "integer"}, "7", "7", 7),
+        ({"type": "number"}, 0.5, "0.5", 0.5),
+        ({"type": "string"}, "7", "7", "7"),
+        ({"enum": ["true", "false"]}, True, "true", "true"),
+        ({"enum": [1, "a"]}, 1, "1", 1),
+        ({"type": "array", "items": {"type": "integer"}}, [1, "2"], ["1", "2"], [1, 2]),
+        ({"type": "array", "items": {"type": "boolean"}}, [True], ["true"], [True]),
+        ({"type": "object"}, {"a": [1, None]}, '{"a": [1, null]}', {"a": [1, None]}),
+        ({"type": "object"}, '{"a": 1}', '{"a": 1}', {"a": 1}),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "x y", '"x y"', "x y"),
+        ({"anyOf": [{"type": "string"}, {"type": "integer"}]}, "5", "5", 5),
+        (True, [1, 2.5], "[1, 2.5]", [1, 2.5]),
+    ],
+)
+def test_values_are_sent_as_texts_that_stand_for_their_json(schema: Any, value: Any, sent: Any, typed: Any) -> None:
+    """Arguments are texts everywhere; a source with typed JSON gets numbers, flags and objects back."""
+    field = field_of(schema)
+    form = Form(SimpleNamespace(name="F", fields=[field]), Given=value)
+    assert form.check() == {"Given": sent}
+    assert as_json(field, sent) == typed
+    assert type(as_json(field, sent)) is type(typed)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "words"),
+    [
+        ({"type": "object", "required": ["a"]}, {"b": 1}, "'a' is a required property"),
+        ({"type": "object"}, "{", "isn't valid JSON"),
+        ({"type": "object"}, "[1]", "is not of type 'object'"),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}}, {"a": "x"}, "(at a)"),
+        ({"type": "integer", "maximum": 3}, 4, "at most 3"),
+        ({"type": "array", "items": {"type": "integer", "maximum": 3}}, [4], "at most 3"),
+        ({"enum": ["day", "week"]}, "wek", "Did you mean 'week'?"),
+    ],
+)
+def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(schema: Any, value: Any, words: str) -> None:
+    """Nothing is sent; with validation off, everything is."""
+    fields = [field_of(schema)]
+    assert words in Form(SimpleNamespace(name="F", fields=fields), Given=value).errors["Given"][0]
+    assert Form(SimpleNamespace(name="F", fields=fields), validate=False, Given=value).errors == {}
+
+
+def test_the_default_and_the_words_of_a_schema_are_used() -> None:
+    """A default keeps its JSON type, and a schema's description stands in for a missing one."""
+    listed = field_of({"type": "array", "items": {"type": "integer"}, "default": [1, 2], "description": "Ids."})
+    assert (listed.default, listed.help) == ("[1, 2]", "Ids.")
+    properties = Form(SimpleNamespace(name="F", fields=[listed])).json_schema()["properties"]
+    assert properties["Given"]["default"] == [1, 2]
+    assert field_of({"type": "boolean", "default": False}).default == "false"
+
+
+def test_a_hostile_schema_takes_no_time() -> None:
+    """Exponentially many references, endless ones, and patterns that backtrack are left unchecked."""
+    deep: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
+    deep["d40"] = {"type": "string"}
+    loops = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}
+    started = time.monotonic()
+    assert problem_of({"$ref": "#/$defs/d0", "$defs": deep}, 1) == ""
+    assert problem_of({"pattern": "(a+)+$"}, "a" * 60 + "!") == ""
+    assert problem_of(loops, 1) == ""
+    assert problem_of({"type": 7}, 1) == ""
+    assert read_schema(loops)
+    assert time.monotonic() - started < 3
+
+
+WORDS = ["type", "enum", "const", "items", "anyOf", "allOf", "$ref", "minimum", "exclusiveMaximum", "format", "default"]
+ANY_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.sampled_from([1e308, "string", "integer", "array", "#", "date"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=examples(150))
+@given(st.dictionaries(st.sampled_from(WORDS), ANY_JSON, max_size=5), ANY_JSON)
+def test_any_json_is_read_as_a_schema(schema: dict[str, Any], value: Any) -> None:
+    """A malformed schema never breaks a form, its own schema included."""
+    form = Form(SimpleNamespace(name="F", fields=[field_of(schema)]), Given=value)
+    assert isinstance(form.errors, dict)
+    json.dumps(form.json_schema())
