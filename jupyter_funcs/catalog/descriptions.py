@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jupyter_funcs.core.text import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 # The quantifiers are bounded, so that reading takes time linear in the length of the description.
 LONGEST = 250_000  # characters; a longer description is shown, but not read
@@ -76,6 +76,20 @@ _BARE_YES_NO = re.compile(
     re.IGNORECASE,
 )
 _YES_NO = (("yes", "no"), ("true", "false"), ("y", "n"))
+_FLAG = re.compile(
+    r"^bool(?:ean)?()\b|\b(?:(?:if|when)\s(?:set to\s)?|set(?: this| it)?(?: \w{1,20})? to\s|specify\s)"
+    rf"[{QUOTES}]?(true|false)\b(?![\w-])",
+    re.IGNORECASE,
+)
+_EITHER = re.compile(
+    r"\b(?:either|(?:must|can|should) be(?: either)?)\s([\w-]{1,40}) or ([\w-]{1,40})(?=[.,;)]|$)", re.IGNORECASE
+)
+# One option after the other: Use 'a' for … . Use 'b' for …; If 'a', …; 'a' - …
+_USED = re.compile(
+    rf"(?:\b(?:use|specify|specifying|set (?:it )?to|choose)\s{_QUOTED}(?!\s(?:and|with))"
+    rf"|\b(?:if|when)\s(?:set to\s)?{_QUOTED},|(?:^|[.;:]\s)(?:[-*•]\s)?{_QUOTED}\s?[=:–—-])",
+    re.IGNORECASE,
+)
 
 _UNSAID = r"(?:none|empty|blank|omitted|absent|nothing|left \w+|not \w+)"
 _DEFAULT_LEAD = r"\bdefaults?\b(?:\s+value)?(?:\s+(?:to|is|of|as)\b|\s?[:=])?\s{0,9}"
@@ -217,9 +231,21 @@ def read_options(text: str, names: Iterable[str] = ()) -> tuple[str, ...]:
         leads = _LEADS_TO_OPTIONS.search(before) or is_yes_no(words) or re.search(r"\w\W\s?[/|]\s?\W\w", listed[0])
         if words and leads and not _NOT_OPTIONS.search(before):
             return words
+    return _flag(text) or next(filter(None, map(valid, _one_by_one(text))), ())
+
+
+def _flag(text: str) -> tuple[str, ...]:
+    """Return the two words of a flag that are not quoted."""
     if yes_no := _BARE_YES_NO.search(text):
         return tuple(word.strip() for word in _SEPARATOR.split(yes_no[1]))
-    return ()
+    flag = _FLAG.search(text)
+    return () if not flag else ("true", "false") if (flag[2] or "t").islower() else ("True", "False")
+
+
+def _one_by_one(text: str) -> Iterator[Iterable[str]]:
+    """Yield what may be options that are not in a list."""
+    yield from (pair for pair in _EITHER.findall(text) if not any(map(_NO_OPTION.search, pair)))
+    yield (next(filter(None, found)) for found in _USED.findall(text))
 
 
 def _announced(text: str) -> list[str]:
@@ -269,11 +295,7 @@ def read_source(text: str) -> str | None:
 
 
 def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str, bool] | None:
-    """
-    Return the names of which at least one is required, this parameter included, and the sentence that says so.
-
-    The last value is whether it says it in the service's own words, "Required if X is not specified".
-    """
+    """Return the names of which one is required, the sentence that says so, and whether in the service's own words."""
     for sentence in _SENTENCE_END.split(text):
         for pattern in _RULES:
             if found := pattern.search(sentence):
@@ -281,8 +303,8 @@ def read_rule(name: str, text: str, names: Sequence[str]) -> tuple[tuple[str, ..
                 others = [spelt[folded(word)] for word in _SEPARATOR.split(found[1]) if folded(word) in spelt]
                 together = {*others, name}
                 if len(together) > 1:
-                    named = tuple(dict.fromkeys(one for one in names if one in together))
-                    return named, sentence.strip(), pattern is _RULES[0]
+                    named = dict.fromkeys(one for one in names if one in together)
+                    return tuple(named), sentence.strip(), pattern is _RULES[0]
     return None
 
 

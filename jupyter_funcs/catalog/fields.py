@@ -167,7 +167,7 @@ _KINDS_BY_WORDS = (
     (
         Kind.INTEGER,
         re.compile(
-            r"\b(?:integer|whole number)\b"
+            r"^int\b|\b(?:integer|whole number)\b"
             r"|(?:^|[.;:(,]\s?|\b(?:the|a|maximum|minimum|max|min|total)\s)(?:number|count) of \w+",
             re.IGNORECASE,
         ),
@@ -175,7 +175,8 @@ _KINDS_BY_WORDS = (
     (
         Kind.NUMBER,
         re.compile(
-            r"\ban? (?:number|decimal|float|fraction|percentage)\b(?! of\b)|(?<![\w-])numeric(?! (?:code|id))\b",
+            r"^float\b|\ban? (?:number|decimal|float|fraction|percentage)\b(?! of\b)"
+            r"|(?<![\w-])numeric(?! (?:code|id))\b",
             re.IGNORECASE,
         ),
     ),

@@ -143,6 +143,15 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "Required if Given is not specified": {},
     "Not required if Symbol is not specified": {},
     "Required if Symbol is specified": {},
+    # flags, and options that are not in a list
+    "Boolean; whether to return totals": {"kind": Kind.YES_NO, "options": ("true", "false")},
+    "If set to true, returns totals": {"kind": Kind.YES_NO, "options": ("true", "false")},
+    "Set to True to return totals": {"kind": Kind.YES_NO, "options": ("True", "False")},
+    "The unit. Must be day or week.": {"kind": Kind.CHOICE, "options": ("day", "week")},
+    "Either the name or the id": {},
+    "Use 'day' for days. Use 'week' for weeks.": {"kind": Kind.CHOICE, "options": ("day", "week")},
+    "If 'day', one row a day; if 'week', one a week": {"kind": Kind.CHOICE, "options": ("day", "week")},
+    "'day' - one row a day. 'week' - one a week": {"kind": Kind.CHOICE, "options": ("day", "week")},
     # dates
     "The first day (YYYY-MM-DD)": {"kind": Kind.DATE},
     "yyyy-mm-dd, 'today' or 'yesterday'": {"kind": Kind.DATE, "options": ("today", "yesterday")},
@@ -153,6 +162,8 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "Format is YYYYMMDD": {},
     # numbers
     "An integer": {"kind": Kind.INTEGER},
+    "int, the rows to return": {"kind": Kind.INTEGER},
+    "float in seconds": {"kind": Kind.NUMBER},
     "Number of rows to return, default 100": {"kind": Kind.INTEGER, "default": "100"},
     "A number": {"kind": Kind.NUMBER},
     "Threshold as a fraction (default 0.05)": {"kind": Kind.NUMBER, "default": "0.05"},
