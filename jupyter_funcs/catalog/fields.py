@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.catalog import descriptions
 from jupyter_funcs.catalog.listing import identifiers
 from jupyter_funcs.catalog.schemas import Declaration, read_schema
-from jupyter_funcs.core.text import folded
+from jupyter_funcs.core.text import folded, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -205,6 +205,16 @@ def unknown_codes(functions: Iterable[Function]) -> list[int]:
     """Return the type codes in a catalog that have no known meaning, sorted."""
     codes = {param.type for function in functions for param in function.params}
     return sorted(codes - _KINDS_BY_CODE.keys() - {_TEXT_CODE})
+
+
+def schema_problems(functions: Iterable[Function]) -> list[str]:
+    """Return the parameters whose schemas contradict themselves, which is not enforced, each with the contradiction."""
+    return [
+        f"{quote(param.name)} of {quote(function.name)} ({found.problem})"
+        for function in functions
+        for param in function.params
+        if (found := read_schema(param.value_schema)) and found.problem
+    ]
 
 
 def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -11,7 +11,7 @@ import weakref
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, NoReturn, Self, TypeVar, cast
 
-from jupyter_funcs.catalog.fields import read_fields, unknown_codes
+from jupyter_funcs.catalog.fields import read_fields, schema_problems, unknown_codes
 from jupyter_funcs.client.cache import user_cache
 from jupyter_funcs.client.function import ClientLike, RemoteCall
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
@@ -315,6 +315,9 @@ class Client(Generic[CallT_co]):
         self._warn_if_token_ends()
         for code in unknown_codes(catalog):
             warn(f"{self.service}: parameters of type code {code} (unknown) are read from their descriptions.")
+        if problems := schema_problems(catalog):
+            more = f" and {len(problems) - 3:,} more" * (len(problems) > 3)
+            warn(f"Schemas that contradict themselves are not enforced: {', '.join(problems[:3])}{more}.")
         return catalog
 
     def _bind(self, catalog: Catalog, function: Function) -> CallT_co:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +18,11 @@ from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.schemas import problem_of, read_schema
 from jupyter_funcs.catalog.values import as_json
 from tests.examples import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jupyter_funcs.api import Session
 
 DEFS = {"$defs": {"Unit": {"enum": ["day", "week"], "description": "The unit."}}}
 
@@ -72,6 +78,15 @@ def test_a_schema_that_says_nothing_of_the_values_declares_nothing(schema: Any) 
     field = field_of(schema, "Options are 'x', 'y'.")
     assert field.options == ("x", "y")
     assert field.evidence == {"kind": Evidence.DESCRIBED, "options": Evidence.DESCRIBED}
+
+
+def test_contradictions_are_named_once_when_the_functions_are_listed(answering: Callable[..., Session]) -> None:
+    """One warning names the first three, and the functions are there."""
+    wrong = [{"name": f"p{at}", "schema": {"enum": []}} for at in range(5)]
+    listing = [{"name": "F", "params": [*wrong, {"name": "ok", "schema": {"enum": ["a"]}}]}]
+    with pytest.warns(match=r"not enforced: 'p0' of 'F' \(it has no options\), 'p1' .* and 2 more\.") as caught:
+        assert answering(lambda _: httpx.Response(200, json=listing)).names == ["F"]
+    assert len(caught) == 1
 
 
 def test_words_refine_a_text_but_do_not_change_its_type() -> None:
