@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.suggestions import Choice
 
+_MOST_COMPARED = 3  # values that are not listed
+
 Args = dict[str, str | list[str]]
 """Arguments as the service takes them: strings, or arrays of strings for list parameters."""
 
@@ -212,19 +214,18 @@ class Form:
         """How the values contradict descriptions and listings, like `errors`; they are sent all the same."""
         return self.warnings_of(self.args)
 
-    def warnings_of(self, args: Args) -> dict[str, list[str]]:
+    def warnings_of(self, args: Args, *, compare_listed: bool = True) -> dict[str, list[str]]:
         """Return the warnings for arguments, of which swept fields may have several values."""
         warnings: dict[str, list[str]] = {}
         if not self.validate:
             return warnings
         swept = self.swept
         for name, field in self._by_name.items():
-            several = args.get(name, [])
-            texts = [
-                text
-                for sent in (several if name in swept else [several] if several else [])
-                for text in contradictions(field, sent) or self._unlisted(field, sent, args)
-            ]
+            held = args.get(name, [])
+            each = held if name in swept else [held] if held else []
+            texts = [text for sent in each for text in contradictions(field, sent)]
+            if not texts and compare_listed:
+                texts = self._unlisted(field, each, args)
             if texts:
                 warnings[name] = shorten(list(dict.fromkeys(texts)))
             elif field.required and not field.is_declared("required") and name not in args:
@@ -236,11 +237,13 @@ class Form:
                 warnings.setdefault("", []).append(f"{listed(labels)} is required: {quote(text.rstrip('.'))}.")
         return warnings
 
-    def _unlisted(self, field: Field, sent: str | list[str], args: Args) -> list[str]:
-        """Return the values that another function doesn't list, if similar ones are listed."""
-        known = self.choices(field, args) if field.source and not field.options else ()
-        values = [sent] if isinstance(sent, str) else sent
-        near = [(value, nearest_listed(field, value, known)) for value in (values if known else ())]
+    def _unlisted(self, field: Field, each: Sequence[str | list[str]], args: Args) -> list[str]:
+        """Return the first values that another function doesn't list, if similar ones are listed."""
+        known = self.choices(field, args) if each and field.source and not field.options else ()
+        values = {choice.value for choice in known}
+        unlike = [value for sent in each for value in _texts(sent) if value not in values] if known else []
+        # A comparison with thousands of listed values takes a while.
+        near = [(value, nearest_listed(field, value, known)) for value in unlike[:_MOST_COMPARED]]
         return [f"{quote(value)} isn't in the list. {meant(close)}" for value, close in near if close]
 
     def check(self, *, sweeps: bool = False) -> Args:

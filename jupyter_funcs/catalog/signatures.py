@@ -38,7 +38,7 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
             default = inspect.Parameter.empty
         else:  # an argument that is left out is not sent; the service uses the default shown here
             annotation |= None
-            default = default[0] if isinstance(default, list) else default
+            default = default[0] if field.kind is Kind.LIST and default and len(default) == 1 else default
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(field.identifier, keyword, default=default, annotation=annotation))
     return inspect.Signature(parameters, return_annotation="pandas.DataFrame")

@@ -121,15 +121,13 @@ def _shown(text: str) -> str:
 def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
     """Return the tool of a function; `reads` says that it is known to change nothing."""
     schema = function.json_schema()
-    # Several assistants refuse all tools if one schema has these at its top; the description says them in words.
-    schema.pop("anyOf", None)
-    schema.pop("allOf", None)
     keys = {name: key for key, name in _names(function).items()}
     schema["title"] = _shown(schema["title"])
     schema["properties"] = {keys[name]: own for name, own in schema["properties"].items()}
     for own in schema["properties"].values():
         spellings = {value: text for text, value in _shown_values(own).items()}
-        for key, place in (("enum", own.get("items", own)), ("default", own)):
+        items = own.get("items", own)
+        for key, place in (("enum", items), ("examples", items), ("default", own)):
             if key in place:
                 place[key] = _respelled(place[key], spellings)
         if "description" in own:
@@ -150,7 +148,9 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
 def _shown_values(schema: Mapping[str, Any]) -> dict[str, str]:
     """Map what an assistant sees of each option and default of a property to the value itself."""
     default = schema.get("default", [])
-    values = [*schema.get("items", schema).get("enum", []), *(default if isinstance(default, list) else [default])]
+    items = schema.get("items", schema)
+    options = [*items.get("enum", []), *items.get("examples", [])]
+    values = [*options, *(default if isinstance(default, list) else [default])]
     return {_shown(value): value for value in values if isinstance(value, str)}
 
 

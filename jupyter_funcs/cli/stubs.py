@@ -145,6 +145,6 @@ def source(annotation: Any) -> str:
         return " | ".join(map(source, inner))
     if origin is Literal:
         return f"Literal[{', '.join(map(ascii, inner))}]"
-    if origin is list:
-        return f"list[{source(inner[0])}]"
+    if origin in {list, dict}:
+        return f"{origin.__name__}[{', '.join(map(source, inner))}]"
     return str(annotation.__name__)

@@ -186,7 +186,8 @@ def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(funcs: S
     for function in funcs:
         own, tool = function.json_schema(), mcp_server.tool(function)
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
-        assert tool.input_schema == {key: value for key, value in own.items() if key not in {"anyOf", "allOf"}}
+        assert tool.input_schema == own
+        assert not tool.input_schema.keys() & {"anyOf", "allOf", "oneOf"}
         assert tool.description.startswith(function.function.description)
     assert "Requires Symbol or Brand." in mcp_server.tool(funcs["Get Panel Daily"]).description
 
@@ -211,14 +212,34 @@ OPTIONS = {
 }
 
 
+DECLARED = [
+    {"name": "g", "schema": {"enum": ["Da\u200bily", "Weekly", "Mon\U000e0041thly"], "default": "Da\u200bily"}},
+    {
+        "name": "q",
+        "schema": {
+            "type": "array",
+            "items": {"enum": ["No\u2060rth", "So\u202euth", "West"]},
+            "default": ["No\u2060rth"],
+        },
+    },
+]
+
+
 @pytest.mark.fault(126)
-def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(answering: Callable[..., Session]) -> None:
+@pytest.mark.parametrize(
+    ("catalog", "listed"),
+    [(listing(["F"], OPTIONS), "examples"), (json.dumps([{"name": "F", "params": DECLARED}]), "enum")],
+    ids=["described", "declared"],
+)
+def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(
+    answering: Callable[..., Session], catalog: bytes | str, listed: str
+) -> None:
     """No invisible character reaches an assistant, and the spelling that it sees stands for the service's own."""
     sent: list[Any] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path.endswith("ListUserFunctions"):
-            return httpx.Response(200, content=listing(["F"], OPTIONS))
+            return httpx.Response(200, content=catalog)
         sent.append(json.loads(request.content)["Args"])
         return httpx.Response(200, json={"error": None, "body": "[]"})
 
@@ -226,13 +247,13 @@ def test_options_and_defaults_are_shown_clean_and_sent_as_they_are(answering: Ca
         [tool] = await tools_of(client)
         g, q = (tool.input_schema["properties"][name] for name in "gq")
         assert not (await client.call_tool("f", {"g": g["default"], "q": q["default"]})).is_error
-        assert not (await client.call_tool("f", {"g": g["enum"][2], "q": q["items"]["enum"]})).is_error
+        assert not (await client.call_tool("f", {"g": g[listed][2], "q": q["items"][listed]})).is_error
         return tool
 
     tool = in_memory(answering(answer), questions)
     assert tool.model_dump_json().isascii()
     assert "\\u200" not in tool.model_dump_json().replace("\\\\", "")
-    assert tool.input_schema["properties"]["g"]["enum"] == ["Da\\u200bily", "Weekly", "Mon\\U000e0041thly"]
+    assert tool.input_schema["properties"]["g"][listed] == ["Da\\u200bily", "Weekly", "Mon\\U000e0041thly"]
     assert sent == [
         {"g": "Da\u200bily", "q": ["No\u2060rth"]},
         {"g": "Mon\U000e0041thly", "q": ["No\u2060rth", "So\u202euth", "West"]},

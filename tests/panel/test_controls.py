@@ -13,7 +13,7 @@ from jupyter_funcs.catalog.fields import Kind, read_fields
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.suggestions import PAGE, Choice, Offers
 from jupyter_funcs.catalog.values import Variable
-from jupyter_funcs.panel.form.controls import ChoiceControl, Control, DateControl, SearchControl
+from jupyter_funcs.panel.form.controls import ChoiceControl, Control, DateControl, JsonControl, SearchControl
 from jupyter_funcs.panel.form.formbox import BY_KIND, MOST_TO_ADD, MOST_TO_CHOOSE, control_type
 from jupyter_funcs.panel.form.list_controls import AddControl, LinesControl, PickControl
 
@@ -35,6 +35,10 @@ def field(name: str = "a", code: int = 0, text: str = "") -> Field:
     return read_fields(Function(name="F", params=(Param(name=name, type=code, description=text),)))[0]
 
 
+def read_field(schema: dict[str, Any]) -> Field:
+    return read_fields(Function(name="F", params=(Param.model_validate({"name": "a", "schema": schema}),)))[0]
+
+
 DIMENSIONS = field("Dimensions", 4, "Options are 'Age Group', 'Region', 'Brand'.")
 BRAND = field("Brand", 4, "Use function 'Get Panel Dimensions' to get list of brands.")
 CONTROLS: list[tuple[Field, type[Control], type[w.Widget], Any]] = [
@@ -49,6 +53,7 @@ CONTROLS: list[tuple[Field, type[Control], type[w.Widget], Any]] = [
     (BRAND, AddControl, w.Combobox, ["Fennloft", "Nuvarelle"]),
     (field("Symbol", 6), SearchControl, w.Combobox, "NVRA US EQUITY"),
     (field("PanelName", 8), ChoiceControl, w.Dropdown, "Demo"),
+    (read_field({"type": "object"}), JsonControl, w.Textarea, '{"a": [1, 2]}'),
 ]
 IDS = [f"{made.__name__} of {one.kind}" for one, made, _, _ in CONTROLS]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import html
 import json
 import threading
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
 
 import jupyter_funcs as jf
-from jupyter_funcs.catalog.values import Variable
+from jupyter_funcs.catalog.values import Each, Variable
 from jupyter_funcs.core import background
 from jupyter_funcs.panel.form import formbox, sources
 from jupyter_funcs.panel.form.controls import ChoiceControl, DateControl, SearchControl
@@ -177,26 +178,26 @@ def test_a_value_goes_to_the_form_and_its_error_to_its_field(answering: Callable
 
 
 def test_what_is_missing_is_one_line(answering: Callable[..., Session]) -> None:
-    """The summary names what is required, each rule, and what is to be mended; a valid form has none."""
+    """The summary names what is required and what is to be fixed; a rule is said at its fields and stops no run."""
     session = answering(
         listing(
             {"name": "PanelName", "type": 8, "required": True},
             {"name": "Symbol", "type": 6, "description": "Required if Brand is not specified."},
             {"name": "Brand", "type": 4, "description": "Required if Symbol is not specified."},
             {"name": "n", "type": 1},
-            {"name": "start_date"},
-            {"name": "end_date"},
+            {"name": "start_date", "schema": {"type": "string", "format": "date"}},
+            {"name": "end_date", "schema": {"type": "string", "format": "date"}},
         )
     )
     box = open_box(session)
-    assert box.summary == "To run: give PanelName, and Symbol or Brand."
+    assert box.summary == "To run: give PanelName."
     rule = "Give Symbol or Brand."
     assert box._said.value.count(rule) == 2  # before any run, as a word and not as an error
     assert box.messages == {}
     box._form["n"] = "x"
-    assert box.summary == "To run: give PanelName, and Symbol or Brand; fix n."
+    assert box.summary == "To run: give PanelName; fix n."
     box._form.update({"n": 1, "PanelName": "P", "start_date": "2025-02-02", "end_date": "2025-01-01"})
-    assert box.summary == "To run: give Symbol or Brand; fix end_date."
+    assert box.summary == "To run: fix end_date."
     box._form["end_date"] = "2025-03-01"
     box.refuse({})
     assert box.messages == {"Symbol": [rule], "Brand": [rule]}
@@ -209,7 +210,11 @@ def test_bad_first_values_are_said_at_once(answering: Callable[..., Session]) ->
     """What code has set is said to be wrong as the form opens; a default that is no option is said at its field."""
     session = answering(
         listing(
-            {"name": "unit", "description": "Options are 'day', 'week'. If none, unit defaults to 'year'."},
+            {
+                "name": "unit",
+                "description": "If none, unit defaults to 'year'.",
+                "schema": {"enum": ["day", "week"]},
+            },
             {"name": "n", "type": 1, "required": True},
         )
     )
@@ -547,13 +552,13 @@ def test_listed_values_never_disturb_what_the_form_holds(answering: Callable[...
     [
         ("Options are 'true', 'false'.", True, "true"),
         ("Options are 'Yes', 'No'.", False, "No"),
-        ("Yes/No", "YES", "Yes"),
+        ("Yes/No", "YES", "YES"),
     ],
 )
 def test_a_flag_is_shown_in_the_descriptions_spelling(
     answering: Callable[..., Session], text: str, value: object, shown: str
 ) -> None:
-    """True and False of Python show as the option that would be sent."""
+    """True and False of Python show as the option that would be sent, a text as it is."""
     box = open_box(answering(listing({"name": "a", "description": text})), a=value)
     assert isinstance(box._controls["a"], ChoiceControl)
     assert box._controls["a"].box.value == shown
@@ -562,17 +567,78 @@ def test_a_flag_is_shown_in_the_descriptions_spelling(
 
 def test_a_bad_value_from_code_is_kept(answering: Callable[..., Session]) -> None:
     """A value that its control cannot show stays in the form, with its error beside the control."""
-    box = open_box(answering(listing({"name": "start_date"}, {"name": "flag", "description": "Yes/No"})))
-    date, flag = box._controls["start_date"], box._controls["flag"]
-    assert isinstance(date, DateControl)
+    date = {"name": "start_date", "schema": {"type": "string", "format": "date"}}
+    box = open_box(answering(listing(date, {"name": "flag", "schema": {"enum": ["Yes", "No"]}})))
+    day, flag = box._controls["start_date"], box._controls["flag"]
+    assert isinstance(day, DateControl)
     box._form["start_date"] = "2025-03-04"
     box._form["flag"] = True
-    assert (date.read(), flag.read()) == (dt.date(2025, 3, 4), "Yes")
+    assert (day.read(), flag.read()) == (dt.date(2025, 3, 4), "Yes")
     box._form["start_date"], box._form["flag"] = "2025-02-30", "maybe"
-    assert (date.read(), flag.box.label) == (None, "maybe (not listed)")
+    assert (day.box.value, flag.box.label) == (None, "maybe (not listed)")
+    assert day._button.description == "Clear 2025-02-30"
     assert box._form.values == {"start_date": "2025-02-30", "flag": "maybe"}
     assert "is not a valid date" in box._said.value
     assert list(box.messages) == ["start_date", "flag"]
+    box.close()
+
+
+def test_what_contradicts_a_description_is_a_warning(answering: Callable[..., Session]) -> None:
+    """It is shown as it is sent, said at its field as a word and not as an error, and doesn't stop a run."""
+    box = open_box(
+        answering(
+            listing(
+                {"name": "growth", "description": "Options are 'YoY', 'QoQ'."},
+                {"name": "since_date", "description": "The first date, as YYYY-MM-DD."},
+                {"name": "end_date"},
+                {"name": "n", "description": "An integer between 1 and 50."},
+                {"name": "report", "description": "[Required] The report."},
+            )
+        ),
+        growth="YtD",
+        since_date="7daysAgo",
+        end_date="today",
+        n="99",
+    )
+    assert (box.valid, box.summary, box.messages) == (True, "", {})
+    assert box._form.args == {"growth": "YtD", "since_date": "7daysAgo", "end_date": "today", "n": "99"}
+    assert [control.read() for control in box._controls.values()] == ["YtD", "7daysAgo", "today", "99", None]
+    assert box._controls["growth"].box.label == "YtD (not listed)"
+    said = html.unescape(box._said.value)
+    assert "Growth has no option 'YtD'. " in said
+    assert "since date takes a date" in said.lower()
+    assert "N must be between 1 and 50, not 99. It is sent as given." in said
+    assert "end date" not in said.lower()  # only its name says that it is a date
+    assert "jf-bad" not in said
+    assert "required" not in said  # until the field was filled in
+    day = box._controls["since_date"]
+    assert isinstance(day, DateControl)
+    assert day._button.description == "Clear 7daysAgo"
+    day._button.click()
+    assert "since_date" not in box._form.args
+    assert hidden(day._button)
+    box._form["end_date"] = "tomorrow"
+    box._controls["end_date"].box.value = dt.date(2025, 3, 4)
+    assert box._form.args["end_date"] == "2025-03-04"
+    box.close()
+
+
+def test_json_is_typed_and_checked_at_its_field(answering: Callable[..., Session]) -> None:
+    """A text that isn't JSON of the schema is an error there; a Python value shows as JSON; several are a line each."""
+    where = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    box = open_box(answering(listing({"name": "where", "schema": where})), where={"city": "Köln"})
+    control = box._controls["where"]
+    assert control.box.value == '{"city": "Köln"}'
+    for typed, said in (('{"city": ', "isn't valid JSON"), ('{"city": 3}', "not of type 'string'"), ("{}", "city")):
+        control.box.value = typed
+        assert said in box.messages["where"][0]
+        assert not box.valid
+    control.box.value = '{"city":"Bonn"}'
+    assert (box.valid, box._form.args) == (True, {"where": '{"city":"Bonn"}'})
+    box._form["where"] = Each(({"city": "Köln"}, {"city": "Bonn"}))
+    assert box._controls["where"].box.value == '{"city": "Köln"}\n{"city": "Bonn"}'
+    box._controls["where"].box.value += '\n{"city": "Aix"}'
+    assert box._form.runs == 3
     box.close()
 
 

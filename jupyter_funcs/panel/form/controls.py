@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -110,18 +111,47 @@ class Control:
                 widget.close()
 
 
+class JsonControl(Control):
+    """Any JSON value, as its text."""
+
+    def make(self) -> w.DescriptionWidget:
+        """Make the box."""
+        return self.described(w.Textarea, placeholder=f"{messages.unset(self.field)}: JSON", rows=3)
+
+    def show(self, value: Any) -> None:
+        """Show a value as JSON."""
+        super().show(value if value is None else json_text(value))
+
+
+def json_text(value: Any) -> Any:
+    """Give a value as JSON; a text or a variable as it is."""
+    return value if isinstance(value, (str, Variable)) else json.dumps(value, default=str, ensure_ascii=False)
+
+
 class DateControl(Control):
     """
-    A day, from a calendar, with a button that empties it while there is one.
+    A day, from a calendar, with a button that empties it while there is one, and names a value that is no day.
 
     A day whose parts are all deleted with keys is not told by ipywidgets 8: the button says what is still held.
     """
 
     def __init__(self, field: Field, at: int) -> None:
         self._button = lean(w.Button, "jf-line", f"jf-at-{at}", "jf-hidden", icon="times")
+        self._other: Any = None  # a value that no calendar shows
         super().__init__(field, at)
-        self._button.on_click(lambda _: self.box.set_trait("value", None))
         self.box.observe(lambda _: self._follow(), "value")
+
+    def watch(self, callback: Callable[[Any], None]) -> None:
+        """Call back whenever a day is chosen, or the value is cleared."""
+        super().watch(callback)
+
+        def clear(_: object) -> None:
+            is_other = self._other is not None
+            self.show(None)
+            if is_other:  # the box stays as it was
+                callback(None)
+
+        self._button.on_click(clear)
 
     def make(self) -> w.DescriptionWidget:
         """Make the box."""
@@ -132,8 +162,8 @@ class DateControl(Control):
         return (self.box, self._button)
 
     def read(self) -> Any:
-        """Give the day."""
-        return self.box.value
+        """Give the day, or the value that is none."""
+        return self._other if self.box.value is None else self.box.value
 
     def show(self, value: Any) -> None:
         """Show a day."""
@@ -141,12 +171,14 @@ class DateControl(Control):
             self.box.value = dt.date.fromisoformat(str(value))
         except ValueError:
             self.box.value = None
+            self._follow(value)
 
-    def _follow(self) -> None:
-        day = self.box.value
+    def _follow(self, other: Any = None) -> None:
+        self._other = other
+        held = self.read()
         with self._button.hold_sync():  # one message
-            self._button.description = "" if day is None else f"Clear {day.isoformat()}"
-            hide(self._button, hidden=day is None)
+            self._button.description = "" if held is None else f"Clear {clip(inert(str(held)), _LONGEST_OPTION)}"
+            hide(self._button, hidden=held is None)
 
 
 class ChoiceControl(Control):
@@ -169,8 +201,8 @@ class ChoiceControl(Control):
         if value is None:
             self.box.value = NOT_SENT
             return
-        known = {str(option).casefold(): option for _, option in reversed(self.box.options) if option != NOT_SENT}
-        option = known.get(str(value).casefold())
+        known = {str(option): option for _, option in self.box.options if option != NOT_SENT}
+        option = known.get(str(value))
         if option is None:
             option = value if isinstance(value, Variable) else str(value)
             said = clip(inert(str(value)), _LONGEST_OPTION)

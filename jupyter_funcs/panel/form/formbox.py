@@ -13,7 +13,15 @@ from jupyter_funcs.catalog.values import Each, has_variable, only, several
 from jupyter_funcs.core import background
 from jupyter_funcs.core.text import listed, quote
 from jupyter_funcs.panel.form import messages as notes
-from jupyter_funcs.panel.form.controls import ChoiceControl, Control, DateControl, SearchControl, lean, synced
+from jupyter_funcs.panel.form.controls import (
+    ChoiceControl,
+    Control,
+    DateControl,
+    JsonControl,
+    SearchControl,
+    lean,
+    synced,
+)
 from jupyter_funcs.panel.form.list_controls import AddControl, EachLines, EachPick, LinesControl, PickControl
 from jupyter_funcs.panel.form.sources import FieldSource, SourceLine, has_source
 from jupyter_funcs.panel.shared.parts import Writing, on_enter
@@ -42,6 +50,7 @@ BY_KIND: dict[Kind, type[Control]] = {
     Kind.LIST: LinesControl,
     Kind.SYMBOL: Control,
     Kind.PANEL: Control,
+    Kind.JSON: JsonControl,
 }
 
 
@@ -107,8 +116,9 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self._on_change = on_change
         self._on_submit = on_submit
         self._guard = guard
-        self._errors: dict[str, list[str]] = form.errors
         self._told = args = form.args  # those of the last change that was told
+        self._errors: dict[str, list[str]] = form.errors
+        self._warnings = form.warnings_of(args, compare_listed=False)
         # The fields whose errors are shown, those that the service found, and what else is to be said.
         self._touched = {name for name in self._fields if name in form.values}
         self._refused: dict[str, list[str]] = {}
@@ -160,6 +170,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def recheck(self) -> None:
         """Read the form again: a variable that it names may have another value than before."""
         self._errors = self._form.errors
+        # Of a listing, `notes.unlisted` speaks, once a value is no longer being typed.
+        self._warnings = self._form.warnings_of(self._form.args, compare_listed=False)
         self._said.value = self._said_html()
 
     @property
@@ -385,6 +397,8 @@ class FormBox(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
         words = [self._dropped[name]] if name in self._dropped else []
         if name in self._touched:
             errors += self._errors.get(name, [])
+            sent = " It is sent as given." * self._form.is_set(name)
+            words += [f"{text}{sent}" for text in self._warnings.get(name, []) if not errors]
         if field.rule and not any(map(self._form.is_set, field.rule.names)):
             (errors if self._asked else words).append(f"Give {listed(field.rule.names)}.")
         if name in self._controls and (word := self._controls[name].word):

@@ -13,7 +13,16 @@ from jupyter_funcs.catalog.suggestions import Offers
 from jupyter_funcs.catalog.values import Each, Variable, several, spelled, typed
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.panel.form import messages
-from jupyter_funcs.panel.form.controls import NOT_SENT, Control, SearchControl, as_options, lean, narrow, reoffer
+from jupyter_funcs.panel.form.controls import (
+    NOT_SENT,
+    Control,
+    SearchControl,
+    as_options,
+    json_text,
+    lean,
+    narrow,
+    reoffer,
+)
 from jupyter_funcs.panel.shared.parts import Writing, on_enter
 
 if TYPE_CHECKING:
@@ -289,7 +298,7 @@ class EachLines(LinesControl):
 
     def show(self, value: Any) -> None:
         """Show a line for each value."""
-        values = _values(value)
+        values = [*map(json_text, several(value).values)] if self.field.kind is Kind.JSON else _values(value)
         if values != self._lines():  # else as it was typed
             self.box.value = "\n".join(map(_line, values))
 
@@ -355,6 +364,7 @@ _HOW = {
     Kind.DATE: "one a line, as 2024-01-31",
     Kind.INTEGER: "one a line, or with commas",
     Kind.NUMBER: "one a line, or with commas",
+    Kind.JSON: "one a line, as JSON",
 }
 _HOW_ELSE = "one a line, or a pasted column"
 

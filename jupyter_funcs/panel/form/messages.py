@@ -37,7 +37,7 @@ def unset(field: Field) -> str:
     """Say in a control what happens when nothing is set."""
     if field.default is not None:
         return f"not sent ({clip(inert(field.default), 40)})"
-    if field.rule:
+    if field.rule and not field.required:
         return f"or give {clip(inert(listed(name for name in field.rule.names if name != field.name)), 60)}"
     return "required" if field.required else "not sent"
 
@@ -49,10 +49,7 @@ def summary(form: Form, errors: dict[str, list[str]]) -> str:
     fields = by_name(form.fields)
     missing = [name for name in errors if name in fields and not form.is_set(name)]
     wrong = [name for name in errors if name in fields and form.is_set(name)]
-    rules = dict.fromkeys(field.rule.names for field in form.fields if field.rule)
-    unmet = [listed(names) for names in rules if not any(map(form.is_set, names))]
-    gives = [part for part in (_several(missing), *unmet) if part]
-    parts = [f"give {', and '.join(gives)}"] if gives else []
+    parts = [f"give {_several(missing)}"] if missing else []
     parts += [f"fix {_several(wrong)}"] if wrong else []
     return f"To run: {'; '.join(parts)}." if parts else " ".join(text for texts in errors.values() for text in texts)
 
