@@ -8,19 +8,19 @@ import ipaddress
 import re
 import socket
 import ssl
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from http import HTTPStatus
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 from h11 import _abnf, _readers
 
-from jupyter_funcs.connection.replies import CHECK_ADDRESS, LOGIN_PATH, Failure, Reply, read_failure, read_reply
+from jupyter_funcs.connection.replies import CHECK_ADDRESS, LOGIN_PATH, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import mask_logs, redacted, redacted_all
 from jupyter_funcs.core.errors import (
@@ -35,7 +35,7 @@ from jupyter_funcs.core.errors import (
 from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Generator
+    from collections.abc import AsyncIterator, Callable, Generator, Mapping
 
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.secrets import Hidden
@@ -53,6 +53,14 @@ _TIMEOUT = httpx.Timeout(None, connect=5, pool=5, write=10)
 # no thread runs meanwhile.
 _readers.header_field_re = re.compile(_abnf.header_field.replace(f":{_abnf.OWS}", f":{_abnf.OWS}+").encode())
 _url = lru_cache(httpx.URL)  # parses an address once instead of once per request
+
+
+class Opened(NamedTuple):
+    """A reply whose body still arrives, in pieces that raise only a `FuncsError`; the stack closes it."""
+
+    response: httpx.Response
+    pieces: AsyncIterator[bytes]
+    stack: AsyncExitStack
 
 
 class Exchange:
@@ -104,6 +112,37 @@ class Exchange:
                     f"{self.connection.name} cannot be reached: {type(error).__name__} in the transport.", "Try again."
                 )
             )
+
+    async def open(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, secret: Hidden
+    ) -> Opened | Failure:
+        """Send a request as it is; return its reply before the body, or why there is none. Redirects are replies."""
+        try:
+            async with AsyncExitStack() as stack:
+                client, sent, _ = await stack.enter_async_context(self._lanes.client())
+                extensions = {"timeout": _TIMEOUT.as_dict()}
+                request = httpx.Request(method, _url(url), headers=headers, content=body, extensions=extensions)
+                auth = _TokenAuth(secret, self.connection.header) if secret.reveal() else None
+                response = await client.send(request, stream=True, auth=auth)
+                sent()
+                stack.push_async_callback(response.aclose)
+                if response.status_code >= HTTPStatus.BAD_REQUEST:
+                    return await read_failure(response, secret)
+                return Opened(response, self._pieces(response, secret), stack.pop_all())
+        except FuncsError as error:
+            return Failure(error.with_traceback(None))
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
+            return _translate(error, self.connection, None)
+
+    async def _pieces(self, response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
+        failure = None
+        try:
+            async for piece in pieces(response, secret):
+                yield piece
+        except (httpx.HTTPError, httpx.StreamError, ssl.SSLError) as error:
+            failure = _translate(error, self.connection, response.num_bytes_downloaded)
+        if failure is not None:  # out here, because httpx's errors hold the request with the token
+            raise failure.error
 
     async def close(self) -> None:
         """Close the connections; the next request opens new ones."""

@@ -101,7 +101,8 @@ class Reply(NamedTuple):
 
     def without_token(self) -> bytes:
         """Return the body, with the token masked if the service repeats it."""
-        return self.data.replace(self.secret.reveal().encode(), b"****")
+        token = self.secret.reveal().encode()
+        return self.data.replace(token, b"****") if token else self.data
 
 
 async def read_reply(response: httpx.Response, max_bytes: int, secret: Hidden, progress: Progress) -> Reply:
@@ -130,7 +131,7 @@ async def _read_head(response: httpx.Response, secret: Hidden) -> bytes:
     """Read the first 64 KiB of an error's body, or as much of them as can be decompressed."""
     head = bytearray()
     with contextlib.suppress(Exception):  # the status says more than a broken body
-        async for piece in _pieces(response, secret):
+        async for piece in pieces(response, secret):
             head += piece[:_MAX_ERROR_BYTES]
             if len(head) >= _MAX_ERROR_BYTES:
                 break
@@ -141,11 +142,11 @@ async def _read(response: httpx.Response, max_bytes: int, secret: Hidden, progre
     """Return the whole body, decompressed; stop reading at the piece that exceeds `max_bytes`."""
     announced = response.headers.get("content-length", "")
     if not _is_gzip(response, secret) and re.fullmatch(r"[0-9]{1,20}", announced) and int(announced) > max_bytes:
-        raise _too_large(max_bytes)
+        raise too_large(max_bytes)
     body = io.BytesIO()  # returns its bytes without a copy, also if they came in one piece
-    async for piece in _pieces(response, secret):
+    async for piece in pieces(response, secret):
         if body.tell() + len(piece) > max_bytes:
-            raise _too_large(max_bytes)
+            raise too_large(max_bytes)
         if body.tell():
             body.write(piece)
         else:
@@ -155,14 +156,16 @@ async def _read(response: httpx.Response, max_bytes: int, secret: Hidden, progre
     return body.getvalue()
 
 
-def _too_large(max_bytes: int) -> ReplyTooLargeError:
+def too_large(max_bytes: int) -> ReplyTooLargeError:
+    """Return the error for a reply of more than `max_bytes`."""
     return ReplyTooLargeError(
         f"The reply is larger than max_bytes = {max_bytes:,}.",
         "Ask for less, or allow more with with_options(max_bytes=…).",
     )
 
 
-def _pieces(response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
+def pieces(response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
+    """Return the body as it arrives, decompressed."""
     raw = response.aiter_raw()
     return decompressed(raw) if _is_gzip(response, secret) else raw
 
@@ -269,6 +272,7 @@ def error_text(body: bytes, secret: Hidden) -> str:
     else:
         if isinstance(value, dict):
             value = next((value[key] for key in ("error", "detail", "message", "title") if value.get(key)), "")
+            value = value.get("message", value) if isinstance(value, dict) else value
         text = value if isinstance(value, str) else "" if not value else msgspec.json.encode(value).decode()
     return clip(inert(redacted(_flat(text), secret)), _MAX_TEXT)
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from jupyter_funcs.connection.http import Exchange
+from jupyter_funcs.connection.http import Exchange, Opened
 from jupyter_funcs.connection.replies import LOGIN_PATH, NEW_TOKEN, Failure, Reply
 from jupyter_funcs.connection.retries import MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, health, pause
 from jupyter_funcs.connection.secrets import Secret, redacted
@@ -35,6 +35,8 @@ from jupyter_funcs.core.errors import (
 from jupyter_funcs.core.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import httpx
 
     from jupyter_funcs.connection.profiles import Connection
@@ -143,6 +145,17 @@ class Transport:
             if terms.until - clock() < MIN_TIME_LEFT:  # it took longer, for instance because the machine slept
                 return reply
         raise AssertionError  # count() has no end
+
+    async def open(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Opened | Failure:
+        """Send one request with the token, for a protocol of its own; `Exchange.open` says what this returns."""
+        self._reopen_after_fork()
+        secret = self._sent = await self.secret()
+        reply = await self._exchange.open(method, url, headers, body, secret)
+        if isinstance(reply, Failure) and reply.rejects_token:
+            renewed = self._sent = await self._renewed(secret)
+            if renewed.reveal() != secret.reveal():
+                reply = await self._exchange.open(method, url, headers, body, renewed)
+        return reply
 
     async def _renewed(self, rejected: Secret) -> Secret:
         """Return a new token after the service has rejected one."""

@@ -1293,14 +1293,14 @@ def test_59_and_64_no_more_is_taken_than_the_limit_and_one_piece(
 ) -> None:
     """Reading and decompressing stop at the piece beyond the limit; a larger Content-Length isn't read."""
     taken = []
-    pieces_of = reply._pieces
+    pieces_of = reply.pieces
 
     async def counted(*given: Any) -> AsyncIterator[bytes]:
         async for piece in pieces_of(*given):
             taken.append(len(piece))
             yield piece
 
-    monkeypatch.setattr(reply, "_pieces", counted)
+    monkeypatch.setattr(reply, "pieces", counted)
     answer(running[0], asked(case))
     meet(asked(case), lambda: call(running[1], case))
     if "content-length" in case.headers:

@@ -1,0 +1,240 @@
+"""The tools of an MCP server as a source: each is a function, run by the protocol's official SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jupyter_funcs.catalog.changes import drift
+from jupyter_funcs.catalog.fields import by_name, read_fields
+from jupyter_funcs.catalog.listing import Catalog, Function, Param
+from jupyter_funcs.catalog.values import as_json
+from jupyter_funcs.connection.replies import Reply, too_large
+from jupyter_funcs.connection.retries import Proof, pause
+from jupyter_funcs.connection.secrets import Hidden, redacted_all
+from jupyter_funcs.core import json_decoding
+from jupyter_funcs.core.errors import (
+    ArgumentError,
+    ConfigError,
+    FunctionError,
+    NotFoundError,
+    ProtocolError,
+)
+from jupyter_funcs.core.text import clip, inert, listed, quote, replace_surrogates, size_text
+from jupyter_funcs.core.warn import collect_warnings, warn
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.connection.transport import Terms, Transport
+    from jupyter_funcs.core.progress import Progress
+    from jupyter_funcs.sources.mcp_connection import Ask, Link
+
+T = TypeVar("T")
+
+_MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in bytes
+_MOST_NAMES = 5  # of tools left out, in one warning
+_LONGEST_ERROR = 300
+_WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
+_ENCODED, _PLAIN = tuple('[{"'), tuple("-0123456789tfn")  # how JSON may begin
+
+
+class McpSource:
+    """The tools of an MCP server: of a command, or at an address."""
+
+    kind = "mcp"
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._link: Link | None = None
+
+    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        return await self._repeat(_list, terms, progress)
+
+    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+        fields = by_name(read_fields(function))
+        arguments: Any = {name: as_json(fields[name], value) for name, value in args.items() if name in fields}
+        if function.context == _WHOLE:
+            arguments = arguments.get(_WHOLE, {})
+        # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.
+        arguments = json.loads(replace_surrogates(json.dumps(arguments, ensure_ascii=False)))
+        data = await self._repeat(partial(_call, function, arguments), terms, progress)
+        progress.received = len(data)
+        if len(data) > terms.max_bytes:
+            raise too_large(terms.max_bytes)
+        return Reply(data, Hidden("") if self._command else await self._transport.secret(), lines=False)
+
+    async def close(self) -> None:
+        link, self._link = self._link, None
+        if link is not None and link.is_usable:
+            await link.close()
+        await self._transport.close()
+
+    @property
+    def _command(self) -> bool:
+        return isinstance(self._transport.connection.target, tuple | list)
+
+    async def _repeat(self, work: Callable[[Link, Ask], Awaitable[T]], terms: Terms, progress: Progress) -> T:
+        """Do something with an open connection, as often as its failures allow."""
+        try:
+            # In a thread, because it takes a second.
+            from_sdk = await asyncio.to_thread(__import__, "jupyter_funcs.sources.mcp_connection", fromlist=["Link"])
+        except ImportError:
+            raise ConfigError("MCP servers need another package.", "pip install 'jupyter-funcs[mcp]'") from None
+        clock = asyncio.get_running_loop().time
+        for done in count():
+            progress.attempts += 1
+            if self._link is None or not self._link.is_usable:
+                self._link = from_sdk.Link(self._transport)
+            try:
+                return await work(self._link, from_sdk.Ask(terms.max_bytes))
+            except from_sdk.UnansweredError as unanswered:
+                error, proof, retry_after, _ = unanswered.failure
+            again = proof is Proof.NOT_SENT and not done and not self._link.is_usable
+            left = terms.until - clock()
+            seconds = pause(proof, terms.purpose, done=done, left=left, retry_after=retry_after, most=terms.retries)
+            if seconds is None and not again:
+                error.attempts = done + 1
+                raise error
+            await asyncio.sleep(seconds or 0)
+        raise AssertionError  # count() has no end
+
+
+async def _list(link: Link, ask: Ask) -> Callable[[], Catalog]:
+    """Return what reads the tools of all pages."""
+    ask.max_bytes = min(ask.max_bytes, _MAX_LISTING)
+    tools: list[Any] = []
+    cursor, before = None, link.received
+    for _ in range(_MOST_PAGES):
+        cursor = await link.list_tools(cursor, ask)
+        tools += ask.result.get("tools", ())
+        if link.received - before > _MAX_LISTING:
+            raise too_large(_MAX_LISTING)
+        if cursor is None or len(tools) > _MOST_TOOLS:
+            break
+    return partial(_read, link, tools)
+
+
+def _read(link: Link, tools: list[Any]) -> Catalog:
+    """Return the functions of listed tools; those that can't be one are left out with one warning."""
+    functions: dict[str, Function] = {}
+    left_out = []
+    for tool in tools[:_MOST_TOOLS]:
+        function = _function(tool, link.server, len(functions))
+        if function is None or function.name in functions:
+            left_out.append(quote(tool.get("name") if isinstance(tool, dict) else tool, 40))
+        else:
+            functions[function.name] = function
+    if left_out:
+        more = len(left_out) - _MOST_NAMES
+        names = listed([*left_out[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])], "and")
+        warn(f"Left out tools of {link.name} that are listed twice or have no valid name and inputSchema: {names}.")
+    if len(tools) > _MOST_TOOLS:
+        warn(f"{link.name} lists more than {_MOST_TOOLS:,} tools; the others are left out.")
+    link.functions = functions
+    return Catalog(functions.values())
+
+
+def _function(tool: Any, group: str, position: int) -> Function | None:
+    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    name = tool.get("name") if isinstance(tool, dict) else None
+    if not isinstance(schema, dict) or not isinstance(name, str) or not name.strip():
+        return None
+    if schema.get("type", "object") != "object":
+        return None
+    hints = tool.get("annotations")
+    hints = hints if isinstance(hints, dict) else {}
+    properties, required = schema.get("properties"), schema.get("required")
+    properties = properties if isinstance(properties, dict) else {}
+    names = [each for each in required if isinstance(each, str)] if isinstance(required, list) else []
+    is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
+    params = [(_WHOLE, schema)] if is_whole else [*({**{each: {} for each in names}, **properties}).items()]
+    texts = [
+        text for text in (tool.get("title") or hints.get("title"), tool.get("description")) if isinstance(text, str)
+    ]
+    return Function(
+        name=name,
+        description="\n\n".join(text for text in dict.fromkeys(texts) if isinstance(text, str)),
+        group_name=group,
+        sort_value=position,
+        context=_WHOLE if is_whole else None,
+        changes_data=hints.get("readOnlyHint") is not True,
+        params=tuple(
+            Param(
+                name=key,
+                description=(own.get("description") or own.get("title") or "") if isinstance(own, dict) else "",
+                required=is_whole or key in names,
+                schema=_with_definitions(own, schema),
+            )
+            for key, own in params
+            if key.strip()
+        ),
+    )
+
+
+def _with_definitions(own: Any, schema: dict[str, Any]) -> Any:
+    """Return the schema of a property with the definitions that it refers to."""
+    if not isinstance(own, dict) or "'$ref'" not in repr(own):
+        return own
+    return {**{key: schema[key] for key in ("$defs", "definitions") if key in schema}, **own}
+
+
+async def _call(function: Function, arguments: dict[str, Any], link: Link, ask: Ask) -> bytes:
+    if link.functions is None:
+        with collect_warnings([]):
+            await asyncio.to_thread(await _list(link, type(ask)()))
+    now = (link.functions or {}).get(function.name)
+    if now is None:
+        raise NotFoundError(f"{function.name} is no longer in your catalog.", "See %funcs find, after %funcs refresh.")
+    if now != function and (changed := drift(function, now)):
+        raise ArgumentError(changed, f"Get it again with funcs[{quote(function.name)}], or reopen its panel.")
+    await link.call_tool(function.name, arguments, ask)
+    return await asyncio.to_thread(_data, ask.result, function.name.casefold())
+
+
+def _data(result: dict[str, Any], name: str) -> bytes:
+    """Return the result of a call as JSON: what is structured in it, else its texts."""
+    blocks = result.get("content")
+    texts = [_text(block) for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    if result.get("isError") is True:
+        text = clip(inert(redacted_all("\n".join(texts)[:_LONGEST_ERROR])), _LONGEST_ERROR) or "it gave no reason."
+        if text.casefold().startswith("unknown tool") or f"tool {name} not found" in text.casefold():
+            raise NotFoundError(text, "See %funcs find, after %funcs refresh.")
+        raise FunctionError(f"The function failed: {text}", "Check its arguments first.")
+    value = result.get("structuredContent")
+    if value is None:
+        values = [_value(text) for text in texts]
+        value = values[0] if len(values) == 1 else values or None
+    elif isinstance(value, dict) and value.keys() == {"result"}:  # how the SDK's servers wrap what is no object
+        value = _value(value["result"])
+    if isinstance(value, str) and value.lstrip().startswith(_ENCODED):
+        value = [value]  # or it would be read as JSON again
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _text(block: dict[str, Any]) -> str:
+    """Return a text, or a line that says what else was sent."""
+    embedded = block.get("resource")
+    own = {**block, **embedded} if isinstance(embedded, dict) else block
+    if isinstance(own.get("text"), str):
+        return str(own["text"])
+    data = own.get("data", own.get("blob"))
+    size = size_text(len(data) * 3 // 4) if isinstance(data, str) else ""
+    return (
+        f"{block.get('type')} ({', '.join(str(part) for part in (own.get('mimeType'), own.get('uri'), size) if part)})"
+    )
+
+
+def _value(text: Any) -> Any:
+    """Return what a JSON text contains; any other text is itself."""
+    if isinstance(text, str) and text.lstrip().startswith(_ENCODED + _PLAIN):
+        try:
+            return json_decoding.decode(text, what="text of the reply")
+        except ProtocolError as error:
+            if isinstance(error.__cause__, RecursionError):
+                raise
+    return text

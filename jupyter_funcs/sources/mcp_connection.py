@@ -1,0 +1,433 @@
+"""One connection to an MCP server, by the protocol's official SDK: over the pipes of a command, or streamable HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import os
+import signal
+from asyncio.subprocess import PIPE
+from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
+import httpx2
+import mcp_types as types
+from mcp import ClientSession, MCPError
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import SessionMessage
+
+from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
+from jupyter_funcs.connection.retries import Proof
+from jupyter_funcs.connection.secrets import redacted_all
+from jupyter_funcs.connection.transport import MAX_BYTES
+from jupyter_funcs.core import background, json_decoding
+from jupyter_funcs.core.errors import (
+    TRY_AGAIN,
+    ArgumentError,
+    ConfigError,
+    DeadlineError,
+    FuncsError,
+    FunctionError,
+    ProtocolError,
+    ServiceConnectionError,
+)
+from jupyter_funcs.core.text import clip, inert, quote
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.connection.http import Opened
+    from jupyter_funcs.connection.transport import Transport
+
+T = TypeVar("T")
+
+# Seconds. A command may have to download its server, so it keeps starting after those who asked for it gave up.
+_OPEN_SECONDS = 60.0
+_NOTIFY_SECONDS = 5.0
+_EXIT_SECONDS, _TERM_SECONDS, _POLL = 0.6, 0.3, 0.01
+_PIECE = 2**16  # bytes
+_LONGEST = 300
+_FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
+
+for _name in ("mcp", "client", "httpx2"):  # our errors say what these log, which goes to stderr if nobody listens
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
+
+@dataclass(eq=False)
+class Ask:
+    """One request of ours: its limit, its result as received, or why there is none."""
+
+    max_bytes: int = MAX_BYTES
+    result: dict[str, Any] = field(default_factory=dict)
+    failure: Failure | None = None
+
+
+# The SDK sends and receives in the context of whoever makes a request.
+_asking: ContextVar[Ask] = ContextVar("_asking")
+
+
+class UnansweredError(Exception):
+    """A request has no result; `failure` says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        self.failure = failure
+
+
+class Link:
+    """A connection. A task of its own enters the SDK's contexts, which must be left in the same task."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.name = self.server = transport.connection.name
+        target = transport.connection.target
+        self.command = tuple(map(str, target)) if isinstance(target, tuple | list) else ()
+        self.functions: dict[str, Function] | None = None  # None if not known, or changed
+        self.received = 0  # bytes
+        self.opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
+        self.ended = asyncio.Event()
+        self._pid = os.getpid()
+        self._process: Process | None = None
+        self._why: FuncsError | None = None  # it ended
+        self._said, self._noise = b"", b""  # the end of the server's stderr; what isn't a message on its stdout
+        self._asks: set[Ask] = set()
+        self._task = asyncio.create_task(self._own())
+        _links.add(self)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it may be used, in this process."""
+        return not self.ended.is_set() and self._pid == os.getpid()
+
+    async def list_tools(self, cursor: str | None, ask: Ask) -> str | None:
+        """Ask for a page of the tools, and return the cursor of the next one."""
+        page = types.PaginatedRequestParams(cursor=cursor)
+        listed = await self._send(lambda session: session.list_tools(params=page), ask, ProtocolError)
+        return listed.next_cursor
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], ask: Ask) -> None:
+        """Call a tool; its result is that of `ask`."""
+        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
+        await self._send(lambda session: session.send_request(request, types.CallToolResult), ask, FunctionError)
+
+    async def _send(self, request: Callable[[ClientSession], Awaitable[T]], ask: Ask, refusal: type[FuncsError]) -> T:
+        _asking.set(ask)
+        self._asks.add(ask)
+        try:
+            session = await asyncio.shield(self.opened)
+            task = asyncio.ensure_future(request(session))
+            try:
+                return await asyncio.shield(task)
+            except asyncio.CancelledError:
+                task.cancel()  # this tells the server, and nobody has to wait for that
+                raise
+        except (MCPError, ValueError, RuntimeError) as error:
+            failure = self._failure(error, ask, refusal)
+        finally:
+            self._asks.discard(ask)
+        raise UnansweredError(failure)
+
+    async def close(self) -> None:
+        """Close it within two seconds, with the server's process and its children."""
+        self.ended.set()
+        for seconds in (1.4, 0.3) if self.opened.done() else (0, 1.4):
+            await asyncio.wait({self._task}, timeout=seconds)
+            self._task.cancel()
+        self.kill()
+
+    def kill(self, name: str = "SIGKILL") -> None:
+        """Send a signal to what is left of the server's process and its children."""
+        if self._process is not None and self._pid == os.getpid():
+            with suppress(ProcessLookupError, PermissionError):
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, getattr(signal, name))
+                else:
+                    self._process.kill()
+
+    async def _own(self) -> None:
+        _asking.set(ask := Ask())
+        failure = None
+        try:
+            async with (
+                asyncio.timeout(_OPEN_SECONDS) as limit,
+                self._pipes() if self.command else self._http() as (incoming, outgoing),
+                ClientSession(
+                    dispatcher=_LenientDispatcher(incoming, outgoing),
+                    client_info=types.Implementation(name="jupyter_funcs", version=version("jupyter-funcs")),
+                    message_handler=self._on_notification,
+                ) as session,
+            ):
+                try:
+                    try:
+                        await session.discover()  # servers of 2026 and later
+                    except (MCPError, ValueError, RuntimeError):
+                        await session.initialize()
+                except (MCPError, ValueError, RuntimeError) as error:
+                    failure = self._failure(error, ask, ProtocolError)
+                else:
+                    limit.reschedule(None)
+                    if (info := session.server_info) is not None:
+                        self.server = info.title or info.name or self.name
+                    self.opened.set_result(session)
+                    await self.ended.wait()
+        except TimeoutError:
+            what = f"{self.name} did not answer within {_OPEN_SECONDS:g} s{self._last_words('; ')}."
+            failure = Failure(DeadlineError(what, "Start the server by itself to see why."))
+        except OSError as error:
+            command, reason = quote(self.command[0]), "it isn't executable" if error.errno == 13 else error.strerror
+            reason = "it doesn't exist" if isinstance(error, FileNotFoundError) else reason
+            what = f"The command {command} of the MCP server can't be started: {reason}."
+            failure = Failure(ConfigError(what, "Install the server, or correct its command."))
+        except Exception as error:  # noqa: BLE001  # the SDK's own, perhaps a group of them
+            what = f"The connection to {self.name} failed: {type(error).__name__}."
+            failure = Failure(ServiceConnectionError(what, TRY_AGAIN), Proof.BROKEN)
+        finally:
+            self.ended.set()
+            _links.discard(self)
+            if not self.opened.done():
+                closed = ServiceConnectionError(f"The connection to {self.name} was closed.", "Try again.")
+                self.opened.set_exception(UnansweredError(failure or Failure(closed)))
+                self.opened.exception()  # or asyncio logs it if nobody waits
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncIterator[tuple[Any, Any]]:
+        url = self.transport.connection.base_url
+        async with (
+            httpx2.AsyncClient(transport=_HttpTransport(self), trust_env=False) as client,
+            streamable_http_client(url, http_client=client, max_sse_event_size=MAX_BYTES) as streams,
+        ):
+            yield streams
+
+    @asynccontextmanager
+    async def _pipes(self) -> AsyncIterator[tuple[Any, Any]]:
+        # Not the SDK's: its lines take time that grows with the square of their length, and it can't say why it ended.
+        # The tokens in the environment are for another service.
+        passed_on = {name: text for name, text in os.environ.items() if name not in {"FUNCS_TOKEN", "FUNCS_API_KEY"}}
+        self._process = process = await asyncio.create_subprocess_exec(
+            *self.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=passed_on, start_new_session=True
+        )
+        received, incoming = anyio.create_memory_object_stream[SessionMessage](0)
+        outgoing, sent = anyio.create_memory_object_stream[SessionMessage](256)
+        work = (self._read(process, received), self._write(process, sent), self._read_errors(process))
+        tasks = [asyncio.create_task(each) for each in work]
+        try:
+            yield incoming, outgoing
+        finally:
+            try:
+                cast("asyncio.StreamWriter", process.stdin).close()
+                if not await _has_exited(process, _EXIT_SECONDS):
+                    self.kill("SIGTERM")
+                    await _has_exited(process, _TERM_SECONDS)
+            finally:
+                self.kill()
+                for task in tasks:
+                    task.cancel()
+                for stream in (received, incoming, outgoing, sent):
+                    stream.close()
+                process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001  # a stray child may hold it
+
+    async def _read(self, process: Process, received: Any) -> None:
+        line = bytearray()
+        try:
+            while piece := await cast("asyncio.StreamReader", process.stdout).read(_PIECE):
+                self.received += len(piece)
+                *ends, rest = piece.split(b"\n")
+                for end in ends:
+                    message = self._message(line + end)
+                    line = bytearray()
+                    if message is not None:
+                        await received.send(message)
+                line += rest
+                if len(line) > (most := max((ask.max_bytes for ask in self._asks), default=MAX_BYTES)):
+                    raise too_large(most)
+        except FuncsError as error:
+            self._why = error
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is closed
+            return
+        else:
+            await _has_exited(process, _EXIT_SECONDS)
+            await asyncio.sleep(_POLL)  # its last words arrive by another pipe
+        received.close()
+        self.ended.set()
+
+    def _message(self, line: bytearray) -> SessionMessage | None:
+        try:
+            return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+        except ValueError as error:
+            if line.lstrip().startswith(b"{"):  # whichever request it answers would wait forever
+                reason = str(error).partition("\n  ")[2].partition(" [type=")[0]
+                raise ProtocolError(f"A message of {self.name} can't be read: {reason}.", TRY_AGAIN) from None
+        self._noise = self._noise or bytes(line[:_LONGEST]).strip()
+        return None
+
+    async def _write(self, process: Process, sent: Any) -> None:
+        stdin = cast("asyncio.StreamWriter", process.stdin)
+        with suppress(OSError):
+            async for one in sent:
+                stdin.write(one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                await stdin.drain()
+
+    async def _read_errors(self, process: Process) -> None:
+        while piece := await cast("asyncio.StreamReader", process.stderr).read(_PIECE):
+            self._said = (self._said + piece)[-10 * _LONGEST :]
+
+    def _last_words(self, before: str) -> str:
+        """Return the last line that the server wrote about an error, or wrote at all."""
+        lines = [line for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()]
+        word = next((line for line in reversed(lines) if "error" in line.casefold()), lines[-1] if lines else "")
+        return before + _shown(word) if word else ""
+
+    async def _on_notification(self, message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self.functions = None
+
+    def _failure(self, error: Exception, ask: Ask, refusal: type[FuncsError]) -> Failure:
+        """Return why a request failed; `refusal` is what a server's own error is."""
+        text, code = _shown(str(error)), error.code if isinstance(error, MCPError) else None
+        if ask.failure is not None:
+            return ask.failure
+        if code == types.CONNECTION_CLOSED:
+            return Failure(self._why, Proof.FINAL) if self._why else Failure(self._end(), Proof.BROKEN)
+        if code == types.REQUEST_TIMEOUT:
+            return Failure(DeadlineError(f"{self.name} did not answer in time.", "Try again."))
+        if code is None or code == types.PARSE_ERROR or refusal is ProtocolError:
+            check = "Check its command." if self.command else CHECK_ADDRESS
+            return Failure(ProtocolError(f"{self.name} did not answer as an MCP server: {text}", check))
+        return Failure((ArgumentError if code == types.INVALID_PARAMS else refusal)(text))
+
+    def _end(self) -> ServiceConnectionError:
+        if self._process is None:
+            return ServiceConnectionError(f"{self.name} closed the connection before its reply ended.", "Try again.")
+        code = self._process.returncode
+        what = "closed its output" if code is None else f"ended with exit code {code}"
+        what = f"The server of {self.name} {what}{self._last_words(': ') or '.'}"
+        if self._noise:
+            wrote = quote(redacted_all(self._noise.decode("utf-8", "replace")))
+            return ServiceConnectionError(what, f"It wrote {wrote} where a message belongs.")
+        return ServiceConnectionError(what, f"Run it in a terminal to see why: {_shown(' '.join(self.command))}")
+
+
+class _LenientDispatcher(JSONRPCDispatcher[Any]):
+    """Leaves to us what the SDK would refuse as a whole: one wrong tool of a listing, an unusual result of a call."""
+
+    async def send_raw_request(self, method: str, *rest: Any, **options: Any) -> dict[str, Any]:
+        raw = await super().send_raw_request(method, *rest, **options)
+        if method == "tools/list" and isinstance(raw.get("tools"), list):
+            _asking.get().result = raw
+            return {**raw, "tools": [plain for tool in raw["tools"] if (plain := _plain(tool))]}
+        if method == "tools/call" and raw.get("resultType", "complete") == "complete":
+            _asking.get().result = raw
+            return {"content": [], "resultType": "complete"}
+        return raw
+
+
+def _plain(tool: Any) -> dict[str, Any] | None:
+    """Return the parts of a tool that the SDK needs for calls."""
+    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    if not isinstance(schema, dict) or not isinstance(tool.get("name"), str):
+        return None
+    properties = schema.get("properties")
+    own = {"type": "object", "properties": properties if isinstance(properties, dict) else {}}
+    return {"name": tool["name"], "inputSchema": own}
+
+
+class _HttpTransport(httpx2.AsyncBaseTransport):
+    """Sends the SDK's requests with our own client: with the token, to one origin, within limits."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        ask, body = _asking.get(), await request.aread()
+        is_answered = request.method == "POST" and "id" in json_decoding.decode(body)
+        try:
+            # A message without an answer must not hold up what is sent after it.
+            async with asyncio.timeout(None if is_answered or request.method == "GET" else _NOTIFY_SECONDS):
+                reply = await self._open(request, body)
+        except TimeoutError:
+            reply = Failure(DeadlineError(f"{self._link.name} did not accept a message in time.", TRY_AGAIN))
+        except FuncsError as error:  # of the token's source
+            reply = Failure(error)
+        if is_answered:
+            ask.failure = reply if isinstance(reply, Failure) else None
+        if not isinstance(reply, Failure):
+            headers = [(name, text) for name, text in reply.response.headers.items() if name.lower() not in _FRAMING]
+            return httpx2.Response(reply.response.status_code, headers=headers, stream=_Pieces(self._link, ask, reply))
+        if is_answered:
+            # As an error of this request: what is raised here ends all the others too.
+            refusal = {"code": types.INTERNAL_ERROR, "message": reply.error.what}
+            return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
+        return httpx2.Response(202 if request.method == "POST" else 405)
+
+    async def _open(self, request: httpx2.Request, body: bytes) -> Opened | Failure:
+        link, url, own = self._link, request.url, httpx2.URL(self._link.transport.connection.base_url)
+        if (url.scheme, url.host, url.port) != (own.scheme, own.host, own.port):
+            return Failure(ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS))
+        headers = {**request.headers, "accept-encoding": "gzip"}
+        reply = await link.transport.open(request.method, str(url), headers, body)
+        if isinstance(reply, Failure) and isinstance(reply.error, ConfigError) and "mcp-session-id" in headers:
+            link.ended.set()  # the server has restarted, or dropped the session
+            return Failure(ServiceConnectionError(f"{link.name} has ended the session.", "Try again."), Proof.NOT_SENT)
+        return reply
+
+
+class _Pieces(httpx2.AsyncByteStream):
+    """The body of a reply, up to the limit of its request."""
+
+    def __init__(self, link: Link, ask: Ask, reply: Opened) -> None:
+        self._link, self._ask, self._reply = link, ask, reply
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        try:
+            async for piece in self._reply.pieces:
+                size += len(piece)
+                self._link.received += len(piece)
+                if size > self._ask.max_bytes:
+                    raise too_large(self._ask.max_bytes)
+                yield piece
+        except FuncsError as error:
+            is_broken = isinstance(error, ServiceConnectionError)
+            self._ask.failure = Failure(error, Proof.BROKEN if is_broken else Proof.FINAL)
+            # Those that the SDK takes for the failure of one request.
+            is_events = self._reply.response.headers.get("content-type", "").startswith("text/event-stream")
+            raise (httpx2.SSEError if is_events else httpx2.StreamError)(error.what) from None
+
+    async def aclose(self) -> None:
+        await self._reply.stack.aclose()
+
+
+async def _has_exited(process: Process, seconds: float) -> bool:
+    """Wait for the process, whoever else holds its pipes."""
+    for _ in range(round(seconds / _POLL)):
+        if process.returncode is not None:
+            break
+        await asyncio.sleep(_POLL)
+    return process.returncode is not None
+
+
+def _shown(text: str) -> str:
+    return clip(inert(redacted_all(text)), _LONGEST)
+
+
+# A forked child keeps its parent's: freed there, they would leave the parent's event loop.
+_links: set[Link] = set()
+
+
+def _close_all() -> None:
+    """End the servers that this process has started; not all of them end when their input does."""
+    for link in list(_links):
+        if link.is_usable and link.command:
+            with suppress(Exception):
+                background.wait(background.start(link.close()), 2)
+            link.kill()
+
+
+atexit.register(_close_all)
