@@ -216,20 +216,34 @@ class Form:
 
     def warnings_of(self, args: Args, *, compare_listed: bool = True) -> dict[str, list[str]]:
         """Return the warnings for arguments, of which swept fields may have several values."""
+        found = self.warnings_of_values(args, self.swept, compare_listed=compare_listed)
+        warnings = {name: shorten(texts) for name, texts in found.items()}
+        for name, texts in self.warnings_between(args).items():
+            warnings.setdefault(name, []).extend(texts)
+        return warnings
+
+    def warnings_of_values(
+        self, args: Args, swept: Sequence[str], *, compare_listed: bool = True
+    ) -> dict[str, list[str]]:
+        """Return the warnings for each value by itself; swept fields have lists of values."""
         warnings: dict[str, list[str]] = {}
-        if not self.validate:
-            return warnings
-        swept = self.swept
-        for name, field in self._by_name.items():
+        for name, field in self._by_name.items() if self.validate else ():
             held = args.get(name, [])
-            each = held if name in swept else [held] if held else []
-            texts = [text for sent in each for text in contradictions(field, sent)]
-            if not texts and compare_listed:
-                texts = self._unlisted(field, each, args)
-            if texts:
-                warnings[name] = shorten(list(dict.fromkeys(texts)))
-            elif field.required and not field.is_declared("required") and name not in args:
-                warnings[name] = [_required(field)]
+            several = held if name in swept else [held] if held else []
+            texts = [text for sent in several for text in contradictions(field, sent)]
+            if texts := texts or (self._unlisted(field, several, args) if compare_listed else []):
+                warnings[name] = list(dict.fromkeys(texts))
+        return warnings
+
+    def warnings_between(self, args: Args) -> dict[str, list[str]]:
+        """Return the warnings for what is missing, and for dates in the wrong order."""
+        if not self.validate:
+            return {}
+        warnings = {
+            name: [_required(field)]
+            for name, field in self._by_name.items()
+            if field.required and not field.is_declared("required") and name not in args
+        }
         self._compare(args, warnings, Evidence.DESCRIBED)
         for names, text in self._rules().items():
             if not any(name in args for name in names):

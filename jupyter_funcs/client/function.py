@@ -15,7 +15,7 @@ from jupyter_funcs.catalog.fields import Field, by_name, listing_args, read_fiel
 from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.suggestions import Choice, suggest
-from jupyter_funcs.catalog.values import contradictions
+from jupyter_funcs.catalog.values import shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import CallOptions
@@ -129,9 +129,13 @@ class RemoteCall:
         """
         form = self.form(*unnamed, **values)
         args = form.check()
-        for text in itertools.chain(*form.warnings.values()):
-            warn(f"{self.name}: {text} It is sent as given.")
+        self.warn_of(form.warnings)
         return self.start(args)
+
+    def warn_of(self, warnings: Mapping[str, Iterable[str]]) -> None:
+        """Warn of what contradicts descriptions and listings, once per text."""
+        for text in shorten(list(dict.fromkeys(itertools.chain(*warnings.values())))):
+            warn(f"{self.name}: {text} The run is sent anyway.")
 
     def start(self, args: Args, *, keep_reply: bool = False) -> Job:
         """Start a run with checked arguments; with `keep_reply`, the job's progress holds the raw reply."""
@@ -166,7 +170,9 @@ class RemoteCall:
             # Before `explain`, which may list the functions again and so forget the listed values. In a thread, because
             # comparing a value with many others takes a while.
             await asyncio.to_thread(suggest, error, self.fields, args, lambda field: self.known_choices(field, args))
-            said = [text for field in self.fields for text in contradictions(field, args.get(field.name, []))]
+            form = Form(self)
+            found = itertools.chain(*form.warnings_of_values(args, ()).values(), *form.warnings_between(args).values())
+            said = [text for text in found if text.rstrip(".") not in str(error)]
             error.hint = " ".join([error.hint, *said[:_MOST_HINTS]]).strip()
             if isinstance(error, FunctionError):
                 raise
@@ -295,7 +301,10 @@ class RemoteCall:
         ArgumentError
             A value is missing, unknown or not valid.
         """
-        return run_body(self.name, self.form(**values).check())
+        form = self.form(**values)
+        args = form.check()
+        self.warn_of(form.warnings)
+        return run_body(self.name, args)
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""

@@ -49,8 +49,9 @@ def describe(state: MagicState, line: Line) -> pd.DataFrame:
 
 def call(state: MagicState, line: Line) -> Any:
     function, values = state.function_and_values(line)
+    function = _with_options(function, state, line)
     if not line.options.dry_run:
-        return _with_options(function, state, line)(**values)
+        return function(**values)
     request = function.request(**values)
     return _printed_or_returned(request, json.dumps(request, indent=2, ensure_ascii=False), line)
 
@@ -75,6 +76,7 @@ def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapp
 
     options = function.options
     found = combos(function, table, values, pairs=options.pairs, most=options.most_runs, validate=options.validate)
+    function.warn_of(found.warnings)
     return [run_body(function.name, args) for args in found.runs]
 
 

@@ -118,7 +118,7 @@ def begun(visit: Visit, args: Args) -> Job:
         most = max(most, visit.form.runs)
     # A panel shows a DataFrame of every combination, whatever else the function's own sweeps give.
     function = visit.function.with_options(pairs=False, to=None, most_runs=most)
-    return start_sweep(function, None, args)
+    return start_sweep(function, None, args, warns=False)  # the form shows them
 
 
 def asked(visit: Visit) -> str:

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 
 class Combos(NamedTuple):
-    """The runs of a sweep, the arguments that differ and those in common, and what was given."""
+    """The runs of a sweep, the arguments that differ and those in common, what was given, and warnings of it."""
 
     swept: list[str]
     constant: Args
     runs: list[Args]
     given: dict[str, Any]
     pairs: bool
+    warnings: dict[str, dict[str, None]]
 
 
 class TooManyRunsError(ArgumentError):
@@ -189,6 +190,7 @@ def _combined(form: Form, names: list[str], axes: list[list[dict[str, Any]]], *,
     order = [name for name in form if name in names or name in constant]
     runs: dict[tuple[Any, ...], Args] = {}
     errors: dict[str, dict[str, None]] = {}
+    warnings: dict[str, dict[str, None]] = {}
     for together in zip(*axes, strict=True) if pairs else itertools.product(*axes):
         sent = constant.copy()
         for part in together:
@@ -196,6 +198,8 @@ def _combined(form: Form, names: list[str], axes: list[list[dict[str, Any]]], *,
         args: Args = {name: sent[name] for name in order if sent.get(name) is not None}
         for name, texts in form.errors_of(args).items():
             errors.setdefault(name, {}).update(dict.fromkeys(texts))
+        for name, texts in form.warnings_between(args).items():
+            warnings.setdefault(name, {}).update(dict.fromkeys(texts))
         runs.setdefault(_key(args), args)
     _raise(form, errors)
     unique = list(runs.values())
@@ -204,7 +208,12 @@ def _combined(form: Form, names: list[str], axes: list[list[dict[str, Any]]], *,
         lists = {name: [args.get(name) for args in unique] for name in names}
     else:
         lists = {name: [item[name] for item in axis] for name, axis in zip(names, axes, strict=True)}
-    return Combos(names, constant, unique, {**constant, **lists}, is_paired)
+    values: dict[str, Any] = constant | {
+        name: [value for value in several if value is not None] for name, several in lists.items()
+    }
+    for name, texts in form.warnings_of_values(values, names).items():
+        warnings.setdefault(name, {}).update(dict.fromkeys(texts))
+    return Combos(names, constant, unique, {**constant, **lists}, is_paired, warnings)
 
 
 def _key(args: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -53,11 +53,15 @@ def sweep(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str,
     raise StoppedSweep(text)
 
 
-def start_sweep(function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any]) -> SweepJob:
+def start_sweep(
+    function: RemoteCall, table: pd.DataFrame | None, values: Mapping[str, Any], *, warns: bool = True
+) -> SweepJob:
     """Start a sweep, and tell the function's client about it."""
     options = function.options
     function.refuse_options(values, ".sweep")
     runs = combos(function, table, values, pairs=options.pairs, most=options.most_runs, validate=options.validate)
+    if warns:
+        function.warn_of(runs.warnings)
     results = results_for(function, runs)
     run_function: RunFunction = function.fetch
     if options.executor is not None:

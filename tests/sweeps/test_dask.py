@@ -66,7 +66,7 @@ def swept(frames: list[pd.DataFrame]) -> Any:
         options=SimpleNamespace(executor=Executor()),
     )
     runs = [{"S": SYMBOLS[at]} for at in range(len(frames))]
-    results = dask_results.DaskResults(function, Combos(["S"], {}, runs, {}, pairs=False))
+    results = dask_results.DaskResults(function, Combos(["S"], {}, runs, {}, pairs=False, warnings={}))
     asyncio.run(results.find(runs))
     try:
         for at in reversed(range(len(frames))):
