@@ -19,7 +19,8 @@ from jupyter_funcs.records.lock import LockChecker
 from jupyter_funcs.records.presets import Presets, presets_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from types import ModuleType
 
     import httpx
     import pandas as pd
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def connect(
-    where: str | None = None,
+    where: str | ModuleType | Sequence[Callable[..., Any]] | None = None,
     *,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
@@ -46,7 +47,8 @@ def connect(
     Parameters
     ----------
     where
-        The address of a service (``https://…``), or the name of a profile.
+        The address of a service (``https://…``), or the name of a profile; or a Python module, or a list of functions,
+        which run in threads of this process.
     token
         A bearer token, or a callable that returns one and is called before each request.
     api_key

@@ -45,7 +45,7 @@ REACH_THE_SERVICE = {"api", "cli"}
 HOMES = {
     "httpx": {"api", "connection.http"},
     "IPython": {"client.notebook", "magic.completion", "magic.extension", "magic.subcommands"},
-    "pydantic": {"catalog.listing"},
+    "pydantic": {"catalog.listing", "sources.python"},
     "msgspec": {
         "connection.http",
         "connection.replies",

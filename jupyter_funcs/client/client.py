@@ -93,6 +93,11 @@ class Client(Generic[CallT_co]):
         return "" if self._connection.synthetic else self._connection.base_url
 
     @property
+    def kind(self) -> str:
+        """The kind of the source: service or python."""
+        return self._connection.kind
+
+    @property
     def header(self) -> str:
         """The header that carries the token: ``Authorization`` or ``X-Api-Key``."""
         return self._connection.header
@@ -100,7 +105,8 @@ class Client(Generic[CallT_co]):
     @property
     def token_is_given(self) -> bool:
         """Whether the token was passed in Python, so that another process can't find it."""
-        return not self._connection.synthetic and isinstance(self._connection.token, FromFunction | Constant)
+        takes_one = not self._connection.synthetic and self.kind != "python"
+        return takes_one and isinstance(self._connection.token, FromFunction | Constant)
 
     @property
     def remote(self) -> Remote:
@@ -192,7 +198,7 @@ class Client(Generic[CallT_co]):
             number = len(self.catalog)
         except FuncsError as error:
             trouble = str(error)
-        return Status(self.service, self.address, user, number, ends, trouble, synthetic=self.synthetic)
+        return Status(self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind)
 
     def redact(self, text: str) -> str:
         """Return a text without the token that was sent last."""

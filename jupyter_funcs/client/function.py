@@ -52,6 +52,8 @@ class ClientLike(Protocol):
     @property
     def address(self) -> str: ...
     @property
+    def kind(self) -> str: ...
+    @property
     def header(self) -> str: ...
     @property
     def token_is_given(self) -> bool: ...
@@ -294,7 +296,7 @@ class RemoteCall:
 
     def request(self, /, **values: Any) -> dict[str, Any]:
         """
-        Return the JSON object that a run would send. Arguments are as in `form`.
+        Return the JSON object that a run would send, or stand for. Arguments are as in `form`.
 
         Raises
         ------
@@ -304,7 +306,8 @@ class RemoteCall:
         form = self.form(**values)
         args = form.check()
         self.warn_of(form.warnings)
-        return run_body(self.name, args)
+        is_service = self.session.kind == "service"
+        return run_body(self.name, args) if is_service else {"function": self.name, "arguments": args}
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""

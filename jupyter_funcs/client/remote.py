@@ -40,7 +40,7 @@ class Remote:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
-        self.source: Source = ServiceSource(transport)
+        self.source = _source(transport)
         self.choices = Choices(self.run)
 
     async def listing(self) -> Callable[[], Catalog]:
@@ -99,6 +99,15 @@ class Remote:
         if progress.keep_reply and progress.received <= MAX_RAW_REPLY:
             progress.reply = await asyncio.to_thread(reply.without_token)
         return frame
+
+
+def _source(transport: Transport) -> Source:
+    """Return the source of the connection's kind."""
+    if transport.connection.kind == "python":
+        from jupyter_funcs.sources.python import PythonSource
+
+        return PythonSource(transport.connection)
+    return ServiceSource(transport)
 
 
 class ListingFunction(Protocol):

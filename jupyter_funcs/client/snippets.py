@@ -66,7 +66,8 @@ def python(
 
 def connection(where: str) -> str:
     """Return the code of a session, which needs no variable."""
-    return f"jf.connect({where!r})" if where else "jf.connect()"
+    # Functions given in Python are named in brackets, as in code.
+    return f"jf.connect({where if where.startswith('[') else repr(where)})" if where else "jf.connect()"
 
 
 def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:

@@ -45,6 +45,7 @@ class Status(StatusTable):
     ends: float
     trouble: str = ""
     synthetic: bool = False
+    kind: str = "service"
 
     @property
     def remaining(self) -> float:
@@ -53,11 +54,13 @@ class Status(StatusTable):
 
     def _lines(self) -> list[tuple[str, str]]:
         named = f"{self.service} ({self.address})" if not self.address.endswith(self.service) else self.address
+        has_token = self.kind != "python"
         return [
             ("service", (named if self.address else self.service) + ", synthetic data" * self.synthetic),
-            ("user", self.user or "not named by the token"),
+            ("kind", self.kind if self.kind != "service" else ""),
+            ("user", self.user or "not named by the token" * has_token),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
-            ("token", ends_in(self.ends)),
+            ("token", ends_in(self.ends) if has_token else ""),
             ("trouble", self.trouble),
         ]
 

@@ -6,18 +6,19 @@ import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from jupyter_funcs.connection.login import FromKeyring, Login
-from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.connection.secrets import NoSecret, Secret
 from jupyter_funcs.connection.tokens import Constant, FromCommand, FromEnvironment, FromFile, FromFunction, TokenSource
 from jupyter_funcs.core.errors import ConfigError
 from jupyter_funcs.core.files import read_toml
 from jupyter_funcs.core.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     _Token = str | Callable[[], str] | TokenSource
 
@@ -25,7 +26,7 @@ _MAX_PROFILE_NAME = 32
 # The header for each kind of secret, and the keys of a profile that say where it comes from.
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
-_KEYS = {"url", "keep", *_SOURCES}
+_KEYS = {"url", "keep", "kind", *_SOURCES}
 _PROFILE_HINT = (
     "A profile has url and one of these: token_env, token_file, token_command, token_keyring (or api_key_…), login."
 )
@@ -59,7 +60,7 @@ class Connection:
 
 
 def resolve(
-    where: str | None = None,
+    where: str | ModuleType | Sequence[Callable[..., Any]] | None = None,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
     *,
@@ -76,6 +77,8 @@ def resolve(
     given: _Token | None = api_key if token is None else token
     header = "Authorization" if api_key is None else "X-Api-Key"
 
+    if isinstance(where, (ModuleType, list, tuple)) or (isinstance(where, str) and where.startswith(("python:", "["))):
+        return _python(where, given)
     where = where or None
     if where is not None and not isinstance(where, str):
         raise ConfigError(f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT)
@@ -202,6 +205,8 @@ def _from_environment(url: str, env: Mapping[str, str]) -> tuple[TokenSource | N
 
 def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str, str]) -> Connection:
     profile = _read_profile(name, profiles_file(env))
+    if profile.get("kind") == "python":
+        return replace(_python(f"python:{profile['module']}", given), name=name, where=name)
     key = next((key for key in _SOURCES if key in profile), None)
     if given is None and key is not None:
         base_url = _normalized(profile["url"])
@@ -209,6 +214,29 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
         given, header = _token_source(key, profile, name, base_url, env), _HEADERS[kind or "token"]
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
     return replace(_connection(profile["url"], given, header, hint, name), where=name)
+
+
+def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: _Token | None) -> Connection:
+    """Return the connection to a module, also as ``python:NAME``, or to functions."""
+    if token is not None:
+        raise ConfigError("Python functions take no token.", "Leave out token and api_key.")
+    target: object = given
+    if isinstance(given, ModuleType | str):
+        name = given.__name__ if isinstance(given, ModuleType) else given.removeprefix("python:").strip()
+        if name.startswith("["):
+            raise ConfigError(
+                f"The functions {quote(name)} were given in Python and stay in that process.",
+                "Put them into a module, and connect to the module or to a profile that names it.",
+            )
+        target, where = name if isinstance(given, str) else given, f"python:{name}"
+    else:
+        if not given or not all(map(callable, given)):
+            wrong = next((quote(each) for each in given if not callable(each)), "an empty list")
+            raise ConfigError(f"jf.connect takes a list of functions, not {wrong}.", "For example jf.connect([f, g]).")
+        modules = {str(getattr(each, "__module__", "")) for each in given}
+        name = modules.pop() if len(modules) == 1 else "functions"
+        target, where = tuple(given), f"[{', '.join(getattr(each, '__name__', 'function') for each in given)}]"
+    return Connection(name, f"python:{name}", Constant(NoSecret()), where=where, kind="python", target=target)
 
 
 def _token_source(key: str, profile: dict[str, Any], name: str, base_url: str, env: Mapping[str, str]) -> TokenSource:
@@ -249,7 +277,8 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
             raise ConfigError(f"There is no profile {quote(name)}.", "An address starts with https:// or http://.")
         hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
-    if wrong := _profile_problem(profile):
+    check = {"service": _profile_problem, "python": _python_problem}.get(str(profile.get("kind", "service")))
+    if wrong := check(profile) if check else 'has a kind that is not "service" or "python"':
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)
     return profile
 
@@ -274,6 +303,14 @@ def _profile_problem(profile: dict[str, Any]) -> str:
     if "keep" in profile and (profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)):
         return 'has a keep; it can only be "keyring", and only with login = "EMAIL"'
     return ""
+
+
+def _python_problem(profile: dict[str, Any]) -> str:
+    """Return what is wrong with a profile of Python functions."""
+    if unknown := profile.keys() - {"kind", "module"}:
+        return f"of kind python has the unknown key {quote(min(unknown))}"
+    has_module = isinstance(profile.get("module"), str) and profile["module"]
+    return "" if has_module else 'has no module, as in module = "team.functions"'
 
 
 def _connection(url: str, given: _Token | None, header: str, no_token: str, name: str | None = None) -> Connection:

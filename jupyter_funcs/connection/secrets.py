@@ -115,6 +115,15 @@ class Secret(Hidden):
         return payload if isinstance(payload, dict) else {}
 
 
+class NoSecret(Secret):
+    """The token of what needs none."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        Hidden.__init__(self, "")
+
+
 def redacted(text: str, secret: Hidden) -> str:
     """Mask a secret in a text, with its longer parts, also in base64 or URL-encoded."""
     return _masked(text, [secret.reveal()])

@@ -30,14 +30,13 @@ def code_blocks(outcome: Outcome) -> str:
     function, args, swept = outcome.function, outcome.args, outcome.swept
     sweeps = bool(swept)
     first: Args = {name: value[0] if name in swept else value for name, value in args.items()}
-    return "".join(
-        _block(name, text)
-        for name, text in (
-            ("Magic", magic(function, args, sweeps=sweeps)),
-            ("Python", python(function, args, outcome.where, sweeps=sweeps)),
-            ("curl", f"{_FIRST * sweeps}{curl(function, first)}"),
-        )
-    )
+    blocks = {
+        "Magic": magic(function, args, sweeps=sweeps),
+        "Python": python(function, args, outcome.where, sweeps=sweeps),
+    }
+    if function.session.kind == "service":
+        blocks["curl"] = f"{_FIRST * sweeps}{curl(function, first)}"
+    return "".join(_block(name, text) for name, text in blocks.items())
 
 
 def _block(name: str, text: str) -> str:

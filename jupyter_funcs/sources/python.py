@@ -1,0 +1,314 @@
+"""Python functions as a source: a module, or functions of this process. They run in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib
+import inspect
+import json
+import marshal
+import re
+import threading
+import traceback
+import typing
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from itertools import islice
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from jupyter_funcs.catalog.fields import by_name, read_fields
+from jupyter_funcs.catalog.listing import Catalog, Function, Param
+from jupyter_funcs.catalog.values import as_json
+from jupyter_funcs.connection.replies import Reply
+from jupyter_funcs.connection.secrets import redacted_all
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
+from jupyter_funcs.core.text import clip, distinct, inert, listed, quote
+from jupyter_funcs.core.warn import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    from pydantic import TypeAdapter
+
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.connection.transport import Terms
+    from jupyter_funcs.core.progress import Progress
+
+T = TypeVar("T")
+
+_MOST_ITEMS = 1_000_000  # read from a generator, which may have no end
+_MOST_NAMED = 3
+_LONGEST = 300  # characters of an error's text
+_ANY = {"type": ["null", "boolean", "number", "string", "array", "object"]}
+
+
+class _Parameter(NamedTuple):
+    declared: inspect.Parameter
+    adapter: TypeAdapter[Any]  # turns JSON into what the annotation says
+    schema: Any
+
+
+class PythonSource:
+    """The functions of a module, or a list of functions."""
+
+    kind = "python"
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._callables: dict[str, tuple[Callable[..., Any], list[_Parameter]]] = {}
+
+    async def listing(self, _terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        progress.attempts = 1
+        functions, skipped = await _in_thread(self._list)
+
+        def read() -> Catalog:
+            if skipped:
+                more = ["others"] if len(skipped) > _MOST_NAMED else []
+                names = listed([*skipped[:_MOST_NAMED], *more], "and")
+                warn(f"{self._connection.name}: left out {names}, which can't be called by keyword.")
+            return Catalog(functions)
+
+        return read
+
+    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
+        if not self._callables:  # in another process
+            await self.listing(terms, progress)
+        if function.name not in self._callables:
+            raise NotFoundError(f"{function.name} is no longer in {self._connection.name}.", "See %funcs find.")
+        progress.attempts = 1
+        result = await _in_thread(lambda: _called(function, *self._callables[function.name], args))
+        if not isinstance(result, bytes):
+            return result
+        progress.received = len(result)
+        return Reply(result, self._connection.token(), lines=False)
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+    def _list(self) -> tuple[list[Function], list[str]]:
+        """Return the functions as a catalog lists them, and the names of those that can't be called."""
+        skipped: list[str] = []
+        found = []
+        for name, python in _functions_of(self._connection.target):
+            try:
+                found.append((_title(name), (python, _parameters(python))))
+            except (ValueError, TypeError):  # no signature, as some functions written in C
+                skipped.append(name)
+        titles = distinct([title for title, _ in found], "{} {}", 2)
+        self._callables = {title: each for title, (_, each) in zip(titles, found, strict=True)}
+        return [_function(at, name, *each) for at, (name, each) in enumerate(self._callables.items(), 1)], skipped
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Await work in a thread of its own, which a cancel abandons, and which doesn't keep the process from ending."""
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001  # for whoever waits
+            if done.set_running_or_notify_cancel():
+                done.set_exception(error)
+        else:
+            if done.set_running_or_notify_cancel():
+                done.set_result(result)
+
+    threading.Thread(target=copy_context().run, args=(run,), name="jupyter_funcs python", daemon=True).start()
+    return await asyncio.wrap_future(done)
+
+
+def _functions_of(target: Any) -> list[tuple[str, Callable[..., Any]]]:
+    """Return functions with their names: those given, or the public ones of a module."""
+    if isinstance(target, (list, tuple)):  # a partial function has the name of its function
+        return [(getattr(getattr(each, "func", each), "__name__", "function"), each) for each in target]
+    module = _imported(target) if isinstance(target, str) else target
+    names = getattr(module, "__all__", None)
+    public = vars(module) if names is None else {str(name): getattr(module, str(name), None) for name in names}
+    return [
+        (name, each)
+        for name, each in public.items()
+        if callable(each) and not inspect.isclass(each) and hasattr(each, "__name__") and not name.startswith("_")
+        if names is not None or f"{getattr(each, '__module__', '')}.".startswith(f"{module.__name__}.")
+    ]
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except BaseException as error:  # a module may even exit
+        # The first place is the line above.
+        places = [each for each in traceback.extract_tb(error.__traceback__) if "importlib" not in each.filename][1:]
+        at = f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
+        hint = "Fix the module, or check its name and sys.path, and try again."
+        raise ConfigError(f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint) from error
+
+
+def _title(name: str) -> str:
+    return " ".join(word[:1].upper() + word[1:] for word in re.split(r"[\W_]+", name) if word)
+
+
+def _parameters(python: Callable[..., Any]) -> list[_Parameter]:
+    names = getattr(inspect.unwrap(getattr(python, "func", python)), "__globals__", {})
+    declared = inspect.signature(python).parameters.values()
+    return [_parameter(each, names) for each in declared if each.kind is not each.VAR_KEYWORD]
+
+
+def _parameter(declared: inspect.Parameter, names: dict[str, Any]) -> _Parameter:
+    """Read an annotation; without one, or with one that pydantic can't describe, any JSON value is passed as it is."""
+    from pydantic import TypeAdapter
+
+    several = declared.kind is declared.VAR_POSITIONAL
+    adapter = TypeAdapter[Any](Any)
+    schema: dict[str, Any] = {"type": "array"} if several else {}
+    with suppress(Exception):  # annotations may be anything, and fail in any way
+        if declared.annotation is not declared.empty:
+            holder = SimpleNamespace(__annotations__={declared.name: declared.annotation})
+            hint = typing.get_type_hints(holder, globalns=names, include_extras=True)[declared.name]
+            described = TypeAdapter[Any](list[hint] if several else hint)  # type: ignore[valid-type]
+            adapter, schema = described, described.json_schema()
+    with suppress(Exception):  # likewise
+        if declared.default is not declared.empty and declared.default is not None:
+            default = adapter.dump_python(declared.default, mode="json", warnings=False)
+            schema = {**(schema or _ANY), "default": default}
+    return _Parameter(declared, adapter, schema or True)
+
+
+def _function(number: int, title: str, python: Callable[..., Any], parameters: list[_Parameter]) -> Function:
+    import docstring_parser
+
+    text, helps = inspect.getdoc(python) or "", {}
+    with suppress(Exception):  # a docstring may be any text
+        parsed = docstring_parser.parse(text)
+        helps = {name.strip(" *"): each.description for each in parsed.params for name in each.arg_name.split(",")}
+        text = f"{parsed.short_description or ''} {parsed.long_description or ''}"
+    code = getattr(inspect.unwrap(python), "__code__", None)
+    return Function(
+        id=number,
+        name=title,
+        description=" ".join(text.split()),
+        params=tuple(
+            Param(
+                name=declared.name,
+                description=" ".join((helps.get(declared.name) or "").split()),
+                required=declared.default is declared.empty and declared.kind is not declared.VAR_POSITIONAL,
+                schema=schema,
+            )
+            for declared, _, schema in parameters
+        ),
+        sort_value=number,
+        group_name=getattr(python, "__module__", "") or "",
+        # So that the cached results of a function are not used once it was changed.
+        unique_id=hashlib.sha256(marshal.dumps(code)).hexdigest() if code else "",
+    )
+
+
+def _called(
+    function: Function, python: Callable[..., Any], parameters: list[_Parameter], args: Args
+) -> bytes | pd.DataFrame:
+    """Call a function with what was sent; return its frame, or its result as JSON."""
+    positional, named = _arguments(function, parameters, args)
+    try:
+        result = python(*positional, **named)
+        return _result(asyncio.run(result) if inspect.iscoroutine(result) else result)
+    except BaseException as error:  # a function may even exit
+        raise FunctionError(f"{function.name} failed: {_text(error)}") from error
+
+
+def _arguments(function: Function, parameters: list[_Parameter], args: Args) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments by position and by keyword; by keyword wherever Python allows it."""
+    from pydantic import ValidationError
+
+    fields = by_name(read_fields(function))
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    errors: dict[str, list[str]] = {}
+    spreads = any(each.kind is each.VAR_POSITIONAL and each.name in args for each, *_ in parameters)
+    for declared, adapter, _ in parameters:
+        name, kind, value = declared.name, declared.kind, declared.default
+        if name in args:
+            sent = as_json(fields[name], args[name])
+            try:
+                value = adapter.validate_python(sent)
+            except ValidationError as error:
+                reason = clip(inert(error.errors(include_url=False)[0]["msg"]), _LONGEST)
+                errors[name] = [f"{fields[name].label} does not take {quote(sent)}: {reason}."]
+        by_position = kind is kind.POSITIONAL_ONLY or (spreads and kind is kind.POSITIONAL_OR_KEYWORD)
+        if kind is kind.VAR_POSITIONAL:
+            positional += value if name in args else ()
+        elif by_position and value is declared.empty:
+            errors.setdefault(name, [f"{fields[name].label} is required."])
+        elif by_position:
+            positional.append(value)
+        elif name in args:
+            named[name] = value
+    if errors:
+        raise ArgumentError(errors=errors)
+    return positional, named
+
+
+def _result(value: Any) -> bytes | pd.DataFrame:
+    """Return a result as a frame of its own, or as the JSON that `to_frame` reads."""
+    import numpy as np
+    import pandas as pd
+    from pydantic_core import to_json, to_jsonable_python
+
+    if isinstance(value, (pd.Series, pd.Index)) or (isinstance(value, np.ndarray) and 0 < value.ndim < 3):
+        is_named = value.ndim == 2 or value.dtype.names or getattr(value, "name", None) is not None
+        value = pd.DataFrame(value).rename(columns=str if is_named else {0: "Result"})
+    if isinstance(value, pd.DataFrame):
+        frame = value.copy(deep=False)
+        frame.attrs = {name: each for name, each in value.attrs.items() if name != "funcs"}
+        return frame
+    if isinstance(value, Iterator):
+        value = list(islice(value, _MOST_ITEMS + 1))
+        if len(value) > _MOST_ITEMS:
+            raise ValueError(f"it yields more than {_MOST_ITEMS:,} items")
+    value = [_record(each) for each in value] if isinstance(value, list) else _record(value)
+    try:
+        data = to_json(value, inf_nan_mode="constants", bytes_mode="base64", fallback=_plain)
+        if b"Infinity" not in data:  # which is lost, and worth a warning, other than NaN
+            data = to_json(value, inf_nan_mode="null", bytes_mode="base64", fallback=_plain)
+    except (ValueError, TypeError, RecursionError):
+        try:  # pydantic refuses a NaT
+            known = partial(to_jsonable_python, fallback=_plain)
+            data = json.dumps(value, default=lambda each: None if each is pd.NaT else known(each)).encode()
+        except (ValueError, TypeError, RecursionError):
+            data = to_json(repr(value))
+    # A text may look like JSON, and these names like the envelope of a reply.
+    is_envelope = isinstance(value, Mapping) and not value.keys().isdisjoint({"error", "body"})
+    return b"[" + data + b"]" if is_envelope or data.startswith(b'"') else data
+
+
+def _record(value: Any) -> Any:
+    """Return a named tuple as a dictionary."""
+    if not isinstance(value, tuple) or not hasattr(value, "_asdict"):
+        return value
+    return {name: each for name, each in value._asdict().items() if not name.startswith("_")}
+
+
+def _plain(value: Any) -> Any:
+    """Return a part of a result that pydantic doesn't know as one that it does, or its repr."""
+    if getattr(getattr(value, "dtype", None), "kind", "") == "M":
+        value = value.astype("datetime64[us]")  # nanoseconds would become integers
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Collection):
+        return list(value)
+    return None if type(value).__name__ == "NAType" else repr(value)
+
+
+def _text(error: BaseException) -> str:
+    """Return an exception as one line, without secrets."""
+    text = ""
+    with suppress(Exception):  # a user's __str__ may fail
+        text = clip(inert(redacted_all(str(error)[: 20 * _LONGEST])), _LONGEST)
+    return f"{type(error).__name__}{f': {text}' if text else ''}"

@@ -1,0 +1,398 @@
+"""Python functions as a catalog: what they receive, what becomes of what they return, and how they fail."""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import dataclasses
+import datetime as dt
+import enum
+import html
+import itertools
+import math
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+import pydantic
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
+from jupyter_funcs.panel.result.code_tab import code_blocks
+from jupyter_funcs.panel.shared.outcome import Outcome
+from jupyter_funcs.sweeps.executors import service_address
+from tests.conftest import interactive_shell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Point(pydantic.BaseModel):
+    x: int
+    y: float = 0
+
+
+@dataclasses.dataclass
+class Pair:
+    a: int
+    b: str
+
+
+Named = collections.namedtuple("Named", "low high")  # noqa: PYI024  # as many libraries return
+
+
+def daily_total(day: dt.date, count: Annotated[int, pydantic.Field(ge=1, le=5)] = 2, unit: Literal["d", "w"] = "d"):  # noqa: ANN201  # as people write them
+    """Sum one day.
+
+    Parameters
+    ----------
+    day
+        The day to sum.
+    """
+    return {"day": [day], "count": [count], "unit": [unit]}
+
+
+ANNOTATIONS = [
+    (dt.date, "2024-05-06", dt.date(2024, 5, 6)),
+    (dt.datetime, "2024-05-06T07:08:09", dt.datetime(2024, 5, 6, 7, 8, 9)),  # noqa: DTZ001
+    (Color, "blue", Color.BLUE),
+    (Literal[1, 2], 2, 2),
+    (bool, True, True),
+    (bool, "no", False),
+    (int, "7", 7),
+    (int | None, 7, 7),
+    (float, 1, 1.0),
+    (str, "007", "007"),
+    (Decimal, "1.5", Decimal("1.5")),
+    (list[float], [1, 2.5], [1.0, 2.5]),
+    (list[Color], ["red"], [Color.RED]),
+    (set[int], [1, 2], {1, 2}),
+    (dict[str, int], {"a": 1}, {"a": 1}),
+    (Point, {"x": 1}, Point(x=1)),
+    (list[Point], [{"x": 1}], [Point(x=1)]),
+    ("dt.date", "2024-05-06", dt.date(2024, 5, 6)),
+    (None, [1, {"a": None}], [1, {"a": None}]),
+    (None, "text", "text"),
+    (pd.DataFrame, {"a": [1]}, {"a": [1]}),
+    ("Unknown", 5, 5),
+]
+
+
+@pytest.mark.parametrize(("annotation", "given", "received"), ANNOTATIONS, ids=str)
+def test_a_function_receives_what_its_annotation_says(annotation: Any, given: Any, received: Any) -> None:
+    """Values come back from their texts in the annotated type; where pydantic knows none, as JSON."""
+    seen: list[Any] = []
+
+    def take(value):  # noqa: ANN001, ANN202
+        seen.append(value)
+
+    if annotation is not None:
+        take.__annotations__["value"] = annotation
+    jf.connect([take]).take(value=given)
+    assert seen == [received]
+    assert type(seen[0]) is type(received)
+
+
+def test_parameters_of_every_kind_are_passed() -> None:
+    """By keyword, but for those that Python takes by position; and what is not set is not passed."""
+    seen: list[Any] = []
+
+    def take(a, b=2, /, c=3, *rest: int, d=4, **others):  # noqa: ANN001, ANN003, ANN202
+        seen.append((a, b, c, rest, d, others))
+
+    function = jf.connect([take]).take
+    assert [(field.name, field.required) for field in function.fields] == [
+        ("a", True), ("b", False), ("c", False), ("rest", False), ("d", False)
+    ]  # fmt: skip
+    function(a=1, d=5)
+    function(a=1, rest=["6", 7])
+    assert seen == [(1, 2, 3, (), 5, {}), (1, 2, 3, (6, 7), 4, {})]
+
+
+RETURNED: list[tuple[Any, dict[str, list[Any]]]] = [
+    ({"a": [1, 2]}, {"a": [1, 2]}),
+    ([{"a": 1}, {"a": 2}], {"a": [1, 2]}),
+    ([1, 2], {"Result": [1, 2]}),
+    (7, {"Result": [7]}),
+    ("[a text", {"Result": ["[a text"]}),
+    (None, {}),
+    ({"error": "e", "n": 1}, {"error": ["e"], "n": [1]}),
+    (Named(1, 2.5), {"low": [1], "high": [2.5]}),
+    ([Named(1, 2), Named(3, 4)], {"low": [1, 3], "high": [2, 4]}),
+    (Pair(1, "b"), {"a": [1], "b": ["b"]}),
+    ([Point(x=1), Point(x=2)], {"x": [1, 2], "y": [0.0, 0.0]}),
+    (np.array([1.5, math.inf]), {"Result": [1.5, math.inf]}),
+    (np.array([[1, 2], [3, 4]]), {"0": [1, 3], "1": [2, 4]}),
+    (np.int64(3), {"Result": [3]}),
+    ({"t": np.array(["2024-01-02"], "M8[ns]")}, {"t": [pd.Timestamp("2024-01-02")]}),
+    (pd.Series([1, 2], name="s"), {"s": [1, 2]}),
+    (pd.Index([1, 2]), {"Result": [1, 2]}),
+    (Decimal("1.10"), {"Result": ["1.10"]}),
+    (dt.date(2024, 1, 2), {"Result": [pd.Timestamp("2024-01-02")]}),
+    ({3}, {"Result": [3]}),
+    ((each for each in (1, 2)), {"Result": [1, 2]}),
+    (math, {"Result": [repr(math)]}),
+    ([1.5, math.nan, 2], {"Result": [1.5, None, 2]}),
+    ([{"t": pd.Timestamp("2024-01-02")}, {"t": pd.NaT}], {"t": [pd.Timestamp("2024-01-02"), None]}),
+]
+
+
+@pytest.mark.parametrize(("returned", "columns"), RETURNED, ids=map(str, range(len(RETURNED))))
+def test_a_result_becomes_a_frame(returned: Any, columns: dict[str, list[Any]]) -> None:
+    """JSON takes the way of a reply; arrays and Series keep their values exactly; anything else is its repr."""
+    frame = jf.connect([lambda: returned])["Lambda"]()
+    found = {name: [None if pd.isna(each) else each for each in frame[name]] for name in frame}
+    assert found == columns
+    assert frame.attrs["funcs"]["function"] == "Lambda"
+
+
+def test_a_dataframe_stays_as_it_is() -> None:
+    """With its own index and types; and the function's own frame learns nothing of the run."""
+    own = pd.DataFrame({("a", 1): pd.Categorical(["x"])}, index=pd.Index(["r"], name="key"))
+    own.attrs = {"unit": "USD", "funcs": {"cached": "of another run"}}
+    frame = jf.connect([lambda: own])["Lambda"]()
+    pd.testing.assert_frame_equal(frame, own)
+    assert frame.attrs["unit"] == "USD"
+    assert "cached" not in frame.attrs["funcs"]
+    assert own.attrs["funcs"] == {"cached": "of another run"}
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+class BadTextError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+FAULTS: list[tuple[Callable[[], Any], str]] = [
+    (raising(ValueError("a\x1b[1m\nb")), "Fail failed: ValueError: a\\x1b[1m b"),
+    (raising(ValueError("x" * 10_000)), f"Fail failed: ValueError: {'x' * 299}…"),
+    (raising(SystemExit(3)), "Fail failed: SystemExit: 3"),
+    (raising(KeyboardInterrupt()), "Fail failed: KeyboardInterrupt"),
+    (raising(BadTextError()), "Fail failed: BadTextError"),
+    (lambda: itertools.repeat(0), "Lambda failed: ValueError: it yields more than 1,000,000 items"),
+]
+
+
+@pytest.mark.parametrize(("function", "text"), FAULTS, ids=map(str, range(len(FAULTS))))
+def test_whatever_a_function_raises_is_one_line(function: Callable[[], Any], text: str) -> None:
+    """It names the function and the exception, and the kernel lives on."""
+    with pytest.raises(FunctionError) as caught:
+        next(iter(jf.connect([function])))()
+    assert str(caught.value) == text
+
+
+def test_an_endless_function_stops_nothing_but_its_thread() -> None:
+    """The deadline ends the wait, and other runs go on meanwhile."""
+    ended = False
+
+    def endless() -> None:
+        while not ended:
+            time.sleep(0.001)
+
+    async def soon() -> int:
+        await asyncio.sleep(0)
+        return 5
+
+    funcs = jf.connect([endless, soon])
+    job = funcs.endless.submit()
+    with pytest.raises(DeadlineError):
+        funcs.endless.with_options(timeout=0.05)()
+    assert funcs.soon()["Result"].tolist() == [5]
+    assert job.cancel()
+    ended = True
+
+
+def test_a_wrong_value_is_an_error_at_its_field() -> None:
+    """Of the form where the schema says so, else of pydantic; the function doesn't run."""
+
+    def take(path: Annotated[str, pydantic.AfterValidator(int)], count: int = 1) -> None:
+        raise AssertionError
+
+    function = jf.connect([take]).take
+    with pytest.raises(ArgumentError) as caught:
+        function(path="1", count="many")
+    assert list(caught.value.errors) == ["count"]
+    with pytest.raises(ArgumentError) as caught:
+        function(path="nope")
+    assert caught.value.errors["path"][0].startswith("Path does not take 'nope': Value error, invalid literal")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of modules that can be imported, and a file of profiles."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+BROKEN = [
+    ("import nothing_of_this_name\n", "ModuleNotFoundError: No module named 'nothing_of_this_name'", 1),
+    ("x = 1\n1 / 0\n", "ZeroDivisionError: division by zero", 2),
+    ("raise SystemExit\n", "SystemExit", 1),
+]
+
+
+@pytest.mark.parametrize(("source", "text", "line"), BROKEN)
+def test_a_module_that_fails_is_named_with_its_line(folder: Path, source: str, text: str, line: int) -> None:
+    """The error is there at the first use, and `connect` doesn't raise."""
+    (folder / "broken_module.py").write_text(source)
+    funcs = jf.connect("python:broken_module")
+    with pytest.raises(ConfigError) as caught:
+        _ = funcs.names
+    place = folder / "broken_module.py"
+    assert caught.value.what == f"The module 'broken_module' can't be imported: {text} ({place}, line {line})."
+    assert text in str(funcs.status())
+
+
+def test_a_module_that_is_missing_or_no_python(folder: Path) -> None:
+    """So are a module that doesn't exist, and one that Python can't read."""
+    (folder / "no_python.py").write_text("a\nb c\n")
+    for name, text in (
+        ("no_such_module", "No module named 'no_such_module'."),
+        ("no_python", "(no_python.py, line 2)"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            _ = jf.connect(f"python:{name}").names
+        assert text in caught.value.what
+
+
+MODULE = """
+from math import sqrt
+from statistics import mean
+
+class Thing:
+    pass
+
+def _hidden(): ...
+
+def daily_total(day: str): "Sum one day."
+
+def daily__total(): ...
+"""
+
+
+def test_the_public_functions_of_a_module_are_listed(folder: Path) -> None:
+    """Its own, or those of `__all__`; what has no signature is left out with one warning."""
+    (folder / "own_module.py").write_text(MODULE)
+    assert jf.connect("python:own_module").names == ["Daily Total", "Daily Total 2"]
+    module = ModuleType("made")
+    vars(module).update(max=max, min=min, mean=np.mean, Thing=Color, __all__=["max", "min", "mean", "Thing", "gone"])
+    with pytest.warns(UserWarning, match="made: left out max and min, which can't be called by keyword") as warned:
+        assert jf.connect(module).names == ["Mean"]
+    assert len(warned) == 1
+
+
+def test_a_profile_names_a_module(folder: Path) -> None:
+    """It is a connection like any other, and what is wrong with it is said without its values."""
+    (folder / "own_module.py").write_text(MODULE)
+    profiles = folder / "profiles.toml"
+    profiles.write_text('default = "mine"\n[profiles.mine]\nkind = "python"\nmodule = "own_module"\n')
+    funcs = jf.connect()
+    assert (funcs.service, funcs.address, funcs.where) == ("mine", "python:own_module", "mine")
+    assert str(funcs.status()).split() == ["service", "mine", "(python:own_module)", "kind", "python", "functions", "2"]
+    for wrong, text in (
+        ('kind = "python"', "has no module"),
+        ('kind = "python"\nmodule = "m"\nurl = "https://x"', "has the unknown key 'url'"),
+        ('kind = "perl"', 'has a kind that is not "service" or "python"'),
+    ):
+        profiles.write_text(f"[profiles.mine]\n{wrong}\n")
+        with pytest.raises(ConfigError, match=text):
+            jf.connect("mine")
+
+
+def test_what_is_no_list_of_functions_is_refused() -> None:
+    """At once, with what to pass instead."""
+    for given in ([], [1], (print, "print")):
+        with pytest.raises(ConfigError, match=r"takes a list of functions, not"):
+            jf.connect(given)
+    with pytest.raises(ConfigError, match="take no token"):
+        jf.connect([print], token="a-token")
+
+
+def test_another_process_finds_a_module_but_no_functions_of_python(folder: Path) -> None:
+    """A worker imports a module by its name; functions given in Python stay where they are."""
+    (folder / "own_module.py").write_text(MODULE)
+    funcs, given = jf.connect("python:own_module"), jf.connect([daily_total])
+    address = service_address(funcs)
+    assert address.connect(address.where).address == funcs.address
+    assert service_address(given).where == "[daily_total]"
+    with pytest.raises(ConfigError, match="were given in Python and stay in that process"):
+        given.reconnect(given.where)
+    with ThreadPoolExecutor(1) as executor:
+        swept = given.daily_total.with_options(executor=executor).sweep(day=["2024-01-01", "2024-01-02"])
+    assert len(swept) == 2
+
+
+def test_form_sweep_describe_and_code_work_as_for_a_service() -> None:
+    """And no snippet shows the request of a service."""
+    funcs = jf.connect([daily_total])
+    function = funcs.daily_total
+    form = jf.Form(function, day="2024-01-02", count=9)
+    assert list(form.errors) == ["count"]
+    assert function.json_schema()["properties"]["count"] == {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 5,
+        "default": 2,
+    }
+    assert function.describe()["help"].tolist()[0] == "The day to sum."
+    assert function.__doc__
+    assert function.sweep(day=["2024-01-02", "2024-01-03"], count=3)["count"].tolist() == [3, 3]
+    assert len(funcs.history) == 1
+    assert function.request(day="2024-01-02") == {"function": "Daily Total", "arguments": {"day": "2024-01-02"}}
+    assert "synthetic" not in str(funcs.status())
+    assert funcs.cache.identity(funcs._connection, funcs._connection.token())
+
+
+def test_the_panel_runs_a_function() -> None:
+    """Its result is shown, and no tab has the request of a service."""
+    funcs = jf.connect([daily_total])
+    panel = funcs.panel("Daily Total", day="2024-01-02", count=3)
+    panel.run()
+    frame = panel.result(10)
+    panel.close()
+    assert frame["count"].tolist() == [3]
+    started = dt.datetime.now(dt.UTC)
+    run = Outcome(funcs.daily_total, {"day": "2024-01-02"}, frame, None, started, 0.1, funcs.where, "df")
+    code = html.unescape(code_blocks(run))
+    assert "curl" not in code
+    assert "jf.connect([daily_total])" in code
+
+
+@pytest.mark.filterwarnings("ignore:`Completer.complete`:PendingDeprecationWarning")
+def test_the_magic_and_tab_work() -> None:
+    """Names and options are completed, and a call returns the frame."""
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        assert "Session statistics" in repr(shell.run_line_magic("funcs", "connect python:statistics"))
+        frame = shell.run_line_magic("funcs", "call linear_regression x='[1,2,3]' y='[2,4,6]'")
+        assert frame["slope"].tolist() == [2.0]
+        assert shell.run_line_magic("funcs", "describe quantiles")["name"].tolist() == ["data", "n", "method"]
+        _, offered = shell.Completer.complete(line_buffer="%funcs call harm")
+        assert "harmonic_mean" in offered
+        _, offered = shell.Completer.complete(line_buffer="%funcs call harmonic_mean we")
+        assert "weights=" in offered
+        shell.run_line_magic("funcs", "connect python:tests.sources.test_python")
+        assert len(shell.run_line_magic("funcs", "sweep daily_total day=[2024-01-02,2024-01-03] -q")) == 2
+        assert shell.Completer.complete(line_buffer="%funcs call daily_total unit=")[1] == ["d", "w"]
