@@ -123,15 +123,13 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
     schema = function.json_schema()
     keys = {name: key for key, name in _names(function).items()}
     schema["title"] = _shown(schema["title"])
-    schema["properties"] = {keys[name]: own for name, own in schema["properties"].items()}
+    schema["properties"] = {keys[name]: _cleaned(own) for name, own in schema["properties"].items()}
     for own in schema["properties"].values():
         spellings = {value: text for text, value in _shown_values(own).items()}
-        items = own.get("items", own)
+        items = _items(own)
         for key, place in (("enum", items), ("examples", items), ("default", own)):
             if key in place:
                 place[key] = _respelled(place[key], spellings)
-        if "description" in own:
-            own["description"] = _shown(own["description"])
     schema["required"] = [keys[name] for name in schema["required"]]
     description = clip(_shown(function.function.description) or _shown(function.name), _LONGEST_DESCRIPTION)
     rules = {field.rule.names: None for field in function.fields if field.rule}
@@ -145,11 +143,25 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
     )
 
 
+def _cleaned(part: Any, word: str = "") -> Any:
+    """Return a copy of a schema with the texts in it as `_shown`, also those inside an object's schema."""
+    if isinstance(part, dict):
+        return {key: _cleaned(each, key) for key, each in part.items()}
+    if isinstance(part, list):
+        return [_cleaned(each) for each in part]
+    return _shown(part) if isinstance(part, str) and word in {"title", "description", "$comment"} else part
+
+
+def _items(schema: Mapping[str, Any]) -> Any:
+    items = schema.get("items")
+    return items if isinstance(items, dict) else schema
+
+
 def _shown_values(schema: Mapping[str, Any]) -> dict[str, str]:
     """Map what an assistant sees of each option and default of a property to the value itself."""
     default = schema.get("default", [])
-    items = schema.get("items", schema)
-    options = [*items.get("enum", []), *items.get("examples", [])]
+    items = _items(schema)
+    options = [value for key in ("enum", "examples") if isinstance(items.get(key), list) for value in items[key]]
     values = [*options, *(default if isinstance(default, list) else [default])]
     return {_shown(value): value for value in values if isinstance(value, str)}
 

@@ -192,6 +192,23 @@ def test_a_tools_schema_is_the_functions_without_what_assistants_refuse(funcs: S
     assert "Requires Symbol or Brand." in mcp_server.tool(funcs["Get Panel Daily"]).description
 
 
+def test_a_schema_of_an_object_is_cleaned_and_the_catalog_unchanged(answering: Callable[..., Session]) -> None:
+    """Its inner descriptions have no invisible characters; odd schemas are no obstacle."""
+    inner = {"type": "object", "properties": {"a": {"type": "string", "description": "A\u200bb"}}}
+    schemas = [
+        inner,
+        {"type": "array", "items": True},
+        {"type": "array", "items": inner},
+        {"type": ["string", "null", "object"], "enum": 5},
+    ]
+    params = [{"name": f"p{at}", "schema": schema} for at, schema in enumerate(schemas)]
+    function = answering(lambda _: httpx.Response(200, json=[{"name": "F", "params": params}]))["F"]
+    properties = mcp_server.tool(function).input_schema["properties"]
+    assert properties["p0"]["properties"]["a"]["description"] == "A\\u200bb"
+    assert "\u200b" not in repr(properties)
+    assert function.fields[0].schema == inner
+
+
 def in_memory(session: Session, questions: Callable[[Any], Awaitable[Any]], *only: str, reads: bool = False) -> Any:
     """Ask a server in this process, through the SDK's client."""
 
