@@ -16,6 +16,7 @@ from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core.background import loop_time, with_deadline
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
+from jupyter_funcs.sources.openapi import OpenApiSource
 from jupyter_funcs.sources.service import ServiceSource
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _source(transport: Transport) -> Source:
         from jupyter_funcs.sources.python import PythonSource
 
         return PythonSource(transport.connection)
-    return ServiceSource(transport)
+    return OpenApiSource(transport) if transport.connection.kind == "openapi" else ServiceSource(transport)
 
 
 class ListingFunction(Protocol):

@@ -20,7 +20,7 @@ import httpx
 import msgspec
 from h11 import _abnf, _readers
 
-from jupyter_funcs.connection.replies import CHECK_ADDRESS, LOGIN_PATH, Failure, Reply, pieces, read_failure, read_reply
+from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import mask_logs, redacted, redacted_all
 from jupyter_funcs.core.errors import (
@@ -63,6 +63,22 @@ class Opened(NamedTuple):
     stack: AsyncExitStack
 
 
+class Request(NamedTuple):
+    """
+    What to send. `body` is sent as JSON, unless it is bytes already, or ``None``.
+
+    Without a `token_header` no token is sent. An operation of a document may be answered by any 2xx, also an empty one,
+    and a 404 is about what was asked for rather than about the address.
+    """
+
+    method: str
+    url: str
+    body: object = None
+    headers: Mapping[str, str] = {}
+    token_header: str = ""
+    is_operation: bool = False
+
+
 class Exchange:
     """Sends requests to one service, each of them once."""
 
@@ -75,10 +91,8 @@ class Exchange:
         self._lanes = Lanes(self._open_client)
         self._certificates: ssl.SSLContext | None = None
 
-    async def send(
-        self, path: str, payload: object, secret: Hidden, max_bytes: int, progress: Progress
-    ) -> Reply | Failure:
-        """Send `payload` as JSON; return the reply, or why there is none. Raises only if cancelled."""
+    async def send(self, request: Request, secret: Hidden, max_bytes: int, progress: Progress) -> Reply | Failure:
+        """Send a request; return the reply, or why there is none. Raises only if cancelled."""
         # An error is returned and raised by the caller, outside of any except block: httpx's errors hold the request
         # with its headers, so chained to ours they would carry the token. The frames of a traceback hold the reply.
         response = None
@@ -88,9 +102,9 @@ class Exchange:
                 self._lanes.client() as (client, sent, retire),
                 aclosing(
                     await client.send(
-                        self._request(client, path, payload, sent, progress),
+                        self._request(client, request, sent, progress),
                         stream=True,
-                        auth=None if path == LOGIN_PATH else _TokenAuth(secret, self.connection.header),
+                        auth=_TokenAuth(secret, request.token_header) if request.token_header else None,
                     )
                 ) as response,
             ):
@@ -98,14 +112,14 @@ class Exchange:
                     response.stream = _Body(response.stream, retire)
                 request_id = response.headers.get("x-request-id", "")[:200]
                 progress.request_id = clip(inert(redacted(request_id, secret)), 80)
-                if response.status_code == HTTPStatus.OK:
-                    return await read_reply(response, max_bytes, secret, progress)
-                return await read_failure(response, secret)
+                if response.status_code == HTTPStatus.OK or (request.is_operation and response.is_success):
+                    return await read_reply(response, max_bytes, secret, progress, may_be_empty=request.is_operation)
+                return await read_failure(response, secret, is_operation=request.is_operation)
         except FuncsError as error:
             return Failure(error.with_traceback(None))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
             received = None if response is None else response.num_bytes_downloaded
-            return _translate(error, self.connection, received)
+            return _translate(error, urlsplit(request.url).netloc or self.connection.name, received)
         except Exception as error:  # noqa: BLE001  # a user's own transport may raise anything
             return Failure(
                 ServiceConnectionError(
@@ -132,7 +146,7 @@ class Exchange:
         except FuncsError as error:
             return Failure(error.with_traceback(None))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
-            return _translate(error, self.connection, None)
+            return _translate(error, urlsplit(url).netloc, None)
 
     async def _pieces(self, response: httpx.Response, secret: Hidden) -> AsyncIterator[bytes]:
         failure = None
@@ -140,7 +154,7 @@ class Exchange:
             async for piece in pieces(response, secret):
                 yield piece
         except (httpx.HTTPError, httpx.StreamError, ssl.SSLError) as error:
-            failure = _translate(error, self.connection, response.num_bytes_downloaded)
+            failure = _translate(error, response.url.host, response.num_bytes_downloaded)
         if failure is not None:  # out here, because httpx's errors hold the request with the token
             raise failure.error
 
@@ -153,7 +167,8 @@ class Exchange:
     def _open_client(self) -> httpx.AsyncClient:
         if self._transport is not None:
             return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, trust_env=False)
-        is_tls = self.connection.base_url.startswith("https:")
+        addresses = [address for address in (self.connection.base_url, self.connection.allow_server) if address]
+        is_tls = any(address.startswith("https:") for address in addresses)
         try:
             # Created once: reading the system's certificates takes as long as several requests. An address without
             # TLS needs none, and a context without any trusts nobody.
@@ -166,7 +181,9 @@ class Exchange:
                 headers=_HEADERS,
                 follow_redirects=False,
                 # Whether to use the environment's proxies: only for TLS, which hides the token from them.
-                trust_env=is_tls and not _is_loopback(_url(self.connection.base_url).host),
+                trust_env=all(
+                    address.startswith("https:") and not _is_loopback(_url(address).host) for address in addresses
+                ),
             )
         except (ImportError, ValueError, OSError, httpx.InvalidURL):
             raise ConfigError(
@@ -175,20 +192,25 @@ class Exchange:
             ) from None
 
     def _request(
-        self, client: httpx.AsyncClient, path: str, payload: object, sent: Callable[[], None], progress: Progress
+        self, client: httpx.AsyncClient, asked: Request, sent: Callable[[], None], progress: Progress
     ) -> httpx.Request:
         progress.attempts += 1
         # Client.build_request takes as long as everything else that the client does to send it.
-        body = msgspec.json.encode(payload)
+        body = asked.body if isinstance(asked.body, bytes | None) else msgspec.json.encode(asked.body)
+        headers = client.headers
+        if asked.headers or body is None:
+            headers = httpx.Headers({**headers, **asked.headers}, encoding="latin-1")
+            if body is None:
+                del headers["Content-Type"]
         request = httpx.Request(
-            "POST",
-            _url(self.connection.base_url + path),
-            headers=client.headers,
+            asked.method,
+            _url(asked.url),
+            headers=headers,
             cookies=client.cookies,
             content=body,
             extensions={"timeout": _TIMEOUT.as_dict()},
         )
-        if self._transport is None:
+        if self._transport is None and body is not None:
             request.stream = _RequestBody(body, sent)
         else:
             sent()
@@ -254,7 +276,8 @@ class _TokenAuth(httpx.Auth):
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         scheme = "Bearer " if self._header == "Authorization" else ""
-        request.headers[self._header] = scheme + self._secret.reveal()
+        if self._secret.reveal():
+            request.headers[self._header] = scheme + self._secret.reveal()
         yield request
 
 
@@ -396,9 +419,8 @@ def _is_loopback(host: str) -> bool:
     return (getattr(address, "ipv4_mapped", None) or address).is_loopback
 
 
-def _translate(error: Exception, connection: Connection, received: int | None) -> Failure:
+def _translate(error: Exception, host: str, received: int | None) -> Failure:
     """Translate an httpx error after `received` bytes of the reply; use its text only if it can't hold the request."""
-    host = urlsplit(connection.base_url).netloc or connection.name
     proof = Proof.FINAL
     ours: FuncsError
     cause = next((cause for cause in with_causes(error) if isinstance(cause, ssl.SSLError)), None)

@@ -26,7 +26,7 @@ _MAX_PROFILE_NAME = 32
 # The header for each kind of secret, and the keys of a profile that say where it comes from.
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
-_KEYS = {"url", "keep", "kind", *_SOURCES}
+_KEYS = {"url", "keep", "kind", "allow_server", *_SOURCES}
 _PROFILE_HINT = (
     "A profile has url and one of these: token_env, token_file, token_command, token_keyring (or api_key_…), login."
 )
@@ -213,7 +213,8 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
         kind = key.rpartition("_")[0]
         given, header = _token_source(key, profile, name, base_url, env), _HEADERS[kind or "token"]
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
-    return replace(_connection(profile["url"], given, header, hint, name), where=name)
+    connection = _connection(profile["url"], given, header, hint, profile.get("kind", ""))
+    return replace(connection, name=name, where=name, allow_server=profile.get("allow_server", ""))
 
 
 def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: _Token | None) -> Connection:
@@ -277,8 +278,9 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
             raise ConfigError(f"There is no profile {quote(name)}.", "An address starts with https:// or http://.")
         hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
-    check = {"service": _profile_problem, "python": _python_problem}.get(str(profile.get("kind", "service")))
-    if wrong := check(profile) if check else 'has a kind that is not "service" or "python"':
+    checks = {"service": _profile_problem, "openapi": _profile_problem, "python": _python_problem}
+    check = checks.get(str(profile.get("kind", "service")))
+    if wrong := check(profile) if check else f"has a kind that is not {listed(map(quote, checks))}":
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)
     return profile
 
@@ -292,14 +294,14 @@ def _profile_problem(profile: dict[str, Any]) -> str:
         return "has no url"
     if len(sources) > 1:
         return f"names {'both ' * (len(sources) == 2)}{listed(sources, 'and')}"
-    for key in sources:
+    for key in [*sources, *({"allow_server"} & profile.keys())]:
         value = profile[key]
         if key.endswith("_command") and isinstance(value, list) and all(isinstance(word, str) for word in value):
             continue
         if key == "login" and value is True:
             continue
         if not key.endswith("_env") and not (isinstance(value, str) and value):
-            return f"has a {key} that is not text"
+            return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
     if "keep" in profile and (profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)):
         return 'has a keep; it can only be "keyring", and only with login = "EMAIL"'
     return ""
@@ -313,8 +315,11 @@ def _python_problem(profile: dict[str, Any]) -> str:
     return "" if has_module else 'has no module, as in module = "team.functions"'
 
 
-def _connection(url: str, given: _Token | None, header: str, no_token: str, name: str | None = None) -> Connection:
+def _connection(url: str, given: _Token | None, header: str, no_token: str, kind: str = "") -> Connection:
     base_url = _normalized(url)
+    kind = kind or ("openapi" if base_url.endswith(".json") else "service")
+    if given is None and kind == "openapi":  # many documents are public
+        given = Constant(NoSecret())
     if given is None:
         raise ConfigError(f"There is no token for {base_url}.", no_token)
     if isinstance(given, TokenSource):
@@ -325,7 +330,7 @@ def _connection(url: str, given: _Token | None, header: str, no_token: str, name
         raise ConfigError("A token must be text, or a function that returns it.", _CONNECT_HINT)
     else:
         source = FromFunction(given)
-    return Connection(name or base_url.partition("://")[2], base_url, source, header)
+    return Connection(base_url.partition("://")[2], base_url, source, header, kind=kind)
 
 
 def _normalized(url: str) -> str:
@@ -356,3 +361,11 @@ def _normalized(url: str) -> str:
 def _origin(url: str) -> tuple[str, str | None, int | None]:
     parts = urlsplit(_normalized(url))
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}[parts.scheme]
+
+
+def same_origin(one: str, other: str) -> bool:
+    """Return whether two addresses have one origin, to which the same token may go."""
+    try:
+        return _origin(one) == _origin(other)
+    except ConfigError:
+        return False

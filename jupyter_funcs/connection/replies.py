@@ -105,9 +105,13 @@ class Reply(NamedTuple):
         return self.data.replace(token, b"****") if token else self.data
 
 
-async def read_reply(response: httpx.Response, max_bytes: int, secret: Hidden, progress: Progress) -> Reply:
-    """Read the whole reply of a 200."""
+async def read_reply(
+    response: httpx.Response, max_bytes: int, secret: Hidden, progress: Progress, *, may_be_empty: bool = False
+) -> Reply:
+    """Read the whole reply of a 200; one without content, if it may be, stands for no rows."""
     body = await _read(response, max_bytes, secret, progress)
+    if may_be_empty and not body.strip():
+        return Reply(b"[]", secret, lines=False)
     _check(response, body, secret)
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     lines = media_type in _NDJSON
@@ -202,11 +206,13 @@ class Failure(NamedTuple):
     rejects_token: bool = False
 
 
-async def read_failure(response: httpx.Response, secret: Hidden) -> Failure:
+async def read_failure(response: httpx.Response, secret: Hidden, *, is_operation: bool = False) -> Failure:
     """Return what a reply with a status other than 200 stands for."""
     body, status = await _read_head(response, secret), response.status_code
     retry_after = parse_retry_after(response.headers, time.time())
     again = "" if retry_after is None else f"Try again in {retry_after:.0f} s."
+    if is_operation and status == HTTPStatus.NOT_FOUND:
+        return Failure(FunctionError(error_text(body, secret) or "The service has nothing of this name (404)."))
     error = _error(response, body, again, secret)
     return Failure(error, proof_of_status(status), retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from jupyter_funcs.connection.http import Exchange, Opened
+from jupyter_funcs.connection.http import Exchange, Opened, Request
 from jupyter_funcs.connection.replies import LOGIN_PATH, NEW_TOKEN, Failure, Reply
 from jupyter_funcs.connection.retries import MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, health, pause
 from jupyter_funcs.connection.secrets import Secret, redacted
@@ -87,7 +87,12 @@ class Transport:
             self._open()
 
     async def post(self, path: str, payload: object, terms: Terms, progress: Progress | None = None) -> Reply:
-        """Send `payload` as JSON and return the whole reply; retry where that is safe."""
+        """Send `payload` as JSON to a path of the service, and return the whole reply."""
+        url, header = self.connection.base_url + path, self.connection.header
+        return await self.request(Request("POST", url, payload, token_header=header), terms, progress)
+
+    async def request(self, request: Request, terms: Terms, progress: Progress | None = None) -> Reply:
+        """Send a request and return the whole reply; retry where that is safe."""
         self._reopen_after_fork()
         clock = asyncio.get_running_loop().time
         breaker, progress = self._health.breaker, progress or Progress()
@@ -100,7 +105,7 @@ class Transport:
             paused.refused, paused.retry_after = True, admission.wait
             raise paused
         try:
-            reply = await self._send(path, payload, terms, progress)
+            reply = await self._send(request, terms, progress)
         except asyncio.CancelledError:
             # By the user, or by the deadline: then it is a failure of the service, if the request was sent.
             if progress.attempts and clock() >= terms.until - _TIMER_STEP:
@@ -121,17 +126,17 @@ class Transport:
             breaker.answered()
         raise reply.error
 
-    async def _send(self, path: str, payload: object, terms: Terms, progress: Progress) -> Reply | Failure:
+    async def _send(self, request: Request, terms: Terms, progress: Progress) -> Reply | Failure:
         """Send a request as often as its failures allow; return its reply or its last failure."""
         clock, may_renew = asyncio.get_running_loop().time, True
         for done in count():
             secret = self._sent = await self.secret()
-            reply = await self._exchange.send(path, payload, secret, terms.max_bytes, progress)
+            reply = await self._exchange.send(request, secret, terms.max_bytes, progress)
             if isinstance(reply, Failure) and reply.rejects_token and may_renew:
                 may_renew = False  # once per request
                 renewed = self._sent = await self._renewed(secret)
                 if renewed.reveal() != secret.reveal():
-                    reply = await self._exchange.send(path, payload, renewed, terms.max_bytes, progress)
+                    reply = await self._exchange.send(request, renewed, terms.max_bytes, progress)
             if isinstance(reply, Reply):
                 return reply
             error, proof, retry_after, _ = reply
@@ -166,8 +171,9 @@ class Transport:
         """Return a token for an email and a password."""
         self._reopen_after_fork()
         payload = {"email": email, "password": password.reveal()}
-        reply = await self._exchange.send(LOGIN_PATH, payload, password, _MAX_LOGIN_BYTES, Progress())
-        del payload  # or debuggers that show local variables would show the password
+        request = Request("POST", self.connection.base_url + LOGIN_PATH, payload)
+        reply = await self._exchange.send(request, password, _MAX_LOGIN_BYTES, Progress())
+        del payload, request  # or debuggers that show local variables would show the password
         if isinstance(reply, Failure):
             if isinstance(reply.error, AuthenticationError):
                 raise AuthenticationError(f"Wrong email or password for {self.connection.name}.", "Try again.")

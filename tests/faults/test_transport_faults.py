@@ -253,8 +253,9 @@ def moved(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Se
 
     def move(url: str) -> Session:
         session = listed(server)
-        sent = session._remote.transport._exchange
-        monkeypatch.setattr(sent, "connection", replace(sent.connection, base_url=url))
+        transport = session._remote.transport
+        for one in (transport, transport._exchange):
+            monkeypatch.setattr(one, "connection", replace(one.connection, base_url=url))
         return session
 
     return move

@@ -1,0 +1,435 @@
+"""The operations of an OpenAPI document as a source."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote as quote_url
+from urllib.parse import unquote, urljoin
+
+from jupyter_funcs.catalog.fields import by_name, read_fields
+from jupyter_funcs.catalog.listing import Catalog, Function, Param
+from jupyter_funcs.catalog.schemas import text_of
+from jupyter_funcs.catalog.values import as_json
+from jupyter_funcs.connection.http import Request
+from jupyter_funcs.connection.profiles import same_origin
+from jupyter_funcs.connection.retries import Purpose
+from jupyter_funcs.core import json_decoding
+from jupyter_funcs.core.errors import ArgumentError, ConfigError
+from jupyter_funcs.core.text import clip, distinct, inert, quote
+from jupyter_funcs.core.warn import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.connection.replies import Reply
+    from jupyter_funcs.connection.transport import Terms, Transport
+    from jupyter_funcs.core.progress import Progress
+
+T = TypeVar("T")
+
+_MAX_DOCUMENT = 32 * 2**20  # bytes
+_MAX_DEPTH = 100  # levels of a document; pickling and comparing schemas recurse
+_MAX_STEPS = 20  # references or parts that lead to one thing
+_MAX_PROPERTIES = 200  # of a body; a larger one is one field
+_MAX_PARAMS = 100_000  # of all operations
+_MAX_DEFINITIONS = 200  # of one parameter's schema
+_MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
+_MAX_NAME, _MAX_TEXT = 200, 4000
+_METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
+_SHOWN = 3  # operations named in a warning
+_COMPONENTS = "#/components/schemas/"
+_JSON_BODY = re.compile(r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII)
+# A header that a document may set: a legal name, and none of ours.
+_HEADER = re.compile(
+    r"(?!(?:host|cookie2?|authorization|connection|keep-alive|te|trailer|transfer-.*|upgrade|expect|content.*|accept.*"
+    r"|proxy.*)$)[\w!#$%&'*+.^`|~-]+",
+    re.IGNORECASE | re.ASCII,
+)
+_PLACE = re.compile(r"\{([^{}]*)\}")
+# The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
+_SAID = re.compile("type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*")
+# What the parts that are schemas themselves come in.
+_INNER = {"items": object, "additionalProperties": object, "not": object, "properties": dict, "patternProperties": dict}
+_INNER |= {"allOf": list, "anyOf": list, "oneOf": list, "prefixItems": list}
+
+
+class OpenApiSource:
+    """The operations of an OpenAPI 3 document, which are requests to the server that it names."""
+
+    kind = "openapi"
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        connection = self._transport.connection
+        request = Request("GET", connection.base_url, token_header=connection.header)
+        reply = await self._transport.request(request, terms._replace(max_bytes=_MAX_DOCUMENT), progress)
+        return partial(reply.read, partial(read_document, connection=connection))
+
+    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+        request = request_of(function, args, self._transport.connection)
+        if request.method == "GET" and terms.purpose is Purpose.RUN:
+            terms = terms._replace(purpose=Purpose.LISTING)  # it can be sent again as safely
+        return await self._transport.request(request, terms, progress)
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
+def read_document(data: bytes, connection: Connection) -> Catalog:
+    """Read an OpenAPI document; operations that can't be run are left out with one warning."""
+    root = json_decoding.decode(data, what="OpenAPI document")
+    version = _as(str, _as(dict, root).get("openapi"))
+    if not version.startswith("3."):
+        old = version or _as(str, _as(dict, root).get("swagger"))
+        what = f"OpenAPI (Swagger) {clip(old, 20)}" if old else "no OpenAPI document"
+        raise ConfigError(
+            f"{connection.base_url} is {what}; OpenAPI 3.0 or 3.1 is needed.", "Check the address, or convert it."
+        )
+    level = [root]
+    for _ in range(_MAX_DEPTH):
+        parts = [each.values() if isinstance(each, dict) else _as(list, each) for each in level]
+        level = [part for each in parts for part in each]
+    if level:
+        raise ConfigError(f"The OpenAPI document has more than {_MAX_DEPTH} levels.", "Simplify its schemas.")
+    return _Document(root, connection).catalog()
+
+
+class _UnusableError(Exception):
+    """Why an operation can't be run."""
+
+
+class _Document:
+    """Reads the operations of a document; shared parts are converted once, so that the time is linear."""
+
+    def __init__(self, root: dict[str, Any], connection: Connection) -> None:
+        self._root, self._connection = root, connection
+        components = _as(dict, root.get("components"))
+        self._schemas = _as(dict, components.get("schemas"))
+        schemes = {name: self._resolved(one) for name, one in _as(dict, components.get("securitySchemes")).items()}
+        # The header of each scheme that is an API key in a header, else an empty text.
+        self._keys = {name: _as(str, one.get("name")) * (one.get("in") == "header") for name, one in schemes.items()}
+        self._known: dict[Any, Any] = {}
+        self._left = _MAX_PARAMS
+
+    def catalog(self) -> Catalog:
+        servers = _servers(self._root, self._connection.base_url)
+        server = next((url for url in servers if _may_ask(self._connection, url)), None)
+        if server is None:
+            raise ConfigError(
+                f"The OpenAPI document names the server {quote(servers[0])}, which is not where it comes from.",
+                'If you trust it with your token, write allow_server = "https://…" into the profile.',
+            )
+        functions: list[Function] = []
+        unusable: list[str] = []
+        for path, item in _as(dict, self._root.get("paths")).items():
+            item = self._resolved(item)  # noqa: PLW2901  # a path may refer to another
+            for method in (method for method in _METHODS if method in item):
+                name = f"{method.upper()} {clip(inert(path), _MAX_NAME)}"
+                try:
+                    functions.append(self._function(name, path, method, item, server))
+                except _UnusableError as error:
+                    unusable.append(f"{name} ({error})")
+        if unusable:
+            total, more = len(functions) + len(unusable), " …" * (len(unusable) > _SHOWN)
+            warn(f"Left out {len(unusable):,} of {total:,} operations: {'; '.join(unusable[:_SHOWN])}{more}")
+        names = distinct([one.name for one in functions], "{} ({})", 2)
+        return Catalog(one.model_copy(update={"name": name}) for one, name in zip(functions, names, strict=True))
+
+    def _function(self, name: str, path: str, method: str, item: dict[str, Any], server: str) -> Function:
+        operation = _as(dict, item[method])
+        if not path.startswith("/"):
+            raise _UnusableError("its path does not start with /")
+        if operation.get("servers") or item.get("servers"):
+            raise _UnusableError("it has a server of its own")
+        found, content_type = self._body(operation)
+        params: dict[str, Param] = {}
+        for param in (*self._parameters(path, item, operation), *found):
+            place = param.name if param.name not in params else f"{param.context['in']}.{param.name}"
+            params[place] = param.model_copy(update={"name": place, "sort_value": len(params)})
+        self._left -= len(params)
+        if self._left < 0:
+            raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
+        said = [_as(str, operation.get(key)).strip() for key in ("summary", "description")]
+        group = next((tag for tag in _as(list, operation.get("tags")) if isinstance(tag, str)), "")
+        return Function(
+            name=clip(inert(_as(str, operation.get("operationId"))), _MAX_NAME) or name,
+            description=clip(". ".join(text.removesuffix(".") for text in said if text), _MAX_TEXT),
+            params=tuple(params.values()),
+            group_name=clip(inert(group), _MAX_NAME),
+            entry_point=name,
+            changes_data=method != "get",
+            context={
+                "method": method.upper(),
+                "server": server,
+                "path": path,
+                "accept": self._accept(operation),
+                "content_type": content_type,
+                "needs_body": self._resolved(operation.get("requestBody")).get("required") is True,
+                "token_header": self._token_header(operation),
+            },
+        )
+
+    def _parameters(self, path: str, item: dict[str, Any], operation: dict[str, Any]) -> Iterator[Param]:
+        several = [self._resolved(one) for where in (item, operation) for one in _as(list, where.get("parameters"))]
+        # An operation's own replace those of its path.
+        given = {(str(one.get("in")), _as(str, one.get("name"))): one for one in several}
+        if missing := set(_PLACE.findall(path)) - {name for where, name in given if where == "path"}:
+            raise _UnusableError(f"its path parameter {quote(min(missing))} is not described")
+        keys = {key.casefold() for key in self._keys.values()}
+        for (where, name), one in given.items():
+            required = where == "path" or one.get("required") is True
+            style = one.get("style", "form" if where == "query" else "simple")
+            if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in keys):
+                continue
+            if where not in {"path", "query", "header"} or not name.strip() or (where == "path" and style != "simple"):
+                if required:
+                    raise _UnusableError(f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent")
+            else:
+                content = _as(dict, one.get("content"))
+                schema = next((_as(dict, each).get("schema") for each in content.values()), one.get("schema"))
+                explode = one.get("explode", style == "form") is True
+                context = {"in": where, "name": name, "style": style, "explode": explode, "json": bool(content)}
+                yield self._param(context, schema, required=required, text=_as(str, one.get("description")))
+
+    def _param(self, context: dict[str, Any], schema: Any, *, required: bool, text: str = "") -> Param:
+        text = text or _as(str, _as(dict, schema).get("description") or self._resolved(schema).get("description"))
+        return Param(
+            name=inert(context["name"]),
+            description=clip(text, _MAX_TEXT),
+            required=required,
+            schema=None if schema in (None, {}) and context["in"] != "body" else self._schema(schema),
+            context=context,
+        )
+
+    def _body(self, operation: dict[str, Any]) -> tuple[list[Param], str]:
+        """Return the parameters for the JSON body, and its media type."""
+        body = self._resolved(operation.get("requestBody"))
+        content, needed = _as(dict, body.get("content")), body.get("required") is True
+        kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
+        if not kind:
+            if needed:
+                raise _UnusableError("its body is not JSON")
+            return [], ""
+        schema = _as(dict, content[kind]).get("schema")
+        named, required = self._once("properties", self._resolved(schema), self._properties)
+        if 0 < len(named) <= _MAX_PROPERTIES:
+            sent = {name: one for name, one in named.items() if _as(dict, one).get("readOnly") is not True}
+            contexts = {name: {"in": "body", "name": name} for name in sent if name.strip()}
+            return [self._param(contexts[at], sent[at], required=needed and at in required) for at in contexts], kind
+        whole = {"in": "body", "name": "body", "whole": True}
+        return [self._param(whole, schema, required=needed, text=_as(str, body.get("description")))], kind
+
+    def _properties(self, schema: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
+        """Return the properties of an object and which it requires; none if it may be anything else."""
+        named: dict[str, Any] = {}
+        required: set[str] = set()
+        parts: list[Any] = [schema]
+        for _ in range(_MAX_STEPS):
+            if not parts:
+                return named, required
+            part = self._resolved(parts.pop(0))
+            if {"anyOf", "oneOf", "not", "if"} & part.keys() or part.get("type", "object") != "object":
+                break
+            named = {**_as(dict, part.get("properties")), **named}
+            required |= {name for name in _as(list, part.get("required")) if isinstance(name, str)}
+            parts += _as(list, part.get("allOf"))
+        return {}, set()
+
+    def _accept(self, operation: dict[str, Any]) -> str:
+        """Return the media type of a reply in JSON."""
+        replies = {str(code): self._resolved(one) for code, one in _as(dict, operation.get("responses")).items()}
+        good = [one for code, one in replies.items() if code[:1] == "2"] or [replies.get("default", {})]
+        contents = [_as(dict, one.get("content")) for one in good]
+        kinds = [kind for content in contents for kind in content]
+        for kind in kinds:
+            if "json" in kind.lower() and kind.isascii() and kind.isprintable():
+                return str(kind)
+        if kinds and "*/*" not in kinds and all(contents):
+            raise _UnusableError("its reply is not JSON")
+        return "application/json"
+
+    def _token_header(self, operation: dict[str, Any]) -> str:
+        """Return the header for the token: that of an API key if the operation takes one and no bearer token."""
+        own = self._connection.header
+        asked = _as(list, operation.get("security", self._root.get("security")))
+        keys = [self._keys.get(name, "") for one in asked for name in _as(dict, one)]
+        if not any(keys) or own.casefold() in map(str.casefold, keys) or (own == "Authorization" and "" in keys):
+            return own
+        return next((key for key in keys if _HEADER.fullmatch(key)), own)
+
+    def _resolved(self, part: Any) -> dict[str, Any]:
+        """Return an object of the document, or what its local reference leads to; empty if that is none."""
+        for _ in range(_MAX_STEPS):
+            ref = _as(dict, part).get("$ref")
+            if ref is None:
+                return _as(dict, part)
+            part = self._root if isinstance(ref, str) and ref.startswith("#/") else {}
+            for step in ref[2:].split("/") if part else ():
+                part = _as(dict, part).get(_unescaped(step))
+        return {}
+
+    def _once(self, kind: str, part: Any, read: Callable[[Any], Any]) -> Any:
+        """Return what `read` makes of a part of the document, which lives as long as the document."""
+        key = (kind, id(part))
+        if key not in self._known:
+            self._known[key] = part, read(part)
+        return self._known[key][1]
+
+    def _schema(self, given: Any) -> Any:
+        """Return a schema with all that it refers to in its ``$defs``; ``True`` if that is too much, or nothing."""
+        schema, pending, size = self._once("schema", given, self._convert)
+        definitions: dict[str, Any] = {}
+        pending = list(pending)
+        while pending and size <= _MAX_SCHEMA and len(definitions) <= _MAX_DEFINITIONS:
+            if (name := pending.pop()) not in definitions:
+                definitions[name], more, length = self._once("schema", self._schemas[name], self._convert)
+                pending += more
+                size += length
+        if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or not schema:
+            return True
+        return {**schema, "$defs": definitions} if definitions else schema
+
+    def _convert(self, schema: Any) -> tuple[Any, list[str], int]:
+        """Return a schema as JSON Schema, the components that it refers to, and its size."""
+        names: dict[str, None] = {}
+        found = self._plain(schema, names)
+        return found, list(names), len(json.dumps(found))
+
+    def _plain(self, schema: Any, names: dict[str, None]) -> Any:
+        """Return a schema of OpenAPI 3.0 or 3.1 as JSON Schema; what can't be looked up here may be anything."""
+        if not isinstance(schema, dict):
+            return schema is not False
+        found = {word: value for word, value in schema.items() if _SAID.fullmatch(word)}
+        if "$ref" in schema:
+            inside = _as(str, schema["$ref"]).partition(_COMPONENTS)[2]
+            name = _unescaped(inside.partition("/")[0])
+            if name not in self._schemas or schema["$ref"] != _COMPONENTS + inside:
+                return True
+            names[name] = None
+            found["$ref"] = f"#/$defs/{inside}"
+        for word in filter(schema.__contains__, _INNER):
+            inner = schema[word]
+            if _INNER[word] is dict:
+                found[word] = {name: self._plain(one, names) for name, one in _as(dict, inner).items()}
+            else:
+                several = [self._plain(one, names) for one in _as(list, inner)]
+                found[word] = several if _INNER[word] is list else self._plain(inner, names)
+        for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
+            if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
+                found[f"exclusive{word}"] = found.pop(word.lower(), None)
+        return {"anyOf": [found, {"type": "null"}]} if schema.get("nullable") is True else found
+
+
+def request_of(function: Function, args: Args, connection: Connection) -> Request:
+    """Return the request that runs an operation; it goes nowhere but to the connection's own servers."""
+    context, fields = function.context, by_name(read_fields(function))
+    places = {param.name: param.context for param in function.params}
+    path: dict[str, str] = {}
+    query: list[str] = []
+    headers: dict[str, str] = {"Accept": context["accept"]}
+    body: Any = {}
+    for name, sent in args.items():
+        where, value = places[name], as_json(fields[name], sent)
+        if where["in"] == "body":
+            body = value if where.get("whole") else {**body, where["name"]: value}
+        elif where["in"] == "query":
+            query += _query(where, value)
+        elif where["in"] == "path":
+            path[where["name"]] = _joined(where, value, _escaped)
+        else:
+            headers[where["name"]] = _header(name, _joined(where, value))
+    url = context["server"] + _filled(context["path"], path)
+    if query:
+        url += "?" + "&".join(query)
+    if not _may_ask(connection, url):
+        raise ConfigError(
+            f"{function.name} runs on another server than {connection.name}.", "List the functions again."
+        )
+    data = None
+    if context["content_type"] and (context["needs_body"] or body != {}):
+        headers["Content-Type"] = "application/json" if "*" in context["content_type"] else context["content_type"]
+        try:
+            data = json.dumps(body, allow_nan=False).encode()
+        except ValueError:
+            raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
+    return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Return a path with its values, none of which may change where the path leads."""
+    parts = _PLACE.split(template)  # every second one is a name
+    path = "".join(
+        values.get(part, "") if at % 2 else _escaped(part, "/:@!$&'()*+,;=%") for at, part in enumerate(parts)
+    )
+    name = next((name for name in parts[1::2] if values.get(name, "") in {"", ".", ".."}), None)
+    if name is not None or {".", ".."} & set(path.split("/")):
+        name = name or "path"
+        text = f"{name} does not take {quote(values.get(name, ''))}: it is a part of the address."
+        raise ArgumentError(text, errors={name: [text]})
+    return path
+
+
+def _query(where: Mapping[str, Any], value: Any) -> list[str]:
+    name, is_plain = where["name"], where["json"] or not isinstance(value, (list, dict))
+    if isinstance(value, dict) and where["style"] == "deepObject" and not is_plain:
+        return [f"{_escaped(f'{name}[{key}]')}={_escaped(text_of(one))}" for key, one in value.items()]
+    if where["explode"] and not is_plain:
+        pairs = value.items() if isinstance(value, dict) else [(name, one) for one in value]
+        return [f"{_escaped(key)}={_escaped(text_of(one))}" for key, one in pairs]
+    return [f"{_escaped(name)}={_joined(where, value, _escaped)}"]
+
+
+def _joined(where: Mapping[str, Any], value: Any, escape: Callable[[str], str] = str) -> str:
+    """Return a value as one text, of several values joined by commas."""
+    if where["json"] or not isinstance(value, (list, dict)):
+        return escape(json.dumps(value) if where["json"] else text_of(value))
+    if isinstance(value, dict) and where["explode"]:
+        return ",".join(f"{escape(key)}={escape(text_of(one))}" for key, one in value.items())
+    several = value if isinstance(value, list) else [part for pair in value.items() for part in pair]
+    return ",".join(escape(text_of(one)) for one in several)
+
+
+def _header(name: str, text: str) -> str:
+    if not all(" " <= char <= "~" or "\xa0" <= char <= "\xff" for char in text):
+        said = f"{name} does not take {quote(text)}: a header has no line breaks, and Latin-1 letters only."
+        raise ArgumentError(said, errors={name: [said]})
+    return text.strip()
+
+
+def _escaped(text: str, safe: str = "") -> str:
+    return quote_url(text, safe=safe, errors="replace")
+
+
+def _may_ask(connection: Connection, url: str) -> bool:
+    return any(one and same_origin(url, one) for one in (connection.base_url, connection.allow_server))
+
+
+def _servers(root: dict[str, Any], base: str) -> list[str]:
+    """Return the addresses of servers, their variables replaced by the defaults."""
+    found = []
+    for one in (_as(dict, one) for one in _as(list, root.get("servers"))):
+        known = _as(dict, one.get("variables"))
+        parts = _PLACE.split(_as(str, one.get("url")))
+        url = "".join(
+            _as(str, _as(dict, known.get(part)).get("default")) if at % 2 else part for at, part in enumerate(parts)
+        )
+        with suppress(ValueError):
+            found.append(urljoin(base, url).rstrip("/"))
+    return found or [urljoin(base, "/").rstrip("/")]
+
+
+def _unescaped(step: str) -> str:
+    return unquote(step).replace("~1", "/").replace("~0", "~")
+
+
+def _as(kind: type[T], value: Any) -> T:
+    """Return a value of the document if it is of the kind that it should be, else an empty one."""
+    return value if isinstance(value, kind) else kind()

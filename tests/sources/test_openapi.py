@@ -1,0 +1,398 @@
+"""An OpenAPI document is a catalog: its operations have forms, and their runs reach the server as it documents them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+import jupyter_funcs as jf
+from jupyter_funcs.api import Session
+from jupyter_funcs.connection.profiles import Connection
+from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.magic import extension
+from jupyter_funcs.service.web.openapi import DOCUMENT
+from jupyter_funcs.sources import openapi
+from tests.conftest import interactive_shell
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+TOKEN = "a-token-of-the-openapi-tests"
+TEXT = {"type": "string"}
+JSON_REPLY = {"200": {"description": "", "content": {"application/json": {"schema": {}}}}}
+
+
+def param(name: str, where: str = "query", schema: Any = TEXT, **more: Any) -> dict[str, Any]:
+    return {"name": name, "in": where, "required": where == "path", "schema": schema, **more}
+
+
+def operation(*params: Any, body: Any = None, **more: Any) -> dict[str, Any]:
+    found = {"responses": JSON_REPLY, "parameters": list(params), **more}
+    if body is not None:
+        found["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+    return found
+
+
+def document(paths: Any = None, **more: Any) -> dict[str, Any]:
+    return {"openapi": "3.0.3", "info": {"title": "Shop", "version": "1"}, "paths": paths or {}, **more}
+
+
+class Server(httpx.AsyncBaseTransport):
+    """An application behind an ASGI transport: its document, and each request that reached it."""
+
+    def __init__(self, document: Any) -> None:
+        self.document = document
+        self.seen: list[dict[str, Any]] = []
+        self.origins: set[str] = set()
+        self.statuses: list[int] = []
+        app = Starlette(
+            routes=[
+                Route("/v1/openapi.json", self.describe),
+                Route("/{rest:path}", self.echo, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
+            ]
+        )
+        self.inner = httpx.ASGITransport(app)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.origins.add(str(request.url.copy_with(raw_path=b"/")))
+        return await self.inner.handle_async_request(request)
+
+    async def describe(self, _: Request) -> Response:
+        data = self.document
+        return Response(data if isinstance(data, bytes) else json.dumps(data), media_type="application/json")
+
+    async def echo(self, request: Request) -> Response:
+        body = await request.body()
+        raw_path = request.scope["raw_path"].decode().partition("?")[0]
+        self.seen.append(
+            {
+                "method": request.method,
+                "path": raw_path,
+                "query": request.scope["query_string"].decode(),
+                "headers": dict(request.headers),
+                "body": json.loads(body) if body else None,
+            }
+        )
+        status = self.statuses.pop(0) if self.statuses else 200
+        if status == 204:
+            return Response(status_code=204)
+        if status == 200:
+            return JSONResponse([{"path": raw_path, "n": len(self.seen)}])
+        return PlainTextResponse(f"status {status}", status)
+
+    def session(self, *, header: str = "Authorization", **more: Any) -> Session:
+        url = "https://shop.example/v1/openapi.json"
+        connection = Connection("shop", url, Constant(Secret(TOKEN)), header, where=url, kind="openapi", **more)
+        return Session(connection, self)
+
+
+def served(one: dict[str, Any], path: str = "/run", method: str = "post", **more: Any) -> tuple[Server, Any]:
+    server = Server(document({path: {method: {"operationId": "run", **one}}}, **more))
+    return server, server.session()["run"]
+
+
+LIST = {"type": "array", "items": {"type": "integer"}}
+OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}}
+ADDRESS = {
+    "type": "object",
+    "properties": {"zip": {"type": "integer"}, "next": {"$ref": "#/components/schemas/Address"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("params", "values", "path", "query"),
+    [
+        ([param("q")], {"q": "a b&c=d/é"}, "/run", "q=a%20b%26c%3Dd%2F%C3%A9"),
+        ([param("n", schema={"type": "integer"})], {"n": 5}, "/run", "n=5"),
+        ([param("on", schema={"type": "boolean"})], {"on": True}, "/run", "on=true"),
+        ([param("ids", schema=LIST)], {"ids": [1, 2]}, "/run", "ids=1&ids=2"),
+        ([param("ids", schema=LIST, explode=False)], {"ids": [1, 2]}, "/run", "ids=1,2"),
+        ([param("ids", schema=LIST, style="pipeDelimited", explode=False)], {"ids": [1, 2]}, "/run", "ids=1,2"),
+        ([param("o", schema=OBJECT, style="deepObject")], {"o": {"a": 1}}, "/run", "o%5Ba%5D=1"),
+        ([param("o", schema=OBJECT)], {"o": {"a": 1}}, "/run", "a=1"),
+        ([param("o", schema=OBJECT, explode=False)], {"o": {"a": 1}}, "/run", "o=a,1"),
+        ([{"name": "o", "in": "query", "content": {"application/json": {"schema": OBJECT}}}], {"o": {"a": 1}}, "/run",
+         "o=%7B%22a%22%3A%201%7D"),
+        ([param("id", "path")], {"id": "a/b ?#%2e"}, "/run/a%2Fb%20%3F%23%252e", ""),
+        ([param("id", "path", LIST)], {"id": [1, 2]}, "/run/1,2", ""),
+    ],
+)  # fmt: skip
+def test_an_address_is_written_in_the_style_of_its_parameters(params: Any, values: Any, path: str, query: str) -> None:
+    """Values are encoded, and cannot change which path is asked."""
+    place = "/run/{id}" if params[0]["in"] == "path" else "/run"
+    server, run = served(operation(*params), place, "get")
+    run(**values)
+    assert (server.seen[0]["path"], server.seen[0]["query"]) == (path, query)
+    assert server.seen[0]["body"] is None
+    assert "content-type" not in server.seen[0]["headers"]
+
+
+def test_a_body_has_the_types_of_its_schema() -> None:
+    """Properties are fields, references are followed, and only what was set is sent."""
+    own = {"to": {"$ref": "#/components/schemas/Address"}, "id": {"type": "integer"}, "made": TEXT | {"readOnly": True}}
+    body = {"allOf": [{"$ref": "#/components/schemas/Base"}, {"properties": own}]}
+    base = {
+        "type": "object",
+        "required": ["count"],
+        "properties": {
+            "count": {"type": "integer", "minimum": 1, "description": "How many."},
+            "size": {"enum": ["s", "m"]},
+            "tags": {"type": "array", "items": TEXT},
+            "flag": {"type": "boolean"},
+            "note": TEXT | {"nullable": True},
+        },
+    }
+    server, run = served(
+        operation(param("id", "path"), param("X-Mode", "header"), body=body, tags=["Orders"], summary="Order."),
+        "/run/{id}",
+        components={"schemas": {"Base": base, "Address": ADDRESS}},
+    )
+    assert [field.name for field in run.fields] == [
+        "id",
+        "X-Mode",
+        "to",
+        "body.id",
+        "count",
+        "size",
+        "tags",
+        "flag",
+        "note",
+    ]
+    described = run.describe().set_index("name")
+    assert dict(described["kind"])["to"] == "json"
+    assert described.loc["count", "required"] == "yes"
+    assert described.loc["count", "help"] == "How many."
+    assert (run.function.group, run.function.description, run.function.changes_data) == ("Orders", "Order", True)
+    run(
+        id="x",
+        X_Mode="fast é",
+        to={"zip": 1, "next": {"zip": 2}},
+        body_id=7,
+        count="3",
+        size="S",
+        tags=["1"],
+        flag=False,
+    )
+    seen = server.seen[0]
+    assert seen["body"] == {
+        "to": {"zip": 1, "next": {"zip": 2}}, "id": 7, "count": 3, "size": "s", "tags": ["1"], "flag": False,
+    }  # fmt: skip
+    assert seen["headers"]["x-mode"] == "fast é"
+    for wrong in ({"to": {"next": {"zip": "x"}}}, {"count": 0}, {"size": "xl"}):
+        with pytest.raises(jf.ArgumentError):
+            run(id="x", **{"count": 1, **wrong})
+    assert len(server.seen) == 1
+    assert pickle.loads(pickle.dumps(run.function)) == run.function
+
+
+def test_a_body_that_is_no_object_is_one_field() -> None:
+    """Its JSON is checked and sent as it is."""
+    server, run = served(operation(body={"type": "array", "items": OBJECT}))
+    run(body=[{"a": 1}])
+    assert server.seen[0]["body"] == [{"a": 1}]
+    with pytest.raises(jf.ArgumentError, match="Body"):
+        run(body=[{"a": "x"}])
+
+
+@pytest.mark.parametrize("value", ["..", "."])
+def test_a_path_leads_nowhere_else(value: str) -> None:
+    """A value that would climb out of its place is refused at its field."""
+    server, run = served(operation(param("id", "path")), "/run/{id}/items", "get")
+    with pytest.raises(jf.ArgumentError, match="id does not take"):
+        run(id=value)
+    assert not server.seen
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "日本", "a\x00"])
+def test_a_header_holds_one_line(value: str) -> None:
+    """A value that no header can hold is refused at its field, and headers of our own are no fields."""
+    names = ["X-Mode", "Host", "Cookie", "Content-Type", "Accept", "Authorization"]
+    server, run = served(operation(*[param(name, "header") for name in names]), method="get")
+    assert [field.name for field in run.fields] == ["X-Mode"]
+    with pytest.raises(jf.ArgumentError, match="X-Mode"):
+        run(X_Mode=value)
+    assert not server.seen
+
+
+def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
+    """The rest stays usable, names are shown as text, and two of one name are told apart."""
+    text = {"200": {"content": {"text/csv": {}}}}
+    odd = {
+        "/a": {"get": operation(operationId="a\x1b[31m\u202e"), "post": operation(operationId="same")},
+        "/b": {"post": operation(operationId="same"), "get": operation()},
+        "/csv": {"get": operation() | {"responses": text}},
+        "/form": {"post": operation() | {"requestBody": {"required": True, "content": {"text/plain": {}}}}},
+        "/{gone}": {"get": operation()},
+        ".evil.example/x": {"get": operation()},
+        "/cookie": {"get": operation(param("c", "cookie", required=True) | {"required": True})},
+        "/own": {"get": operation(servers=[{"url": "https://evil.example"}])},
+        "/odd": {"get": 5, "post": operation(5, {"in": []}, body={"anyOf": 5}), "head": {}},
+        "/ref": {"$ref": "https://evil.example/paths.json"},
+    }
+    server = Server(document(odd))
+    with pytest.warns(UserWarning, match=r"Left out 6 of 12 operations: GET /csv \(its reply is not JSON\)") as warned:
+        names = server.session().names
+    assert len(warned) == 1
+    assert names == ["a\\x1b[31m\\u202e", "same", "GET /b", "same (2)", "GET /odd", "POST /odd"]
+
+
+def test_schemas_are_bounded() -> None:
+    """References stay in the document; what is circular, remote, missing or too large may be any JSON."""
+    many = {f"S{at}": {"properties": {"next": {"$ref": f"#/components/schemas/S{at + 1}"}}} for at in range(300)}
+    schemas = {"Loop": {"$ref": "#/components/schemas/Loop"}, "a/b c": {"type": "integer"}, **many, "S300": {}}
+    refs = {
+        "loop": "#/components/schemas/Loop",
+        "remote": "https://evil.example/schema.json",
+        "gone": "#/components/schemas/Gone",
+        "large": "#/components/schemas/S0",
+        "fine": "#/components/schemas/a~1b%20c",
+    }
+    body = {"type": "object", "properties": {name: {"$ref": ref} for name, ref in refs.items()}}
+    server, run = served(operation(body=body), components={"schemas": schemas})
+    kinds = {field.name: str(field.kind) for field in run.fields}
+    assert kinds == dict.fromkeys(refs, "json") | {"fine": "integer"}
+    run(remote={"a": 1}, gone="x", fine=5)
+    assert server.seen[0]["body"] == {"remote": {"a": 1}, "gone": "x", "fine": 5}
+    assert server.origins == {"https://shop.example/"}
+
+
+def nested(depth: int) -> Any:
+    value: Any = TEXT
+    for _ in range(depth):
+        value = {"items": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("served", "said", "error"),
+    [
+        (b'{"openapi": "3.0.0", ', "OpenAPI document is cut short", jf.ProtocolError),
+        ({"swagger": "2.0"}, r"OpenAPI \(Swagger\) 2.0; OpenAPI 3.0 or 3.1", jf.ConfigError),
+        ({"a": 1}, "no OpenAPI document", jf.ConfigError),
+        ([], "no OpenAPI document", jf.ConfigError),
+        (document(components={"schemas": {"A": nested(120)}}), "more than 100 levels", jf.ConfigError),
+        (b"[" * 200_000, "OpenAPI document", jf.ProtocolError),
+        (document(servers=[{"url": "https://evil.example"}]), "allow_server", jf.ConfigError),
+        (document(servers=[{"url": "http://shop.example"}]), "allow_server", jf.ConfigError),
+        (document(servers=[{"url": "//evil.example"}]), "allow_server", jf.ConfigError),
+        (document(servers=[{"url": "https://{h}", "variables": {"h": {"default": "x.example"}}}]), "allow_server",
+         jf.ConfigError),
+    ],
+)  # fmt: skip
+def test_a_document_that_is_none_is_refused(served: Any, said: str, error: type[Exception]) -> None:
+    """What is wrong is said in a line or two, and nothing is sent elsewhere."""
+    server = Server(served)
+    with pytest.raises(error, match=said):
+        _ = server.session().names
+    assert server.origins == {"https://shop.example/"}
+
+
+def test_a_document_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading stops at its limit."""
+    monkeypatch.setattr(openapi, "_MAX_DOCUMENT", 1000)
+    with pytest.raises(jf.ReplyTooLargeError):
+        _ = Server(document({"/a": {"get": operation(description="x" * 1000)}})).session().names
+
+
+@pytest.mark.parametrize(
+    ("scheme", "own", "sent"),
+    [
+        (None, "Authorization", ("authorization", f"Bearer {TOKEN}")),
+        ({"type": "http", "scheme": "bearer"}, "Authorization", ("authorization", f"Bearer {TOKEN}")),
+        ({"type": "apiKey", "in": "header", "name": "X-Shop-Key"}, "Authorization", ("x-shop-key", TOKEN)),
+        ({"type": "apiKey", "in": "header", "name": "X-Shop-Key"}, "X-Api-Key", ("x-shop-key", TOKEN)),
+        ({"type": "apiKey", "in": "header", "name": "Host"}, "Authorization", ("authorization", f"Bearer {TOKEN}")),
+        ({"type": "apiKey", "in": "query", "name": "key"}, "Authorization", ("authorization", f"Bearer {TOKEN}")),
+    ],
+)
+def test_the_token_goes_where_the_document_says(scheme: Any, own: str, sent: tuple[str, str]) -> None:
+    """As a bearer token or in the header of an API key, which is no field; never in an address."""
+    more = {"components": {"securitySchemes": {"s": scheme}}, "security": [{"s": []}]} if scheme else {}
+    server = Server(document({"/run": {"get": operation(param("X-Shop-Key", "header"), operationId="run")}}, **more))
+    server.session(header=own)["run"]()
+    assert server.seen[0]["headers"][sent[0]] == sent[1]
+    assert sum(TOKEN in text for text in server.seen[0]["headers"].values()) == 1
+    assert TOKEN not in server.seen[0]["query"]
+
+
+def test_a_public_document_needs_no_token() -> None:
+    """An address that ends in .json is a document; without a token none is sent."""
+    server = Server(document({"/run": {"get": operation(operationId="run")}}))
+    jf.connect("https://shop.example/v1/openapi.json", transport=server)["run"]()
+    assert "authorization" not in server.seen[0]["headers"]
+
+
+def test_a_profile_says_where_else_a_token_may_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kind and the other server are keys of a profile."""
+    file = tmp_path / "profiles.toml"
+    lines = ['url = "https://shop.example/v1/openapi.json"', 'kind = "openapi"', 'allow_server = "https://api.example"']
+    file.write_text("\n".join(["[profiles.shop]", *lines]))
+    monkeypatch.setenv("FUNCS_CONFIG", str(file))
+    paths = {"/run": {"get": operation(operationId="run")}}
+    server = Server(document(paths, servers=[{"url": "https://api.example/v2"}]))
+    jf.connect("shop", transport=server)["run"]()
+    assert server.seen[0]["path"] == "/v2/run"
+
+
+def test_another_server_needs_the_users_word() -> None:
+    """With it, operations run there; a function that names yet another one sends nothing."""
+    server = Server(
+        document({"/run": {"get": operation(operationId="run")}}, servers=[{"url": "https://api.example/v2"}])
+    )
+    run = server.session(allow_server="https://api.example")["run"]
+    run()
+    assert server.seen[0]["path"] == "/v2/run"
+    assert server.origins == {"https://shop.example/", "https://api.example/"}
+    run.function.context["server"] = "https://evil.example"
+    with pytest.raises(jf.ConfigError, match="another server"):
+        run()
+    assert server.origins == {"https://shop.example/", "https://api.example/"}
+
+
+def test_statuses_of_an_operation() -> None:
+    """No content is no rows, a 404 is about the arguments; a GET is sent again, what changes data isn't."""
+    server = Server(document({"/a": {"get": operation(operationId="look"), "post": operation(operationId="change")}}))
+    funcs = server.session()
+    server.statuses = [204]
+    assert funcs.change().empty
+    server.statuses = [404]
+    with pytest.raises(jf.FunctionError, match="status 404"):
+        funcs.look()
+    server.statuses = [503, 200]
+    assert len(funcs.look()) == 1
+    server.statuses = [503, 200]
+    with pytest.raises(jf.FuncsError, match="503"):
+        funcs.change()
+    assert [one["method"] for one in server.seen] == ["POST", "GET", "GET", "GET", "POST"]
+
+
+def test_the_rest_of_a_session_works_as_for_any_source() -> None:
+    """A sweep, the history and the magic run an operation by its name."""
+    server, run = served(operation(param("n", schema={"type": "integer"})), method="get")
+    assert list(run.sweep(n=[1, 2])["n"]) == [1, 2]
+    assert sorted(one["query"] for one in server.seen) == ["n=1", "n=2"]
+    run(n=3)
+    assert len(run.session.history) >= 1
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        extension.of(shell).state._session = run.session
+        frame = shell.run_line_magic("funcs", "call run n=4 -q")
+    assert frame["path"][0] == "/v1/run" or frame["path"][0] == "/run"
+
+
+def test_the_document_of_our_own_service() -> None:
+    """Its operations are listed; those of other replies are left out."""
+    with warnings.catch_warnings(record=True):
+        names = Server(DOCUMENT).session().names
+    assert "runFunction" in names
