@@ -174,7 +174,7 @@ class RemoteCall:
             await asyncio.to_thread(suggest, error, self.fields, args, lambda field: self.known_choices(field, args))
             form = Form(self)
             found = itertools.chain(*form.warnings_of_values(args, ()).values(), *form.warnings_between(args).values())
-            said = [text for text in found if text.rstrip(".") not in str(error)]
+            said = [text for text in found if text.partition(":")[0].rstrip(".") not in str(error)]
             error.hint = " ".join([error.hint, *said[:_MOST_HINTS]]).strip()
             if isinstance(error, FunctionError):
                 raise

@@ -391,7 +391,7 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         ("%funcs fnd panel", jf.ArgumentError, "no subcommand 'fnd'(.|\n)*'find'"),
         ("%funcs call", jf.ArgumentError, "needs a function's name"),
         ("%funcs call Get Panl Daily", jf.NotFoundError, "Did you mean 'Get Panel Daily'"),
-        ("%funcs call get_panel_daily", jf.ArgumentError, "Panel Name is required.*Symbol or Brand is required"),
+        ("%funcs call get_panel_daily", jf.ArgumentError, "Panel Name is required"),
         ("%funcs call get_panel_daily PanlName=x", jf.ArgumentError, "Did you mean 'PanelName'"),
         ("%funcs call get_panel_daily b=c d", jf.ArgumentError, "'d' isn't an argument"),
         ('%funcs call get_panel_daily PanelName="Demo', jf.ArgumentError, 'not closed(.|\n)*"Demo\n {31}\\^$'),

@@ -48,7 +48,7 @@ def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
     ("cell", "lines"),
     [
         ("%funcs call get_panl_daily", ["NotFoundError: There is no function 'get_panl_daily'", "Did you mean "]),
-        (f"df = %funcs call {DAILY}", ["ArgumentError: Symbol or Brand is required: ", "Get Panel Daily was not run."]),
+        (f"df = %funcs call {DAILY} -q", ["ArgumentError: Symbol or Brand is required"]),
         (f"%funcs call {DAILY} Symbol='BKQU", ["ArgumentError: The quote at the", "…et_panel_daily ", " " * 51 + "^"]),
         ("%%funcs call get_panel_daily\nSymbol: BKQU", ["ArgumentError: Panel Name is required.", "Get Panel Daily"]),
         ("funcs.get_panel_daily(Symbl=1)", ["ArgumentError: Get Panel Daily has no parameter 'Symbl'. Did you "]),

@@ -156,7 +156,8 @@ def test_an_empty_value_is_a_run_without_the_argument() -> None:
         {"Symbol": "A"},
         {"Symbol": "A", "Dimensions": ["Region"]},
     ]
-    assert "Symbol or Brand is required" in str(refused(Symbol=["A", None]))
+    assert "Symbol or Brand is required" in str(combos(Symbol=["A", None]).warnings[""])
+    assert combos(Symbol=["A", None], validate=False).warnings == {}
 
 
 def test_a_run_that_stands_twice_goes_once() -> None:

@@ -183,7 +183,7 @@ def test_a_fault_of_our_own_making_loses_no_other_run(service: Service) -> None:
         ({"a": "x"}, "Nothing to sweep: no argument of F is a list of values."),
         ({"a": ["x"], "n": ["one"]}, "N takes a whole number, not 'one'."),
         ({"b": ["x"]}, "F has no parameter 'b'."),
-        ({"a": [["x"], "y"]}, "A takes one value, not '['x']'.\nF was not run."),
+        ({"a": ["x"], "n": [["1"], "2"]}, "N takes one value, not '['1']'.\nF was not run."),
         (
             {"a": ["x"], "cache": False},
             "cache is an option, not a parameter of F.\nWrite f.with_options(cache=…).sweep(…).",
@@ -197,6 +197,20 @@ def test_what_is_not_valid_is_said_before_anything_is_sent(service: Service, val
         with pytest.raises(ArgumentError, match=re.escape(said)):
             begin(**values)
     assert not service.sent
+
+
+def test_a_sweep_warns_once_for_each_text(answering: Callable[..., Session]) -> None:
+    """Of thousands of values that a description doesn't list, three and a count; all are sent."""
+    params = [{"name": "a"}, {"name": "u", "description": "Options are 'day', 'week'"}]
+    service = Service(answering)
+    service.params = params
+    function = service.session.refresh()["F"]
+    with pytest.warns(UserWarning, match="The run is sent anyway") as seen:
+        assert len(function.sweep(a=["x", "y"], u=[f"v{number}" for number in range(20)])) == 40
+    assert len(seen) == 4
+    assert "And 17 more like these." in str(seen[-1].message)
+    assert len(service.sent) == 40
+    assert len(function.with_options(validate=False).sweep(a=["x"], u=["no"])) == 1
 
 
 def test_a_large_sweep_is_asked_about(service: Service, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
