@@ -205,7 +205,7 @@ class _Document:
             name=inert(context["name"]),
             description=clip(text, _MAX_TEXT),
             required=required,
-            schema=None if schema in (None, {}) and context["in"] != "body" else self._schema(schema),
+            schema=self._once("parameter", schema, self._schema) if schema or context["in"] == "body" else None,
             context=context,
         )
 
@@ -214,18 +214,17 @@ class _Document:
         body = self._resolved(operation.get("requestBody"))
         content, needed = _as(dict, body.get("content")), body.get("required") is True
         kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
-        if not kind:
-            if needed:
-                raise _UnusableError("its body is not JSON")
-            return [], ""
-        schema = _as(dict, content[kind]).get("schema")
+        if needed and not kind:
+            raise _UnusableError("its body is not JSON")
+        schema = _as(dict, content.get(kind)).get("schema")
         named, required = self._once("properties", self._resolved(schema), self._properties)
         if 0 < len(named) <= _MAX_PROPERTIES:
             sent = {name: one for name, one in named.items() if _as(dict, one).get("readOnly") is not True}
             contexts = {name: {"in": "body", "name": name} for name in sent if name.strip()}
             return [self._param(contexts[at], sent[at], required=needed and at in required) for at in contexts], kind
         whole = {"in": "body", "name": "body", "whole": True}
-        return [self._param(whole, schema, required=needed, text=_as(str, body.get("description")))], kind
+        text = _as(str, body.get("description"))
+        return [self._param(whole, schema, required=needed, text=text)] if kind else [], kind
 
     def _properties(self, schema: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
         """Return the properties of an object and which it requires; none if it may be anything else."""
