@@ -115,7 +115,7 @@ def test_an_interrupt_while_a_retry_is_waited_for_ends_the_wait(server: Faulty) 
 def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a full queue accepts no connection; the interrupt ends the wait at once."""
     session = listed(server)
-    sent = session._remote.transport._exchange
+    transport = session._remote.transport
     with socket.socket() as full, contextlib.ExitStack() as stack:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -124,7 +124,8 @@ def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty, monkeypatch
             filler.setblocking(False)
             filler.connect_ex(full.getsockname())
         url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        monkeypatch.setattr(sent, "connection", replace(sent.connection, base_url=url))
+        for one in (transport, transport._exchange):
+            monkeypatch.setattr(one, "connection", replace(one.connection, base_url=url))
         interrupt(session)
     session.close()
 

@@ -90,8 +90,8 @@ def test_every_name_of_loopback_is_reached_without_a_proxy(proxy: Faulty, server
 def moved(server: Faulty, url: str) -> Session:
     """Return a session that has listed its function and then moves to another address."""
     session = listed(server)
-    sent = session._remote.transport._exchange
-    sent.connection = replace(sent.connection, base_url=url)
+    transport = session._remote.transport
+    transport.connection = transport._exchange.connection = replace(transport.connection, base_url=url)
     return session
 
 
