@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import httpx
 import hypothesis
@@ -149,12 +149,12 @@ def pytest_sessionfinish() -> None:
 
 
 @contextlib.contextmanager
-def serving(app: Any) -> Iterator[str]:
+def serving(app: Any, lifespan: Literal["on", "off"] = "off") -> Iterator[str]:
     """Serve an ASGI application over real HTTP on a free port; give its address."""
     # With its protocol, without which asyncio does not switch Nagle's algorithm off: 40 ms a request.
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan=lifespan))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         while not server.started:

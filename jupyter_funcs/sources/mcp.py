@@ -116,10 +116,10 @@ async def _list(link: Link, ask: Ask) -> Callable[[], Catalog]:
             raise too_large(_MAX_LISTING)
         if cursor is None or len(tools) > _MOST_TOOLS:
             break
-    return partial(_read, link, tools)
+    return partial(_read, link, tools, is_cut=cursor is not None)
 
 
-def _read(link: Link, tools: list[Any]) -> Catalog:
+def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
     """Return the functions of listed tools; those that can't be one are left out with one warning."""
     functions: dict[str, Function] = {}
     left_out = []
@@ -133,8 +133,8 @@ def _read(link: Link, tools: list[Any]) -> Catalog:
         more = len(left_out) - _MOST_NAMES
         names = listed([*left_out[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])], "and")
         warn(f"Left out tools of {link.name} that are listed twice or have no valid name and inputSchema: {names}.")
-    if len(tools) > _MOST_TOOLS:
-        warn(f"{link.name} lists more than {_MOST_TOOLS:,} tools; the others are left out.")
+    if is_cut or len(tools) > _MOST_TOOLS:
+        warn(f"{link.name} lists more tools than these {len(functions):,}; the others are left out.")
     link.functions = functions
     return Catalog(functions.values())
 

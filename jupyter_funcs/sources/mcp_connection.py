@@ -55,6 +55,8 @@ _NOTIFY_SECONDS = 5.0
 _EXIT_SECONDS, _TERM_SECONDS, _POLL = 0.6, 0.3, 0.01
 _PIECE = 2**16  # bytes
 _LONGEST = 300
+# What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
+_NO_HANDSHAKE = {types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST}
 _FRAMING = {"content-encoding", "content-length", "transfer-encoding"}
 
 for _name in ("mcp", "client", "httpx2"):  # our errors say what these log, which goes to stderr if nobody listens
@@ -165,12 +167,10 @@ class Link:
                 ) as session,
             ):
                 try:
-                    try:
-                        await session.discover()  # servers of 2026 and later
-                    except (MCPError, ValueError, RuntimeError):
-                        await session.initialize()
+                    await _negotiate(session)
                 except (MCPError, ValueError, RuntimeError) as error:
                     failure = self._failure(error, ask, ProtocolError)
+                    failure = Failure(failure.error) if self.command else failure  # it would end again
                 else:
                     limit.reschedule(None)
                     if (info := session.server_info) is not None:
@@ -225,8 +225,9 @@ class Link:
                 if not await _has_exited(process, _EXIT_SECONDS):
                     self.kill("SIGTERM")
                     await _has_exited(process, _TERM_SECONDS)
-            finally:
                 self.kill()
+                await _has_exited(process, _TERM_SECONDS)  # or closing its pipes takes its exit code from asyncio
+            finally:
                 for task in tasks:
                     task.cancel()
                 for stream in (received, incoming, outgoing, sent):
@@ -262,8 +263,8 @@ class Link:
             return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
             if line.lstrip().startswith(b"{"):  # whichever request it answers would wait forever
-                reason = str(error).partition("\n  ")[2].partition(" [type=")[0]
-                raise ProtocolError(f"A message of {self.name} can't be read: {reason}.", TRY_AGAIN) from None
+                what = f"A message of {self.name} can't be read: {_shown(_reason(error))}."
+                raise ProtocolError(what, TRY_AGAIN) from None
         self._noise = self._noise or bytes(line[:_LONGEST]).strip()
         return None
 
@@ -290,7 +291,7 @@ class Link:
 
     def _failure(self, error: Exception, ask: Ask, refusal: type[FuncsError]) -> Failure:
         """Return why a request failed; `refusal` is what a server's own error is."""
-        text, code = _shown(str(error)), error.code if isinstance(error, MCPError) else None
+        text, code = _shown(_reason(error)), error.code if isinstance(error, MCPError) else None
         if ask.failure is not None:
             return ask.failure
         if code == types.CONNECTION_CLOSED:
@@ -300,7 +301,9 @@ class Link:
         if code is None or code == types.PARSE_ERROR or refusal is ProtocolError:
             check = "Check its command." if self.command else CHECK_ADDRESS
             return Failure(ProtocolError(f"{self.name} did not answer as an MCP server: {text}", check))
-        return Failure((ArgumentError if code == types.INVALID_PARAMS else refusal)(text))
+        if code == types.INVALID_PARAMS:
+            return Failure(ArgumentError(text))
+        return Failure(refusal(f"The function failed: {text}", "Check its arguments first."))
 
     def _end(self) -> ServiceConnectionError:
         if self._process is None:
@@ -362,7 +365,7 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
             return httpx2.Response(reply.response.status_code, headers=headers, stream=_Pieces(self._link, ask, reply))
         if is_answered:
             # As an error of this request: what is raised here ends all the others too.
-            refusal = {"code": types.INTERNAL_ERROR, "message": reply.error.what}
+            refusal = {"code": types.INVALID_REQUEST, "message": reply.error.what}
             return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
         return httpx2.Response(202 if request.method == "POST" else 405)
 
@@ -404,6 +407,15 @@ class _Pieces(httpx2.AsyncByteStream):
         await self._reply.stack.aclose()
 
 
+async def _negotiate(session: ClientSession) -> None:
+    try:
+        await session.initialize()
+    except MCPError as error:
+        if error.code not in _NO_HANDSHAKE:
+            raise
+        await session.discover()
+
+
 async def _has_exited(process: Process, seconds: float) -> bool:
     """Wait for the process, whoever else holds its pipes."""
     for _ in range(round(seconds / _POLL)):
@@ -413,8 +425,16 @@ async def _has_exited(process: Process, seconds: float) -> bool:
     return process.returncode is not None
 
 
+def _reason(error: Exception) -> str:
+    """Return the text of an error; of pydantic's, the first of what is wrong."""
+    if not hasattr(error, "errors"):
+        return str(error)
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'message'}: {first['msg']}"
+
+
 def _shown(text: str) -> str:
-    return clip(inert(redacted_all(text)), _LONGEST)
+    return clip(inert(redacted_all(text[: 4 * _LONGEST])), _LONGEST)
 
 
 # A forked child keeps its parent's: freed there, they would leave the parent's event loop.

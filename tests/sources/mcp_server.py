@@ -1,0 +1,112 @@
+"""A small MCP server, made with the official SDK, that says what its tools receive."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from typing import Annotated, Any, Literal
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK evaluates the annotations
+from mcp_types import ImageContent, TextContent, ToolAnnotations
+from pydantic import BaseModel, Field
+
+app = MCPServer("Small server")
+READS = ToolAnnotations(read_only_hint=True)
+calls: list[str] = []
+
+
+class Point(BaseModel):
+    x: float
+    y: float = 0
+
+
+@app.tool(annotations=READS, title="What it got")
+def got(  # one of each kind
+    whole: int | None = None,
+    number: float | None = None,
+    flag: bool | None = None,
+    text: str | None = None,
+    choice: Literal["a", "b"] = "a",
+    several: list[int] | None = None,
+    point: Point | None = None,
+    either: int | str | None = None,
+    top: Annotated[int, Field(ge=1, le=5)] = 2,
+) -> dict[str, Any]:
+    """Return the arguments as JSON."""
+    given = {name: value for name, value in locals().items() if value is not None}
+    return {"json": json.dumps(given, default=lambda point: point.model_dump())}
+
+
+@app.tool()
+def change(name: str) -> str:
+    """Change something."""
+    calls.append(name)
+    return f"changed {name}"
+
+
+@app.tool(annotations=READS)
+async def wait(seconds: float) -> float:
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        calls.append("cancelled")
+        raise
+    return seconds
+
+
+@app.tool(annotations=READS)
+def rows() -> list[dict[str, Any]]:
+    return [{"name": "x", "code": "007", "n": 1}, {"name": "y", "code": "1E5", "n": 2**60}]
+
+
+@app.tool(annotations=READS)
+def table_as_text() -> str:
+    return '[{"a": 1, "b": null}, {"a": 2, "b": "t"}]'
+
+
+@app.tool(annotations=READS)
+def number() -> int:
+    return 7
+
+
+@app.tool(annotations=READS)
+def text(of: str = "done") -> str:
+    return of
+
+
+@app.tool(annotations=READS)
+def nothing() -> None:
+    return None
+
+
+@app.tool(annotations=READS)
+def mixed() -> list[ImageContent | TextContent]:
+    picture = base64.b64encode(bytes(1500)).decode()
+    return [TextContent(type="text", text="a picture"), ImageContent(type="image", data=picture, mime_type="image/png")]
+
+
+@app.tool(annotations=READS)
+def fails(text: str = "") -> str:
+    raise ValueError(text or "no luck")
+
+
+@app.tool(annotations=READS)
+async def asks(context: Context[Any, Any]) -> str:
+    class Answer(BaseModel):
+        yes: bool
+
+    return str(await context.elicit("May I?", Answer))
+
+
+@app.tool(annotations=READS)
+async def appears(context: Context[Any, Any]) -> str:
+    """Change the tools, and say so."""
+    app._tool_manager._tools.pop("rows", None)
+    await context.session.send_tool_list_changed()
+    return "changed"
+
+
+if __name__ == "__main__":
+    app.run("stdio")

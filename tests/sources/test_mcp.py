@@ -1,0 +1,442 @@
+"""MCP servers as sources: what their tools receive and return, and what a server that breaks the protocol causes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.api import Session
+from jupyter_funcs.client import remote
+from jupyter_funcs.connection.profiles import Connection
+from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.sources.mcp import McpSource
+from tests.conftest import serving
+from tests.faults.canary import CANARY, leaks
+
+pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
+
+from tests.sources import mcp_server  # behind the extra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HERE = Path(__file__).parent
+ROOT = str(Path(jf.__file__).parent.parent)
+
+
+def opened(url: str = "", command: tuple[str, ...] | None = None) -> Session:
+    session = Session(Connection("tools", url, Constant(Secret(CANARY)), kind="mcp", target=command))
+    session._remote.source = McpSource(session._remote.transport)
+    return session
+
+
+@contextmanager
+def connected(url: str = "", command: tuple[str, ...] | None = None) -> Iterator[Session]:
+    session = opened(url, command)
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+def bad_command(how: str) -> tuple[str, ...]:
+    return sys.executable, str(HERE / "bad_mcp_server.py"), how
+
+
+def bad(how: str) -> Any:
+    return connected(command=bad_command(how))
+
+
+class Recorded:
+    """The server, and the headers of what it received."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.received: list[dict[str, str]] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            self.received.append({name.decode(): text.decode() for name, text in scope["headers"]})
+        await self.app(scope, receive, send)
+
+
+http_app = Recorded(mcp_server.app.streamable_http_app())
+
+
+@pytest.fixture(scope="module", params=["http", pytest.param("pipes", marks=pytest.mark.slow)])
+def session(request: pytest.FixtureRequest) -> Iterator[Session]:
+    if request.param == "pipes":
+        with connected(command=(sys.executable, "-m", "tests.sources.mcp_server")) as session:
+            yield session
+    else:
+        with serving(http_app, "on") as url, connected(f"{url}/mcp") as session:
+            yield session
+
+
+@pytest.fixture
+def over_http(session: Session) -> Session:
+    if not session.address:
+        pytest.skip("in this process")
+    return session
+
+
+ARGUMENTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "nothing that was not set": ({}, {"choice": "a", "top": 2}),
+    "an integer": ({"whole": "7"}, {"whole": 7}),
+    "a number": ({"number": 1.5}, {"number": 1.5}),
+    "a flag": ({"flag": False}, {"flag": False}),
+    "a text that looks like a number": ({"text": "007"}, {"text": "007"}),
+    "any characters": ({"text": 'é"\n\u202e\U0001f600'}, {"text": 'é"\n\u202e\U0001f600'}),
+    "half a surrogate pair": ({"either": '"a\\ud800"'}, {"either": "a\ufffd"}),
+    "a choice": ({"choice": "b"}, {"choice": "b"}),
+    "a list": ({"several": [1, 2]}, {"several": [1, 2]}),
+    "an object": ({"point": {"x": 1}}, {"point": {"x": 1.0, "y": 0}}),
+    "an object as text": ({"point": '{"x": 2, "y": 3}'}, {"point": {"x": 2.0, "y": 3.0}}),
+    "a bounded integer": ({"top": 5}, {"top": 5}),
+}
+
+
+@pytest.mark.parametrize(("values", "received"), ARGUMENTS.values(), ids=ARGUMENTS)
+def test_a_tool_receives_what_was_set_in_its_own_types(
+    session: Session, values: dict[str, Any], received: dict[str, Any]
+) -> None:
+    """The schema of a parameter decides the JSON type of its argument."""
+    [text] = session["got"](**values)["json"]
+    assert json.loads(text) == {"choice": "a", "top": 2, **received}
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"top": 6}, "between 1 and 5"),
+        ({"choice": "c"}, "'c'"),
+        ({"whole": "x"}, "'x'"),
+        ({"point": {"y": 1}}, "x"),
+        ({"nothing": 1}, "nothing"),
+    ],
+)
+def test_what_the_schema_forbids_is_not_sent(session: Session, values: dict[str, Any], words: str) -> None:
+    """A tool's declarations are enforced before anything is sent."""
+    with pytest.raises(jf.ArgumentError, match=re.escape(words)):
+        session["got"](**values)
+
+
+RESULTS: dict[str, list[dict[str, Any]]] = {
+    "rows": [{"name": "x", "code": "007", "n": 1}, {"name": "y", "code": "1E5", "n": 2**60}],
+    "table_as_text": [{"a": 1, "b": None}, {"a": 2, "b": "t"}],
+    "number": [{"Result": 7}],
+    "text": [{"Result": "done"}],
+    "nothing": [],
+    "mixed": [{"Result": "a picture"}, {"Result": "image (image/png, 1.5 kB)"}],
+}
+
+
+@pytest.mark.parametrize(("name", "rows"), RESULTS.items(), ids=RESULTS)
+def test_a_result_becomes_a_table(session: Session, name: str, rows: list[dict[str, Any]]) -> None:
+    """Structured content, else JSON text, else text; what is neither is named, not shown."""
+    frame = session[name]()
+    assert json.loads(frame.to_json(orient="records")) == rows
+
+
+@pytest.mark.parametrize("text", ["[not JSON", "{", '"', "007", "1E5x", "true story", "[link](x)\n", "", "NaN"])
+def test_a_text_stays_a_text(session: Session, text: str) -> None:
+    """A text that only begins like JSON is a result in itself."""
+    assert session["text"](of=text)["Result"].tolist() == ([text] if text else ["done"])
+
+
+def test_a_tool_is_a_function(session: Session) -> None:
+    """Its title and description are the text, the server its group, and its hints say whether it changes data."""
+    by_name = {function.name: function.function for function in session}
+    assert by_name["got"].description == "What it got\n\nReturn the arguments as JSON."
+    assert {function.group for function in by_name.values()} == {"Small server"}
+    assert [name for name, function in by_name.items() if function.changes_data] == ["change"]
+    assert session["change"](name="x")["Result"].tolist() == ["changed x"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda funcs: funcs["fails"](text="bad \x1b[31m"), jf.FunctionError, "The function failed: Error executing"),
+        (lambda funcs: funcs["asks"](), jf.FunctionError, "The function failed"),
+        (lambda funcs: funcs["text"].with_options(max_bytes=900)(of="x" * 1000), jf.ReplyTooLargeError, "900"),
+        (lambda funcs: funcs["wait"].with_options(timeout=0.2)(seconds=60), jf.DeadlineError, "0.2 s"),
+    ],
+)
+def test_a_failure_leaves_the_connection_usable(
+    session: Session, call: Callable[[Session], Any], error: type[Exception], words: str
+) -> None:
+    """Each failure is one of our errors, without the server's control characters; the next run works."""
+    with pytest.raises(error, match=re.escape(words)) as failed:
+        call(session)
+    assert str(failed.value).replace("\n", "").isprintable()
+    assert session["number"]()["Result"].tolist() == [7]
+
+
+def test_a_cancelled_run_is_cancelled_on_the_server(over_http: Session) -> None:
+    """The protocol's cancellation is sent, and nobody waits for it."""
+    over_http["number"]()
+    mcp_server.calls.clear()
+    job = over_http["wait"].submit(seconds=60)
+    time.sleep(0.2)
+    job.cancel()
+    deadline = time.monotonic() + 5
+    while mcp_server.calls != ["cancelled"] and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert mcp_server.calls == ["cancelled"]
+
+
+@pytest.mark.slow
+def test_runs_share_a_connection_at_the_same_time(session: Session) -> None:
+    """A sweep's runs wait together, not one after another."""
+    began = time.monotonic()
+    seconds = [0.3 + at / 1000 for at in range(16)]
+    assert session["wait"].sweep(seconds=seconds)["Result"].tolist() == seconds
+    assert time.monotonic() - began < 3
+
+
+def test_the_token_goes_to_its_server_and_nowhere_else(over_http: Session) -> None:
+    """Each request carries it; a redirect to another origin gets neither it nor a request."""
+    over_http["number"]()
+    assert {headers.get("authorization") for headers in http_app.received} == {f"Bearer {CANARY}"}
+    other: list[Any] = []
+
+    async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
+        other.append(scope)
+
+    with serving(elsewhere) as there:
+
+        async def redirect(scope: Any, receive: Any, send: Any) -> None:
+            headers = [(b"location", f"{there}/mcp".encode())]
+            await send({"type": "http.response.start", "status": 307, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+
+        with serving(redirect) as here, connected(here) as session, pytest.raises(jf.FuncsError) as failed:
+            session.refresh()
+    assert f"Redirect to {there}/mcp not followed" in str(failed.value)
+    assert not other
+    assert not leaks(str(failed.value))
+
+
+STATUSES = {
+    401: (jf.AuthenticationError, "does not accept the token"),
+    403: (jf.PermissionDeniedError, "not allowed"),
+    404: (jf.ConfigError, "404"),
+    500: (jf.ServerError, "500"),
+    200: (jf.ProtocolError, "text/html"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("status", STATUSES)
+def test_an_address_without_an_mcp_server_is_named(status: int) -> None:
+    """What another web server answers is our error for it, without the token that it repeats."""
+    error, words = STATUSES[status]
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": f"<p>{CANARY}</p>".encode()})
+
+    with serving(answer) as url, connected(url) as session, pytest.raises(error, match=words) as failed:
+        session.refresh()
+    assert not leaks(str(failed.value))
+
+
+def test_an_address_that_nobody_serves_is_an_error() -> None:
+    """It says that the server can't be reached."""
+    with connected("http://127.0.0.1:9/mcp") as session, pytest.raises(jf.ServiceConnectionError, match="Cannot reach"):
+        session.refresh()
+
+
+def test_a_session_that_the_server_dropped_is_opened_again(over_http: Session) -> None:
+    """As after a restart of the server: the run was not begun, so it is sent again, even if it changes data."""
+    over_http["number"]()
+    mcp_server.app.session_manager._server_instances.clear()
+    assert over_http["change"](name="again")["Result"].tolist() == ["changed again"]
+
+
+def test_a_changed_tool_is_named(over_http: Session) -> None:
+    """After the server says that its tools changed, a run of one that is gone, or other, says so."""
+    rows, number, manager = over_http["rows"], over_http["number"], mcp_server.app._tool_manager
+    before = dict(manager._tools)
+
+    def other(of: int) -> int:
+        return of
+
+    try:
+        mcp_server.app.remove_tool("number")
+        mcp_server.app.add_tool(other, name="number", annotations=mcp_server.READS)
+        over_http["appears"]()
+        deadline = time.monotonic() + 5
+        while over_http._remote.source._link.functions is not None and time.monotonic() < deadline:  # type: ignore[attr-defined]
+            time.sleep(0.01)
+        with pytest.raises(jf.NotFoundError, match="rows is no longer in your catalog"):
+            rows()
+        with pytest.raises(jf.ArgumentError, match="has changed 'number': added 'of' \\(required\\)"):
+            number()
+    finally:
+        manager._tools = before
+        over_http.refresh()
+    assert len(over_http["rows"]()) == 2
+
+
+BAD: dict[str, tuple[type[Exception], str]] = {
+    "ends": (jf.ServiceConnectionError, "ended with exit code 1: Error: the database is gone"),
+    "garbage and end": (jf.ServiceConnectionError, "It wrote 'usage: server [-h] \\x1b[31m' where a message belongs."),
+    "old": (jf.ProtocolError, "1999-01-01"),
+    "not a result": (jf.ProtocolError, "capabilities: Field required"),
+    "cut": (jf.ProtocolError, "can't be read"),
+    "no list": (jf.ProtocolError, "tools: Input should be a valid list"),
+    "hangs": (jf.DeadlineError, "The listing of the functions did not finish"),
+    "hangs at list": (jf.DeadlineError, "The listing of the functions did not finish"),
+    "ends in a call": (jf.ServiceConnectionError, "ended with exit code 3: KeyError: 'x'"),
+    "deep": (jf.ProtocolError, "recursion limit"),
+    "deep text": (jf.ProtocolError, "nested too deeply"),
+    "control": (jf.FunctionError, "The function failed: bad \\x1b[31m\\x00 thing"),
+    "error": (jf.FunctionError, "The function failed: boom \\x1b[31m"),
+    "closes": (jf.ServiceConnectionError, "closed its output"),
+}
+
+
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=[pytest.mark.slow] * (how in {"hangs", "hangs at list", "closes"})) for how in BAD]
+)
+def test_a_bad_server_is_an_error(how: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """In one to three lines, in time, and with nothing else on the screen."""
+    error, words = BAD[how]
+    monkeypatch.setattr(remote, "LIST_SECONDS", 2.0)
+    with bad(how) as session, pytest.raises(error, match=re.escape(words)) as failed:
+        session["go"].with_options(retries=0)()
+    lines = str(failed.value).split("\n")
+    assert 1 <= len(lines) <= 3
+    assert all(map(str.isprintable, lines))
+    assert "".join(capfd.readouterr()) == ""
+
+
+@pytest.mark.parametrize("how", ["garbage", "odd result"])
+def test_a_server_that_is_only_odd_works(how: str) -> None:
+    """Text between the messages is skipped, and a result of another shape is read as far as possible."""
+    with bad(how) as session:
+        assert len(session["go"]()) >= 1
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("no-such-command",), "'no-such-command' of the MCP server can't be started: it doesn't exist"),
+        ((str(HERE / "bad_mcp_server.py"),), "it isn't executable"),
+        ((ROOT,), "it isn't executable"),
+    ],
+)
+def test_a_command_that_cannot_start_is_named(command: tuple[str, ...], words: str) -> None:
+    """It is a matter of configuration, and nothing was sent."""
+    with connected(command=command) as session, pytest.raises(jf.ConfigError, match=words):
+        session.refresh()
+
+
+@pytest.mark.slow
+def test_a_listing_has_bounds() -> None:
+    """Ten thousand tools are listed, of more and of endless pages the first; a warning says so."""
+    with bad("many") as session, pytest.warns(UserWarning, match="more tools than these 10,000"):
+        assert len(session.names) == 10_000
+    with bad("endless") as session, pytest.warns(UserWarning, match="more tools than these 0"):
+        assert session.names == []
+
+
+def test_an_odd_tool_does_not_cost_the_others() -> None:
+    """Tools without a name or an object of arguments are left out with one warning, and the others work."""
+    with bad("odd") as session:
+        with (
+            pytest.warns(UserWarning, match="Left out .*: 'twice', 'no schema', 'no object', '7' and ''."),
+            pytest.warns(UserWarning, match="contradict themselves"),
+        ):
+            names = session.names
+        assert names == ["twice", "control\x1b[31m", "untyped", "either", "contradicts"]
+        assert [field.name for field in session["contradicts"].fields if field.required] == ["w"]
+        assert session["either"](arguments={"x": 1})["arguments.x"].tolist() == [1]
+
+
+def test_without_the_sdk_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client works without the package until an MCP server is used."""
+    monkeypatch.setitem(sys.modules, "jupyter_funcs.sources.mcp_connection", None)
+    with connected("http://127.0.0.1:9/mcp") as session, pytest.raises(jf.ConfigError) as failed:
+        session.refresh()
+    assert "pip install 'jupyter-funcs[mcp]'" in str(failed.value)
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_closing_ends_the_server_and_its_children() -> None:
+    """Within two seconds, even if they ignore the end of their input and the request to end; so does a new start."""
+    with bad("stubborn") as session:
+        session["go"]()
+        processes = [int(number) for number in session._remote.source._link._said.split()]  # type: ignore[attr-defined]
+        assert list(map(is_running, processes)) == [True, True]
+        began = time.monotonic()
+        session.close()
+        assert time.monotonic() - began < 2
+        assert list(map(is_running, processes)) == [False, False]
+        assert len(session["go"]()) == 1  # opened again
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+@pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "import os; os._exit(0)"])
+def test_nothing_stays_behind(end: str) -> None:
+    """At the end of the interpreter the server ends; a forked child neither uses nor ends its parent's."""
+    how = "go" if "_exit" in end else "stubborn"  # that one can only be told by the end of its input
+    program = f"""
+import os
+from tests.sources.test_mcp import bad_command, opened
+session = opened(command=bad_command({how!r}))
+assert len(session["go"]()) == 1
+child = os.fork()
+if child == 0:
+    assert len(session["go"]()) == 1
+    session.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert len(session["go"]()) == 1
+print(session._remote.source._link._process.pid, flush=True)
+{end}
+"""
+    environment = {**os.environ, "PYTHONPATH": ROOT, "PYTHONWARNINGS": "ignore::DeprecationWarning"}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment, cwd=ROOT)
+    assert done.returncode == (3 if "3" in end else 0), done.stderr
+    assert done.stderr == ""
+    deadline = time.monotonic() + 2
+    while is_running(int(done.stdout)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not is_running(int(done.stdout))
+
+
+@pytest.mark.slow
+def test_our_own_server_is_a_source_too() -> None:
+    """The demo as served by ``jupyter funcs mcp`` runs through the client's forms again."""
+    with connected(command=(sys.executable, "-m", "jupyter_funcs.cli.main", "mcp")) as session:
+        daily = session["get_panel_daily"]
+        assert "PanelName" in {field.name for field in daily.fields}
+        note, table = session["get_panels"]()["Result"]
+        assert note.startswith("All rows: 2")
+        assert table.startswith("PanelName,")
+        with pytest.raises(jf.FunctionError, match="No such panel"):
+            daily(PanelName="No such panel", Symbol="X")
