@@ -211,8 +211,14 @@ def problem_of(schema: Mapping[str, Any], value: Any) -> str:
             raise RecursionError
         return refer(validator, ref, instance, inside) or ()
 
-    # A pattern of somebody else may take exponential time.
-    ours = {"$ref": bounded} | dict.fromkeys(("$dynamicRef", "pattern", "patternProperties"))
+    # A pattern of somebody else may take exponential time; what is additional depends on one too.
+    skipped = ("$dynamicRef", "pattern", "patternProperties", "unevaluatedProperties")
+    additional = Draft202012Validator.VALIDATORS["additionalProperties"]
+
+    def plain(validator: Any, allowed: Any, instance: Any, inside: Any) -> Iterable[Any]:
+        return () if "patternProperties" in inside else additional(validator, allowed, instance, inside) or ()
+
+    ours = {"$ref": bounded, "additionalProperties": plain} | dict.fromkeys(skipped)
     try:
         kind = extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]
         error = best_match(kind(schema).iter_errors(value))

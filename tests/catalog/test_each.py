@@ -301,7 +301,7 @@ def test_clear_keeps_which_fields_have_several_values(funcs: Session) -> None:
     assert box._controls["Symbol"].box.value == ""
     assert box._form.args == {}
     assert box.messages == {}
-    assert box.summary == "To run: give PanelName, and Symbol or Brand."
+    assert box.summary == "To run: give PanelName."
     box.close()
 
 

@@ -197,6 +197,8 @@ def test_a_hostile_schema_takes_no_time() -> None:
     started = time.monotonic()
     assert problem_of({"$ref": "#/$defs/d0", "$defs": deep}, 1) == ""
     assert problem_of({"pattern": "(a+)+$"}, "a" * 60 + "!") == ""
+    names = {"patternProperties": {"(a+)+$": True}, "additionalProperties": False}
+    assert problem_of(names, {"a" * 60 + "!": 1}) == ""
     assert problem_of(loops, 1) == ""
     assert problem_of({"type": 7}, 1) == ""
     assert read_schema(loops)

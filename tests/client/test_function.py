@@ -50,13 +50,25 @@ DAILY = {
     "class": "[Optional] Default: 'it's'",
     "a b": "[Optional]",
 }
+# What the catalog declares of them.
+SCHEMAS = {
+    "Brand": {"type": "array", "items": {"type": "string"}},
+    "Dimensions": {"type": "array", "items": {"enum": ["Age Group", "Region"]}},
+    "PoPGrowth": {"enum": ["Yes", "No"]},
+    "PoPLookback": {"type": "integer", "minimum": 1, "maximum": 4},
+    "Unit": {"enum": ["day", "week"]},
+    "StartDate": {"type": "string", "format": "date"},
+}
 CODE = '"""\'\'\'\nimport os; os.system("touch /tmp/never")\n{slug}\\'
 NAMES = ["Get Panel Daily", "class", "find", "1st look", "a-b", "a b", "Property", "overload", "str", "get", CODE]
 NAMES += ["…", "ﬁt"]
 
 
 def listing(names: list[str], params: dict[str, str]) -> bytes:
-    listed = [{"name": name, "description": text} for name, text in params.items()]
+    listed = [
+        {"name": name, "description": text, "schema": SCHEMAS.get(name), "required": text.startswith("[Required]")}
+        for name, text in params.items()
+    ]
     return json.dumps([{"name": name, "id": at + 1, "params": listed} for at, name in enumerate(names)]).encode()
 
 
@@ -314,7 +326,10 @@ def options_of(annotation: Any) -> tuple[Any, ...]:
 @given(PARAMS)
 def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described: dict[str, str]) -> None:
     """They agree on the names and their order, and on what is required, allowed and the default."""
-    listed = Function(name="F", params=tuple(Param(name=name, description=text) for name, text in described.items()))
+    params = (
+        Param(name=name, description=text, required=text.startswith("[Required]")) for name, text in described.items()
+    )
+    listed = Function(name="F", params=tuple(params))
     function = RemoteFunction(catalog, listed, "f")
     form, schema = jf.Form(function), function.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -333,7 +348,7 @@ def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described:
         assert (default is None) is (field.name in in_form)
         assert (parameter.default is inspect.Parameter.empty) is (field.name in in_form)
         # Options: those that the form takes; the stub's text is that of the signature's annotation.
-        valid = own.get("items", own).get("enum", [])
+        valid = own.get("items", own).get("examples", [])
         assert list(options_of(parameter.annotation)) == valid
         assert [str(option) for option in valid] == list(allowed(field))
         if valid:
@@ -364,7 +379,7 @@ def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described:
 
 def test_more_options_than_an_editor_can_show_are_a_plain_text(catalog: Session) -> None:
     """Ten thousand options stay in the schema; the signature says str, and the help gives their number."""
-    many = Param(name="P", description="One of " + ", ".join(f"'v{n}'" for n in range(10_000)))
+    many = Param.model_validate({"name": "P", "schema": {"enum": [f"v{n}" for n in range(10_000)]}})
     function = RemoteFunction(catalog, Function(name="F", params=(many,)), "f")
     assert inspect.signature(function).parameters["P"].annotation == str | None
     assert len(function.json_schema()["properties"]["P"]["enum"]) == 10_000

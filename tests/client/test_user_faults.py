@@ -188,7 +188,7 @@ FAULTS = [
 # Where a row, or a part of it, is shown by a test of another file.
 ELSEWHERE = {
     83: ["catalog.test_form::test_all_that_is_missing_is_named_at_once"],
-    84: ["catalog.test_form::test_one_of_symbol_and_brand_is_needed_and_both_are_valid"],
+    84: ["catalog.test_form::test_one_of_symbol_and_brand_is_described_and_both_are_valid"],
     85: ["catalog.test_form::test_the_last_date_may_not_stand_before_the_first"],
     87: ["catalog.test_form::test_an_unknown_parameter_names_the_nearest_and_sets_nothing"],
     88: ["core.test_line::test_an_unclosed_quote_or_bracket_is_shown_with_a_caret"],
