@@ -70,7 +70,7 @@ class McpSource:
 
     async def close(self) -> None:
         link, self._link = self._link, None
-        if link is not None and link.is_usable:
+        if link is not None:
             await link.close()
         await self._transport.close()
 
@@ -90,11 +90,12 @@ class McpSource:
             progress.attempts += 1
             if self._link is None or not self._link.is_usable:
                 self._link = from_sdk.Link(self._transport)
+            link = self._link
             try:
-                return await work(self._link, from_sdk.Ask(terms.max_bytes))
+                return await work(link, from_sdk.Ask(terms.max_bytes))
             except from_sdk.UnansweredError as unanswered:
                 error, proof, retry_after, _ = unanswered.failure
-            again = proof is Proof.NOT_SENT and not done and not self._link.is_usable
+            again = proof is Proof.NOT_SENT and not done and not link.is_usable
             left = terms.until - clock()
             seconds = pause(proof, terms.purpose, done=done, left=left, retry_after=retry_after, most=terms.retries)
             if seconds is None and not again:

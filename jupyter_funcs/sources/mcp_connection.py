@@ -95,7 +95,7 @@ class Link:
         self.received = 0  # bytes
         self.opened: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         self.ended = asyncio.Event()
-        self._pid = os.getpid()
+        self.pid = os.getpid()
         self._process: Process | None = None
         self._why: FuncsError | None = None  # it ended
         self._said, self._noise = b"", b""  # the end of the server's stderr; what isn't a message on its stdout
@@ -106,7 +106,7 @@ class Link:
     @property
     def is_usable(self) -> bool:
         """Whether it may be used, in this process."""
-        return not self.ended.is_set() and self._pid == os.getpid()
+        return not self.ended.is_set() and self.pid == os.getpid()
 
     async def list_tools(self, cursor: str | None, ask: Ask) -> str | None:
         """Ask for a page of the tools, and return the cursor of the next one."""
@@ -138,6 +138,8 @@ class Link:
 
     async def close(self) -> None:
         """Close it within two seconds, with the server's process and its children."""
+        if self.pid != os.getpid():
+            return
         self.ended.set()
         for seconds in (1.4, 0.3) if self.opened.done() else (0, 1.4):
             await asyncio.wait({self._task}, timeout=seconds)
@@ -146,7 +148,7 @@ class Link:
 
     def kill(self, name: str = "SIGKILL") -> None:
         """Send a signal to what is left of the server's process and its children."""
-        if self._process is not None and self._pid == os.getpid():
+        if self._process is not None and self.pid == os.getpid():
             with suppress(ProcessLookupError, PermissionError):
                 if hasattr(os, "killpg"):
                     os.killpg(self._process.pid, getattr(signal, name))
@@ -375,8 +377,11 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
             return Failure(ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS))
         headers = {**request.headers, "accept-encoding": "gzip"}
         reply = await link.transport.open(request.method, str(url), headers, body)
-        if isinstance(reply, Failure) and isinstance(reply.error, ConfigError) and "mcp-session-id" in headers:
-            link.ended.set()  # the server has restarted, or dropped the session
+        is_refused = isinstance(reply, Failure) and (
+            isinstance(reply.error, ConfigError) or "session" in reply.error.what.casefold()
+        )
+        if is_refused and request.method == "POST" and "mcp-session-id" in headers:  # it has restarted, or forgotten
+            link.ended.set()
             return Failure(ServiceConnectionError(f"{link.name} has ended the session.", "Try again."), Proof.NOT_SENT)
         return reply
 
@@ -444,7 +449,7 @@ _links: set[Link] = set()
 def _close_all() -> None:
     """End the servers that this process has started; not all of them end when their input does."""
     for link in list(_links):
-        if link.is_usable and link.command:
+        if link.command and link.pid == os.getpid():
             with suppress(Exception):
                 background.wait(background.start(link.close()), 2)
             link.kill()

@@ -253,6 +253,33 @@ def test_an_address_without_an_mcp_server_is_named(status: int) -> None:
     assert not leaks(str(failed.value))
 
 
+def test_a_server_without_a_stream_of_its_own_keeps_its_session() -> None:
+    """A 405 for the stream of notifications, which a server need not have, says nothing about the session."""
+    initialized: list[dict[str, str]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        body = json.loads((await receive()).get("body") or "{}")
+        method, status, reply = body.get("method"), 200, {"jsonrpc": "2.0", "id": body.get("id")}
+        if method == "initialize":
+            info = {"capabilities": {}, "serverInfo": {"name": "x", "version": "1"}, "protocolVersion": "2025-06-18"}
+            initialized.append(reply := {**reply, "result": info})
+        elif method == "tools/list":
+            reply["result"] = {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]}
+        elif method == "tools/call":
+            reply["result"] = {"content": [{"type": "text", "text": "fine"}]}
+        else:
+            status = 202 if scope["method"] == "POST" else 405
+        headers = [(b"content-type", b"application/json"), (b"mcp-session-id", b"1")]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(reply).encode()})
+
+    with serving(app) as url, connected(url) as session:
+        for _ in range(3):
+            assert session["go"]()["Result"].tolist() == ["fine"]
+            time.sleep(0.05)
+    assert len(initialized) == 1
+
+
 def test_an_address_that_nobody_serves_is_an_error() -> None:
     """It says that the server can't be reached."""
     with connected("http://127.0.0.1:9/mcp") as session, pytest.raises(jf.ServiceConnectionError, match="Cannot reach"):
