@@ -183,9 +183,9 @@ class Link:
             what = f"{self.name} did not answer within {_OPEN_SECONDS:g} s{self._last_words('; ')}."
             failure = Failure(DeadlineError(what, "Start the server by itself to see why."))
         except OSError as error:
-            command, reason = quote(self.command[0]), "it isn't executable" if error.errno == 13 else error.strerror
-            reason = "it doesn't exist" if isinstance(error, FileNotFoundError) else reason
-            what = f"The command {command} of the MCP server can't be started: {reason}."
+            reasons = {FileNotFoundError: "it doesn't exist", PermissionError: "it isn't executable"}
+            reason = reasons.get(type(error), error.strerror)
+            what = f"The command {quote(' '.join(self.command[:1]))} of the MCP server can't be started: {reason}."
             failure = Failure(ConfigError(what, "Install the server, or correct its command."))
         except Exception as error:  # noqa: BLE001  # the SDK's own, perhaps a group of them
             what = f"The connection to {self.name} failed: {type(error).__name__}."
@@ -243,8 +243,9 @@ class Link:
                 self.received += len(piece)
                 *ends, rest = piece.split(b"\n")
                 for end in ends:
-                    message = self._message(line + end)
-                    line = bytearray()
+                    line, whole = bytearray(), line + end
+                    is_long = len(whole) > _PIECE
+                    message = await asyncio.to_thread(self._message, whole) if is_long else self._message(whole)
                     if message is not None:
                         await received.send(message)
                 line += rest
@@ -298,8 +299,6 @@ class Link:
             return ask.failure
         if code == types.CONNECTION_CLOSED:
             return Failure(self._why, Proof.FINAL) if self._why else Failure(self._end(), Proof.BROKEN)
-        if code == types.REQUEST_TIMEOUT:
-            return Failure(DeadlineError(f"{self.name} did not answer in time.", "Try again."))
         if code is None or code == types.PARSE_ERROR or refusal is ProtocolError:
             check = "Check its command." if self.command else CHECK_ADDRESS
             return Failure(ProtocolError(f"{self.name} did not answer as an MCP server: {text}", check))
@@ -377,12 +376,13 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
             return Failure(ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS))
         headers = {**request.headers, "accept-encoding": "gzip"}
         reply = await link.transport.open(request.method, str(url), headers, body)
-        is_refused = isinstance(reply, Failure) and (
-            isinstance(reply.error, ConfigError) or "session" in reply.error.what.casefold()
-        )
-        if is_refused and request.method == "POST" and "mcp-session-id" in headers:  # it has restarted, or forgotten
-            link.ended.set()
-            return Failure(ServiceConnectionError(f"{link.name} has ended the session.", "Try again."), Proof.NOT_SENT)
+        if isinstance(reply, Failure) and request.method == "POST" and "mcp-session-id" in headers:
+            # Of a server that has restarted, or forgotten the session: a 404, or a 400 that says so.
+            error = reply.error
+            if isinstance(error, ConfigError) or (isinstance(error, FunctionError) and "session" in error.what.lower()):
+                link.ended.set()
+                ended = ServiceConnectionError(f"{link.name} has ended the session.", "Try again.")
+                return Failure(ended, Proof.NOT_SENT)
         return reply
 
 
