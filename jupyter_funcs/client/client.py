@@ -94,7 +94,7 @@ class Client(Generic[CallT_co]):
 
     @property
     def kind(self) -> str:
-        """The kind of the source: service or python."""
+        """The kind of the source: service, openapi, mcp or python."""
         return self._connection.kind
 
     @property
@@ -105,8 +105,9 @@ class Client(Generic[CallT_co]):
     @property
     def token_is_given(self) -> bool:
         """Whether the token was passed in Python, so that another process can't find it."""
-        takes_one = not self._connection.synthetic and self.kind != "python"
-        return takes_one and isinstance(self._connection.token, FromFunction | Constant)
+        token = self._connection.token
+        takes_one = not self._connection.synthetic and self._connection.target is None
+        return takes_one and isinstance(token, FromFunction | Constant)
 
     @property
     def remote(self) -> Remote:

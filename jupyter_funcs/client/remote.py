@@ -104,11 +104,18 @@ class Remote:
 
 def _source(transport: Transport) -> Source:
     """Return the source of the connection's kind."""
-    if transport.connection.kind == "python":
-        from jupyter_funcs.sources.python import PythonSource
+    match transport.connection.kind:
+        case "python":
+            from jupyter_funcs.sources.python import PythonSource
 
-        return PythonSource(transport.connection)
-    return OpenApiSource(transport) if transport.connection.kind == "openapi" else ServiceSource(transport)
+            return PythonSource(transport.connection)
+        case "mcp":
+            from jupyter_funcs.sources.mcp import McpSource
+
+            return McpSource(transport)
+        case "openapi":
+            return OpenApiSource(transport)
+    return ServiceSource(transport)
 
 
 class ListingFunction(Protocol):

@@ -54,7 +54,7 @@ class Status(StatusTable):
 
     def _lines(self) -> list[tuple[str, str]]:
         named = f"{self.service} ({self.address})" if not self.address.endswith(self.service) else self.address
-        has_token = self.kind != "python"
+        has_token = not self.address.startswith(("python:", "mcp:"))
         return [
             ("service", (named if self.address else self.service) + ", synthetic data" * self.synthetic),
             ("kind", self.kind if self.kind != "service" else ""),

@@ -207,6 +207,9 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
     profile = _read_profile(name, profiles_file(env))
     if profile.get("kind") == "python":
         return replace(_python(f"python:{profile['module']}", given), name=name, where=name)
+    if command := profile.get("command"):
+        none = Constant(NoSecret())
+        return Connection(name, f"mcp:{name}", none, where=name, kind="mcp", target=tuple(command))
     key = next((key for key in _SOURCES if key in profile), None)
     if given is None and key is not None:
         base_url = _normalized(profile["url"])
@@ -278,7 +281,7 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
             raise ConfigError(f"There is no profile {quote(name)}.", "An address starts with https:// or http://.")
         hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
-    checks = {"service": _profile_problem, "openapi": _profile_problem, "python": _python_problem}
+    checks = dict.fromkeys(("service", "openapi"), _profile_problem) | {"mcp": _mcp_problem, "python": _python_problem}
     check = checks.get(str(profile.get("kind", "service")))
     if wrong := check(profile) if check else f"has a kind that is not {listed(map(quote, checks))}":
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)
@@ -315,10 +318,21 @@ def _python_problem(profile: dict[str, Any]) -> str:
     return "" if has_module else 'has no module, as in module = "team.functions"'
 
 
+def _mcp_problem(profile: dict[str, Any]) -> str:
+    """Return what is wrong with a profile of an MCP server."""
+    if "command" not in profile:
+        return _profile_problem(profile)
+    if unknown := profile.keys() - {"kind", "command"}:
+        return f"has a command and the key {quote(min(unknown))}"
+    words = profile["command"]
+    is_command = isinstance(words, list) and words and all(isinstance(word, str) and word for word in words)
+    return "" if is_command else 'has a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]'
+
+
 def _connection(url: str, given: _Token | None, header: str, no_token: str, kind: str = "") -> Connection:
     base_url = _normalized(url)
-    kind = kind or ("openapi" if base_url.endswith(".json") else "service")
-    if given is None and kind == "openapi":  # many documents are public
+    kind = kind or ("openapi" if base_url.endswith(".json") else "mcp" if base_url.endswith("/mcp") else "service")
+    if given is None and kind in {"openapi", "mcp"}:  # many of them are public
         given = Constant(NoSecret())
     if given is None:
         raise ConfigError(f"There is no token for {base_url}.", no_token)

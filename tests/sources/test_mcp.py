@@ -20,7 +20,6 @@ from jupyter_funcs.client import remote
 from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
-from jupyter_funcs.sources.mcp import McpSource
 from tests.conftest import serving
 from tests.faults.canary import CANARY, leaks
 
@@ -36,9 +35,7 @@ ROOT = str(Path(jf.__file__).parent.parent)
 
 
 def opened(url: str = "", command: tuple[str, ...] | None = None) -> Session:
-    session = Session(Connection("tools", url, Constant(Secret(CANARY)), kind="mcp", target=command))
-    session._remote.source = McpSource(session._remote.transport)
-    return session
+    return Session(Connection("tools", url, Constant(Secret(CANARY)), kind="mcp", target=command))
 
 
 @contextmanager
@@ -467,3 +464,38 @@ def test_our_own_server_is_a_source_too() -> None:
         assert table.startswith("PanelName,")
         with pytest.raises(jf.FunctionError, match="No such panel"):
             daily(PanelName="No such panel", Symbol="X")
+
+
+@pytest.mark.slow
+def test_a_profile_names_the_command_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`kind = "mcp"` with a command opens it, without a token; an address that ends in /mcp needs no kind."""
+    words = [sys.executable, "-m", "tests.sources.mcp_server"]
+    profiles = tmp_path / "profiles.toml"
+    profiles.write_text(f'[profiles.tools]\nkind = "mcp"\ncommand = {json.dumps(words)}\n')
+    monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
+    session = jf.connect("tools")
+    assert (session.kind, session.address, session.token_is_given) == ("mcp", "mcp:tools", False)
+    assert session.names
+    session.close()
+    assert jf.connect("https://tools.example/mcp").kind == "mcp"
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ('kind = "mcp"\ncommand = "uvx time"', "a command that is not a list of words"),
+        ('kind = "mcp"\ncommand = []', "a command that is not a list of words"),
+        ('kind = "mcp"\ncommand = ["a"]\nurl = "https://x.example"', "has a command and the key 'url'"),
+        ('kind = "mcp"', "has no url"),
+        ('kind = "soap"\nurl = "https://x.example"', "a kind that is not 'service', 'openapi', 'mcp' or 'python'"),
+    ],
+)
+def test_a_profile_that_is_wrong_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: str, words: str
+) -> None:
+    """The error says which key is wrong."""
+    profiles = tmp_path / "profiles.toml"
+    profiles.write_text(f"[profiles.tools]\n{keys}\n")
+    monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
+    with pytest.raises(jf.ConfigError, match=re.escape(words)):
+        jf.connect("tools")

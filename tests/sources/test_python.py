@@ -314,7 +314,7 @@ def test_a_profile_names_a_module(folder: Path) -> None:
     for wrong, text in (
         ('kind = "python"', "has no module"),
         ('kind = "python"\nmodule = "m"\nurl = "https://x"', "has the unknown key 'url'"),
-        ('kind = "perl"', "has a kind that is not 'service', 'openapi' or 'python'"),
+        ('kind = "perl"', "has a kind that is not 'service', 'openapi', 'mcp' or 'python'"),
     ):
         profiles.write_text(f"[profiles.mine]\n{wrong}\n")
         with pytest.raises(ConfigError, match=text):
