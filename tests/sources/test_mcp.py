@@ -197,9 +197,9 @@ def test_a_cancelled_run_is_cancelled_on_the_server(over_http: Session) -> None:
 def test_runs_share_a_connection_at_the_same_time(session: Session) -> None:
     """A sweep's runs wait together, not one after another."""
     began = time.monotonic()
-    seconds = [0.3 + at / 1000 for at in range(16)]
+    seconds = [0.9 + at / 1000 for at in range(16)]
     assert session["wait"].sweep(seconds=seconds)["Result"].tolist() == seconds
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 10  # seconds; one after another takes over 14
 
 
 def test_the_token_goes_to_its_server_and_nowhere_else(over_http: Session) -> None:
