@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 CHANGING = """import os, tempfile, httpx, jupyter_funcs as jf
 os.environ["FUNCS_PRESETS"] = tempfile.mkdtemp() + "/presets.toml"
 listing = [{"name": "Holdings", "description": "What a fund holds on a day.", "params": [
-    {"name": "Fund", "description": "[Required] Which fund. Options are 'Growth', 'Income'."},
+    {"name": "Fund", "description": "[Required] Which fund.", "schema": {"enum": ["Growth", "Income"]}},
     {"name": "Region", "type": 4, "description": "[Optional] Only these. Options are 'North', 'South'."},
     {"name": "Note", "description": "[Optional] Any text."}]}]
 days = []
