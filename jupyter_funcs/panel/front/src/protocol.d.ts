@@ -1,0 +1,369 @@
+/**
+ * What the kernel and the page say to each other: the one definition that both halves follow.
+ *
+ * The kernel writes the traits `view`, `values`, `run` and `tab`; the page writes none. The page sends requests, and the
+ * kernel answers each with one reply, or an error. All of it is plain JSON, and each text is shown as text.
+ */
+
+/** ---- Traits (kernel -> page) ---- */
+
+/** What changes when another function is chosen, or the catalog is listed again. */
+export interface View {
+  /** In Voila without `trusted=True`, what touches files and variables is off. */
+  trusted: boolean;
+  service: ServiceView;
+  /** `null` while nothing is chosen. */
+  function: FunctionView | null;
+  fields: FieldView[];
+  presets: PresetView[];
+  /** For the empty panel only; else `null`. */
+  start: StartView | null;
+}
+
+export interface ServiceView {
+  name: string;
+  /** "service", "openapi", "mcp" or "python". */
+  kind: string;
+  synthetic: boolean;
+  /** E-mail of the account, or "". */
+  account: string;
+  /** A sentence, only when the token ends soon; else "". */
+  tokenEnds: string;
+  /** Why there is no catalog: one to three lines; else empty. */
+  trouble: string[];
+  functions: number;
+}
+
+export interface FunctionView {
+  /** Wire name: what requests call it. */
+  id: string;
+  name: string;
+  about: string;
+  group: string;
+  favourite: boolean;
+  changesData: boolean;
+}
+
+/** The control decides what is drawn; `kind` and evidence have been weighed in Python. */
+export type Control =
+  | "choice" // combobox over few or many options
+  | "several" // chips with a combobox
+  | "flag" // yes / no / default
+  | "number"
+  | "date"
+  | "text"
+  | "list" // free chips, any text
+  | "json";
+
+export interface FieldView {
+  name: string;
+  label: string;
+  control: Control;
+  required: boolean;
+  /** Under "More options". */
+  more: boolean;
+  /** Two short fields share a row. */
+  short: boolean;
+  /** As a placeholder: "1 (default)", "None (default)", "2025-01-31", "". */
+  hint: string;
+  /** The whole help; paragraphs parted by "\n". */
+  help: string;
+  /** "declared", "described", "listed", "assumed" of kind and options, for the help box: "Known from the schema". */
+  knownFrom: string;
+  /** The first options; all of them where `more` of the page says so. `null` without any. */
+  options: OptionPage | null;
+  /** Described or listed options take other values too: the list ends with "Other…". */
+  open: boolean;
+  /** Of a flag: the spellings of yes and no that are sent. */
+  flag: [string, string] | null;
+  minimum: number | null;
+  maximum: number | null;
+  integer: boolean;
+  /** A date or a number that is only described is a text box with a hint, and for dates a picker beside it. */
+  strict: boolean;
+}
+
+export interface Option { value: string; label: string; group: string }
+export interface OptionPage {
+  options: Option[];
+  /** How many there are in all; beyond the page they are searched in Python. */
+  total: number;
+  /** "Listing symbols…", "24 symbols from Get Universe · 5 min old", "Fill in Panel to see the symbols.", trouble, or "". */
+  note: string;
+  /** Whether they are being listed now. */
+  asking: boolean;
+}
+
+export interface PresetView { name: string; about: string; shipped: boolean }
+
+export interface StartView {
+  cards: { id: string; name: string; about: string; group: string; example: string }[];
+  recent: HistoryRow[];
+  presets: (PresetView & { function: string })[];
+}
+
+/** What the form holds; written after each change. */
+export interface Values {
+  /** The number of the last `set` that it includes: newer typing is not overwritten. */
+  seq: number;
+  fields: Record<string, FieldState>;
+  /** How many runs that makes: 1, or more of a sweep. */
+  runs: number;
+  /** Whether Run would run; `missing` and `wrong` name labels ("Missing: Panel · Check: From"). */
+  valid: boolean;
+  missing: string[];
+  wrong: string[];
+  /** Of rules: "Give Symbol or Brand." */
+  advice: string[];
+  /** The preset that the form holds, or "". */
+  preset: string;
+  /** The values differ from those of the result shown. */
+  changed: boolean;
+}
+
+export interface FieldState {
+  value: FieldValue;
+  errors: Message[];
+  /** Amber; never disable Run. */
+  warnings: Message[];
+  /** What is said besides: "Taken away, since Get Universe lists no 'X' any more." */
+  notes: string[];
+  /** The value came along from another function. */
+  carried: boolean;
+  /** New options, where another field has changed them. */
+  options?: OptionPage | null;
+}
+
+/** What is wrong, and the value that would mend it: shown as a button "Use …". */
+export interface Message { text: string; use: string }
+
+export type FieldValue =
+  | null
+  | string
+  | string[]
+  | { each: string[] }
+  | { variable: string; about: string; trouble: string };
+
+export interface Run {
+  state: "empty" | "form" | "running" | "done" | "failed" | "cancelled";
+  /** The number of the last finished run. */
+  number: number;
+  running: { name: string; started: number; elapsed: number; bytes: number; done: number; of: number; note: string } | null;
+  result: ResultView | null;
+  error: ErrorView | null;
+  partial: { failed: number; of: number; rows: { label: string; error: string }[] } | null;
+  /** Lines below the header of the result: warnings of the run. */
+  warnings: string[];
+}
+
+export interface ErrorView {
+  what: string;
+  hint: string;
+  details: string;
+  retry: boolean;
+  /** "Use NVRA US EQUITY". */
+  fixes: { field: string; value: string; label: string }[];
+}
+
+export interface ResultView {
+  number: number;
+  function: string;
+  /** "162,545 rows × 10 columns · 0.71 s" */
+  summary: string;
+  variable: string;
+  /** What happened to the variable, once: "The old name df is gone." */
+  note: string;
+  table: TableView;
+  /** Whether there is something to draw; else why not. */
+  chart: { possible: boolean; why: string };
+  json: { possible: boolean; why: string };
+  save: { csv: boolean; xlsx: boolean; parquet: boolean; json: boolean; download: boolean };
+}
+
+/** ---- The table ---- */
+
+export type ColumnType = "money" | "count" | "number" | "percent" | "date" | "datetime" | "text" | "id" | "bool" | "mixed";
+
+export interface ColumnView {
+  /** The position in the frame: what requests call it, since names may be empty or doubled. */
+  at: number;
+  name: string;
+  type: ColumnType;
+  /** In pixels, a first width. */
+  width: number;
+  summary: ColumnSummary | null;
+}
+
+export interface ColumnSummary {
+  /** 0 to 1. */
+  empty: number;
+  distinct: number;
+  /** Of numbers and dates. */
+  minimum: string;
+  maximum: string;
+  /** Heights of 0 to 1. */
+  histogram: number[];
+  /** The most frequent texts with their shares. */
+  top: { text: string; share: number }[];
+}
+
+export interface TableView {
+  rows: number;
+  columns: ColumnView[];
+  /** The first page, as the frame is. */
+  page: TablePage;
+}
+
+export interface TablePage {
+  /** Rows after the filters. */
+  total: number;
+  from: number;
+  /** Shown texts, one array for each row; `null` for an empty cell. */
+  rows: (string | null)[][];
+  /** By position of the column, where it adds up. */
+  sums: Record<string, string>;
+}
+
+export interface TableQuery {
+  sort: { at: number; descending: boolean }[];
+  filters: Filter[];
+  find: string;
+}
+
+export type Filter =
+  | { at: number; kind: "range"; low: string; high: string }
+  | { at: number; kind: "values"; values: (string | null)[] }
+  | { at: number; kind: "text"; text: string };
+
+/** ---- The chart ---- */
+
+export interface ChartWish {
+  kind?: "line" | "bar";
+  measure?: string;
+  colour?: string;
+  x?: string;
+  points?: string;
+  show?: string;
+  all?: boolean;
+}
+
+export interface ChartView {
+  kind: "line" | "bar";
+  title: string;
+  /** "USD", "%", "" */
+  unit: string;
+  /** How values are written: "money", "count", "number", "percent", "index". */
+  format: string;
+  /** Days since 1970 may have fractions; of a bar chart the places 0, 1, 2… */
+  x: { type: "time" | "category"; values: number[]; labels: string[] };
+  series: { name: string; colour: number; values: (number | null)[] }[];
+  zero: boolean;
+  notes: string[];
+  choices: { name: "kind" | "measure" | "colour" | "x" | "points" | "show"; label: string; value: string; options: { value: string; label: string; disabled?: string }[] }[];
+  code: string;
+  hidden: number;
+}
+
+/** ---- History ---- */
+
+export interface HistoryRow {
+  number: number;
+  label: string;
+  time: string;
+  function: string;
+  differs: { name: string; value: string }[];
+  rows: number | null;
+  seconds: number | null;
+  variable: string;
+  status: "done" | "failed" | "cancelled" | "running";
+  error: string;
+  /** The result is held: it can be opened and compared. */
+  held: boolean;
+}
+
+export interface CompareView {
+  before: HistoryRow;
+  after: HistoryRow;
+  args: { name: string; before: string; after: string }[];
+  said: string;
+  columns: { name: string; type: ColumnType }[];
+  rows: (string | null)[][];
+  total: number;
+  chart: ChartView | null;
+  code: string;
+}
+
+/** ---- Requests (page -> kernel) and replies ---- */
+
+/** Each has `v: 1`, a number `id`, and its `kind`; unknown fields and values out of range are refused. */
+export interface Requests {
+  hello: { in: {}; out: { ok: true } };
+  functions: { in: { query: string }; out: { sections: Section[]; total: number; found: number } };
+  choose: { in: { function: string }; out: {} };
+  favourite: { in: { function: string; on: boolean }; out: {} };
+  refresh: { in: {}; out: { said: string } };
+  about: { in: {}; out: { facts: [string, string][] } };
+
+  set: { in: { seq: number; field: string; value: PageValue }; out: {} };
+  clear: { in: {}; out: {} };
+  options: { in: { field: string; query: string; from: number }; out: OptionPage };
+  list_again: { in: { field: string }; out: {} };
+  paste: { in: { field: string; text: string }; out: { values: string[]; unknown: string[] } };
+  /** All values that a field lists, or those of one group: what "all 24" takes. */
+  all_options: { in: { field: string; group: string }; out: { values: string[] } };
+  variables: { in: { field: string }; out: { variables: { name: string; about: string }[] } };
+
+  preset: { in: { name: string; function: string }; out: { said: string } };
+  preset_save: { in: { name: string; replace: boolean }; out: { said: string } };
+  preset_delete: { in: { name: string }; out: { said: string } };
+
+  /** `confirmed`: very many runs, or runs that change data, were asked about. */
+  run: { in: { seq: number; values: Record<string, PageValue>; confirmed: boolean }; out: { asks: string } };
+  cancel: { in: {}; out: {} };
+  retry: { in: {}; out: {} };
+  retry_failed: { in: {}; out: {} };
+  dismiss: { in: {}; out: {} };
+
+  rows: { in: { run: number; from: number; to: number } & TableQuery; out: TablePage };
+  values: { in: { run: number; at: number; query: string }; out: { values: { text: string | null; count: number }[]; total: number } };
+  table_code: { in: { run: number } & TableQuery; out: { code: string } };
+  copy: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: { text: string } };
+  chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; filters: Filter[]; find: string }; out: ChartView };
+  json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
+  code: { in: {}; out: { blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[] } };
+
+  tab: { in: { tab: Tab }; out: {} };
+  rename: { in: { name: string }; out: { variable: string; note: string } };
+  save: { in: { run: number; format: "csv" | "xlsx" | "parquet" | "json"; name: string; replace: boolean; filtered: TableQuery | null; download: boolean };
+          out: { said: string; exists: boolean; name: string; data: string } };
+
+  history: { in: {}; out: { rows: HistoryRow[] } };
+  again: { in: { number: number }; out: {} };
+  open: { in: { number: number }; out: { said: string } };
+  compare: { in: { before: number; after: number; from: number }; out: CompareView };
+}
+
+export type Tab = "table" | "chart" | "json" | "code";
+/** What the page sends as a value of a field: `null` clears it; a variable as "$name". */
+export type PageValue = null | string | string[] | { each: string[] };
+
+export interface Section {
+  title: string;
+  functions: { id: string; name: string; about: string; group: string; favourite: boolean; changesData: boolean }[];
+}
+
+export interface JsonNode {
+  type: "object" | "array" | "string" | "number" | "true" | "false" | "null";
+  text: string;
+  total: number;
+  children: { key: string | number; type: JsonNode["type"]; text: string; total: number }[];
+}
+
+export type Request = { [K in keyof Requests]: { v: 1; id: number; kind: K } & Requests[K]["in"] }[keyof Requests];
+export type Reply = { v: 1; re: number } & ({ error: string[] } | object);
+
+/** Events (kernel -> page), without a request: progress once a second, options that have arrived, a toast. */
+export type Event =
+  | { v: 1; ev: "progress"; running: NonNullable<Run["running"]> }
+  | { v: 1; ev: "options"; field: string; page: OptionPage }
+  | { v: 1; ev: "said"; text: string };
