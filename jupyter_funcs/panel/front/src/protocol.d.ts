@@ -1,8 +1,10 @@
 /**
  * What the kernel and the page say to each other: the one definition that both halves follow.
  *
- * The kernel writes the traits `view`, `values`, `run` and `tab`; the page writes none. The page sends requests, and the
- * kernel answers each with one reply, or an error. All of it is plain JSON, and each text is shown as text.
+ * The kernel writes the traits `_view`, `_values`, `_run` and `_tab`; the page writes none. Each is the JSON text of the
+ * type below (`_tab` a plain word): as text, long arrays don't take a line for each number in a saved notebook, and an
+ * equal state sends no message. The page sends requests, and the kernel answers each with one reply, or an error. Each
+ * text is shown as text.
  */
 
 /** ---- Traits (kernel -> page) ---- */
