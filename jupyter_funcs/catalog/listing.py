@@ -46,6 +46,7 @@ _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
 _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
 # The local service ends the descriptions of functions on demo data with this.
 _SYNTHETIC = "(synthetic demo data)"
+CHANGES_DATA = "Changes data."
 
 
 class _ListedModel(BaseModel):
@@ -104,6 +105,11 @@ class Function(_ListedModel):
     def group(self) -> str:
         """The heading for the function: its group, or else its asset."""
         return self.group_name.strip() or self.asset_name.strip() or "Functions"
+
+    @property
+    def about(self) -> str:
+        """The description, and first of all whether a run changes data."""
+        return " ".join(filter(None, [CHANGES_DATA * self.changes_data, self.description]))
 
     @property
     def synthetic(self) -> bool:

@@ -60,7 +60,7 @@ def _annotation(field: Field) -> Any:
 
 def docstring(function: Function, fields: tuple[Field, ...]) -> str:
     """Return a numpy docstring; texts of the catalog are inert, since a pager shows them as they are."""
-    lines = [inert(function.description) or inert(function.name), ""]
+    lines = [inert(function.about) or inert(function.name), ""]
     if fields:
         lines += ["Parameters", "----------"]
     for field in by_name(fields).values():

@@ -131,8 +131,9 @@ def tool(function: RemoteFunction, *, reads: bool = False) -> types.Tool:
             if key in place:
                 place[key] = _respelled(place[key], spellings)
     schema["required"] = [keys[name] for name in schema["required"]]
-    description = clip(_shown(function.function.description) or _shown(function.name), _LONGEST_DESCRIPTION)
+    description = clip(_shown(function.function.about) or _shown(function.name), _LONGEST_DESCRIPTION)
     rules = {field.rule.names: None for field in function.fields if field.rule}
+    reads = reads and not function.function.changes_data
     required = [f"Requires {listed(keys[name] for name in names)}." for names in rules]
     return types.Tool(
         name=_name(function.slug),

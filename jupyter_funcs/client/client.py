@@ -229,7 +229,7 @@ class Client(Generic[CallT_co]):
             (
                 function.name,
                 function.asset_name,
-                function.description,
+                function.about,
                 ", ".join(field.name + "*" * field.required for field in read_fields(function)),
             )
             for function in self.catalog.search(str(words))

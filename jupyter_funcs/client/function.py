@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from jupyter_funcs.catalog.changes import drift
 from jupyter_funcs.catalog.fields import Field, by_name, listing_args, read_fields
 from jupyter_funcs.catalog.form import Args, Form
+from jupyter_funcs.catalog.listing import CHANGES_DATA
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.suggestions import Choice, suggest
 from jupyter_funcs.catalog.values import shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
-from jupyter_funcs.client.options import CallOptions
+from jupyter_funcs.client.options import MOST_RUNS, CallOptions
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
@@ -92,6 +93,16 @@ class RemoteCall:
         """Whether the data are synthetic."""
         return self._lists_synthetic or self.session.synthetic
 
+    @property
+    def most_runs(self) -> int:
+        """How many runs a sweep may have without confirmation; 0 if already a second one needs it: it changes data."""
+        return self.options.most_runs or (0 if self.function.changes_data else MOST_RUNS)
+
+    def may_cache(self, *, is_sweep: bool) -> bool:
+        """Return whether results may come from the cache on disk and go there; never if a run changes data."""
+        wanted = self.options.cache is not False if is_sweep else self.options.cache is True
+        return wanted and not self.function.changes_data
+
     def __call__(self, /, *unnamed: Any, **values: Any) -> pd.DataFrame:
         """
         Run the function and wait for the DataFrame. An interrupt cancels the run. Arguments are as in `form`.
@@ -155,7 +166,7 @@ class RemoteCall:
             raise
 
     async def _run(self, args: Args, progress: Progress) -> pd.DataFrame:
-        if not self.options.cache or self.function.changes_data:
+        if not self.may_cache(is_sweep=False):
             return await self._fetch_or_explain(args, progress)
         cache = self.session.cache
         [key] = run_keys(await self.session.remote.identity(cache), self.function, self.options, [args])
@@ -291,7 +302,8 @@ class RemoteCall:
             for field in self.fields
         ]
         described = Listing(rows, columns=["name", "kind", "known from", "required", "default", "options", "help"])
-        described.nothing = f"{self.name} takes no parameters."
+        described.note = CHANGES_DATA * self.function.changes_data
+        described.nothing = f"{self.name} takes no parameters. {described.note}".rstrip()
         return described
 
     def request(self, /, **values: Any) -> dict[str, Any]:
@@ -322,7 +334,7 @@ class RemoteCall:
     async def choices(self, field: Field, args: Args, *, again: bool = False) -> tuple[list[Choice], list[str]]:
         """Ask for the valid values of a field, on the background loop; or return the fields to fill first."""
         listing, wanted, missing = self._listing(field, args)
-        if missing:
+        if missing or listing.function.changes_data:  # nobody asked for the change
             return [], missing
         return await self.session.remote.choices.ask(listing, wanted, field, again=again), []
 

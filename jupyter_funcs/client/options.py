@@ -58,7 +58,7 @@ class CallOptions:
     to
         A folder for the results as Parquet files, returned as a dataset. ``"dask"`` returns a `dask.dataframe`.
     most_runs
-        Ask before sending more runs than this.
+        Ask before sending more runs than this. By default, 10,000; 1 for a function that changes data.
     max_memory
         Bytes of results held in memory; the rest goes to disk until the sweep ends.
     progress
@@ -78,7 +78,7 @@ class CallOptions:
     concurrency: int = CONCURRENCY
     executor: Executor | None = None
     to: str | os.PathLike[str] | None = None
-    most_runs: int = MOST_RUNS
+    most_runs: int | None = None
     max_memory: int = MEMORY_BYTES
     progress: bool = True
 
@@ -127,7 +127,7 @@ _TAKES: dict[str, tuple[str, Callable[[Any], bool]]] = {
         f'the path of a folder, or "{DASK}"',
         lambda value: value is None or (isinstance(value, (str, os.PathLike)) and bool(os.fspath(value))),
     ),
-    "most_runs": ("a positive integer", _is_count),
+    "most_runs": ("a positive integer", lambda value: value is None or _is_count(value)),
     "max_memory": ("a positive number of bytes", _is_positive),
     "progress": ("True or False", _is_bool),
 }

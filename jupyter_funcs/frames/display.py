@@ -88,14 +88,15 @@ def shape_text(frame: pd.DataFrame) -> str:
     return f"{rows:,} row{'s' * (rows != 1)} × {columns} column{'s' * (columns != 1)}"
 
 
-def title_html(name: str, description: str) -> str:
-    """Return the name and description of a function; a long description is folded."""
+def title_html(name: str, description: str, badge: str = "") -> str:
+    """Return the name, badge and description of a function; a long description is folded."""
     about = inert(description[:_LONGEST_ABOUT])
     first = about if len(about) <= _UNFOLDED else clip(about, _UNFOLDED)
     shown = html.escape(first)
     if first != about:
         shown = f"<details><summary>{shown}</summary>{html.escape(about[len(first) - 1 :])}</details>"
-    return f'<div class="jf-title">{_escaped(name)}</div><div class="jf-about">{shown}</div>'
+    badge = f' <span class="jf-badge">{badge}</span>' if badge else ""
+    return f'<div class="jf-title">{_escaped(name)}{badge}</div><div class="jf-about">{shown}</div>'
 
 
 def done_html(caption: str, recipe: str) -> str:

@@ -26,11 +26,12 @@ class Listing(pd.DataFrame):
     """
     A DataFrame showing texts in full, numbers right-aligned and no row numbers; its slices are plain DataFrames.
 
-    `nothing` is shown if it is empty; only the `latest` rows are shown, if set.
+    `nothing` is shown if it is empty, and `note` above the table; only the `latest` rows are shown, if set.
     """
 
-    _metadata: ClassVar[list[str]] = ["nothing", "latest"]
+    _metadata: ClassVar[list[str]] = ["nothing", "latest", "note"]
     nothing = "Nothing to list."
+    note = ""
     latest: int | None = None
 
     @property
@@ -56,7 +57,7 @@ class Listing(pd.DataFrame):
 
     def _hidden(self) -> str:
         is_cut = self.latest is not None and len(self) > self.latest
-        return f"Showing the latest {self.latest} of {len(self):,} rows." if is_cut else ""
+        return f"Showing the latest {self.latest} of {len(self):,} rows." if is_cut else self.note
 
     def _inert(self) -> pd.DataFrame:
         shown = pd.DataFrame(self if self.latest is None else self.tail(self.latest))

@@ -153,7 +153,7 @@ OPTIONS = {
     "--no-cache": Option("", "run everything again and cache nothing on disk", ("sweep",)),
     "--max-age": Option("SECONDS", "maximum age of a cached result (3600)", ("sweep",)),
     "--concurrency": Option("N", "maximum number of runs at a time (32)", ("sweep",)),
-    "--most-runs": Option("N", "allow up to N runs (10,000)", ("sweep",)),
+    "--most-runs": Option("N", "allow up to N runs (10,000; 1 if they change data)", ("sweep",)),
     "--executor": Option("$NAME", "a variable with the concurrent.futures.Executor to run on", ("sweep",)),
     "--all": Option("", "include the runs saved by other kernels", ("history",)),
     "--check": Option("", "compare with funcs.lock and fail if anything has changed", ("lock",)),

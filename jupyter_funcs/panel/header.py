@@ -224,7 +224,7 @@ class Heading(w.HBox):  # type: ignore[misc]  # ipywidgets has no types
         """Say which function is shown, and whether it is still listed; offer its presets where there are some."""
         about = function.function.description or ("" if function.fields else "It takes no parameters.")
         gone = "" if listed_again(function) else bad_html([_GONE])
-        self.title.value = title_html(function.name, about) + gone
+        self.title.value = title_html(function.name, about, "changes data" * function.function.changes_data) + gone
         self.star.show(function.name)
         self._shown = function, form
         hide(self.fold, hidden=not function.fields)

@@ -113,18 +113,18 @@ def begun(visit: Visit, args: Args) -> Job:
     """Start what a form holds: one run, or one per combination where fields have several values."""
     if not visit.form.swept:
         return visit.function.start(args, keep_reply=True)
-    most = visit.function.options.most_runs
-    if visit.asked == args:
-        most = max(most, visit.form.runs)
+    confirmed = {"most_runs": visit.form.runs} if visit.asked == args else {}
+    if visit.function.function.changes_data:
+        visit.asked = None  # the next press is another change
     # A panel shows a DataFrame of every combination, whatever else the function's own sweeps give.
-    function = visit.function.with_options(pairs=False, to=None, most_runs=most)
+    function = visit.function.with_options(pairs=False, to=None, **confirmed)
     return start_sweep(function, None, args, warns=False)  # the form shows them
 
 
 def asked(visit: Visit) -> str:
     """Ask about very many runs, once; empty where there is nothing to ask, or a person was asked already."""
-    args, runs, most = visit.form.args, visit.form.runs, visit.function.options.most_runs
-    if runs <= most or visit.form.errors or visit.asked == args:
+    args, runs, most = visit.form.args, visit.form.runs, visit.function.most_runs
+    if runs <= max(most, 1) or visit.form.errors or visit.asked == args:
         return ""
     visit.asked = args
     return asks_text(runs, most)
@@ -165,12 +165,12 @@ def is_vain(job: Job, frame: pd.DataFrame) -> bool:
     return isinstance(job.progress, SweepProgress) and not job.progress.done and bool(frame.attrs["errors"])
 
 
-def came_html(job: Job, frame: pd.DataFrame, recipe: str) -> str:
+def came_html(job: Job, frame: pd.DataFrame, recipe: str, *, cached: bool = True) -> str:
     """Say what came of a run or a sweep; `recipe` is the code that gives its DataFrame."""
     if not isinstance(job.progress, SweepProgress):
         said = [shape_text(frame), f"{job.elapsed:.2f} s", one_cached_text(frame)]
         return done_html(" · ".join(filter(None, said)), recipe)
-    return done_html(ended_text(frame, job.elapsed), recipe) + failed_html(frame, recipe)
+    return done_html(ended_text(frame, job.elapsed), recipe) + failed_html(frame, recipe, cached=cached)
 
 
 def told_html(job: Job) -> str:

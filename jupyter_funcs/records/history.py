@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.client import Client
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
-    from jupyter_funcs.client.options import CallOptions
     from jupyter_funcs.records.history_file import HistoryFile
 
 _MOST_RUNS = 10_000  # per kernel; the oldest are forgotten
@@ -107,7 +106,8 @@ class History:
             service=session.service,
             where=session.where,
             to=None if function.options.to is None else os.fspath(function.options.to),
-            in_cache=_uses_cache(function.options, is_sweep=isinstance(job.progress, SweepProgress)),
+            in_cache=function.options.to is None
+            and function.may_cache(is_sweep=isinstance(job.progress, SweepProgress)),
             listed=function.function,
             options=function.options,
             load_cached=self._cached_results(),
@@ -258,10 +258,6 @@ class _Log:
 _logs: dict[tuple[str, str], _Log] = {}
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_logs.clear)  # another process has its own history
-
-
-def _uses_cache(options: CallOptions, *, is_sweep: bool) -> bool:
-    return options.to is None and (options.cache is not False if is_sweep else options.cache is True)
 
 
 def _check_arguments(function: RemoteCall, run: Run, changed: str) -> None:

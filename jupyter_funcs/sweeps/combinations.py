@@ -36,12 +36,13 @@ class Combos(NamedTuple):
 
 
 class TooManyRunsError(ArgumentError):
-    """A sweep has more runs than start without confirmation."""
+    """A sweep has more runs than start without confirmation; `most` is 0 if a function that changes data is why."""
 
     def __init__(self, function: str, number: int, most: int) -> None:
         self.number, self._made_of = number, (function, number, most)
+        what = f"This is {number:,} runs of {function}, more than most_runs = {most:,}."
         super().__init__(
-            f"This is {number:,} runs of {function}, more than most_runs = {most:,}.",
+            what if most else f"{function} changes data, and this would run it {number:,} times.",
             f"Sweep fewer values, or allow it: --most-runs {number} or with_options(most_runs={number}).",
         )
 
@@ -87,7 +88,7 @@ def combos(  # noqa: PLR0913  # the runs depend on each
     if not pairs:
         checked = [list({_key(item): item for item in axis}.values()) for axis in checked]
     number = len(checked[0]) if pairs else math.prod(map(len, checked))
-    if number > most:
+    if number > max(most, 1):
         raise TooManyRunsError(form.function, number, most)
     form.clear()
     form.update(constant)

@@ -59,7 +59,7 @@ def start_sweep(
     """Start a sweep, and tell the function's client about it."""
     options = function.options
     function.refuse_options(values, ".sweep")
-    runs = combos(function, table, values, pairs=options.pairs, most=options.most_runs, validate=options.validate)
+    runs = combos(function, table, values, pairs=options.pairs, most=function.most_runs, validate=options.validate)
     if warns:
         function.warn_of(runs.warnings)
     results = results_for(function, runs)
@@ -74,6 +74,8 @@ def start_sweep(
 
 
 def _confirmed(function: RemoteCall, error: TooManyRunsError) -> RemoteCall:
+    if function.function.changes_data:  # not by a prompt, which Run All would wait at
+        raise error
     prompt = f"This is {error.number:,} runs of {function.name}. Type the number to continue: "
     if ask(prompt, "the number of runs", error).replace(",", "") != str(error.number):
         raise error

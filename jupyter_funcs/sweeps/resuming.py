@@ -39,7 +39,8 @@ class EarlierResults:
         self.resumes = options.to != DASK
         self._function = function
         self._runs = runs
-        self._cache: Cache | None = function.session.cache if self._is_used and options.cache is not False else None
+        may_cache = self._is_used and function.may_cache(is_sweep=True)
+        self._cache: Cache | None = function.session.cache if may_cache else None
         self._keys: list[str] = []
         self._writer: CacheWriter | None = None
         self._earlier = _interrupted.get(function.session, {}) if self._is_used else {}
@@ -57,6 +58,8 @@ class EarlierResults:
 
     def _find(self, identity: str) -> dict[int, float]:
         function, max_age = self._function, self._function.options.max_age
+        if function.function.changes_data:  # only the same sweep continues; a run of another one is another change
+            identity = repr(self._runs)
         self._keys = run_keys(identity, function.function, function.options, self._runs)
         oldest = time.time() - max_age
         self._earlier = {key: result for key, result in self._earlier.items() if result.written >= oldest}

@@ -242,14 +242,16 @@ class Sweep:
     def _handle_failure(self, at: int, error: FuncsError, sent: float) -> None:
         if error.refused:
             now = loop_time()
-            if self._pace.refused(now, sent=sent, retry_after=error.retry_after):
+            waits = self._pace.refused(now, sent=sent, retry_after=error.retry_after)
+            if waits and not (error.attempts and self.function.function.changes_data):
                 until = dt.datetime.fromtimestamp(time.time() + self._pace.until - now).astimezone()
                 self.progress.waiting = f"waiting until {until:%H:%M:%S}: {error.what}"
                 self._pending.appendleft(at)
                 return
-            seconds = math.ceil(round(self._pace.until - now, 3))
-            error.hint = f"This run was not sent. Run the same sweep again in {seconds:,} s."
-            self._give_up(error)
+            if not waits:
+                seconds = math.ceil(round(self._pace.until - now, 3))
+                error.hint = f"This run was not sent. Run the same sweep again in {seconds:,} s."
+                self._give_up(error)
         elif isinstance(error, (AuthenticationError, ConfigError)):
             self._fatal = self._fatal or error
             self._give_up(error)

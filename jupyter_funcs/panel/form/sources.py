@@ -132,7 +132,7 @@ def has_source(field: Field, function: RemoteCall) -> bool:
     if field.source is None or field.kind not in _LISTED or field.options:
         return False
     try:
-        return bool(function.session[field.source])
+        return not function.session[field.source].function.changes_data
     except NotFoundError:
         return False
 

@@ -1,0 +1,234 @@
+"""A function that changes data says so everywhere, is never cached or repeated on its own, and is swept on request."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+import jupyter_funcs as jf
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.cli.stubs import stub
+from jupyter_funcs.core import background
+from jupyter_funcs.magic import extension
+from tests.conftest import interactive_shell, serving
+from tests.panel.test_controls import wait_until
+from tests.sources.test_openapi import document, operation, param
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+    from jupyter_funcs.api import Session
+
+ITEM = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
+HINT = "'orders' lists its values."
+
+
+class Shop:
+    """Orders over HTTP: GET lists them, POST adds one; each request is noted."""
+
+    def __init__(self) -> None:
+        self.orders: list[str] = []
+        self.looks = 0
+        self.statuses: list[int] = []
+        self.open = threading.Event()
+        self.open.set()
+        paths = {
+            "/orders": {
+                "get": operation(param("item", description=HINT), operationId="orders"),
+                "post": operation(operationId="create_order", summary="Order an item", body=ITEM),
+            },
+            "/ship": {"post": operation(param("item", description="Call 'create_order' to get list of items."))
+                      | {"operationId": "ship"}},
+        }  # fmt: skip
+        self.document = document(paths)
+        self.app = Starlette(
+            routes=[
+                Route("/openapi.json", self.describe),
+                Route("/orders", self.list_orders, methods=["GET"]),
+                Route("/{rest:path}", self.add, methods=["POST"]),
+            ]
+        )
+
+    async def describe(self, _: Request) -> Response:
+        return JSONResponse(self.document)
+
+    async def list_orders(self, _: Request) -> Response:
+        self.looks += 1
+        return JSONResponse([{"item": item} for item in self.orders])
+
+    async def add(self, request: Request) -> Response:
+        item = json.loads(await request.body() or "{}").get("item", "")
+        while item == "held" and not self.open.is_set():
+            await asyncio.sleep(0.01)
+            if await request.is_disconnected():
+                return Response()
+        self.orders.append(item)
+        return Response(status_code=self.statuses.pop(0)) if self.statuses else JSONResponse([{"item": item}])
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Shop, str]]:
+    shop = Shop()
+    with serving(shop.app) as url:
+        yield shop, url
+
+
+@pytest.fixture
+def shop(served: tuple[Shop, str]) -> Shop:
+    shop = served[0]
+    shop.orders, shop.looks, shop.statuses = [], 0, []
+    return shop
+
+
+@pytest.fixture
+def funcs(shop: Shop, served: tuple[Shop, str]) -> Iterator[Session]:
+    session = jf.connect(f"{served[1]}/openapi.json")
+    yield session
+    session.close()
+
+
+def test_it_is_marked_wherever_it_is_shown(funcs: Session) -> None:
+    """In the panel beside the name, in describe and find, in signature help, stubs and the tools of an assistant."""
+    change, look = funcs.create_order, funcs.orders
+    for function, marked in ((change, True), (look, False)):
+        panel = function.panel()
+        assert ('<span class="jf-badge">changes data</span>' in panel._heading.title.value) is marked
+        panel.close()
+        described = function.describe()
+        assert repr(described).startswith("Changes data.") is marked
+        assert described._repr_html_().startswith("Changes data.") is marked
+        assert (function.__doc__ or "").startswith("Changes data.") is marked
+    found = funcs.find().set_index("name")["description"]
+    assert dict(found) == {"orders": "", "create_order": "Changes data. Order an item", "ship": "Changes data."}
+    assert "Changes data. Order an item" in stub(funcs)
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        extension.of(shell).state._session = funcs
+        assert repr(shell.run_line_magic("funcs", "describe create_order")).startswith("Changes data.")
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_an_assistant_is_told(funcs: Session, reads: bool) -> None:
+    """A tool that changes data is never marked read-only, whatever else is known."""
+    mcp = pytest.importorskip("jupyter_funcs.cli.mcp", reason="the extra 'mcp' is not installed")
+    tool = mcp.tool(funcs.create_order, reads=reads)
+    assert (tool.annotations.read_only_hint, tool.annotations.destructive_hint) == (False, True)
+    assert tool.description.startswith("Changes data.")
+    assert mcp.tool(funcs.orders, reads=reads).annotations.read_only_hint is reads
+
+
+def test_each_call_is_sent(shop: Shop, funcs: Session) -> None:
+    """The option cache has no effect on it, as it has on a function that only reads."""
+    for _ in range(2):
+        funcs.create_order.with_options(cache=True)(item="a")
+        funcs.orders.with_options(cache=True)()
+    assert (shop.orders, shop.looks) == (["a", "a"], 1)
+    runs = funcs.history.runs
+    assert [run.in_cache for run in runs] == [False, True, False, True]
+
+
+def test_each_sweep_sends_each_run(shop: Shop, funcs: Session) -> None:
+    """Neither an earlier call nor an earlier sweep stands for a run; one that only reads takes them from the cache."""
+    confirmed = funcs.create_order.with_options(most_runs=3, cache=True, progress=False)
+    confirmed(item="a")
+    for _ in range(2):
+        frame = confirmed.sweep(item=["a", "b"])
+        assert frame.attrs["funcs"]["cached"]["runs"] == 0
+        funcs.orders.with_options(progress=False).sweep(item=["a", "b"])
+    assert sorted(shop.orders) == ["a", "a", "a", "b", "b"]
+    assert shop.looks == 2
+
+
+def test_a_folder_keeps_what_was_done(shop: Shop, funcs: Session, tmp_path: Path) -> None:
+    """The same sweep into the same folder runs what is missing only; another folder starts from nothing."""
+    for folder, items in (("one", "ab"), ("one", "abc"), ("two", "ab")):
+        into = funcs.create_order.with_options(to=tmp_path / folder, most_runs=3, progress=False)
+        assert into.sweep(item=list(items)).count_rows() == len(items)
+    assert sorted(shop.orders) == ["a", "a", "b", "b", "c"]
+
+
+def test_only_the_same_sweep_continues(shop: Shop, funcs: Session) -> None:
+    """What an interrupted sweep has done is not done again by it, and is no result of another sweep."""
+    create = funcs.create_order.with_options(most_runs=3, concurrency=1, progress=False)
+    shop.open.clear()
+    job = create.start_sweep(item=["a", "held"])
+    wait_until(lambda: job.progress.done == 1)
+    job.cancel()
+    wait_until(job.future.done)
+    shop.open.set()
+    create.sweep(item=["a", "c"])
+    assert sorted(shop.orders) == ["a", "a", "c"]
+    create.sweep(item=["a", "held"])
+    assert sorted(shop.orders) == ["a", "a", "c", "held"]
+
+
+def test_what_the_server_refuses_is_not_sent_again(shop: Shop, funcs: Session) -> None:
+    """A status 503 fails a run of a sweep at once, since it may have begun."""
+    shop.statuses = [503]
+    create = funcs.create_order.with_options(most_runs=3, concurrency=1, progress=False)
+    with pytest.warns(UserWarning, match="1 of 2 runs of create_order failed"):
+        frame = create.sweep(item=["a", "b"])
+    assert sorted(shop.orders) == ["a", "b"]
+    assert [error["attempts"] for error in frame.attrs["errors"]] == [1]
+
+
+def test_a_sweep_is_refused_until_it_is_allowed(shop: Shop, funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code and magic say how often it would run and how to allow it, and ask nobody; a single run needs nothing."""
+    monkeypatch.setattr("builtins.input", pytest.fail)
+    said = r"create_order changes data, and this would run it 2 times.\n.*--most-runs 2 or with_options\(most_runs=2\)"
+    with pytest.raises(jf.ArgumentError, match=said):
+        funcs.create_order.sweep(item=["a", "b"])
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        extension.of(shell).state._session = funcs
+        shell.run_line_magic("funcs", "sweep create_order item=[a,b] --dry-run -o sent")
+        assert len(shell.user_ns["sent"]) == 2
+        assert not shop.orders
+        frame = shell.run_line_magic("funcs", "sweep create_order item=[a,b] --most-runs 2 -q")
+        assert len(frame) == 2
+        assert len(shell.run_line_magic("funcs", "again 1")) == 2  # which its user asks for
+    assert len(funcs.create_order.with_options(progress=False).sweep(item=["c"])) == 1
+    assert sorted(shop.orders) == ["a", "a", "b", "b", "c"]
+
+
+def test_a_panel_asks_with_a_second_press(shop: Shop, funcs: Session) -> None:
+    """Each time, since each is another change; and what failed can't be repeated alone."""
+    panel = funcs.create_order.panel(item=["a", "b"])
+    assert panel.form is not None
+    assert isinstance(panel.form["item"], Each)
+    for times in (1, 2):
+        panel._bar.run.click()
+        wait_until(lambda: "This changes data, in 2 runs. Press the Run button again" in panel._state.value)
+        assert len(shop.orders) == 2 * (times - 1)
+        panel._runner.wait()
+        panel._bar.run.click()
+        wait_until(lambda n=2 * times: len(shop.orders) == n and 'data-state="done"' in panel._state.value)  # type: ignore[misc]
+    shop.statuses = [500]
+    for _ in range(2):
+        panel._runner.wait()
+        panel._bar.run.click()
+        panel._runner.wait()
+    wait_until(lambda: "Run repeats all runs." in html.unescape(panel._state.value))
+    panel.close()
+
+
+def test_nothing_runs_it_to_list_values(shop: Shop, funcs: Session) -> None:
+    """A description that names it as the source of values has no effect."""
+    panel = funcs.ship.panel()
+    field = funcs.ship.fields[0]
+    assert field.source == "create_order"
+    funcs.ship.learn({})
+    assert background.run(funcs.ship.choices(field, {})) == ([], [])
+    panel.close()
+    assert not shop.orders
