@@ -1,0 +1,261 @@
+/**
+ * The page's side of the conversation with the kernel: numbered requests, values on their way, and whether it answers.
+ *
+ * One channel serves all views of a model, so that two outputs of one panel hold the same values.
+ */
+
+/** @import * as P from "./protocol.js" */
+/** @typedef {"live" | "busy" | "gone"} Live */
+/** @typedef {(event: P.Event) => void} Listener */
+
+/**
+ * What anywidget hands over; the manager is there in JupyterLab, Notebook and Voila only.
+ * @typedef {object} Model
+ * @property {(name: string) => any} get
+ * @property {(name: string, callback: (...args: any[]) => void) => void} on
+ * @property {(name: string, callback: (...args: any[]) => void) => void} off
+ * @property {(content: any) => void} send
+ * @property {boolean} [comm_live]
+ * @property {{ kernel?: Kernel }} [widget_manager]
+ */
+/** @typedef {{ status: string, statusChanged?: Signal<string> }} Kernel */
+/** @template T @typedef {{ connect: (slot: (sender: unknown, value: T) => void) => void, disconnect: (slot: (sender: unknown, value: T) => void) => void }} Signal */
+
+export const GONE = "The kernel has stopped. Run the cell again to continue.";
+
+/** In milliseconds. */
+export const TIMES = { typing: 150, busy: 500, hello: 10_000, reply: 60_000 };
+
+/** What a request was refused with: one to three lines. */
+export class RequestError extends Error {
+  /** @param {string[]} lines */
+  constructor(lines) {
+    super(lines.join("\n"));
+    this.lines = lines;
+  }
+}
+
+/**
+ * What a field holds, as the page sends it.
+ * @param {P.FieldValue} value
+ * @returns {P.PageValue}
+ */
+export const sent = (value) => (value && typeof value === "object" && "variable" in value ? `$${value.variable}` : value);
+
+export class Channel {
+  /** @param {Model} model */
+  constructor(model) {
+    this.model = model;
+    /** @type {Live} */
+    this.live = "live";
+    /** Typed and not yet in the kernel's `values`, by field; without a number it is not sent yet. @type {Map<string, { value: P.PageValue, seq: number }>} */
+    this.typed = new Map();
+    this.seq = 0;
+    this.id = 0;
+    /** Options that have arrived since the kernel last wrote the form. @type {Record<string, P.OptionPage>} */
+    this.options = {};
+    /** @type {P.Run["running"]} */
+    this.progress = null;
+    /** @type {Map<number, { since: number, resolve: (reply: any) => void, reject: (error: Error) => void }>} */
+    this.waiting = new Map();
+    /** @type {Set<Listener>} */
+    this.listeners = new Set();
+    /** @type {Set<() => void>} */
+    this.watchers = new Set();
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.typing = undefined;
+    this.kernel = model.widget_manager?.kernel;
+    model.on("msg:custom", this.receive);
+    model.on("change:values", this.arrived);
+    model.on("comm_live_update", this.lost);
+    this.kernel?.statusChanged?.connect(this.status);
+  }
+
+  close() {
+    clearTimeout(this.typing);
+    this.model.off("msg:custom", this.receive);
+    this.model.off("change:values", this.arrived);
+    this.model.off("comm_live_update", this.lost);
+    this.kernel?.statusChanged?.disconnect(this.status);
+    this.fail("The panel has been closed.");
+  }
+
+  /** Ask whether the kernel is there, as each view does when it is drawn. */
+  async hello() {
+    await this.ask("hello", {}, TIMES.hello).catch((error) => {
+      if (!(error instanceof RequestError)) this.turn("gone");
+    });
+  }
+
+  /**
+   * Send a request; the promise is refused with the kernel's lines, or when no reply comes in time.
+   * @template {keyof P.Requests} K
+   * @param {K} kind
+   * @param {P.Requests[K]["in"]} fields
+   * @param {number} [limit]
+   * @returns {Promise<P.Requests[K]["out"]>}
+   */
+  ask(kind, fields, limit = TIMES.reply) {
+    if (this.typed.size && kind !== "set" && kind !== "hello") this.flush(kind !== "run");
+    if (this.live === "gone" && kind !== "hello") return Promise.reject(new Error(GONE));
+    const id = ++this.id;
+    return new Promise((resolve, reject) => {
+      const expire = () => {
+        // A cell that runs holds the replies of some kernels back: that is no silence.
+        if (this.waiting.has(id) && this.kernel?.status === "busy") timer = setTimeout(expire, limit);
+        else if (this.waiting.delete(id)) reject(new Error(`The kernel has not answered for ${limit / 1000} s.`));
+      };
+      let timer = setTimeout(expire, limit);
+      /** @param {(value: any) => void} end */
+      const ended = (end) => (/** @type {any} */ value) => (clearTimeout(timer), end(value));
+      setTimeout(() => this.look(), TIMES.busy);
+      this.waiting.set(id, { since: performance.now(), resolve: ended(resolve), reject: ended(reject) });
+      try {
+        this.model.send({ v: 1, id, kind, ...fields });
+      } catch {
+        this.turn("gone");
+      }
+    });
+  }
+
+  /**
+   * Hold a value of a field, and send it once nothing was typed for a moment.
+   * @param {string} field
+   * @param {P.PageValue} value
+   */
+  set(field, value) {
+    this.typed.set(field, { value, seq: 0 });
+    clearTimeout(this.typing);
+    this.typing = setTimeout(() => this.flush(true), TIMES.typing);
+    this.changed();
+  }
+
+  /**
+   * Number what was typed, and send it unless the next request carries all values.
+   * @param {boolean} send
+   */
+  flush(send) {
+    clearTimeout(this.typing);
+    for (const [field, typed] of this.typed) {
+      if (typed.seq) continue;
+      this.seq = Math.max(this.seq, this.model.get("values")?.seq ?? 0) + 1;
+      typed.seq = this.seq;
+      if (!send) continue;
+      this.ask("set", { seq: typed.seq, field, value: typed.value }).catch((error) => {
+        if (this.typed.get(field) === typed) this.typed.delete(field);
+        this.tell({ v: 1, ev: "said", text: error.message });
+        this.changed();
+      });
+    }
+  }
+
+  /** What the form holds, with what was typed since the kernel last wrote it. @returns {P.Values | null} */
+  values() {
+    /** @type {P.Values | null} */
+    const values = this.model.get("values");
+    if (!values?.fields) return null;
+    const fields = { ...values.fields };
+    for (const [name, options] of Object.entries(this.options)) if (fields[name]) fields[name] = { ...fields[name], options };
+    for (const [name, { value }] of this.typed) {
+      if (fields[name]) fields[name] = { ...fields[name], value, carried: false };
+    }
+    return { ...values, fields };
+  }
+
+  /**
+   * Run with the values that are shown.
+   * @param {boolean} confirmed
+   */
+  run(confirmed) {
+    const values = Object.entries(this.values()?.fields ?? {}).map(([name, { value }]) => [name, sent(value)]);
+    this.flush(false);
+    return this.ask("run", { seq: this.seq, values: Object.fromEntries(values), confirmed });
+  }
+
+  /** @param {any} message */
+  receive = (message) => {
+    if (message?.v !== 1) return;
+    if (message.ev) return this.tell(message);
+    const asked = this.waiting.get(message.re);
+    if (!asked) return;
+    this.waiting.delete(message.re);
+    if (message.error) asked.reject(new RequestError(message.error));
+    else asked.resolve(message);
+    this.turn("live");
+    this.look();
+  };
+
+  arrived = () => {
+    const { seq = 0, fields = {} } = this.model.get("values") ?? {};
+    for (const field of Object.keys(this.options)) if (fields[field]?.options || !fields[field]) delete this.options[field];
+    for (const [field, typed] of this.typed) if (typed.seq && typed.seq <= seq) this.typed.delete(field);
+    this.seq = Math.max(this.seq, seq);
+  };
+
+  lost = () => {
+    if (this.model.comm_live === false) this.turn("gone");
+  };
+
+  /** @param {unknown} _ @param {string} status */
+  status = (_, status) => {
+    if (["dead", "terminating", "restarting", "autorestarting", "unknown"].includes(status)) this.turn("gone");
+    // After a lost connection the panel's half in the kernel may still be there.
+    else if (this.live === "gone" && this.model.comm_live !== false && this.waiting.size === 0) void this.hello();
+  };
+
+  look() {
+    if (this.live === "gone") return;
+    const since = Math.min(...[...this.waiting.values()].map((each) => each.since));
+    this.turn(performance.now() - since >= TIMES.busy ? "busy" : "live");
+  }
+
+  /** @param {Live} live */
+  turn(live) {
+    if (this.live === live || (live !== "gone" && this.model.comm_live === false)) return;
+    this.live = live;
+    if (live === "gone") this.fail(GONE);
+    this.changed();
+  }
+
+  /** @param {string} why */
+  fail(why) {
+    const waiting = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const { reject } of waiting) reject(new Error(why));
+  }
+
+  /** @param {P.Event} event */
+  tell(event) {
+    if (event.ev === "progress") this.progress = event.running;
+    if (event.ev === "options") this.options[event.field] = event.page;
+    if (event.ev !== "said") this.changed();
+    for (const listener of [...this.listeners]) listener(event);
+  }
+
+  changed() {
+    for (const watcher of [...this.watchers]) watcher();
+  }
+}
+
+/** @type {WeakMap<object, { channel: Channel, views: number }>} */
+const open = new WeakMap();
+
+/**
+ * The channel of a model; the last view that leaves closes it.
+ * @param {Model} model
+ * @returns {{ channel: Channel, leave: () => void }}
+ */
+export function join(model) {
+  const held = open.get(model) ?? { channel: new Channel(model), views: 0 };
+  open.set(model, held);
+  held.views += 1;
+  return {
+    channel: held.channel,
+    leave: () => {
+      held.views -= 1;
+      if (held.views) return;
+      open.delete(model);
+      held.channel.close();
+    },
+  };
+}

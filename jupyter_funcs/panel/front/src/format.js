@@ -1,0 +1,24 @@
+import { html } from "htm/preact";
+
+/**
+ * A text with the words of a search marked, as text and never as markup.
+ * @param {string} text
+ * @param {string} query
+ */
+export function marked(text, query) {
+  const words = query.trim().toLowerCase().split(/\s+/).filter(Boolean).slice(0, 20);
+  if (!words.length) return text;
+  const any = new RegExp(`(${words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&")).join("|")})`, "gi");
+  return text.split(any).map((part, at) => (at % 2 ? html`<mark>${part}</mark>` : part));
+}
+
+const COUNT = new Intl.NumberFormat("en-US");
+
+/** "162,545". @param {number} n */
+export const count = (n) => COUNT.format(n);
+
+/** "1 row", "2 rows". @param {number} n @param {string} one @param {string} [many] */
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+/** "6.2 MB". @param {number} bytes */
+export const size = (bytes) => (bytes >= 1e6 ? `${(bytes / 1e6).toFixed(1)} MB` : bytes >= 1e3 ? `${Math.round(bytes / 1e3)} kB` : `${bytes} B`);

@@ -1,0 +1,5 @@
+import { html } from "htm/preact";
+
+export function Header() {
+  return html`<header class="jf-head"></header>`;
+}

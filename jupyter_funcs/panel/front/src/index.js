@@ -1,0 +1,76 @@
+import { render as draw } from "preact";
+import { html } from "htm/preact";
+import { join } from "./channel.js";
+import { Panel } from "./panel.js";
+
+/** @import { Model } from "./channel.js" */
+
+const SUPPRESS = "data-lm-suppress-shortcuts";
+
+/**
+ * Keep keys typed in the panel from being commands of the notebook, which listens to buttons and boxes too: it looks at
+ * this attribute of the target alone, before any listener inside the panel.
+ * @param {HTMLElement} root
+ * @param {AbortSignal} signal
+ */
+function trapKeys(root, signal) {
+  const trap = (/** @type {KeyboardEvent} */ event) => {
+    const target = event.composedPath()[0];
+    if (!(target instanceof Element) || !root.contains(target)) return;
+    if ((event.ctrlKey || event.metaKey) && event.key !== "Enter") target.removeAttribute(SUPPRESS);
+    else target.setAttribute(SUPPRESS, "true");
+  };
+  window.addEventListener("keydown", trap, { capture: true, signal });
+}
+
+/** @param {string} colour "rgb(17, 17, 17)", also with an opacity */
+const isDark = (colour) => {
+  const [red = 255, green = 255, blue = 255, opacity = 1] = (colour.match(/[\d.]+/g) ?? []).map(Number);
+  return opacity > 0 && 0.2126 * red + 0.7152 * green + 0.0722 * blue < 110;
+};
+
+/**
+ * Follow the page's theme: by the lightness of its own variable, or of the page where it has none.
+ * @param {HTMLElement} root
+ * @param {AbortSignal} signal
+ */
+function followTheme(root, signal) {
+  const probe = document.createElement("i");
+  probe.hidden = true;
+  probe.style.backgroundColor = "var(--jp-layout-color0)";
+  root.append(probe);
+  const look = () => {
+    const own = getComputedStyle(root).getPropertyValue("--jp-layout-color0").trim();
+    const shown = own ? probe : document.body;
+    root.toggleAttribute("data-dark", isDark(getComputedStyle(shown).backgroundColor));
+  };
+  const observer = new MutationObserver(look);
+  for (const each of [document.documentElement, document.body]) observer.observe(each, { attributes: true });
+  observer.observe(document.head, { childList: true, subtree: true });
+  document.head.addEventListener("load", look, { capture: true, signal });
+  signal.addEventListener("abort", () => observer.disconnect());
+  look();
+}
+
+/** @param {{ model: Model, el: HTMLElement, signal?: AbortSignal }} context */
+function render({ model, el, signal }) {
+  const own = new AbortController();
+  signal?.addEventListener("abort", () => own.abort());
+  const { channel, leave } = join(model);
+  const root = document.createElement("div");
+  root.className = "jf";
+  el.append(root);
+  const mount = root.appendChild(document.createElement("div"));
+  followTheme(root, own.signal);
+  trapKeys(root, own.signal);
+  draw(html`<${Panel} channel=${channel} root=${root} />`, mount);
+  void channel.hello();
+  own.signal.addEventListener("abort", () => {
+    draw(null, mount);
+    root.remove();
+    leave();
+  });
+  return () => own.abort();
+}
+
+export default { render };

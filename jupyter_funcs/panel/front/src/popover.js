@@ -1,0 +1,122 @@
+import { html } from "htm/preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { Icon } from "./icons.js";
+
+/** @import { ComponentChildren } from "preact" */
+/** @import { IconName } from "./icons.js" */
+
+const FOCUSABLE = "[autofocus], input, [role^=menuitem], [tabindex='0'], button";
+
+/**
+ * A box in the browser's top layer beside its anchor, where no output area cuts it off. Draw it while it is open.
+ *
+ * `close(true)` gives the focus back to the anchor. A combobox keeps the focus itself (`focus: false`), and names the box
+ * whose clicks leave it open (`keep`).
+ * @param {object} props
+ * @param {HTMLElement} props.anchor
+ * @param {() => void} props.close
+ * @param {string} [props.label]
+ * @param {string} [props.role]
+ * @param {string} [props.class]
+ * @param {string} [props.hook] its `data-jf`
+ * @param {number} [props.width] in pixels; else the content's, and at least the anchor's
+ * @param {boolean} [props.right] flush with the anchor's right edge
+ * @param {boolean} [props.focus]
+ * @param {HTMLElement | null} [props.keep]
+ * @param {(event: KeyboardEvent) => void} [props.onKeyDown]
+ * @param {ComponentChildren} [props.children]
+ */
+export function Popover({ anchor, close, label, role, class: className = "", hook, width, right = false, focus = true, keep, onKeyDown, children }) {
+  const ref = useRef(/** @type {HTMLDivElement | null} */ (null));
+
+  const place = () => {
+    const box = ref.current;
+    if (!box || !anchor.isConnected) return;
+    const at = anchor.getBoundingClientRect();
+    const wide = Math.min(width ?? Math.max(box.offsetWidth, at.width), innerWidth - 16);
+    const below = innerHeight - at.bottom - 12;
+    const above = at.top - 12;
+    const up = below < Math.min(box.scrollHeight, 240) && above > below;
+    const left = right ? at.right - wide : at.left;
+    Object.assign(box.style, {
+      width: `${wide}px`,
+      maxHeight: `${Math.min(420, Math.max(up ? above : below, 160))}px`,
+      left: `${Math.max(8, Math.min(left, innerWidth - wide - 8))}px`,
+      top: up ? "auto" : `${at.bottom + 4}px`,
+      bottom: up ? `${innerHeight - at.top + 4}px` : "auto",
+    });
+  };
+
+  useLayoutEffect(() => {
+    const box = ref.current;
+    box?.showPopover?.();
+    place();
+    if (focus) /** @type {HTMLElement | null} */ (box?.querySelector(FOCUSABLE))?.focus({ preventScroll: true });
+    anchor.setAttribute("aria-expanded", "true");
+    return () => {
+      anchor.setAttribute("aria-expanded", "false");
+      // The focus goes back where it came from, unless whoever closed it has put it elsewhere.
+      const lost = box?.contains(/** @type {Document | ShadowRoot} */ (box.getRootNode()).activeElement);
+      if (lost && anchor.isConnected) anchor.focus({ preventScroll: true });
+    };
+  }, [anchor]);
+  useLayoutEffect(place);
+
+  useEffect(() => {
+    const outside = (/** @type {Event} */ event) => {
+      const path = event.composedPath();
+      if (![ref.current, anchor, keep].some((each) => each && path.includes(each))) close();
+    };
+    const scrolled = (/** @type {Event} */ event) => {
+      if (!ref.current?.contains(/** @type {Node} */ (event.target))) place();
+    };
+    document.addEventListener("pointerdown", outside, true);
+    addEventListener("scroll", scrolled, true);
+    addEventListener("resize", place);
+    return () => {
+      document.removeEventListener("pointerdown", outside, true);
+      removeEventListener("scroll", scrolled, true);
+      removeEventListener("resize", place);
+    };
+  });
+
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    onKeyDown?.(event);
+    if (event.key !== "Escape" || event.defaultPrevented) return;
+    event.preventDefault();
+    event.stopPropagation();
+    close();
+  };
+  return html`<div ref=${ref} popover="manual" class=${`jf-popover ${className}`} role=${role} aria-label=${label} data-jf=${hook} onKeyDown=${keys}>${children}</div>`;
+}
+
+/**
+ * One entry: a line ("-"), a heading, or something to choose; `checked` makes a tick.
+ * @typedef {"-" | { head: string } | { label: string, small?: string, icon?: IconName, jf?: string, key?: string, checked?: boolean, off?: boolean, click: () => void }} MenuItem
+ */
+
+/** @param {{ anchor: HTMLElement, close: () => void, label: string, items: MenuItem[], width?: number, right?: boolean }} props */
+export function Menu({ anchor, close, label, items, width, right }) {
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key === "Tab") close();
+    const menu = /** @type {HTMLElement} */ (event.currentTarget);
+    const entries = /** @type {HTMLElement[]} */ ([...menu.querySelectorAll("[role^=menuitem]")]);
+    const at = entries.findIndex((each) => each.matches(":focus"));
+    const go = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: entries.length - 1 }[event.key];
+    if (go === undefined || !entries.length) return;
+    event.preventDefault();
+    entries[(go + entries.length) % entries.length].focus();
+  };
+  return html`<${Popover} anchor=${anchor} close=${close} label=${label} role="menu" class="jf-menu" width=${width} right=${right} onKeyDown=${keys}>
+    ${items.map((item) => {
+      if (item === "-") return html`<hr role="separator" />`;
+      if ("head" in item) return html`<div class="jf-ph" role="presentation">${item.head}</div>`;
+      const ticked = item.checked !== undefined;
+      return html`<button type="button" tabindex="-1" role=${ticked ? "menuitemcheckbox" : "menuitem"} data-jf=${item.jf} aria-checked=${ticked ? String(item.checked) : undefined}
+        aria-disabled=${item.off ? "true" : undefined} onClick=${() => item.off || (close(), item.click())}>
+        ${item.icon && html`<${Icon} name=${item.icon} />`}${ticked && html`<span class="jf-check"><${Icon} name="check" size=${12} /></span>`}
+        <span>${item.label}${item.small && html`<small>${item.small}</small>`}</span>${item.key && html`<kbd class="is-key">${item.key}</kbd>`}
+      </button>`;
+    })}
+  <//>`;
+}

@@ -1,0 +1,5 @@
+import { html } from "htm/preact";
+
+export function Start() {
+  return html`<div class="jf-start" data-jf="start"></div>`;
+}

@@ -1,0 +1,113 @@
+import { createContext } from "preact";
+import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
+
+/** @import * as P from "./protocol.js" */
+/** @import { Channel } from "./channel.js" */
+/** @typedef {ReturnType<typeof usePanelState>} PanelState */
+
+export const PanelContext = createContext(/** @type {PanelState} */ (/** @type {unknown} */ (null)));
+
+/** Everything that a part needs: what the kernel says, and what may be asked of it. */
+export const usePanel = () => useContext(PanelContext);
+
+/** @type {P.TableQuery} */
+const ALL = { sort: [], filters: [], find: "" };
+/** @type {P.Run} */
+const NO_RUN = { state: "empty", number: 0, running: null, result: null, error: null, partial: null, warnings: [] };
+const TRAITS = ["change:view", "change:values", "change:run", "change:tab"];
+
+/** @param {Channel} channel */
+export function usePanelState(channel) {
+  const { model } = channel;
+  const [, redraw] = useReducer((/** @type {number} */ n) => n + 1, 0);
+  const [said, announce] = useState("");
+  const [toasted, setToast] = useState("");
+  const [folded, fold] = useState(() => Boolean(model.get("run")?.result));
+  const [pressed, setPressed] = useState(false);
+  const [drawer, setDrawer] = useState(false);
+  const [wanted, setWanted] = useState(/** @type {P.Tab | null} */ (null));
+  const [narrowed, setNarrowed] = useState({ number: 0, query: ALL });
+  const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
+
+  const toast = (/** @type {string} */ text) => {
+    clearTimeout(timer.current);
+    setToast(text);
+    timer.current = setTimeout(() => setToast(""), 4000);
+  };
+
+  // Before the first paint, since effects wait for a frame and what the kernel says meanwhile would be lost.
+  useLayoutEffect(() => {
+    const draw = () => redraw(undefined);
+    const arrived = () => (setWanted(null), draw());
+    const hear = (/** @type {P.Event} */ event) => event.ev === "said" && toast(event.text);
+    for (const each of TRAITS) model.on(each, each === "change:tab" ? arrived : draw);
+    channel.watchers.add(draw);
+    channel.listeners.add(hear);
+    draw();
+    return () => {
+      for (const each of TRAITS) model.off(each, each === "change:tab" ? arrived : draw);
+      channel.watchers.delete(draw);
+      channel.listeners.delete(hear);
+      clearTimeout(timer.current);
+    };
+  }, [channel]);
+
+  /** @type {P.View | null} */
+  const view = model.get("view")?.service ? model.get("view") : null;
+  /** @type {P.Run} */
+  const run = { ...NO_RUN, ...model.get("run") };
+  if (run.running && channel.progress) run.running = { ...run.running, ...channel.progress };
+  const number = run.result?.number ?? 0;
+  const chosen = view?.function?.id;
+  useEffect(() => setPressed(false), [chosen]);
+  useEffect(() => fold(Boolean(run.result)), [chosen, number]);
+  useEffect(() => {
+    if (run.state === "running") fold(true);
+    else if (run.error) fold(Boolean(run.result));
+    else if (run.result) announce(run.result.summary);
+  }, [run.state, run.number]);
+
+  /** Say why a request was refused; for those whose answer nobody waits for. @param {Promise<unknown>} reply */
+  const tell = (reply) => reply.catch((/** @type {Error} */ error) => toast(error.message));
+
+  return {
+    channel,
+    view,
+    /** What the form holds, with what was typed since. */
+    values: channel.values(),
+    run,
+    live: channel.live,
+    /** @type {P.Tab} */
+    tab: wanted ?? model.get("tab") ?? "table",
+    ask: channel.ask.bind(channel),
+    set: channel.set.bind(channel),
+    tell,
+    /** Run pressed: the form then says what is missing. @param {boolean} [confirmed] @returns {Promise<{ asks: string }>} */
+    submit(confirmed = false) {
+      setPressed(true);
+      return channel.run(confirmed);
+    },
+    /** @param {P.Tab} tab */
+    showTab(tab) {
+      setWanted(tab);
+      void tell(channel.ask("tab", { tab }));
+    },
+    /** Read to whoever listens to a screen reader. */
+    announce,
+    said,
+    toast,
+    toasted,
+    /** Narrow: the form is one line of chips. */
+    folded,
+    fold,
+    /** Run was pressed for this function. */
+    pressed,
+    /** History is open. */
+    drawer,
+    setDrawer,
+    /** What the table shows, which the chart and a filtered file follow. */
+    query: narrowed.number === number ? narrowed.query : ALL,
+    /** @param {P.TableQuery} query */
+    setQuery: (query) => setNarrowed({ number, query }),
+  };
+}

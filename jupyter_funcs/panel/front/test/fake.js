@@ -1,0 +1,64 @@
+/** A model without a kernel, which answers requests by a table; for Node (`page` makes it a browser) and for the stage. */
+
+export const pause = (milliseconds = 0) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** As the traits of a panel with a form of one field. */
+export const VIEW = {
+  trusted: true,
+  service: { name: "demo", kind: "service", synthetic: true, account: "", tokenEnds: "", trouble: [], functions: 2 },
+  function: { id: "get_panel_daily", name: "Get Panel Daily", about: "Daily spend of a panel.", group: "Panels", favourite: false, changesData: false },
+  fields: [],
+  presets: [],
+  start: null,
+};
+export const VALUES = { seq: 0, fields: {}, runs: 1, valid: true, missing: [], wrong: [], advice: [], preset: "", changed: false };
+export const RUN = { state: "form", number: 0, running: null, result: null, error: null, partial: null, warnings: [] };
+
+/** A trait model as anywidget hands it over. `answers[kind]` is a reply, a function of the request, or `null` for silence. */
+export class FakeModel {
+  constructor(traits = {}, answers = {}) {
+    this.traits = { view: VIEW, values: VALUES, run: RUN, tab: "table", ...traits };
+    this.answers = { hello: { ok: true }, ...answers };
+    this.asked = [];
+    this.callbacks = {};
+    this.comm_live = true;
+  }
+  get(name) {
+    return this.traits[name];
+  }
+  on(name, callback) {
+    (this.callbacks[name] ??= new Set()).add(callback);
+  }
+  off(name, callback) {
+    this.callbacks[name]?.delete(callback);
+  }
+  emit(name, ...values) {
+    for (const callback of [...(this.callbacks[name] ?? [])]) callback(...values);
+  }
+  /** As the kernel writes traits. */
+  write(traits) {
+    Object.assign(this.traits, traits);
+    for (const name of Object.keys(traits)) this.emit(`change:${name}`);
+  }
+  event(content) {
+    this.emit("msg:custom", { v: 1, ...content });
+  }
+  send(request) {
+    if (!this.comm_live) throw new Error("Cannot send");
+    this.asked.push(request);
+    const answer = this.answers[request.kind];
+    if (answer === null) return;
+    setTimeout(() => {
+      const reply = typeof answer === "function" ? answer(request, this) : (answer ?? {});
+      this.emit("msg:custom", { v: 1, re: request.id, ...reply });
+    });
+  }
+  /** As when the kernel is restarted. */
+  die() {
+    this.comm_live = false;
+    this.emit("comm_live_update");
+  }
+  kinds() {
+    return this.asked.map((each) => each.kind);
+  }
+}

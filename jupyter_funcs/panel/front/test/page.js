@@ -1,0 +1,37 @@
+/** A page by happy-dom, with the built bundle in it. */
+import { Window } from "happy-dom";
+import { FakeModel, pause } from "./fake.js";
+
+const window = new Window({ width: 1280, height: 900 });
+const NAMES = "document Element HTMLElement Node Event KeyboardEvent MouseEvent MutationObserver getComputedStyle requestAnimationFrame addEventListener removeEventListener innerWidth innerHeight navigator".split(" ");
+for (const name of ["window", ...NAMES]) {
+  const value = name === "window" ? window : window[name];
+  Object.defineProperty(globalThis, name, { value: typeof value === "function" && !value.prototype ? value.bind(window) : value, configurable: true, writable: true });
+}
+
+const { default: panel } = await import("../../static/panel.js");
+
+/** Draw a panel; `$` finds by `data-jf`. */
+export async function shown(traits, answers) {
+  const model = new FakeModel(traits, answers);
+  const el = document.createElement("div");
+  document.body.append(el);
+  const away = panel.render({ model, el });
+  await pause(10);
+  const $ = (hook) => el.querySelector(`[data-jf="${hook}"]`);
+  const close = async () => {
+    away();
+    el.remove();
+    await pause(60);
+  };
+  return { model, el, $, close, root: $("panel") };
+}
+
+/** Press a key where the focus would be. */
+export const press = (target, key, more = {}) => target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true, cancelable: true, ...more }));
+
+/** Type into a box. */
+export function type(input, text) {
+  input.value = text;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+}

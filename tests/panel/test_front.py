@@ -1,0 +1,53 @@
+"""The panel's front end: its built bundle belongs to its sources, and is all that the wheel takes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FRONT = ROOT / "jupyter_funcs/panel/front"
+STATIC = ROOT / "jupyter_funcs/panel/static"
+KILOBYTE = 1_000
+
+
+def sources() -> list[str]:
+    paths = [*(FRONT / "src").rglob("*"), FRONT / "build.mjs", FRONT / "package-lock.json"]
+    return sorted(path.relative_to(FRONT).as_posix() for path in paths if path.is_file())
+
+
+def test_the_bundle_is_built_from_the_sources() -> None:
+    """Without Node: by the hash that the build writes beside the bundle."""
+    digest = hashlib.sha256()
+    for path in sources():
+        digest.update(path.encode() + b"\0" + (FRONT / path).read_bytes() + b"\0")
+    built = (STATIC / "sources.sha256").read_text("utf-8").strip()
+    assert built == digest.hexdigest(), "stale: in panel/front, npm ci && node build.mjs"
+
+
+def test_script_and_style_are_small() -> None:
+    """Each panel sends both again, so together they stay within 120 kB."""
+    assert sum((STATIC / name).stat().st_size for name in ("panel.js", "panel.css")) <= 120 * KILOBYTE
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    """Whoever installs has their own."""
+    assert "resolved" not in (FRONT / "package-lock.json").read_text("utf-8")
+
+
+WORDS = ["innerHTML", "outerHTML", "insertAdjacentHTML", "dangerouslySetInnerHTML", "fetch(", "eval("]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_text_is_only_ever_set_as_text(word: str) -> None:
+    """And no request leaves the page."""
+    assert [path for path in sources() if path.startswith("src/") and word in (FRONT / path).read_text("utf-8")] == []
+
+
+def test_the_wheel_takes_the_bundle_alone() -> None:
+    """Neither the sources nor what npm has installed beside them."""
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["exclude"] == ["jupyter_funcs/panel/front"]
