@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """A valid value of a field, and its label (empty if the listing has none)."""
+    """A valid value of a field, and its label and group (empty if the listing has none)."""
 
     value: str
     label: str = ""
+    group: str = ""
 
 
 PAGE = 20
@@ -164,8 +165,8 @@ def nearest_listed(field: Field, value: str, choices: Sequence[Choice]) -> list[
     if len(choices) > _MOST_COMPARED:
         first = value[:1].casefold()
         choices = [choice for choice in choices if choice.value[:1].casefold() == first]
-    by_value = [(spelling(choice), choice) for choice, _ in choices]
-    by_label = [(label, choice) for choice, label in choices]
+    by_value = [(spelling(choice.value), choice.value) for choice in choices]
+    by_label = [(choice.label, choice.value) for choice in choices]
     if folded(value) in {folded(text) for pair in by_value for text in pair}:
         return []
     for wanted, texts in ((spelling(value), by_value), (value, by_label)):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.sources.base import Source
 
 LIST_SECONDS = 20.0
+_MOST_GROUPS = 50  # of listed values
 _SMALL = 64 * 1024  # bytes; read in about a millisecond
 
 
@@ -194,7 +195,11 @@ def _call_key(function: str, args: Args) -> str:
 
 
 def _listed(frame: pd.DataFrame, field: Field) -> _Listed:
-    """Read the values from the column named like the field, else the first text column; labels from the next one."""
+    """
+    Read the values from the column named like the field, else the first text column; labels from the next one.
+
+    The first column after it whose texts repeat, such as a sector, gives the groups.
+    """
     at = dt.datetime.fromisoformat(frame.attrs["funcs"]["time"]).timestamp()
     texts = [column for column in frame.columns if frame[column].dtype == "string"]
     own = [column for column in frame.columns if str(column).casefold() == field.name.casefold()]
@@ -203,6 +208,8 @@ def _listed(frame: pd.DataFrame, field: Field) -> _Listed:
         return _Listed([], at)
     rows = frame.dropna(subset=[column]).drop_duplicates(column)
     following = list(frame.columns)[list(frame.columns).index(column) + 1 :]
-    label = next((text for text in following if text in texts), None)
-    labels = rows[label].fillna("") if label is not None else [""] * len(rows)
-    return _Listed([Choice(str(value), str(text)) for value, text in zip(rows[column], labels, strict=True)], at)
+    following = [text for text in following if text in texts]
+    group = next((text for text in following[1:] if 1 < rows[text].nunique() <= min(len(rows) / 2, _MOST_GROUPS)), None)
+    used = (next(iter(following), None), group)
+    described = [rows[one].fillna("") if one is not None else [""] * len(rows) for one in used]
+    return _Listed([Choice(*map(str, row)) for row in zip(rows[column], *described, strict=True)], at)

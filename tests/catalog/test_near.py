@@ -94,7 +94,7 @@ def test_nothing_is_asked_for_a_suggestion(answering: Callable[..., Session]) ->
         payload: dict[str, Any] = json.loads(request.content)
         asked.append(payload.get("FunctionName", ""))
         if asked[-1] == "Get Universe":
-            rows = [{"Symbol": symbol, "Company": label} for symbol, label in SYMBOLS]
+            rows = [{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS]
             return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
         said = "no data" if "Note" in payload.get("Args", {}) else "no symbol BKQX"
         return httpx.Response(200, json={"error": said} if asked[-1] else LISTING)

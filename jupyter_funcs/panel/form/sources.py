@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.catalog.suggestions import Choice
     from jupyter_funcs.client.function import RemoteCall
 
 
@@ -36,6 +37,7 @@ class FieldSource:
 
     def __init__(self, field: Field, function: RemoteCall, form: Form, on_news: Callable[[FieldSource], None]) -> None:
         self.field = field
+        self.choices: list[Choice] = []
         self.offers = Offers()
         self.missing: list[str] = []
         self.trouble = ""
@@ -50,7 +52,7 @@ class FieldSource:
         needed = {folded(name) for name in listing_args(field, listing, {})[1]}
         self.needs = [other.name for other in form.fields if folded(other.name) in needed and other.name != field.name]
         if known := function.known_choices(field, form.first):
-            self.offers, self.at = Offers(known), function.listed_at(field, form.first)
+            self.choices, self.offers, self.at = known, Offers(known), function.listed_at(field, form.first)
         else:
             self.missing = listing_args(field, listing, form.first)[1]
             self.asking = not self.missing
@@ -76,12 +78,12 @@ class FieldSource:
             choices, self.missing = await self._function.choices(self.field, args, again=again)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
             self.trouble = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
-            self.offers, self.at = Offers(), None
+            self.choices, self.offers, self.at = [], Offers(), None
         else:
             if not self.missing:
                 self._before = self._last
                 self._last = Offers(choices)
-            self.offers = Offers(choices)
+            self.choices, self.offers = choices, Offers(choices)
             self.at = None if self.missing else self._function.listed_at(self.field, args)
         finally:
             slow.cancel()

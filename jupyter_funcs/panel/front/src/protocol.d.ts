@@ -66,13 +66,17 @@ export interface FieldView {
   more: boolean;
   /** Two short fields share a row. */
   short: boolean;
-  /** As a placeholder: "1 (default)", "None (default)", "2025-01-31", "". */
+  /** As a placeholder: "1 (default)", "YYYY-MM-DD", "Choose", "". */
   hint: string;
+  /** What is used when nothing is sent. */
+  default: string | null;
   /** The whole help; paragraphs parted by "\n". */
   help: string;
-  /** "declared", "described", "listed", "assumed" of kind and options, for the help box: "Known from the schema". */
+  /** Its first whole sentences, for the line above Run. */
+  brief: string;
+  /** For the help box: "Type declared by the catalog; values listed by Get Universe." */
   knownFrom: string;
-  /** The first options; all of them where `more` of the page says so. `null` without any. */
+  /** The first options, all of them up to 200. `null` without any. */
   options: OptionPage | null;
   /** Described or listed options take other values too: the list ends with "Other…". */
   open: boolean;
@@ -90,8 +94,12 @@ export interface OptionPage {
   options: Option[];
   /** How many there are in all; beyond the page they are searched in Python. */
   total: number;
-  /** "Listing symbols…", "24 symbols from Get Universe · 5 min old", "Fill in Panel to see the symbols.", trouble, or "". */
+  /** "Listing symbols…", "24 symbols from Get Universe", "Fill in Panel to see the symbols.", trouble, or "". */
   note: string;
+  /** When they were listed, in seconds since 1970; `null` of options that no function lists. */
+  at: number | null;
+  /** Whether they can be listed again. */
+  again: boolean;
   /** Whether they are being listed now. */
   asking: boolean;
 }
@@ -111,11 +119,11 @@ export interface Values {
   fields: Record<string, FieldState>;
   /** How many runs that makes: 1, or more of a sweep. */
   runs: number;
-  /** Whether Run would run; `missing` and `wrong` name labels ("Missing: Panel · Check: From"). */
+  /** Whether Run would run; `missing` and `wrong` are names of fields, for "Missing: Panel · Check: From". */
   valid: boolean;
   missing: string[];
   wrong: string[];
-  /** Of rules: "Give Symbol or Brand." */
+  /** Of rules: "Fill in Symbol or Brand." */
   advice: string[];
   /** The preset that the form holds, or "". */
   preset: string;
@@ -128,23 +136,23 @@ export interface FieldState {
   errors: Message[];
   /** Amber; never disable Run. */
   warnings: Message[];
-  /** What is said besides: "Taken away, since Get Universe lists no 'X' any more." */
+  /** What is said besides: "Removed 'X': Get Universe no longer lists it." */
   notes: string[];
   /** The value came along from another function. */
   carried: boolean;
-  /** New options, where another field has changed them. */
-  options?: OptionPage | null;
+  /** Of several values, those that are not among the options. */
+  unknown: string[];
 }
 
-/** What is wrong, and the value that would mend it: shown as a button "Use …". */
-export interface Message { text: string; use: string }
+/** What is wrong, and the value that would fix it, as a button "Use …"; of several values, in place of `instead`. */
+export interface Message { text: string; use: string; instead: string }
 
 export type FieldValue =
   | null
   | string
   | string[]
   | { each: string[] }
-  | { variable: string; about: string; trouble: string };
+  | { variable: string; about: string; each: boolean };
 
 export interface Run {
   state: "empty" | "form" | "running" | "done" | "failed" | "cancelled";
@@ -312,7 +320,7 @@ export interface Requests {
   list_again: { in: { field: string }; out: {} };
   paste: { in: { field: string; text: string }; out: { values: string[]; unknown: string[] } };
   /** All values that a field lists, or those of one group: what "all 24" takes. */
-  all_options: { in: { field: string; group: string }; out: { values: string[] } };
+  all_options: { in: { field: string; group: string; query: string }; out: { values: string[] } };
   variables: { in: { field: string }; out: { variables: { name: string; about: string }[] } };
 
   preset: { in: { name: string; function: string }; out: { said: string } };
@@ -346,7 +354,7 @@ export interface Requests {
 }
 
 export type Tab = "table" | "chart" | "json" | "code";
-/** What the page sends as a value of a field: `null` clears it; a variable as "$name". */
+/** What the page sends as a value of a field: `null` clears it; a variable as "$name", and `{each: ["$name"]}`. */
 export type PageValue = null | string | string[] | { each: string[] };
 
 export interface Section {
