@@ -324,7 +324,8 @@ export interface Requests {
   variables: { in: { field: string }; out: { variables: { name: string; about: string }[] } };
 
   preset: { in: { name: string; function: string }; out: { said: string } };
-  preset_save: { in: { name: string; replace: boolean }; out: { said: string } };
+  /** `exists`: nothing was done, since something of that name is there; ask, and send `replace`. */
+  preset_save: { in: { name: string; replace: boolean }; out: { said: string; exists: boolean } };
   preset_delete: { in: { name: string }; out: { said: string } };
 
   /** `confirmed`: very many runs, or runs that change data, were asked about. */
@@ -343,7 +344,7 @@ export interface Requests {
   code: { in: {}; out: { blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[] } };
 
   tab: { in: { tab: Tab }; out: {} };
-  rename: { in: { name: string }; out: { variable: string; note: string } };
+  rename: { in: { name: string; replace: boolean }; out: { variable: string; note: string; exists: boolean } };
   save: { in: { run: number; format: "csv" | "xlsx" | "parquet" | "json"; name: string; replace: boolean; filtered: TableQuery | null; download: boolean };
           out: { said: string; exists: boolean; name: string; data: string } };
 
