@@ -53,6 +53,7 @@ HOMES = {
         "connection.transport",
         "core.json_decoding",
         "frames.chunks",
+        "panel.requests",
     },
     "keyring": {"connection.login"},
     "httpx2": {"sources.mcp_connection"},

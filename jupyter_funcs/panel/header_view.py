@@ -1,0 +1,102 @@
+"""The header of the panel: the service, its functions as the picker lists them, and what the empty panel offers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.catalog.listing import Catalog
+from jupyter_funcs.client.status import ends_in
+from jupyter_funcs.core.text import clip, inert
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.client.status import Status
+    from jupyter_funcs.panel.shared.outcome import PanelSession
+
+_MOST_LISTED = 100  # functions of one search
+_MOST_CARDS = 8
+_LONGEST_NAME, _LONGEST_ABOUT = 120, 240
+_SOON = 600.0  # seconds; a token that ends later is not worth a word
+
+
+def service_view(session: PanelSession, status: Status | None, trouble: Iterable[str]) -> dict[str, Any]:
+    """Return what the header says of the service."""
+    known = session.listed
+    ends = status.ends if status else math.inf
+    return {
+        "name": _shown(session.service),
+        "kind": session.kind,
+        "synthetic": session.synthetic,
+        "account": _shown(status.user) if status else "",
+        "tokenEnds": f"The token {ends_in(ends)}." if status and status.remaining < _SOON else "",
+        "trouble": [*trouble, *(status.trouble.splitlines() if status else [])][:3],
+        "functions": len(known) if known is not None else 0,
+    }
+
+
+def function_view(function: Function, slug: str, favourites: Iterable[str]) -> dict[str, Any]:
+    """Return a function as the picker and the header show it."""
+    return {
+        "id": slug,
+        "name": _shown(function.name),
+        "about": clip(inert(" ".join(function.description.split())), _LONGEST_ABOUT),
+        "group": _shown(function.group),
+        "favourite": function.name in favourites,
+        "changesData": function.changes_data,
+    }
+
+
+def sections(session: PanelSession, query: str) -> dict[str, Any]:
+    """Return the functions that a search finds; without words all: favourites, recent ones, then by group."""
+    catalog = session.listed or Catalog(())
+    names, recent = session.favourites.names, session.favourites.recent
+    found = catalog.search(query)
+    named: list[tuple[str, list[Function]]] = []
+    if query.strip():
+        named.append(("", found[:_MOST_LISTED]))
+    else:
+        near = [*names, *(name for name in recent if name not in names)]
+        known = {name: function for name in near if (function := catalog.peek(name)) and function.name == name}
+        named.append(("Favourites", [known[name] for name in names if name in known]))
+        named.append(("Recent", [known[name] for name in recent if name in known and name not in names]))
+        groups: dict[str, list[Function]] = {}
+        for function in found[:_MOST_LISTED]:
+            if function.name not in known:
+                groups.setdefault(function.group, []).append(function)
+        named += groups.items()
+    listed = [
+        {"title": _shown(title), "functions": [function_view(each, catalog.slug(each), names) for each in functions]}
+        for title, functions in named
+        if functions
+    ]
+    return {"sections": listed, "total": len(catalog), "found": len(found)}
+
+
+def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what an empty panel offers: functions, runs of before, presets."""
+    catalog = session.listed or Catalog(())
+    favourites = session.favourites.names
+    first = [each for name in favourites if (each := catalog.peek(name)) is not None]
+    shown = list({each.name: each for each in [*first, *catalog]}.values())[:_MOST_CARDS]
+    cards = []
+    for function in shown:
+        view = function_view(function, catalog.slug(function), favourites)
+        cards.append({name: view[name] for name in ("id", "name", "about", "group")} | {"example": _example(function)})
+    presets = [
+        {"name": name, "about": "", "shipped": False, "function": catalog.slug(function)}
+        for function in shown
+        for name in session.presets.names(function.name)
+    ]
+    return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
+
+
+def _example(function: Function) -> str:
+    required = [param.name for param in function.params if param.required]
+    return f"needs {', '.join(map(_shown, required[:3]))}" if required else "runs as it is"
+
+
+def _shown(text: str) -> str:
+    return clip(inert(text), _LONGEST_NAME)

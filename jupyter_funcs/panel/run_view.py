@@ -1,0 +1,99 @@
+"""A run in the panel: how far it is, what came of it, and why it failed, as the page shows it."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError, ServiceConnectionError
+from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.frames.display import shape_text
+from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, stopped_text, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+    from jupyter_funcs.client.jobs import Job
+
+_MOST_FAILED = 100
+_LONGEST, _LONGEST_DETAILS = 300, 4_000
+
+
+def running_view(name: str, job: Job) -> dict[str, Any]:
+    """Return how far a run is; the page counts the seconds on."""
+    progress = job.progress
+    swept = isinstance(progress, SweepProgress)
+    return {
+        "name": clip(inert(name), _LONGEST),
+        "elapsed": round(job.elapsed, 1),
+        "bytes": progress.received,
+        "done": progress.done + progress.failed if isinstance(progress, SweepProgress) else 0,
+        "of": progress.total if isinstance(progress, SweepProgress) else 1,
+        "note": _note(progress) if swept else f"attempt {progress.attempts}" if progress.attempts > 1 else "",
+    }
+
+
+def _note(progress: Any) -> str:
+    failed = f"{progress.failed:,} failed" if progress.failed else ""
+    return " · ".join(filter(None, [failed, progress.waiting]))
+
+
+def summary_text(job: Job, frame: pd.DataFrame) -> str:
+    """Return a result in one line: rows, columns, seconds, and whether it is an earlier one."""
+    cached = one_cached_text(frame)
+    if isinstance(job.progress, SweepProgress):
+        told = frame.attrs.get("funcs", {}).get("cached", {})
+        cached = cached_text(told["runs"], told.get("oldest")) if told.get("runs") else ""
+    return " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", cached]))
+
+
+def partial_view(frame: pd.DataFrame, job: Job) -> dict[str, Any] | None:
+    """Return which runs of a sweep have failed, and why; `None` if none has."""
+    errors = frame.attrs.get("errors")
+    if not errors:
+        return None
+    rows = []
+    for each in errors[:_MOST_FAILED]:
+        label = ", ".join(f"{name} = {value_text(value)}" for name, value in each.get("args", {}).items())
+        rows.append({"label": clip(inert(label), _LONGEST), "error": clip(inert(str(each.get("error", ""))), _LONGEST)})
+    total = job.progress.total if isinstance(job.progress, SweepProgress) else len(errors)
+    return {"failed": len(errors), "of": total, "rows": rows}
+
+
+def error_view(
+    error: BaseException,
+    redact: Callable[[str], str],
+    job: Job | None = None,
+    fixes: Sequence[dict[str, str]] = (),
+) -> dict[str, Any]:
+    """Return why a run failed: what happened, what to do, and the details behind it; never a token."""
+    request = f"Request {job.progress.request_id}" if job is not None and job.progress.request_id else ""
+    if isinstance(error, FuncsError):
+        what, hint, details = error.what, "\n".join(error.lines[1:]), ""
+    else:
+        what, hint = f"Something failed inside jupyter_funcs: {type(error).__name__}: {error}", ""
+        details = "".join(traceback.format_exception(error))
+    kept = "\n".join(filter(None, [request, details]))
+    return {
+        "what": clip(inert(redact(what)), _LONGEST),
+        "hint": clip(inert(redact(hint)), _LONGEST),
+        "details": clip(redact(kept), _LONGEST_DETAILS),
+        "retry": not isinstance(error, ArgumentError),
+        "offline": isinstance(error, ServiceConnectionError),
+        "fixes": list(fixes),
+    }
+
+
+def cancelled_text(job: Job) -> str:
+    """Return what a person who has cancelled should know."""
+    if isinstance(job.progress, SweepProgress):
+        return stopped_text(job.progress)
+    return "Cancelled. The service may still finish the run."
+
+
+def is_cancelled(error: BaseException | None) -> bool:
+    """Return whether a run was stopped by a person."""
+    return isinstance(error, RunCancelledError)

@@ -1,0 +1,80 @@
+"""The panel takes the requests of its own page, within bounds, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.panel import requests
+
+TABLE: dict[str, Any] = {"sort": [], "filters": [], "find": ""}
+
+
+def _sent(kind: str, **values: Any) -> dict[str, Any]:
+    return {"v": 1, "id": 7, "kind": kind, **values}
+
+
+def test_a_request_is_read_into_its_structure() -> None:
+    """Reads sort, filters of three kinds and the window of a page of rows."""
+    filters = [
+        {"at": 0, "kind": "range", "low": "1", "high": ""},
+        {"at": 1, "kind": "values", "values": ["a", None]},
+        {"at": 2, "kind": "text", "text": "x"},
+    ]
+    sent = _sent(
+        "rows", run=3, sort=[{"at": 1, "descending": True}], filters=filters, find="q", **{"from": 0, "to": 99}
+    )
+    read = requests.read(sent)
+    assert isinstance(read, requests.RowsRequest)
+    assert requests.kind_of(read) == "rows"
+    assert (read.first, read.end, read.query.find) == (0, 99, "q")
+    assert read.query.sort == [requests.Sort(1, descending=True)]
+    assert read.query.filters == [
+        requests.Range(0, "1", ""),
+        requests.OneOf(1, ["a", None]),
+        requests.Contains(2, "x"),
+    ]
+
+
+def test_values_of_fields_are_read_as_a_form_takes_them() -> None:
+    """Reads a text, a list, several values for a sweep, and nothing."""
+    values = {"a": "x", "b": ["y", "z"], "c": {"each": ["1", "2"]}, "d": None}
+    read = requests.read(_sent("run", seq=1, values=values, confirmed=False))
+    assert isinstance(read, requests.FormRunRequest)
+    plain = {name: requests.plain(value) for name, value in read.values.items()}
+    assert plain == {"a": "x", "b": ["y", "z"], "c": Each(("1", "2")), "d": None}
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (None, "no request of the kind 'None'"),
+        ([], "no request of the kind 'None'"),
+        ({"kind": ["rows"]}, "no request of the kind"),
+        (_sent("eval", code="1"), "no request of the kind 'eval'"),
+        (_sent("request"), "no request of the kind"),
+        (_sent("hello", extra=1), "unknown field `extra`"),
+        (_sent("hello") | {"v": 2}, "request hello"),
+        (_sent("hello") | {"id": -1}, ">= 0"),
+        (_sent("hello") | {"id": 2**60}, "<="),
+        (_sent("choose"), "missing required field `function`"),
+        (_sent("choose", function="x" * 501), "length <= 500"),
+        (_sent("tab", tab="secrets"), "Invalid enum value 'secrets'"),
+        (_sent("rows", run=1, **TABLE, **{"from": 0, "to": 5_000}), "at most 1,000 rows"),
+        (_sent("rows", run=1, **TABLE, **{"from": 9, "to": 5}), "at most 1,000 rows"),
+        (_sent("rows", run=1, **TABLE | {"sort": [{"at": 0, "descending": True}] * 9}, **{"from": 0, "to": 5}), "<= 8"),
+        (_sent("set", seq=1, field="a", value={"each": ["x"], "more": 1}), "unknown field `more`"),
+        (_sent("set", seq=1, field="a", value=3.5), "request set"),
+        (_sent("set", seq=1, field="a", value=["x", None]), "request set"),
+        (_sent("save", run=1, format="pickle", name="x", replace=False, filtered=None, download=False), "pickle"),
+    ],
+)
+def test_anything_else_is_refused_in_words(sent: Any, said: str) -> None:
+    """Refuses unknown kinds and fields, wrong types, and values out of range, and says which."""
+    with pytest.raises(ArgumentError) as caught:
+        requests.read(sent)
+    assert said in str(caught.value)
+    assert len(caught.value.lines) <= 3
