@@ -13,12 +13,14 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.fields import Evidence, Field, Kind
+from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, read_fields
 from jupyter_funcs.catalog.schemas import problem_of
 from jupyter_funcs.core.text import clip, did_you_mean, folded, inert, listed, quote, replace_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from jupyter_funcs.catalog.listing import Function
 
 # Added to the error for several values in a field that takes one.
 SWEEPS = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
@@ -263,6 +265,12 @@ def as_json(field: Field, sent: str | list[str]) -> Any:
     if isinstance(sent, list):
         return [_typed(field, field.item, one) for one in sent]
     return _typed(field, field.kind, sent)
+
+
+def json_args(function: Function, args: Mapping[str, str | list[str]]) -> dict[str, Any]:
+    """Return the arguments of a function as `as_json`."""
+    fields = by_name(read_fields(function))
+    return {name: as_json(fields[name], sent) for name, sent in args.items() if name in fields}
 
 
 def _typed(field: Field, kind: Kind, sent: str) -> Any:

@@ -26,7 +26,6 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, 
 from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.text import folded, quote, visible
 from jupyter_funcs.core.warn import warn
-from jupyter_funcs.sources.service import run_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -308,7 +307,7 @@ class RemoteCall:
 
     def request(self, /, **values: Any) -> dict[str, Any]:
         """
-        Return the JSON object that a run would send, or stand for. Arguments are as in `form`.
+        Return what a run would send, without the token, as a JSON object. Arguments are as in `form`.
 
         Raises
         ------
@@ -318,8 +317,7 @@ class RemoteCall:
         form = self.form(**values)
         args = form.check()
         self.warn_of(form.warnings)
-        is_service = self.session.kind == "service"
-        return run_body(self.name, args) if is_service else {"function": self.name, "arguments": args}
+        return self.session.remote.source.request(self.function, args)
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""

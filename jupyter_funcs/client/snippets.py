@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.connection.replies import RUN_PATH
 from jupyter_funcs.core.text import json_text
-from jupyter_funcs.sources.service import run_body
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +18,8 @@ if TYPE_CHECKING:
 _BARE = re.compile(r"[\w.+:/@-]*\w", re.ASCII)
 _PLAIN_NAME = re.compile(r"\w+", re.ASCII)
 # The header with its secret, from an environment variable.
-_SECRETS = {"Authorization": "Authorization: Bearer $FUNCS_TOKEN", "X-Api-Key": "X-Api-Key: $FUNCS_API_KEY"}
+_SECRETS = {"Authorization": '"Authorization: Bearer $FUNCS_TOKEN"', "X-Api-Key": '"X-Api-Key: $FUNCS_API_KEY"'}
+_SECRET_ONLY = {"Authorization": '"$FUNCS_TOKEN"', "X-Api-Key": '"$FUNCS_API_KEY"'}
 _NO_ADDRESS = "http://127.0.0.1:8765"
 _SERVE = f"""\
 # The demo runs inside this kernel and has no address. To serve it at one, in another terminal:
@@ -71,16 +71,22 @@ def connection(where: str) -> str:
 
 
 def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:
-    """Return the run as a command for a POSIX shell, which reads the token from the environment."""
-    address = function.session.address
-    url = shlex.quote((address or _NO_ADDRESS).rstrip("/") + RUN_PATH)
-    command = [
-        f"curl -X POST {url}",
-        f'-H "{_SECRETS[function.session.header]}"',
-        "-H 'Content-Type: application/json'",
-        f"-d {shlex.quote(json_text(run_body(function.name, dict(args))))}",
-    ]
-    return ("" if address else _SERVE) + " \\\n  ".join(command)
+    """Return the run as a command for a POSIX shell, which reads the token from the environment; or an empty text."""
+    session = function.session
+    sent = session.remote.source.request(function.function, dict(args))
+    if session.kind == "service":
+        url = (session.address or _NO_ADDRESS).rstrip("/") + RUN_PATH
+        headers = {"Content-Type": "application/json"}
+        sent = {"method": "POST", "url": url, "token_header": session.header, "headers": headers, "body": sent}
+    if "url" not in sent:
+        return ""
+    command = [f"curl -X {sent['method']} {shlex.quote(sent['url'])}"]
+    if header := sent.get("token_header"):
+        # A document may name any header, also one with a $.
+        command.append(f"-H {_SECRETS.get(header) or shlex.quote(f'{header}: ') + _SECRET_ONLY[session.header]}")
+    command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
+    command += [f"-d {shlex.quote(json_text(sent['body']))}"] if "body" in sent else []
+    return _SERVE * (not session.address) + " \\\n  ".join(command)
 
 
 def _address(function: RemoteCall) -> str:

@@ -72,7 +72,6 @@ def sweep(state: MagicState, line: Line) -> Any:
 
 def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     from jupyter_funcs.client.options import MOST_RUNS
-    from jupyter_funcs.sources.service import run_body
     from jupyter_funcs.sweeps.combinations import combos
 
     options = function.options
@@ -80,7 +79,7 @@ def _requests(function: RemoteFunction, table: pd.DataFrame | None, values: Mapp
         function, table, values, pairs=options.pairs, most=options.most_runs or MOST_RUNS, validate=options.validate
     )
     function.warn_of(found.warnings)
-    return [run_body(function.name, args) for args in found.runs]
+    return [function.session.remote.source.request(function.function, args) for args in found.runs]
 
 
 def _first_of(requests: list[dict[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,9 @@ class Source(Protocol):
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
         """Run a listed function, and return its reply, or a frame that stays as it is."""
+
+    def request(self, function: Function, args: Args) -> dict[str, Any]:
+        """Return what `run` sends, in JSON types and without a token; a single HTTP request has a ``url``."""
 
     async def close(self) -> None:
         """Close what is open; the next request opens it again."""

@@ -9,9 +9,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.catalog.changes import drift
-from jupyter_funcs.catalog.fields import by_name, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
-from jupyter_funcs.catalog.values import as_json
+from jupyter_funcs.catalog.values import json_args
 from jupyter_funcs.connection.replies import Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
 from jupyter_funcs.connection.secrets import Hidden, redacted_all
@@ -56,17 +55,20 @@ class McpSource:
         return await self._repeat(_list, terms, progress)
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
-        fields = by_name(read_fields(function))
-        arguments: Any = {name: as_json(fields[name], value) for name, value in args.items() if name in fields}
-        if function.context == _WHOLE:
-            arguments = arguments.get(_WHOLE, {})
-        # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.
-        arguments = json.loads(replace_surrogates(json.dumps(arguments, ensure_ascii=False)))
+        arguments = self.request(function, args)["params"]["arguments"]
         data = await self._repeat(partial(_call, function, arguments), terms, progress)
         progress.received = len(data)
         if len(data) > terms.max_bytes:
             raise too_large(terms.max_bytes)
         return Reply(data, Hidden("") if self._command else await self._transport.secret(), lines=False)
+
+    def request(self, function: Function, args: Args) -> dict[str, Any]:
+        arguments = json_args(function, args)
+        if function.context == _WHOLE:
+            arguments = arguments.get(_WHOLE, {})
+        # A half of a surrogate pair can't be sent, and the SDK would close the connection over it.
+        arguments = json.loads(replace_surrogates(json.dumps(arguments, ensure_ascii=False)))
+        return {"method": "tools/call", "params": {"name": function.name, "arguments": arguments}}
 
     async def close(self) -> None:
         link, self._link = self._link, None

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote as quote_url
 from urllib.parse import unquote, urljoin
 
-from jupyter_funcs.catalog.fields import by_name, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.schemas import text_of
-from jupyter_funcs.catalog.values import as_json
+from jupyter_funcs.catalog.values import json_args
 from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import same_origin
 from jupyter_funcs.connection.retries import Purpose
+from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.text import clip, distinct, inert, quote
@@ -78,6 +78,14 @@ class OpenApiSource:
         if request.method == "GET" and terms.purpose is Purpose.RUN:
             terms = terms._replace(purpose=Purpose.LISTING)  # it can be sent again as safely
         return await self._transport.request(request, terms, progress)
+
+    def request(self, function: Function, args: Args) -> dict[str, Any]:
+        connection = self._transport.connection
+        sent = request_of(function, args, connection)
+        is_public = isinstance(connection.token, Constant) and not connection.token().reveal()
+        token = {} if is_public else {"token_header": sent.token_header}
+        body = {"body": json.loads(sent.body)} if isinstance(sent.body, bytes) else {}
+        return {"method": sent.method, "url": sent.url, **token, "headers": dict(sent.headers), **body}
 
     async def close(self) -> None:
         await self._transport.close()
@@ -329,14 +337,14 @@ class _Document:
 
 def request_of(function: Function, args: Args, connection: Connection) -> Request:
     """Return the request that runs an operation; it goes nowhere but to the connection's own servers."""
-    context, fields = function.context, by_name(read_fields(function))
+    context = function.context
     places = {param.name: param.context for param in function.params}
     path: dict[str, str] = {}
     query: list[str] = []
     headers: dict[str, str] = {"Accept": context["accept"]}
     body: Any = {}
-    for name, sent in args.items():
-        where, value = places[name], as_json(fields[name], sent)
+    for name, value in json_args(function, args).items():
+        where = places[name]
         if where["in"] == "body":
             body = value if where.get("whole") else {**body, where["name"]: value}
         elif where["in"] == "query":

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from jupyter_funcs.catalog.fields import by_name, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
-from jupyter_funcs.catalog.values import as_json
+from jupyter_funcs.catalog.values import as_json, json_args
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
@@ -88,6 +88,9 @@ class PythonSource:
             return result
         progress.received = len(result)
         return Reply(result, self._connection.token(), lines=False)
+
+    def request(self, function: Function, args: Args) -> dict[str, Any]:
+        return {"function": function.name, "arguments": json_args(function, args)}
 
     async def close(self) -> None:
         """Nothing is open."""

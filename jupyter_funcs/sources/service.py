@@ -30,12 +30,10 @@ class ServiceSource:
         return partial((await self._transport.post(LIST_PATH, {}, terms, progress)).read, parse_listing)
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
-        return await self._transport.post(RUN_PATH, run_body(function.name, args), terms, progress)
+        return await self._transport.post(RUN_PATH, self.request(function, args), terms, progress)
+
+    def request(self, function: Function, args: Args) -> dict[str, Any]:
+        return {"FunctionName": function.name, "Args": args}
 
     async def close(self) -> None:
         await self._transport.close()
-
-
-def run_body(function: str, args: Args) -> dict[str, Any]:
-    """Return the JSON body that runs a function."""
-    return {"FunctionName": function, "Args": args}

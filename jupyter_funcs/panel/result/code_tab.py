@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.client.snippets import curl, magic, python
+from jupyter_funcs.core.errors import FuncsError
 
 if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args
@@ -34,9 +36,11 @@ def code_blocks(outcome: Outcome) -> str:
         "Magic": magic(function, args, sweeps=sweeps),
         "Python": python(function, args, outcome.where, sweeps=sweeps),
     }
-    if function.session.kind == "service":
-        blocks["curl"] = f"{_FIRST * sweeps}{curl(function, first)}"
-    return "".join(_block(name, text) for name, text in blocks.items())
+    with suppress(FuncsError):  # of a run that failed
+        if command := curl(function, first):
+            blocks["curl"] = f"{_FIRST * sweeps}{command}"
+    no_curl = "" if "curl" in blocks else '<div class="jf-quiet">No curl: a run is not a single HTTP request.</div>'
+    return "".join(_block(name, text) for name, text in blocks.items()) + no_curl
 
 
 def _block(name: str, text: str) -> str:

@@ -1,0 +1,177 @@
+"""What a run would send is shown as it is sent: by --dry-run, by request(), and as a curl command where it is one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import json
+import shutil
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+import jupyter_funcs as jf
+from jupyter_funcs.client.snippets import curl
+from jupyter_funcs.magic import extension
+from jupyter_funcs.panel.result.code_tab import code_blocks
+from jupyter_funcs.panel.shared.outcome import Outcome
+from tests.conftest import interactive_shell, serving
+from tests.sources.test_openapi import document, operation, param
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from starlette.requests import Request
+
+    from jupyter_funcs.api import RemoteFunction, Session
+
+TOKEN = "a-token-of-the-request-tests"
+BODY = {"type": "object", "properties": {"count": {"type": "integer"}, "note": {"type": "string"}}}
+seen: list[dict[str, Any]] = []
+
+
+async def echo(request: Request) -> JSONResponse:
+    body, query = await request.body(), request.url.query
+    path = request.scope["raw_path"].decode()  # as it was written
+    seen.append(
+        {
+            "method": request.method,
+            "url": f"{request.base_url}".rstrip("/") + path + (f"?{query}" if query else ""),
+            "headers": {name: value for name, value in request.headers.items() if name not in {"host", "user-agent"}},
+            "body": json.loads(body) if body else None,
+        }
+    )
+    return JSONResponse([{"n": 1}])
+
+
+def key(name: str) -> dict[str, Any]:
+    return {"components": {"securitySchemes": {"s": {"type": "apiKey", "in": "header", "name": name}}}}
+
+
+PATHS = {
+    "/look/{id}": {"get": operation(param("id", "path"), param("q"), param("X-Mode", "header"), operationId="look")},
+    "/change": {"post": operation(operationId="change", body=BODY)},
+}
+
+
+async def describe(request: Request) -> JSONResponse:
+    name = request.path_params["name"]
+    more = key("X-$HOME`id`") | {"security": [{"s": []}]} if name == "key" else {}
+    return JSONResponse(document(PATHS, **more))
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    routes = [Route("/{name}.json", describe), Route("/{rest:path}", echo, methods=["GET", "POST"])]
+    with serving(Starlette(routes=routes)) as url:
+        yield url
+
+
+@pytest.fixture
+def funcs(url: str) -> Iterator[Session]:
+    session = jf.connect(f"{url}/open.json", token=TOKEN)
+    yield session
+    session.close()
+
+
+def test_the_request_of_an_operation_is_the_one_that_is_sent(funcs: Session, url: str) -> None:
+    """Its method, address, headers and body, in the types of the document; and of the token only its header."""
+    look = funcs.look.request(id="a b", q="x y", X_Mode="fast")
+    assert look == {
+        "method": "GET",
+        "url": f"{url}/look/a%20b?q=x%20y",
+        "token_header": "Authorization",
+        "headers": {"Accept": "application/json", "X-Mode": "fast"},
+    }
+    change = funcs.change.request(count="7", note="007")
+    assert (change["method"], change["body"]) == ("POST", {"count": 7, "note": "007"})
+    seen.clear()
+    funcs.look(id="a b", q="x y", X_Mode="fast")
+    funcs.change(count="7", note="007")
+    for sent, shown in zip(seen, (look, change), strict=True):
+        assert (sent["method"], sent["url"], sent["body"]) == (shown["method"], shown["url"], shown.get("body"))
+        assert {name.lower(): value for name, value in shown["headers"].items()}.items() <= sent["headers"].items()
+    with pytest.raises(jf.ArgumentError, match="id does not take"):
+        funcs.look.request(id="..")
+
+
+def test_a_dry_run_shows_it(funcs: Session, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a call and of each run of a sweep; nothing is sent."""
+    seen.clear()
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        extension.of(shell).state._session = funcs
+        shell.run_line_magic("funcs", "call look id=a --dry-run")
+        assert json.loads(capsys.readouterr().out)["url"] == f"{url}/look/a"
+        shell.run_line_magic("funcs", "sweep look id=[a,b] --dry-run")
+        first, *shown = capsys.readouterr().out.splitlines()
+    assert first == "2 runs would be sent:"
+    assert [json.loads(line)["url"] for line in shown] == [f"{url}/look/a", f"{url}/look/b"]
+    assert not seen
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@pytest.mark.parametrize("name", ["open", "key", "public"])
+def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
+    """A shell runs it as it is; the token comes from the environment, and no name in a document is expanded."""
+    funcs = jf.connect(f"{url}/{name}.json", token=None if name == "public" else TOKEN)
+    runs = {funcs.look: {"id": "it's", "X-Mode": "$HOME"}, funcs.change: {"count": "7", "note": "`id` $HOME é"}}
+    for function, args in runs.items():
+        command = curl(function, args)
+        assert TOKEN not in command
+        seen.clear()
+        function(**args)
+        environment = {"FUNCS_TOKEN": TOKEN, "PATH": "/usr/local/bin:/usr/bin:/bin"}
+        subprocess.run(["bash", "-c", f"{command} -s"], env=environment, check=True, capture_output=True, timeout=20)
+        ours, theirs = seen
+        assert [theirs[part] for part in ("method", "url", "body")] == [
+            ours[part] for part in ("method", "url", "body")
+        ]
+        for header in ("accept", "content-type", "authorization", "x-mode", "x-$home`id`"):
+            assert theirs["headers"].get(header) == ours["headers"].get(header), header
+        sent = [header for header, value in theirs["headers"].items() if TOKEN in value]
+        assert sent == {"open": ["authorization"], "key": ["x-$home`id`"], "public": []}[name]
+    funcs.close()
+
+
+def code_of(function: RemoteFunction, args: Any) -> str:
+    started = dt.datetime.now(dt.UTC)
+    return html.unescape(code_blocks(Outcome(function, args, pd.DataFrame(), None, started, 0.1, "x", "df")))
+
+
+def test_the_code_of_a_run_has_a_command_only_where_there_is_one(funcs: Session) -> None:
+    """An operation has one; a Python function has none, and says so."""
+
+    def add(count: int, text: str = "") -> int:
+        return count + len(text)
+
+    python = jf.connect([add])
+    assert "curl -X GET" in code_of(funcs.look, {"id": "a"})
+    assert "curl" not in code_of(funcs.look, {"id": ".."}).replace("No curl", "")
+    assert python.add.request(count="7", text="007") == {"function": "Add", "arguments": {"count": 7, "text": "007"}}
+    assert "No curl: a run is not a single HTTP request." in code_of(python.add, {"count": "7"})
+
+
+def test_the_request_of_a_tool_is_its_call() -> None:
+    """With the arguments in the types of its schema."""
+    from jupyter_funcs.catalog.listing import Catalog
+    from jupyter_funcs.connection.profiles import Connection
+    from jupyter_funcs.connection.secrets import NoSecret
+    from jupyter_funcs.connection.tokens import Constant
+    from jupyter_funcs.sources import mcp
+
+    session = jf.api.Session(Connection("tools", "mcp:tools", Constant(NoSecret()), kind="mcp", target=("none",)))
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}}
+    tool = mcp._function({"name": "get", "inputSchema": schema}, "tools", 0)
+    assert tool is not None
+    session._replace_catalog(Catalog([tool]))
+    assert session["get"].request(n="7", t="007") == {
+        "method": "tools/call",
+        "params": {"name": "get", "arguments": {"n": 7, "t": "007"}},
+    }
+    assert "No curl" in code_of(session["get"], {"n": "7"})
