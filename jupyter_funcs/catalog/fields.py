@@ -237,7 +237,8 @@ def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
     marked, shown = descriptions.read_marker(param.description)
     declared = read_schema(param.value_schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
-    text = shown if len(shown) <= descriptions.LONGEST else ""  # part of a list of options would be wrong
+    # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
+    text = shown if len(shown) <= descriptions.LONGEST and declared.kind != Kind.JSON else ""
     options = declared.options or descriptions.read_options(text, names)
     default = descriptions.read_default(text, options) if declared.default is None else declared.default
     if not options and not declared.kind and param.type not in _KINDS_BY_CODE:

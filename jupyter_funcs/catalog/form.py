@@ -123,9 +123,9 @@ class Form:
         return self.values.get(self.field(name).name)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Set a value; ``None``, ``""`` and ``[]`` clear it."""
+        """Set a value; ``None``, ``""`` and ``[]`` clear it, but ``[]`` and ``{}`` are JSON values."""
         field = self.field(name)
-        if is_empty(value):
+        if is_empty(value) and not (field.kind is Kind.JSON and isinstance(value, (list, dict))):
             self.values.pop(field.name, None)
         else:
             self.values[field.name] = value

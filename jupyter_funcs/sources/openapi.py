@@ -120,7 +120,6 @@ class _Document:
     def __init__(self, root: dict[str, Any], connection: Connection) -> None:
         self._root, self._connection = root, connection
         components = _as(dict, root.get("components"))
-        self._schemas = _as(dict, components.get("schemas"))
         schemes = {name: self._resolved(one) for name, one in _as(dict, components.get("securitySchemes")).items()}
         # The header of each scheme that is an API key in a header, else an empty text.
         self._keys = {name: _as(str, one.get("name")) * (one.get("in") == "header") for name, one in schemes.items()}
@@ -128,13 +127,6 @@ class _Document:
         self._left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
-        servers = _servers(self._root, self._connection.base_url)
-        server = next((url for url in servers if _may_ask(self._connection, url)), None)
-        if server is None:
-            raise ConfigError(
-                f"The OpenAPI document names the server {quote(servers[0])}, which is not where it comes from.",
-                'If you trust it with your token, write allow_server = "https://…" into the profile.',
-            )
         functions: list[Function] = []
         unusable: list[str] = []
         for path, item in _as(dict, self._root.get("paths")).items():
@@ -142,21 +134,28 @@ class _Document:
             for method in (method for method in _METHODS if method in item):
                 name = f"{method.upper()} {clip(inert(path), _MAX_NAME)}"
                 try:
-                    functions.append(self._function(name, path, method, item, server))
+                    functions.append(self._function(name, path, method, item))
                 except _UnusableError as error:
                     unusable.append(f"{name} ({error})")
+        server, is_allowed = self._server(self._root)
+        if not functions and not is_allowed:
+            raise ConfigError(
+                f"The OpenAPI document names the server {quote(server)}, which is not where it comes from.",
+                'If you trust it with your token, write allow_server = "https://…" into the profile.',
+            )
         if unusable:
             total, more = len(functions) + len(unusable), " …" * (len(unusable) > _SHOWN)
             warn(f"Left out {len(unusable):,} of {total:,} operations: {'; '.join(unusable[:_SHOWN])}{more}")
         names = distinct([one.name for one in functions], "{} ({})", 2)
         return Catalog(one.model_copy(update={"name": name}) for one, name in zip(functions, names, strict=True))
 
-    def _function(self, name: str, path: str, method: str, item: dict[str, Any], server: str) -> Function:
+    def _function(self, name: str, path: str, method: str, item: dict[str, Any]) -> Function:
         operation = _as(dict, item[method])
         if not path.startswith("/"):
             raise _UnusableError("its path does not start with /")
-        if operation.get("servers") or item.get("servers"):
-            raise _UnusableError("it has a server of its own")
+        server, is_allowed = self._server(operation, item, self._root)
+        if not is_allowed:
+            raise _UnusableError(f"it runs on {quote(server)}")
         found, content_type = self._body(operation)
         params: dict[str, Param] = {}
         for param in (*self._parameters(path, item, operation), *found):
@@ -229,6 +228,8 @@ class _Document:
         if 0 < len(named) <= _MAX_PROPERTIES:
             sent = {name: one for name, one in named.items() if _as(dict, one).get("readOnly") is not True}
             contexts = {name: {"in": "body", "name": name} for name in sent if name.strip()}
+            # A body is optional unless the document says otherwise, which most forget.
+            needed = body.get("required") is not False
             return [self._param(contexts[at], sent[at], required=needed and at in required) for at in contexts], kind
         whole = {"in": "body", "name": "body", "whole": True}
         text = _as(str, body.get("description"))
@@ -241,7 +242,7 @@ class _Document:
         parts: list[Any] = [schema]
         for _ in range(_MAX_STEPS):
             if not parts:
-                return named, required
+                return named | dict.fromkeys(sorted(required - named.keys()), True), required
             part = self._resolved(parts.pop(0))
             if {"anyOf", "oneOf", "not", "if"} & part.keys() or part.get("type", "object") != "object":
                 break
@@ -275,13 +276,34 @@ class _Document:
     def _resolved(self, part: Any) -> dict[str, Any]:
         """Return an object of the document, or what its local reference leads to; empty if that is none."""
         for _ in range(_MAX_STEPS):
-            ref = _as(dict, part).get("$ref")
-            if ref is None:
+            if (ref := _as(dict, part).get("$ref")) is None:
                 return _as(dict, part)
-            part = self._root if isinstance(ref, str) and ref.startswith("#/") else {}
-            for step in ref[2:].split("/") if part else ():
-                part = _as(dict, part).get(_unescaped(step))
+            part = self._referred(ref)
         return {}
+
+    def _referred(self, ref: Any) -> Any:
+        """Return the part of the document that a local reference names, if there is one."""
+        part: Any = self._root if isinstance(ref, str) and ref.startswith("#/") else None
+        for step in ref[2:].split("/") if part else ():
+            if isinstance(part, list):
+                part = part[int(step)] if len(step) < 9 and step.isdecimal() and int(step) < len(part) else None
+            else:
+                part = _as(dict, part).get(unquote(step).replace("~1", "/").replace("~0", "~"))
+        return part
+
+    def _server(self, *places: dict[str, Any]) -> tuple[str, bool]:
+        """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
+        given = next((found for place in places if (found := _as(list, place.get("servers")))), [])
+        servers = []
+        for one in map(partial(_as, dict), given):
+            known = _as(dict, one.get("variables"))
+            parts = _PLACE.split(_as(str, one.get("url")))  # every second one is a name
+            parts[1::2] = [_as(str, _as(dict, known.get(name)).get("default")) for name in parts[1::2]]
+            with suppress(ValueError):
+                servers.append(urljoin(self._connection.base_url, "".join(parts)).rstrip("/"))
+        servers = servers or [urljoin(self._connection.base_url, "/").rstrip("/")]
+        allowed = next((url for url in servers if _may_ask(self._connection, url)), None)
+        return allowed or servers[0], allowed is not None
 
     def _once(self, kind: str, part: Any, read: Callable[[Any], Any]) -> Any:
         """Return what `read` makes of a part of the document, which lives as long as the document."""
@@ -296,8 +318,9 @@ class _Document:
         definitions: dict[str, Any] = {}
         pending = list(pending)
         while pending and size <= _MAX_SCHEMA and len(definitions) <= _MAX_DEFINITIONS:
-            if (name := pending.pop()) not in definitions:
-                definitions[name], more, length = self._once("schema", self._schemas[name], self._convert)
+            ref = pending.pop()
+            if (name := ref.removeprefix(_COMPONENTS)) not in definitions:
+                definitions[name], more, length = self._once("schema", self._referred(ref), self._convert)
                 pending += more
                 size += length
         if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or not schema:
@@ -305,30 +328,30 @@ class _Document:
         return {**schema, "$defs": definitions} if definitions else schema
 
     def _convert(self, schema: Any) -> tuple[Any, list[str], int]:
-        """Return a schema as JSON Schema, the components that it refers to, and its size."""
-        names: dict[str, None] = {}
-        found = self._plain(schema, names)
-        return found, list(names), len(json.dumps(found))
+        """Return a schema as JSON Schema, its references, and its size."""
+        refs: dict[str, None] = {}
+        found = self._plain(schema, refs)
+        return found, list(refs), len(json.dumps(found))
 
-    def _plain(self, schema: Any, names: dict[str, None]) -> Any:
+    def _plain(self, schema: Any, refs: dict[str, None]) -> Any:
         """Return a schema of OpenAPI 3.0 or 3.1 as JSON Schema; what can't be looked up here may be anything."""
         if not isinstance(schema, dict):
             return schema is not False
         found = {word: value for word, value in schema.items() if _SAID.fullmatch(word)}
         if "$ref" in schema:
-            inside = _as(str, schema["$ref"]).partition(_COMPONENTS)[2]
-            name = _unescaped(inside.partition("/")[0])
-            if name not in self._schemas or schema["$ref"] != _COMPONENTS + inside:
+            ref = schema["$ref"]
+            if self._referred(ref) is None:
                 return True
-            names[name] = None
-            found["$ref"] = f"#/$defs/{inside}"
+            refs[ref] = None
+            name = ref.removeprefix(_COMPONENTS).replace("~", "~0").replace("/", "~1")
+            found["$ref"] = f"#/$defs/{_escaped(name)}"
         for word in filter(schema.__contains__, _INNER):
             inner = schema[word]
             if _INNER[word] is dict:
-                found[word] = {name: self._plain(one, names) for name, one in _as(dict, inner).items()}
+                found[word] = {name: self._plain(one, refs) for name, one in _as(dict, inner).items()}
             else:
-                several = [self._plain(one, names) for one in _as(list, inner)]
-                found[word] = several if _INNER[word] is list else self._plain(inner, names)
+                several = [self._plain(one, refs) for one in _as(list, inner)]
+                found[word] = several if _INNER[word] is list else self._plain(inner, refs)
         for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
             if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
                 found[f"exclusive{word}"] = found.pop(word.lower(), None)
@@ -417,24 +440,6 @@ def _escaped(text: str, safe: str = "") -> str:
 
 def _may_ask(connection: Connection, url: str) -> bool:
     return any(one and same_origin(url, one) for one in (connection.base_url, connection.allow_server))
-
-
-def _servers(root: dict[str, Any], base: str) -> list[str]:
-    """Return the addresses of servers, their variables replaced by the defaults."""
-    found = []
-    for one in (_as(dict, one) for one in _as(list, root.get("servers"))):
-        known = _as(dict, one.get("variables"))
-        parts = _PLACE.split(_as(str, one.get("url")))
-        url = "".join(
-            _as(str, _as(dict, known.get(part)).get("default")) if at % 2 else part for at, part in enumerate(parts)
-        )
-        with suppress(ValueError):
-            found.append(urljoin(base, url).rstrip("/"))
-    return found or [urljoin(base, "/").rstrip("/")]
-
-
-def _unescaped(step: str) -> str:
-    return unquote(step).replace("~1", "/").replace("~0", "~")
 
 
 def _as(kind: type[T], value: Any) -> T:

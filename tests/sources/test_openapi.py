@@ -196,6 +196,39 @@ def test_a_body_has_the_types_of_its_schema() -> None:
     assert pickle.loads(pickle.dumps(run.function)) == run.function
 
 
+def test_references_lead_anywhere_in_the_document() -> None:
+    """Through paths and positions of lists too; a step that leads nowhere makes a parameter or a schema unknown."""
+    first = operation(param("day", required=True), body={"type": "object", "properties": {"at": ADDRESS | {"a/b": 1}}})
+    content = "#/paths/~1first/post/requestBody/content/application~1json/schema/properties/at"
+    refs = [f"#/paths/~1first/post/parameters/{at}" for at in ("0", "1", "x", "٣", "0" * 12, "1" * 5000)]
+    body = {"type": "object", "properties": {"at": {"$ref": content}, "gone": {"$ref": f"{content}/x"}}}
+    paths = {"/first": {"post": first}, "/run": {"post": operation(*({"$ref": ref} for ref in refs), body=body)}}
+    run = Server(document(paths, components={"schemas": {"Address": ADDRESS}})).session()["POST /run"]
+    assert [(field.name, str(field.kind), field.required) for field in run.fields] == [
+        ("day", "text", True), ("at", "json", False), ("gone", "json", False),
+    ]  # fmt: skip
+    with pytest.raises(jf.ArgumentError, match="'x' is not of type 'integer'"):
+        run(day="x", at={"next": {"next": {"zip": "x"}}})
+
+
+@pytest.mark.parametrize(("said", "needed"), [({}, True), ({"required": False}, False), ({"required": True}, True)])
+def test_a_body_needs_its_required_properties(said: Any, needed: bool) -> None:
+    """Unless the document says that the whole body is optional; also one that it does not describe further."""
+    content = {"application/json": {"schema": {"type": "object", "required": ["a", "b"], "properties": {"a": TEXT}}}}
+    server, run = served(operation(requestBody={"content": content, **said}))
+    assert {field.name: field.required for field in run.fields} == {"a": needed, "b": needed}
+    run(a="x", b={})
+    assert server.seen[0]["body"] == {"a": "x", "b": {}}
+
+
+def test_options_in_the_text_about_an_object_are_none_of_its_own() -> None:
+    """A field of JSON takes its options from its schema only."""
+    _, run = served(
+        operation(body={"properties": {"image": OBJECT | {"description": "Use one of 'GET /a', 'GET /b'."}}})
+    )
+    assert run.fields[0].options == ()
+
+
 def test_a_body_that_is_no_object_is_one_field() -> None:
     """Its JSON is checked and sent as it is."""
     server, run = served(operation(body={"type": "array", "items": OBJECT}))
@@ -358,6 +391,27 @@ def test_another_server_needs_the_users_word() -> None:
     with pytest.raises(jf.ConfigError, match="another server"):
         run()
     assert server.origins == {"https://shop.example/", "https://api.example/"}
+
+
+def test_an_operation_may_have_a_server_of_its_own() -> None:
+    """It runs there if it may; its path's server counts before the document's."""
+    paths = {
+        "/own": {"get": operation(operationId="own", servers=[{"url": "https://api.example"}])},
+        "/path": {
+            "get": operation(operationId="path"),
+            "servers": [{"url": "{v}", "variables": {"v": {"default": "v2"}}}],
+        },
+        "/other": {"get": operation()},
+    }
+    server = Server(document(paths, servers=[{"url": "https://evil.example"}]))
+    funcs = server.session(allow_server="https://api.example")
+    with pytest.warns(
+        UserWarning, match=r"Left out 1 of 3 operations: GET /other \(it runs on 'https://evil.example'\)"
+    ):
+        assert funcs.names == ["own", "path"]
+    funcs.own()
+    funcs.path()
+    assert [one["path"] for one in server.seen] == ["/own", "/v1/v2/path"]
 
 
 def test_statuses_of_an_operation() -> None:
