@@ -42,7 +42,11 @@ def connect(
     Return a session with a service.
 
     Without arguments, this is the service that the environment names, else the default profile's service, else the
-    embedded demo with synthetic data. Nothing is sent until you ask for something.
+    embedded demo with synthetic data.
+
+    Returns at once. The functions are listed in the background, so that Tab knows them; if that fails, the first use
+    lists them again and raises the error. Nothing is sent before the first use where the token needs you, a command, a
+    keyring or a function of yours, where a command or a module has to be started first, or with a `transport`.
 
     Parameters
     ----------
@@ -71,6 +75,18 @@ def connect(
     UserWarning
         ``FUNCS_CONFIG`` names a file that doesn't exist or can't be read, so the session uses the demo.
     """
+    session = _connected(where, token, api_key, transport)
+    if transport is None:  # that of the demo takes 5 ms: its engine is imported by its first run
+        session.list_early()
+    return session
+
+
+def _connected(
+    where: str | ModuleType | Sequence[Callable[..., Any]] | None = None,
+    token: str | Callable[[], str] | None = None,
+    api_key: str | None = None,
+    transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None,
+) -> Session:
     connection = resolve(where, token, api_key)
     if connection is not None:
         return Session(connection, transport)
@@ -202,7 +218,7 @@ class Session(Client[RemoteFunction]):
     One user's functions on one service.
 
     ``funcs["Get Panel Daily"]`` (a wire name, id or slug) and ``funcs.get_panel_daily`` return a function;
-    ``funcs.names`` and ``funcs.find("words")`` list them. Nothing is sent until you ask for something.
+    ``funcs.names`` and ``funcs.find("words")`` list them.
 
     Parameters
     ----------
@@ -223,7 +239,7 @@ class Session(Client[RemoteFunction]):
     @staticmethod
     def reconnect(where: str | None) -> Session:
         """Connect in another process."""
-        return connect(where)
+        return _connected(where)
 
     @cached_property
     def lock_checker(self) -> LockChecker:

@@ -56,5 +56,7 @@ def by_environment(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.setenv("FUNCS_BASE_URL", server.url)
     monkeypatch.setenv("FUNCS_TOKEN", CANARY)
     session = jf.connect()
+    assert session.names == ["F"]
+    session.close()  # what a test makes of the server is for new connections
     yield session
     session.close()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import os
 import threading
 import time
 import weakref
+from concurrent import futures
+from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Self, TypeVar, cast
 
 from jupyter_funcs.catalog.fields import read_fields, schema_problems, unknown_codes
 from jupyter_funcs.client.cache import user_cache
@@ -18,16 +21,17 @@ from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login
 from jupyter_funcs.connection.profiles import config_problem, resolve
-from jupyter_funcs.connection.tokens import Constant, FromFunction
+from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
 from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
 from jupyter_funcs.core.errors import ConfigError, FuncsError, NotFoundError
 from jupyter_funcs.core.text import listed, nearest, quote
-from jupyter_funcs.core.warn import warn
+from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Future
 
     import httpx
     import pandas as pd
@@ -45,10 +49,17 @@ LOGIN_SECONDS = 20.0
 _ENDS_SOON = 600.0  # seconds; warn of a token that ends sooner
 # Seconds. A refused run lists the functions again only if the listing is older: most refusals are about a value.
 _LISTED_JUST_NOW = 30.0
+_MIN_LEFT = 1.0  # seconds for a listing after one that was started early has failed
 
 
 class NoFunctionError(NotFoundError, AttributeError):
     """An attribute of a session names no function."""
+
+
+class _EarlyListing(NamedTuple):
+    catalog: Catalog
+    at: float  # on the steady clock
+    warnings: list[UserWarning]
 
 
 class Client(Generic[CallT_co]):
@@ -65,6 +76,10 @@ class Client(Generic[CallT_co]):
         weakref.finalize(self, _close, self._remote.source).atexit = False
         self._catalog: Catalog | None = None
         self._listed_at = 0.0  # on the steady clock
+        self._early: tuple[int, Future[_EarlyListing | None]] | None = (
+            None  # started before the first use, by which process
+        )
+        self._has_waited = False  # for that listing, at Tab
         self._functions: dict[int, CallT_co] = {}
         self._lock = threading.Lock()
         self._warned_of_end = 0.0
@@ -117,7 +132,7 @@ class Client(Generic[CallT_co]):
     @property
     def synthetic(self) -> bool:
         """Whether all data are synthetic: in the embedded demo, or if every function is listed as synthetic."""
-        known = self._catalog or ()
+        known = self.listed or ()
         return self._connection.synthetic or (bool(known) and all(function.synthetic for function in known))
 
     @property
@@ -126,18 +141,60 @@ class Client(Generic[CallT_co]):
         if self._catalog is not None:
             return self._catalog
         if _is_completing():
+            if (listed := self.listed) is not None:
+                return listed
             raise NotFoundError("The functions are not listed yet.", "List them with funcs.names.")
         background.forbid_on_loop()  # before the lock, whose holder waits for the loop
         with self._lock:
             if self._catalog is None:
-                self._catalog = self._list()
-                self._listed_at = time.monotonic()
+                self._catalog, self._listed_at = self._first_listing()
             return self._catalog
 
     @property
     def listed(self) -> Catalog | None:
         """The functions if they are listed already; never asks the service."""
+        early = self._early_listing
+        if self._catalog is None and early is not None and early.done() and not early.cancelled():
+            found = early.result()
+            return found and found.catalog
         return self._catalog
+
+    @property
+    def _early_listing(self) -> Future[_EarlyListing | None] | None:
+        # A forked process has no loop that would finish its parent's listing.
+        return self._early[1] if self._early is not None and self._early[0] == os.getpid() else None
+
+    def listed_within(self, seconds: float) -> Catalog | None:
+        """Return `listed`, for Tab: waits so long for a listing that was started early, but only once."""
+        early = self._early_listing
+        if self._catalog is None and early is not None and not self._has_waited:
+            self._has_waited = True
+            futures.wait([early], seconds)
+        return self.listed
+
+    def list_early(self) -> None:
+        """Start to list the functions in the background, unless that needs the user, a command or an import."""
+        connection = self._connection
+        runs_code = isinstance(connection.target, str) or (connection.kind == "mcp" and connection.target is not None)
+        if not runs_code and isinstance(connection.token, Constant | FromEnvironment | FromFile):
+            with suppress(FuncsError):  # no thread or no loop; the first use says so
+                early = background.start(_list_early(self._remote, self.service))
+                self._early = os.getpid(), early
+                weakref.finalize(self, early.cancel).atexit = False
+
+    def _first_listing(self) -> tuple[Catalog, float]:
+        """Return the functions of the listing that was started early, else list them, within the same time."""
+        until, found = time.monotonic() + LIST_SECONDS, None
+        if (early := self._early_listing) is not None:
+            with suppress(futures.CancelledError):
+                found = background.wait(early, is_shared=True)
+            self._early = None
+            if found is not None:
+                self._warn_if_token_ends()
+                warn_all(found.warnings)
+                return found.catalog, found.at
+        left = max(_MIN_LEFT, until - time.monotonic())
+        return self._list(left), time.monotonic()
 
     @cached_property
     def cache(self) -> Cache:
@@ -207,6 +264,8 @@ class Client(Generic[CallT_co]):
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
+        if (early := self._early_listing) is not None:
+            early.cancel()
         background.run(self._remote.source.close())
 
     def find(self, words: str = "") -> pd.DataFrame:
@@ -259,7 +318,7 @@ class Client(Generic[CallT_co]):
         # An attribute of the class gets here only if it raised an AttributeError itself.
         if name.startswith("_") or hasattr(type(self), name):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if self._catalog is None and _is_completing():
+        if self.listed is None and _is_completing():
             raise AttributeError(f"The functions are not listed yet: {name!r}.")
         catalog = self.catalog
         slugs = catalog.slugs
@@ -275,10 +334,10 @@ class Client(Generic[CallT_co]):
         raise TypeError("A session can't be pickled or copied; connect again where you need it.")
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(self._catalog.slugs if self._catalog else ())]
+        return [*super().__dir__(), *(self.listed.slugs if self.listed else ())]
 
     def _ipython_key_completions_(self) -> list[str]:
-        return [function.name for function in self._catalog or ()]
+        return [function.name for function in self.listed or ()]
 
     def __iter__(self) -> Iterator[CallT_co]:
         catalog = self.catalog
@@ -298,9 +357,9 @@ class Client(Generic[CallT_co]):
 
     def __repr__(self) -> str:
         data = ", synthetic data" if self.synthetic else ""
-        if self._catalog is None:
+        if (listed := self.listed) is None:
             return f"<Session {self.service}{data}: catalog not listed yet>"
-        number, user = len(self._catalog), self._remote.transport.user
+        number, user = len(listed), self._remote.transport.user
         named = f" as {user}" if user else ""
         return f"<Session {self.service}{named}{data}: {number:,} function{'s' * (number != 1)}>"
 
@@ -316,25 +375,40 @@ class Client(Generic[CallT_co]):
             self._warned_of_end = transport.ends
             warn(f"The token for {self.service} {ends_in(transport.ends)}. Get a new one, then %funcs connect.")
 
-    def _list(self) -> Catalog:
+    def _list(self, left: float | None = None) -> Catalog:
         self.ready()
-        catalog = background.run(self._remote.listing())()
+        catalog = _checked(background.run(self._remote.listing(left))(), self.service)
         self._warn_if_token_ends()
-        for code in unknown_codes(catalog):
-            warn(f"{self.service}: parameters of type code {code} (unknown) are read from their descriptions.")
-        if problems := schema_problems(catalog):
-            more = f" and {len(problems) - 3:,} more" * (len(problems) > 3)
-            warn(f"Schemas that contradict themselves are not enforced: {', '.join(problems[:3])}{more}.")
         return catalog
 
     def _bind(self, catalog: Catalog, function: Function) -> CallT_co:
-        self._warn_if_token_ends()
+        if self._catalog is not None:  # else this is Tab, before the first use
+            self._warn_if_token_ends()
         # By identity, because two listed functions may be equal. The bound function keeps its id in use.
         bound = self._functions.get(id(function))
         if bound is None:
             made = self._call_type(self, function, catalog.slug(function))
             bound = self._functions.setdefault(id(function), made)
         return bound
+
+
+def _checked(catalog: Catalog, service: str) -> Catalog:
+    """Warn of what in a listing isn't understood, and return it."""
+    for code in unknown_codes(catalog):
+        warn(f"{service}: parameters of type code {code} (unknown) are read from their descriptions.")
+    if problems := schema_problems(catalog):
+        more = f" and {len(problems) - 3:,} more" * (len(problems) > 3)
+        warn(f"Schemas that contradict themselves are not enforced: {', '.join(problems[:3])}{more}.")
+    return catalog
+
+
+async def _list_early(remote: Remote, service: str) -> _EarlyListing | None:
+    # Without the session, which would not be collected while this runs.
+    warned: list[UserWarning] = []
+    with suppress(Exception), collect_warnings(warned):  # the first use lists again, and says what is wrong
+        read = await remote.listing(is_early=True)
+        return _EarlyListing(await asyncio.to_thread(lambda: _checked(read(), service)), time.monotonic(), warned)
+    return None
 
 
 def _is_completing() -> bool:
@@ -347,7 +421,7 @@ def _is_completing() -> bool:
         if module in {"IPython.core.completer", "rlcompleter"} or module.startswith("jedi."):
             return True
         # Shift-Tab, but not `?`, which is a line that you run.
-        if module == "IPython.core.interactiveshell" and frame.f_code.co_name == "object_inspect_mime":
+        if frame.f_code.co_name == "object_inspect_mime":
             return True
         frame = frame.f_back
     return False

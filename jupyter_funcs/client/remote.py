@@ -45,9 +45,10 @@ class Remote:
         self.source = _source(transport)
         self.choices = Choices(self.run)
 
-    async def listing(self) -> Callable[[], Catalog]:
-        """Ask the source for its functions; return what reads them."""
-        progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + LIST_SECONDS)
+    async def listing(self, left: float | None = None, *, is_early: bool = False) -> Callable[[], Catalog]:
+        """Ask the source for its functions, once and at no cost if nobody waits yet; return what reads them."""
+        progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + (left or LIST_SECONDS))
+        terms = terms._replace(retries=0, counts=False) if is_early else terms
         work = self.source.listing(terms, progress)
         return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
 

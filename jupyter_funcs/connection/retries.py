@@ -140,6 +140,7 @@ class Admission(NamedTuple):
 
     wait: float
     is_probe: bool = False
+    counts: bool = True
 
 
 class Breaker:
@@ -166,8 +167,10 @@ class Breaker:
         """Whether requests are paused."""
         return self._probe_at > -math.inf
 
-    def admit(self, now: float, *, force: bool = False) -> Admission:
+    def admit(self, now: float, *, force: bool = False, counts: bool = True) -> Admission:
         """Return whether a request may be sent; the caller then reports `answered`, `failed` or `dropped`."""
+        if not counts:  # nobody waits for it yet: it isn't a probe, and its failure is ignored
+            return Admission(float(self.is_open), counts=False)
         if force or not self.is_open:
             return Admission(0.0)
         if self._probe is not None:
@@ -188,7 +191,7 @@ class Breaker:
             self._probe = None
             self._pause = min(self.max_pause, self._pause * 2)
             self._open(now)
-        elif not self.is_open:  # requests that were in flight when it opened say nothing new
+        elif admission.counts and not self.is_open:  # requests that were in flight when it opened say nothing new
             self._failures.append(now)
             if len(self._failures) == self.max_failures and now - self._failures[0] <= self.window:
                 self._open(now)

@@ -52,13 +52,14 @@ _TIMER_STEP = 0.05
 
 
 class Terms(NamedTuple):
-    """The limits of a request; `until` is its deadline in the loop's time."""
+    """The limits of a request; `until` is its deadline in the loop's time, `counts` is for the circuit breaker."""
 
     purpose: Purpose
     until: float
     max_bytes: int = MAX_BYTES
     retries: int = MAX_RETRIES
     force: bool = False
+    counts: bool = True
 
 
 class Transport:
@@ -96,7 +97,7 @@ class Transport:
         self._reopen_after_fork()
         clock = asyncio.get_running_loop().time
         breaker, progress = self._health.breaker, progress or Progress()
-        admission = breaker.admit(clock(), force=terms.force)
+        admission = breaker.admit(clock(), force=terms.force, counts=terms.counts)
         if admission.wait:
             paused = CircuitOpenError(
                 f"{self.connection.name} failed {breaker.max_failures} times in a row, so requests are paused.",

@@ -109,8 +109,8 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def wait(future: Future[T], timeout: float | None = None) -> T:
-    """Wait for a future of the loop from another thread; an interrupt cancels the future."""
+def wait(future: Future[T], timeout: float | None = None, *, is_shared: bool = False) -> T:
+    """Wait for a future of the loop from another thread; an interrupt cancels it, unless others may wait too."""
     if not future.done():
         forbid_on_loop()
     until = math.inf if timeout is None else time.monotonic() + timeout
@@ -119,7 +119,8 @@ def wait(future: Future[T], timeout: float | None = None) -> T:
             futures.wait([future], min(_POLL, left, threading.TIMEOUT_MAX))
         return future.result(0)
     except KeyboardInterrupt:
-        future.cancel()
+        if not is_shared:
+            future.cancel()
         raise
 
 

@@ -135,7 +135,7 @@ def test_an_interrupt_while_functions_are_listed_ends_the_wait(server: Faulty) -
     """As for a run; and the catalog's lock is released."""
     watched = Watched(Connection.hold)
     server.tell(watched)
-    session = jf.connect(server.url, token=CANARY)
+    session = jf.connect(server.url, token=lambda: CANARY)  # listed at the first use
     with interrupted_after(0.2), pytest.raises(KeyboardInterrupt):
         _ = session.names
     assert watched.closed.wait(5)

@@ -450,7 +450,7 @@ def test_a_login_page_asks_for_no_new_token(server: Faulty) -> None:
 def test_a_login_is_sent_once(server: Faulty, act: Callable[[Connection], None]) -> None:
     """Repeating a password could lock the account."""
     server.tell(*[act] * 3)
-    session = jf.connect(server.url, token=CANARY)
+    session = jf.connect(server.url, token=lambda: CANARY)  # listed at the first use
     transport = session._remote.transport
     from jupyter_funcs.connection.secrets import Hidden  # only here
 

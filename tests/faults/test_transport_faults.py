@@ -228,7 +228,7 @@ def test_a_connection_that_breaks_once_costs_nothing(server: Faulty, act: Act) -
 def test_a_listing_is_asked_for_again_more_often_than_a_run(server: Faulty, act: Act, attempts: int) -> None:
     """A listing changes nothing and is cheap."""
     server.tell(*[act] * 5)
-    session = jf.connect(server.url, token=CANARY)
+    session = jf.connect(server.url, token=lambda: CANARY)  # listed at the first use
     with pytest.raises(jf.FuncsError) as caught:
         _ = session.names
     assert caught.value.attempts == len(server.requests) == attempts

@@ -341,10 +341,11 @@ def test_connecting_lists_the_functions_once_and_says_who_asks(run: Any, monkeyp
         assert repr(session) == f"<Session {session.service} as analyst: 1 function>"
         run("%funcs find")
         assert len(server.requests) == 1
-        assert repr(jf.connect()) == f"<Session {session.service}: catalog not listed yet>"
+        other = jf.connect(server.url, token=lambda: embedded().token)  # listed at the first use
+        assert repr(other) == f"<Session {session.service}: catalog not listed yet>"
         server.tell(reply(b"[]", Connection="close"))
         server.otherwise = reply(b"", "500 Failed")
-        assert repr(jf.connect().refresh()) == f"<Session {session.service} as analyst: 0 functions>"
+        assert repr(other.refresh()) == f"<Session {session.service} as analyst: 0 functions>"
     monkeypatch.undo()
     assert repr(run("%funcs connect")) == "<Session demo as analyst, synthetic data: 7 functions>"
 

@@ -1,0 +1,322 @@
+"""What `jf.connect` lists in the background: once, silently, at no cost, and only where nobody is asked."""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+import weakref
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.client import client, remote
+from tests.faults.canary import CANARY
+from tests.faults.server import LISTING, Connection, Faulty, faulty, healthy, reply
+from tests.faults.test_cancelling import Watched, interrupted_after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_funcs.api import Session
+
+
+@pytest.fixture
+def server() -> Iterator[Faulty]:
+    with faulty() as server:
+        yield server
+
+
+def soon(is_so: Callable[[], object]) -> None:
+    until = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def slowly(seconds: float) -> Callable[[Connection], None]:
+    def act(connection: Connection) -> None:
+        connection.server.stopping.wait(seconds)
+        healthy(connection)
+
+    return act
+
+
+def test_the_functions_are_known_before_the_first_use(server: Faulty, capfd: pytest.CaptureFixture[str]) -> None:
+    """Connecting lists them once; the first use sends nothing more, and `refresh` lists them again."""
+    session = jf.connect(server.url, token=CANARY)
+    soon(lambda: session.listed)
+    assert "f" in dir(session)
+    assert session._ipython_key_completions_() == ["F"]
+    assert "1 function>" in repr(session)
+    assert session.names == ["F"]
+    assert len(server.requests) == 1
+    session.refresh()
+    assert len(server.requests) == 2
+    assert not any(capfd.readouterr())
+    session.close()
+
+
+def test_the_demo_is_listed_too() -> None:
+    """The embedded demo lists its functions without importing its engine."""
+    program = (
+        "import sys, time, jupyter_funcs as jf; funcs = jf.connect()\n"
+        "while funcs.listed is None: time.sleep(0.01)\n"
+        "assert not {'duckdb', 'ibis', 'pandas'} & sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+PROFILES = """
+[profiles.env]
+url = "{url}"
+token_env = "OF_TESTS"
+[profiles.file]
+url = "{url}"
+token_file = "{folder}/token"
+[profiles.public]
+url = "{url}/openapi.json"
+[profiles.command]
+url = "{url}"
+token_command = ["echo", "a-token-of-the-tests"]
+[profiles.keyring]
+url = "{url}"
+token_keyring = "ann"
+[profiles.login]
+url = "{url}"
+login = "ann@x.example"
+[profiles.tools]
+kind = "mcp"
+command = ["false"]
+[profiles.module]
+kind = "python"
+module = "this"
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "starts"),
+    [
+        ("env", True),
+        ("file", True),
+        ("public", True),
+        ([len], True),
+        (ModuleType("empty"), True),
+        ("command", False),
+        ("keyring", False),
+        ("login", False),
+        ("tools", False),
+        ("module", False),
+        ("python:this", False),
+    ],
+)
+def test_it_starts_only_if_nobody_is_asked_and_no_code_runs(
+    where: Any, starts: bool, server: Faulty, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not for commands, keyrings, logins, functions that return a token, modules to import; nor with a transport."""
+    (tmp_path / "token").touch(0o600)
+    (tmp_path / "token").write_text(CANARY)
+    (tmp_path / "profiles.toml").write_text(PROFILES.format(url=server.url, folder=tmp_path))
+    monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
+    monkeypatch.setenv("OF_TESTS", CANARY)
+    session = jf.connect(where)
+    assert (session._early is not None) is starts
+    assert "this" not in sys.modules
+    session.close()
+
+
+def test_a_function_or_a_transport_of_the_user_is_not_called(server: Faulty) -> None:
+    """A function that returns a token and a transport are called at the first use."""
+
+    def refuse(*_: object) -> Any:
+        raise AssertionError
+
+    jf.connect(server.url, token=refuse)
+    jf.connect(server.url, token=CANARY, transport=httpx.MockTransport(refuse))
+    jf.api.Session.reconnect("python:this")  # as in a worker of a sweep, which needs no listing
+    time.sleep(0.05)
+    assert not server.requests
+
+
+def test_a_failure_costs_nothing_and_is_shown_at_the_first_use(server: Faulty) -> None:
+    """It is sent once; then the first use lists again, with its own retries, and raises its own error."""
+    server.tell(*[reply(b"", "503 Busy")] * 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session = jf.connect(server.url, token=CANARY)
+        soon(session._early[1].done)  # type: ignore[index]
+    health = session._remote.transport._health
+    assert (len(server.requests), health.budget.left, len(health.breaker._failures)) == (1, 50, 0)
+    assert session.listed is None
+    with pytest.raises(jf.ServerError) as caught:
+        _ = session.names
+    assert (caught.value.attempts, len(server.requests)) == (3, 4)
+    assert session.names == ["F"]
+    session.close()
+
+
+def test_nothing_is_sent_while_requests_are_paused(server: Faulty) -> None:
+    """Neither during the pause nor as the probe after it."""
+    first = jf.connect(server.url, token=lambda: CANARY)
+    breaker = first._remote.transport._health.breaker
+    for _ in range(5):
+        breaker.failed(0.0, breaker.admit(0.0))
+    breaker._probe_at = 0.0  # long ago
+    session = jf.connect(server.url, token=CANARY)
+    soon(session._early[1].done)  # type: ignore[index]
+    assert not server.requests
+    assert breaker.is_open
+    assert session.names == ["F"]  # this is the probe
+    assert not breaker.is_open
+    session.close()
+
+
+def test_the_first_use_joins_it(server: Faulty) -> None:
+    """Also from several threads; an interrupt of the wait leaves it alone."""
+    server.tell(slowly(0.4))
+    session = jf.connect(server.url, token=CANARY)
+    with interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
+        _ = session.names
+    found: list[list[str]] = []
+    threads = [threading.Thread(target=lambda: found.append(session.names)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    assert session.names == ["F"]
+    for thread in threads:
+        thread.join()
+    assert found == [["F"]] * 3
+    assert len(server.requests) == 1
+    session.close()
+
+
+def test_a_service_that_hangs_takes_no_longer_than_before(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first use waits for it is taken off its own limit."""
+    for module in (client, remote):
+        monkeypatch.setattr(module, "LIST_SECONDS", 0.4)
+    monkeypatch.setattr(client, "_MIN_LEFT", 0.1)
+    server.tell(*[lambda connection: connection.request() and connection.hold()] * 3)
+    session = jf.connect(server.url, token=CANARY)
+    began = time.monotonic()
+    with pytest.raises(jf.DeadlineError, match="did not finish within"):
+        _ = session.names
+    assert time.monotonic() - began < 0.7
+    session.close()
+
+
+def test_closing_or_dropping_the_session_ends_it(server: Faulty) -> None:
+    """Its connection is closed at once, and nothing is said about a task."""
+    for end in ("close", "drop"):
+        watched = Watched(Connection.hold)
+        server.tell(watched)
+        session = jf.connect(server.url, token=CANARY)
+        assert watched.begun.wait(5)
+        if end == "close":
+            session.close()
+            assert session.names == ["F"]
+            session.close()
+        else:
+            alive = weakref.ref(session)
+            del session
+            gc.collect()
+            assert alive() is None
+        assert watched.closed.wait(5)
+
+
+PROGRAM = """
+import sys, time, os
+import jupyter_funcs as jf
+session = jf.connect({url!r}, token="a-token-of-the-tests")
+{then}
+"""
+FORK = """
+time.sleep(0.1)
+child = os.fork()
+if child == 0:
+    os._exit(len(session.names))
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+sys.exit(10 * code + len(session.names))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("then", "code"),
+    [
+        ("time.sleep(0.2)", 0),
+        ("", 0),
+        pytest.param(FORK, 11, marks=pytest.mark.skipif(not hasattr(os, "fork"), reason="")),
+    ],
+)
+def test_another_process_neither_waits_for_it_nor_hears_of_it(server: Faulty, then: str, code: int) -> None:
+    """A script that ends meanwhile ends at once and silently; a forked child lists for itself."""
+    server.tell(slowly(0.5 if code else 30))
+    server.otherwise = healthy
+    began = time.monotonic()
+    program = [sys.executable, "-W", "ignore", "-c", PROGRAM.format(url=server.url, then=then)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
+    assert time.monotonic() - began < 10
+
+
+def test_its_warnings_are_shown_at_the_first_use(server: Faulty) -> None:
+    """Once, at the user's line; at Tab and in the background nothing is shown."""
+    body = json.dumps([{"name": "F", "params": [{"name": "a", "type": 77}]}]).encode()
+    server.tell(reply(body))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session = jf.connect(server.url, token=CANARY)
+        soon(lambda: session.listed)
+        assert session.listed_within(1) is session.listed
+    with pytest.warns(UserWarning, match="type code 77") as caught:
+        assert session.names == ["F"]
+    assert caught[0].filename == __file__
+    assert session.names == ["F"]
+    session.close()
+
+
+def test_tab_waits_once_and_briefly(server: Faulty) -> None:
+    """A Tab during the listing waits for it, the next ones don't."""
+    server.tell(slowly(0.5))
+    session = jf.connect(server.url, token=CANARY)
+    taken = []
+    for _ in range(2):
+        began = time.monotonic()
+        assert session.listed_within(0.1) is None
+        taken.append(time.monotonic() - began)
+    assert 0.1 <= taken[0] < 0.3
+    assert taken[1] < 0.05
+    soon(lambda: session.listed)
+    assert session.listed_within(math.inf) is not None
+    session.close()
+
+
+def test_python_functions_are_listed_too() -> None:
+    """Those that were given as objects, whose modules are imported already."""
+
+    def daily_total(symbol: str) -> str:
+        return symbol
+
+    session = jf.connect([daily_total])
+    soon(lambda: session.listed)
+    assert "daily_total" in dir(session)
+    assert session.daily_total(symbol="x") is not None
+
+
+def test_the_listing_is_that_of_the_service(server: Faulty) -> None:
+    """A reply that is no listing is forgotten, and its error comes with the first use."""
+    server.tell(reply(b"<html>", Content_Type="text/html"), reply(LISTING))
+    session: Session = jf.connect(server.url, token=CANARY)
+    soon(session._early[1].done)  # type: ignore[index]
+    assert session.names == ["F"]
+    assert len(server.requests) == 2
+    session.close()
