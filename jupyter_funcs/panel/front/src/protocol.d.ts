@@ -72,7 +72,7 @@ export interface FieldView {
   default: string | null;
   /** The whole help; paragraphs parted by "\n". */
   help: string;
-  /** Its first whole sentences, for the line above Run. */
+  /** Its first whole sentences, for the line above Run; "" where that is all of it. */
   brief: string;
   /** For the help box: "Type declared by the catalog; values listed by Get Universe." */
   knownFrom: string;
@@ -112,7 +112,7 @@ export interface StartView {
   presets: (PresetView & { function: string })[];
 }
 
-/** What the form holds; written after each change. */
+/** What the form holds; written after each change. What is empty is left out of a field's state. */
 export interface Values {
   /** The number of the last `set` that it includes: newer typing is not overwritten. */
   seq: number;
@@ -132,16 +132,16 @@ export interface Values {
 }
 
 export interface FieldState {
-  value: FieldValue;
-  errors: Message[];
+  value?: FieldValue;
+  errors?: Message[];
   /** Amber; never disable Run. */
-  warnings: Message[];
+  warnings?: Message[];
   /** What is said besides: "Removed 'X': Get Universe no longer lists it." */
-  notes: string[];
+  notes?: string[];
   /** The value came along from another function. */
-  carried: boolean;
+  carried?: boolean;
   /** Of several values, those that are not among the options. */
-  unknown: string[];
+  unknown?: string[];
 }
 
 /** What is wrong, and the value that would fix it, as a button "Use …"; of several values, in place of `instead`. */

@@ -1,0 +1,647 @@
+"""The inputs of a panel as plain JSON: what each field takes and holds, and what is wrong. No widget here."""
+
+from __future__ import annotations
+
+import asyncio
+import calendar
+import csv
+import datetime as dt
+import json
+import re
+import threading
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.catalog.fields import Evidence, Kind, by_name
+from jupyter_funcs.catalog.suggestions import Choice, nearest_listed
+from jupyter_funcs.catalog.values import Each, Variable, has_variable, is_empty, only, spelled, to_wire, typed
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.text import clip, folded, inert, listed, meant, nearest, quote
+from jupyter_funcs.panel.form.sources import FieldSource, has_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from jupyter_funcs.catalog.fields import Field
+    from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.client.function import RemoteCall
+
+PAGE = 200  # options in one reply; a field with more shows the first ones and has them searched
+_FIRST = 50
+_MOST_VALUES = 10_000  # of one field
+_LONGEST = 1_000_000  # characters of one field
+_LONGEST_HELP = 20_000
+_BRIEF = 220
+_MOST_SHOWN = 12  # required and optional fields without a default, before the rest is under More options
+_PAUSE = 0.4  # seconds without typing before values that depend on what is typed are listed
+_SECOND = 1.0
+_LINES = re.compile(r"[\r\n\t]+")
+_NUMBERS = re.compile(r"[\s,;]+")
+_DAY = re.compile(r"(\d{4})\D?(\d{1,2})\D?(\d{1,2})", re.ASCII)
+_IN_QUOTES = re.compile(r'[,"]|^[\s\[]|[\s\]]$')
+_UNAMBIGUOUS = {Kind.INTEGER, Kind.NUMBER, Kind.DATE}
+_NUMERIC = {Kind.INTEGER, Kind.NUMBER}
+_PLAIN = (str, bool, int, float, dt.date)
+_KNOWN = {
+    Evidence.DECLARED: "declared by the catalog",
+    Evidence.DESCRIBED: "read from the description",
+    Evidence.ASSUMED: "assumed from the name",
+}
+
+
+class FormView:
+    """The form of one function as the page shows it; `on_news` gets the field whose options arrived, or ``""``."""
+
+    def __init__(
+        self, function: RemoteCall, form: Form, on_news: Callable[[str], None], *, trusted: bool = True
+    ) -> None:
+        self.form = form
+        self.trusted = trusted
+        self.seq = 0
+        self.ran: Args | None = None  # the arguments of the result that is shown
+        self._on_news = on_news
+        self._fields = by_name(form.fields)
+        self._touched = set(form.values)
+        self._pressed = False
+        self._taking = ""
+        self._refused: dict[str, list[str]] = {}
+        self._removed: dict[str, str] = {}
+        self._carried: set[str] = set()
+        self._preset: tuple[str, dict[str, Any]] = ("", {})
+        self._searched: dict[str, tuple[Sequence[Choice], str, list[Choice]]] = {}
+        self._lock = threading.RLock()  # options arrive on the background loop
+        self._following: Future[None] | None = None
+        self._sources = {
+            name: FieldSource(field, function, form, self._on_source)
+            for name, field in self._fields.items()
+            if has_source(field, function)
+        }
+        form.watchers.append(self._on_form)
+        for source in self._sources.values():
+            if source.asking:
+                source.ask()
+        self._follow_variables()
+
+    def close(self) -> None:
+        """Stop asking for options and looking at variables."""
+        with self._lock:
+            if self._on_form in self.form.watchers:
+                self.form.watchers.remove(self._on_form)
+            for source in self._sources.values():
+                source.stop()
+            if self._following is not None:
+                self._following.cancel()
+
+    # What the page shows
+
+    def fields(self) -> list[dict[str, Any]]:
+        """Return what each field takes: the `FieldView` of the protocol."""
+        more = self._more()
+        return [self._field_view(field, more=name in more) for name, field in self._fields.items()]
+
+    def _more(self) -> set[str]:
+        """Return the optional fields with a default, and JSON ones; then those beyond the first dozen."""
+        optional = [field for field in self._fields.values() if not (field.required or field.rule)]
+        more = {field.name for field in optional if field.default is not None or field.kind is Kind.JSON}
+        shown = [name for name in self._fields if name not in more]
+        more |= {field.name for field in optional if field.name in shown[_MOST_SHOWN:]}
+        return more if 1 < len(more) < len(self._fields) else set()
+
+    def _field_view(self, field: Field, *, more: bool) -> dict[str, Any]:
+        control = _control(field, listed=field.name in self._sources)
+        help_text = "\n".join(inert(line) for line in clip(field.help, _LONGEST_HELP).splitlines())
+        flag = field.options if control == "flag" else ()
+        return {
+            "name": field.name,
+            "label": clip(inert(field.label), 100),
+            "control": control,
+            "required": field.required,
+            "more": more,
+            "short": _is_short(field, control),
+            "hint": _hint(field, control),
+            "default": None if field.default is None else clip(inert(field.default), 100),
+            "help": help_text,
+            "brief": "" if (brief := _brief(help_text)) == help_text else brief,
+            "knownFrom": _known_from(field),
+            "options": self._page(field.name) if control in {"choice", "several"} else None,
+            "open": (bool(field.options) and not field.is_declared("options")) or field.name in self._sources,
+            "flag": sorted(flag, key=lambda word: word.casefold() not in {"yes", "true", "y"}) or None,
+            "minimum": field.minimum,
+            "maximum": field.maximum,
+            "integer": field.kind is Kind.INTEGER,
+            "strict": field.is_declared(),
+        }
+
+    def values(self) -> dict[str, Any]:
+        """Return what the form holds, and what is wrong with it: the `Values` of the protocol."""
+        with self._lock:
+            form, args, errors = self.form, self.form.args, self.form.errors
+            warnings = form.warnings_of(args, compare_listed=False)
+            missing = [name for name in errors if name in self._fields and not form.is_set(name)]
+            rules = {field.rule.names for field in self._fields.values() if field.rule}
+            open_rules = [names for names in rules if not any(map(form.is_set, names))]
+            advice = [f"Fill in {listed(self._label(name) for name in names)}." for names in sorted(open_rules)]
+            name, held = self._preset
+            return {
+                "seq": self.seq,
+                "fields": {name: self._state(field, args, errors, warnings) for name, field in self._fields.items()},
+                "runs": form.runs,
+                "valid": not errors,
+                "missing": missing,
+                "wrong": [name for name in errors if name in self._fields and name not in missing],
+                "advice": advice if self._pressed or self._touched else [],
+                "preset": name if held == form.values else "",
+                "changed": self.ran is not None and self.ran != args,
+            }
+
+    def _state(
+        self, field: Field, args: Args, errors: Mapping[str, Sequence[str]], warnings: Mapping[str, Sequence[str]]
+    ) -> dict[str, Any]:
+        name = field.name
+        is_set, is_shown = self.form.is_set(name), self._pressed or name in self._touched
+        wrong, said = list(self._refused.get(name, ())), list(warnings.get(name, ()) if is_shown else ())
+        if is_set or self._pressed:
+            wrong += errors.get(name, ())
+        unknown = [] if wrong else self._unknown(field)
+        shown = [self._message(field, text) for text in dict.fromkeys(wrong)]
+        amber = [self._message(field, text, sent=is_set) for text in dict.fromkeys(said)]
+        if not (shown or amber):
+            amber = [self._unlisted(field, value) for value in unknown[:3]]
+        state = {
+            "value": self._value(field, args),
+            "errors": shown,
+            "warnings": amber,
+            "notes": [self._removed[name]] if name in self._removed else [],
+            "carried": name in self._carried,
+            "unknown": unknown,
+        }
+        return {key: part for key, part in state.items() if part}
+
+    def _value(self, field: Field, args: Args) -> Any:
+        """Return a value as the page shows it: as it would be sent where it is valid, else as it was set."""
+        held = self.form.values.get(field.name)
+        if isinstance(held, Each):
+            if len(held) == 1 and isinstance(held.values[0], Variable):
+                return self._bound(held.values[0], each=True)
+            return {"each": [_line(one) for one in held.values[:_MOST_VALUES]]}
+        if isinstance(held, Variable):
+            return self._bound(held, each=False)
+        held = held if has_variable(held) else args.get(field.name, held)
+        if held is None:
+            return None
+        if field.kind is not Kind.JSON and (isinstance(held, (list, tuple)) or field.kind is Kind.LIST):
+            items = held if isinstance(held, (list, tuple)) else [held]
+            return [self._spelled(one) for one in items[:_MOST_VALUES]]
+        return clip(_json_text(held) if field.kind is Kind.JSON else self._spelled(held), _LONGEST)
+
+    def _spelled(self, value: Any) -> str:
+        return spelled(value) if self.trusted else str(value)
+
+    def _bound(self, variable: Variable, *, each: bool) -> dict[str, Any]:
+        variables = self.form.variables()
+        about = _about(variables[variable.name]) if variable.name in variables else "not defined"
+        return {"variable": variable.name, "about": about, "each": each}
+
+    def _message(self, field: Field, text: str, *, sent: bool = False) -> dict[str, str]:
+        held = self.form.values.get(field.name)
+        if isinstance(held, (Each, list, tuple)) and field.options:
+            wrong = next((one for one in self._texts(field.name) if one not in field.options and quote(one) in text), "")
+            return {"text": text, "use": "".join(nearest(wrong, field.options, 1)), "instead": wrong}
+        said, use = (text, "") if self._refused.get(field.name) else _explained(field, held, text)
+        return {"text": f"{said} It is sent as given." if sent else said, "use": use, "instead": ""}
+
+    def _unlisted(self, field: Field, value: str) -> dict[str, str]:
+        near = nearest_listed(field, value, self._choices(field.name))[:1]
+        text = f"{quote(value)} isn't in the list. {meant(near) if near else 'It is sent as given.'}"
+        several = isinstance(self.form.values.get(field.name), (Each, list, tuple))
+        return {"text": text, "use": next(iter(near), ""), "instead": value if several else ""}
+
+    def _unknown(self, field: Field) -> list[str]:
+        """Return the values that another function doesn't list; a ticker alone stands for its symbol."""
+        source = self._sources.get(field.name)
+        if source is None or not source.known or not len(source.offers):
+            return []
+        offers = source.offers
+        return [value for value in self._texts(field.name) if value not in offers and not offers.begins(value)]
+
+    def _texts(self, name: str) -> list[str]:
+        held = self.form.values.get(name)
+        items = held.values if isinstance(held, Each) else held if isinstance(held, (list, tuple)) else [held]
+        every = chain.from_iterable(one if isinstance(one, list) else [one] for one in items)
+        return [one for one in every if isinstance(one, str)]
+
+    def _label(self, name: str) -> str:
+        return inert(self._fields[name].label if name in self._fields else name)
+
+    # What the page asks for
+
+    def take(self, name: object, value: object, seq: int = 0) -> None:
+        """Set a field to what a person has entered: nothing, a text, several, or several with a run for each."""
+        field = self._field(name)
+        new = self._read(field, value)
+        with self._lock:
+            self.seq = max(self.seq, seq)
+            held = self.form.values.get(field.name)
+            if type(new) is type(held) and new == held:
+                return
+            self._taking = field.name
+            try:
+                self.form[field.name] = new
+            finally:
+                self._taking = ""
+
+    def take_all(self, values: object, seq: int = 0) -> None:
+        """Set the fields that a run carries."""
+        if not isinstance(values, dict) or len(values) > len(self._fields):
+            raise ArgumentError("A run takes values by field.")
+        for name, value in values.items():
+            self.take(name, value, seq)
+
+    def clear(self) -> None:
+        """Clear every field, and forget what was said of it."""
+        with self._lock:
+            self.form.clear()
+            self._pressed, self._touched = False, set()
+            self._refused, self._removed, self._carried = {}, {}, set()
+
+    def press(self) -> None:
+        """Show the errors of every field from now on, because Run was pressed."""
+        self._pressed = True
+
+    def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
+        """Show the errors that the service found, each until its field changes."""
+        with self._lock:
+            self._pressed = True
+            self._refused = {name: list(texts) for name, texts in errors.items() if name in self._fields}
+
+    def hold_preset(self, name: str) -> None:
+        """Note that the form holds a preset now."""
+        self._preset = (name, dict(self.form.values))
+
+    def carry(self, before: Form) -> None:
+        """Fill empty fields with the valid values of fields of the same name in another form."""
+        for other in by_name(before.fields).values():
+            value = only(before.values.get(other.name))
+            field = self._fields.get(other.name)
+            if field is None or is_empty(value) or self.form.is_set(field.name) or field.kind is not other.kind:
+                continue
+            try:
+                if not has_variable(value):
+                    to_wire(field, value)
+            except ValueError:
+                continue
+            self.form[field.name] = value
+            self._carried.add(field.name)
+
+    def options(self, name: object, query: object = "", start: object = 0) -> dict[str, Any]:
+        """Return one page of the options that match a search: the `OptionPage` of the protocol."""
+        if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start <= 10_000_000:
+            raise ArgumentError(f"Options start at a number from 0, not {quote(start)}.")
+        return self._page(self._field(name).name, _text(query, 200), start)
+
+    def list_again(self, name: object) -> None:
+        """List the options of a field again."""
+        source = self._sources.get(self._field(name).name)
+        if source is not None and not source.waits:
+            source.ask(again=True)
+            self._on_news(source.field.name)
+
+    def all_options(self, name: object, group: object = "", query: object = "") -> dict[str, Any]:
+        """Return all values that match a search, or those of one group."""
+        field, group = self._field(name), _text(group, _LONGEST)
+        found = self._search(field.name, _text(query, 200))
+        return {"values": _bounded(field, [one.value for one in found if group in ("", one.group)])}
+
+    def paste(self, name: object, text: object) -> dict[str, Any]:
+        """Return the values of a pasted column, row or list, and which of them are not among the options."""
+        field, text = self._field(name), _text(text, _LONGEST)
+        known: dict[str, str] = {}
+        tickers: dict[str, set[str]] = {}
+        for choice in self._choices(field.name):
+            for spelling in (choice.value, choice.label):
+                known.setdefault(folded(spelling), choice.value)
+            tickers.setdefault(choice.value.partition(" ")[0].casefold(), set()).add(choice.value)
+        known.pop("", None)
+
+        def value_of(part: str) -> str | None:
+            at = tickers.get(part.casefold(), set()) if field.kind is Kind.SYMBOL else set()
+            return known.get(folded(part)) or (next(iter(at)) if len(at) == 1 else None)
+
+        values: dict[str, None] = {}
+        unknown: list[str] = []
+        between = _NUMBERS if field.kind in _UNAMBIGUOUS else _LINES
+        lines = [part.strip() for part in between.split(text) if part.strip()]
+        for line in lines:
+            # A comma may belong to a name, such as 'Acme, Inc.'.
+            parts = [part.strip() for part in re.split("[,;]", line) if part.strip()]
+            split = value_of(line) is None and (len(lines) == 1 or all(map(value_of, parts)))
+            for part in parts if split else [line]:
+                found = value_of(part)
+                values[found or part] = None
+                unknown += [part] if known and found is None else []
+        return {"values": _bounded(field, list(values)), "unknown": unknown}
+
+    def variables(self, name: object) -> dict[str, Any]:
+        """Return the variables that a field can be bound to, in alphabetical order."""
+        self._field(name)
+        held = dict(self.form.variables()) if self.trusted else {}
+        usable = [(one, about) for one, value in sorted(held.items()) if (about := _usable(one, value))]
+        return {"variables": [{"name": one, "about": about} for one, about in usable[:PAGE]]}
+
+    def _field(self, name: object) -> Field:
+        field = self._fields.get(name) if isinstance(name, str) else None
+        if field is None:
+            raise ArgumentError(f"{self.form.function} has no field {quote(name)}.")
+        return field
+
+    def _read(self, field: Field, value: object) -> Any:
+        """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""
+        if isinstance(value, dict) and list(value) == ["each"]:
+            lines = _bounded(field, value["each"])
+            if field.kind is Kind.LIST:
+                return Each(tuple(self._items(field, line) for line in lines))
+            return Each(tuple(self._typed(field, line) for line in lines if line.strip()))
+        if isinstance(value, list):
+            items = [self._typed(field, text) for text in dict.fromkeys(_bounded(field, value)) if text.strip()]
+            # What is only described as a list may be one value, and a variable may hold a whole list.
+            is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
+            return items[0] if is_one else items or None
+        if value is None or isinstance(value, str):
+            text = _text(value or "", _LONGEST)
+            return self._typed(field, text) if text.strip() else None
+        raise ArgumentError(f"{field.label} takes a text, not {quote(value)}.")
+
+    def _typed(self, field: Field, text: str) -> str | Variable:
+        found = typed(text) if self.trusted else text
+        if isinstance(found, Variable):
+            variables = self.form.variables()
+            if found.name.startswith("_") or (
+                found.name in variables and not _usable(found.name, variables[found.name])
+            ):
+                what = f"{quote(found)} can't be used here."
+                hint = "Use a column, a list, a text, a number or a date whose name doesn't start with _."
+                raise ArgumentError(what, hint, errors={field.name: [f"{what} {hint}"]})
+        return found
+
+    def _items(self, field: Field, line: str) -> Any:
+        """Read one of several lists: values with commas between them, in quotes where one has a comma."""
+        try:
+            cells = next(csv.reader([line.strip()], skipinitialspace=True), [])
+        except csv.Error:  # longer than any list
+            cells = [line]
+        items = [self._typed(field, cell.strip()) for cell in cells if cell.strip()]
+        return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items
+
+    # Options
+
+    def _choices(self, name: str) -> Sequence[Choice]:
+        source = self._sources.get(name)
+        return source.choices if source is not None else [Choice(option) for option in self._fields[name].options]
+
+    def _search(self, name: str, query: str) -> Sequence[Choice]:
+        """Return the options that match all words; first those whose value begins with them, then label."""
+        choices, wanted = self._choices(name), query.strip().casefold()
+        if not wanted:
+            return choices
+        known = self._searched.get(name)
+        if known is not None and known[0] is choices and known[1] == wanted:
+            return known[2]
+        words = wanted.split()
+
+        def rank(choice: Choice) -> int:
+            value, label = choice.value.casefold(), choice.label.casefold()
+            at = [value.startswith(wanted), label.startswith(wanted), f" {label}".find(f" {wanted}") >= 0]
+            every = f"{value} {label} {choice.group.casefold()}"
+            return at.index(True) if True in at else 3 if all(word in every for word in words) else 4
+
+        ranked = sorted(((rank(choice), at) for at, choice in enumerate(choices)))
+        found = [choices[at] for place, at in ranked if place < 4]
+        self._searched[name] = (choices, wanted, found)
+        return found
+
+    def _page(self, name: str, query: str = "", start: int | None = None) -> dict[str, Any]:
+        source, found = self._sources.get(name), self._search(name, query)
+        end = PAGE if start is not None or len(found) <= PAGE else _FIRST
+        shown = found[start or 0 : (start or 0) + end]
+        return {
+            "options": [{"value": one.value, "label": clip(one.label, 200), "group": one.group} for one in shown],
+            "total": len(found),
+            "note": "" if source is None else self._note(source),
+            "at": source.at if source is not None else None,
+            "again": source is not None and not (source.asking or source.waits),
+            "asking": source is not None and source.asking,
+        }
+
+    def _note(self, source: FieldSource) -> str:
+        if not source.waits:
+            return source.line.partition(" · ")[0]
+        labels = {folded(name): self._label(name) for name in self._fields}
+        missing = [labels.get(folded(name), inert(name)) for name in source.missing]
+        return f"Fill in {listed(missing, 'and')} to see the {source.noun}."
+
+    # What happens besides
+
+    def _on_form(self, name: str) -> None:
+        """Follow a change of the form, by a person or by code."""
+        with self._lock:
+            self._touched.add(name)
+            self._carried.discard(name)
+            for said in (self._refused, self._removed):
+                said.pop(name, None)
+            waiting = [source for source in self._sources.values() if name in source.needs]
+            for source in waiting:
+                source.ask(after=_PAUSE if name == self._taking else 0.0)
+        self._follow_variables()
+        for source in waiting:
+            self._on_news(source.field.name)
+        if name != self._taking:
+            self._on_news("")
+
+    def _on_source(self, source: FieldSource) -> None:
+        """Take what a source lists, and remove what it listed before and no longer does."""
+        name = source.field.name
+        with self._lock:
+            gone = [value for value in self._texts(name) if source.lists_no_more(value)] if source.known else []
+            if gone:
+                held = self.form.values[name]
+                items = held.values if isinstance(held, Each) else held if isinstance(held, list) else []
+                kept = [item for item in items if item not in gone]
+                self.form[name] = Each(tuple(kept)) if isinstance(held, Each) else kept or None
+                self._removed[name] = f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer " + (
+                    "lists it." if len(gone) == 1 else "lists them."
+                )
+        self._on_news(name)
+
+    def _follow_variables(self) -> None:
+        has_one = any(map(has_variable, self.form.values.values()))
+        if has_one and (self._following is None or self._following.done()):
+            self._following = background.start(self._look_at_variables())
+
+    async def _look_at_variables(self) -> None:
+        """Follow the variables that are values, while there are some: a variable doesn't say that it has changed."""
+        before = (self.form.args, self.form.errors)
+        while any(map(has_variable, self.form.values.values())):
+            await asyncio.sleep(_SECOND)
+            if before != (before := (self.form.args, self.form.errors)):
+                self._on_news("")
+
+
+def _control(field: Field, *, listed: bool) -> str:
+    """Return the control of a field: by its kind, and by what is known of its values."""
+    if field.kind is Kind.LIST:
+        return "several" if listed or field.options else "list"
+    if field.kind is Kind.YES_NO and len(field.options) == 2:
+        return "flag"
+    if field.kind is Kind.JSON:
+        return "json"
+    if listed or field.options:
+        return "choice"
+    return "number" if field.kind in _NUMERIC else "date" if field.kind is Kind.DATE else "text"
+
+
+def _is_short(field: Field, control: str) -> bool:
+    if control in {"number", "date"}:
+        return len(field.label) <= 24
+    if control == "choice" and field.options:
+        return len(field.label) <= 24 and max(map(len, field.options)) <= 10
+    return control == "flag" and len(field.label) <= 12
+
+
+def _hint(field: Field, control: str) -> str:
+    if field.default is not None:
+        return f"{clip(inert(field.default), 40)} (default)"
+    if field.rule and not field.required and field.name != field.rule.names[0]:
+        return "Or choose" if control in {"choice", "several"} else "Or this"
+    if control == "choice":
+        return "Code or name" if field.kind is Kind.SYMBOL else "Choose" if field.required else "Choose (optional)"
+    if control in {"several", "list"}:
+        return "None" if not (field.required or field.rule) else "Choose" if control == "several" else "One or more"
+    if control == "number" and field.minimum is not None and field.maximum is not None:
+        return f"{field.minimum} to {field.maximum}"
+    kinds = {"date": "YYYY-MM-DD", "json": "{ … }"}
+    return kinds.get(control, "" if field.required else "Optional")
+
+
+def _brief(text: str) -> str:
+    """Return the first whole sentences of a help."""
+    said = " ".join(text.split())
+    if len(said) <= _BRIEF:
+        return said
+    ends = [found.end() for found in re.finditer(r"[.!?](?= )", said[:_BRIEF])]
+    return said[: ends[-1]] if ends else clip(said, _BRIEF)
+
+
+def _known_from(field: Field) -> str:
+    kind = _KNOWN.get(field.evidence.get("kind", Evidence.ASSUMED), "")
+    if not (field.options or field.source):
+        return f"Type {kind}."
+    known = field.evidence.get("options")
+    values = _KNOWN[known] if known in _KNOWN and field.options else f"listed by {inert(field.source or '')}"
+    return f"Type and values {kind}." if values == kind else f"Type {kind}; values {values}."
+
+
+def _explained(field: Field, held: Any, text: str) -> tuple[str, str]:
+    """Return what is wrong with one value in the words of a form, and the value that would fix it."""
+    if held is None:
+        return "Required", ""
+    if not isinstance(held, str):
+        return text, ""
+    if field.kind is Kind.DATE and f"{field.label} {held} is before" not in text:
+        use = _day(held)
+        return f"Enter a valid date{'' if use else ', as 2025-11-15'}.", use
+    if field.kind in _NUMERIC and not field.options:
+        low, high = field.minimum, field.maximum
+        kind = "a whole number" if field.kind is Kind.INTEGER else "a number"
+        both = low is not None and high is not None
+        bounds = f" from {low} to {high}" if both else f" of {low} or more" if low is not None else ""
+        bounds = bounds or (f" up to {high}" if high is not None else "")
+        return f"Enter {kind}{bounds}.", _bound_near(field, held)
+    near = nearest(held, field.options, 1) if field.options else []
+    return (_json_problem(held) or text, "") if field.kind is Kind.JSON else (text, "".join(near))
+
+
+def _json_problem(text: str) -> str:
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return f"This is not valid JSON. Line {error.lineno}: {error.msg[:1].lower()}{error.msg[1:]}."
+    except (ValueError, RecursionError):
+        pass
+    return ""
+
+
+def _bound_near(field: Field, held: str) -> str:
+    try:
+        number = float(held)
+    except ValueError:
+        return ""
+    low, high = field.minimum, field.maximum
+    near = low if low is not None and number < low else high if high is not None and number > high else None
+    if near is None and field.kind is Kind.INTEGER and abs(number) < 2**53:
+        near = round(number)
+    return "" if near is None else str(near)
+
+
+def _day(text: str) -> str:
+    """Return the day that a text means; the last of its month where the month is shorter."""
+    found = _DAY.fullmatch(text.strip())
+    year, month, day = map(int, found.groups()) if found else (0, 0, 0)
+    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31):
+        return ""
+    return dt.date(year, month, min(day, calendar.monthrange(year, month)[1])).isoformat()
+
+
+def _usable(name: str, value: Any) -> str:
+    """Say what a variable holds, if a field may be bound to it; else return an empty text."""
+    if name.startswith("_") or not name.isidentifier():
+        return ""
+    numbers = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
+    usable = type(value) in (list, tuple, range) or isinstance(value, _PLAIN) or numbers
+    return _about(value) if usable and not isinstance(value, type) and not callable(value) else ""
+
+
+def _about(value: Any) -> str:
+    try:
+        shape = getattr(value, "shape", None)
+        if shape is not None and len(shape) == 2:
+            return f"table of {shape[0]:,} × {shape[1]:,}"
+        if shape is not None and len(shape) == 1:
+            return f"column of {shape[0]:,}"
+        if isinstance(value, (list, tuple, range)):
+            return f"list of {len(value):,}"
+        return clip(inert(str(value)[:1000]), 40)
+    except Exception:  # noqa: BLE001  # any object of a notebook may fail when inspected
+        return type(value).__name__
+
+
+def _json_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _line(value: Any) -> str:
+    """Return one of several values as text; the inverse of what `FormView` reads."""
+    if isinstance(value, dict):
+        return _json_text(value)
+    if not isinstance(value, (list, tuple)):
+        return spelled(value)
+    texts = map(spelled, value)
+    return ", ".join('"{}"'.format(text.replace('"', '""')) if _IN_QUOTES.search(text) else text for text in texts)
+
+
+def _text(value: object, longest: int) -> str:
+    if not isinstance(value, str):
+        raise ArgumentError(f"A text was expected, not {quote(value)}.")
+    if len(value) > longest:
+        raise ArgumentError(f"A text of at most {longest:,} characters was expected, not {len(value):,}.")
+    return value
+
+
+def _bounded(field: Field, values: object) -> list[str]:
+    if not isinstance(values, list) or len(values) > _MOST_VALUES:
+        count = f"{len(values):,}" if isinstance(values, list) else quote(values)
+        raise ArgumentError(f"{field.label} takes at most {_MOST_VALUES:,} values, not {count}.")
+    if sum(len(_text(value, _LONGEST)) for value in values) > _LONGEST:
+        raise ArgumentError(f"The values of {field.label} have more than {_LONGEST:,} characters together.")
+    return values
