@@ -207,7 +207,9 @@ class FormView:
     def _message(self, field: Field, text: str, *, sent: bool = False) -> dict[str, str]:
         held = self.form.values.get(field.name)
         if isinstance(held, (Each, list, tuple)) and field.options:
-            wrong = next((one for one in self._texts(field.name) if one not in field.options and quote(one) in text), "")
+            wrong = next(
+                (one for one in self._texts(field.name) if one not in field.options and quote(one) in text), ""
+            )
             return {"text": text, "use": "".join(nearest(wrong, field.options, 1)), "instead": wrong}
         said, use = (text, "") if self._refused.get(field.name) else _explained(field, held, text)
         return {"text": f"{said} It is sent as given." if sent else said, "use": use, "instead": ""}
@@ -252,12 +254,26 @@ class FormView:
             finally:
                 self._taking = ""
 
-    def take_all(self, values: object, seq: int = 0) -> None:
-        """Set the fields that a run carries."""
-        if not isinstance(values, dict) or len(values) > len(self._fields):
-            raise ArgumentError("A run takes values by field.")
+    def take_all(self, values: Mapping[str, object], seq: int = 0) -> None:
+        """Set the fields that a run carries, as far as they differ from what is shown."""
         for name, value in values.items():
-            self.take(name, value, seq)
+            if self._shown(name) != value:
+                self.take(name, value, seq)
+        self.seq = max(self.seq, seq)
+
+    def _shown(self, name: str) -> object:
+        """Return what the page sends for a value that it was told."""
+        shown = self._value(self._field(name), self.form.args)
+        if isinstance(shown, dict):
+            variable = f"${shown['variable']}" if "variable" in shown else ""
+            return (
+                Each(tuple(shown.get("each") or ()))
+                if not variable
+                else Each((variable,))
+                if shown["each"]
+                else variable
+            )
+        return shown
 
     def clear(self) -> None:
         """Clear every field, and forget what was said of it."""
@@ -358,8 +374,8 @@ class FormView:
 
     def _read(self, field: Field, value: object) -> Any:
         """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""
-        if isinstance(value, dict) and list(value) == ["each"]:
-            lines = _bounded(field, value["each"])
+        if isinstance(value, Each):
+            lines = _bounded(field, list(value.values))
             if field.kind is Kind.LIST:
                 return Each(tuple(self._items(field, line) for line in lines))
             return Each(tuple(self._typed(field, line) for line in lines if line.strip()))

@@ -146,6 +146,7 @@ class PasteRequest(PageRequest):
 class AllOptionsRequest(PageRequest):
     field: Name
     group: Name
+    query: Text
 
 
 class VariablesRequest(PageRequest):

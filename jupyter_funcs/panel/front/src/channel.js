@@ -37,10 +37,13 @@ export class RequestError extends Error {
 
 /**
  * What a field holds, as the page sends it.
- * @param {P.FieldValue} value
+ * @param {P.FieldValue} [value]
  * @returns {P.PageValue}
  */
-export const sent = (value) => (value && typeof value === "object" && "variable" in value ? `$${value.variable}` : value);
+export const sent = (value = null) => {
+  if (!value || typeof value !== "object" || !("variable" in value)) return value;
+  return value.each ? { each: [`$${value.variable}`] } : `$${value.variable}`;
+};
 
 export class Channel {
   /** @param {Model} model */

@@ -142,6 +142,8 @@ export interface FieldState {
   carried?: boolean;
   /** Of several values, those that are not among the options. */
   unknown?: string[];
+  /** Options that have arrived since the view was written: the page puts them here. */
+  options?: OptionPage;
 }
 
 /** What is wrong, and the value that would fix it, as a button "Use …"; of several values, in place of `instead`. */
