@@ -108,6 +108,10 @@ class ChooseRequest(PageRequest):
     function: Name
 
 
+class ExampleRequest(PageRequest):
+    function: Name
+
+
 class FavouriteRequest(PageRequest):
     function: Name
     on: bool

@@ -13,8 +13,15 @@ const here = import.meta.dirname;
 const out = join(here, "../static");
 mkdirSync(out, { recursive: true });
 
+/** The indentation of templates is text to esbuild, and nothing to htm. */
+const indentation = {
+  name: "indentation",
+  setup: ({ onLoad }) => onLoad({ filter: /[\\/]src[\\/]\w+\.js$/ }, ({ path }) => ({ contents: readFileSync(path, "utf8").replace(/\n\s+/g, "\n") })),
+};
+
 await build({
   absWorkingDir: here,
+  plugins: [indentation],
   entryPoints: { panel: "src/index.js" },
   outdir: out,
   bundle: true,

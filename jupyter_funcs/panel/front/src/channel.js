@@ -55,7 +55,7 @@ export class Channel {
     this.typed = new Map();
     this.seq = 0;
     this.id = 0;
-    /** Options that have arrived since the kernel last wrote the form. @type {Record<string, P.OptionPage>} */
+    /** Options that have arrived since the kernel last wrote the view. @type {Record<string, P.OptionPage>} */
     this.options = {};
     /** @type {P.Run["running"]} */
     this.progress = null;
@@ -69,6 +69,7 @@ export class Channel {
     this.typing = undefined;
     this.kernel = model.widget_manager?.kernel;
     model.on("msg:custom", this.receive);
+    model.on("change:view", this.drawn);
     model.on("change:values", this.arrived);
     model.on("comm_live_update", this.lost);
     this.kernel?.statusChanged?.connect(this.status);
@@ -77,6 +78,7 @@ export class Channel {
   close() {
     clearTimeout(this.typing);
     this.model.off("msg:custom", this.receive);
+    this.model.off("change:view", this.drawn);
     this.model.off("change:values", this.arrived);
     this.model.off("comm_live_update", this.lost);
     this.kernel?.statusChanged?.disconnect(this.status);
@@ -152,13 +154,20 @@ export class Channel {
     }
   }
 
+  /** What changes with the function, with the options that have arrived since. @returns {P.View | null} */
+  view() {
+    /** @type {P.View | null} */
+    const view = this.model.get("view");
+    if (!view?.service) return null;
+    return { ...view, fields: view.fields.map((field) => ({ ...field, options: this.options[field.name] ?? field.options })) };
+  }
+
   /** What the form holds, with what was typed since the kernel last wrote it. @returns {P.Values | null} */
   values() {
     /** @type {P.Values | null} */
     const values = this.model.get("values");
     if (!values?.fields) return null;
     const fields = { ...values.fields };
-    for (const [name, options] of Object.entries(this.options)) if (fields[name]) fields[name] = { ...fields[name], options };
     for (const [name, { value }] of this.typed) {
       if (fields[name]) fields[name] = { ...fields[name], value, carried: false };
     }
@@ -188,9 +197,12 @@ export class Channel {
     this.look();
   };
 
+  drawn = () => {
+    this.options = {};
+  };
+
   arrived = () => {
-    const { seq = 0, fields = {} } = this.model.get("values") ?? {};
-    for (const field of Object.keys(this.options)) if (fields[field]?.options || !fields[field]) delete this.options[field];
+    const { seq = 0 } = this.model.get("values") ?? {};
     for (const [field, typed] of this.typed) if (typed.seq && typed.seq <= seq) this.typed.delete(field);
     this.seq = Math.max(this.seq, seq);
   };

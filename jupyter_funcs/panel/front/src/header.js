@@ -1,5 +1,202 @@
 import { html } from "htm/preact";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { count, marked, plural } from "./format.js";
+import { Button, Icon } from "./icons.js";
+import { Menu, Popover } from "./popover.js";
+import { usePanel } from "./state.js";
+
+/** @import * as P from "./protocol.js" */
+/** @import { MenuItem } from "./popover.js" */
+
+/** What opens where; one at a time. @typedef {{ what: "picker" | "presets" | "save" | "manage" | "menu" | "about", anchor: HTMLElement }} Opened */
 
 export function Header() {
-  return html`<header class="jf-head"></header>`;
+  const { view, live, drawer, setDrawer, channel } = usePanel();
+  const [opened, open] = useState(/** @type {Opened | null} */ (null));
+  const off = live === "gone" || !view;
+  const close = () => open(null);
+  /** @param {Opened["what"]} what */
+  const toggle = (what) => (/** @type {MouseEvent} */ event) => {
+    const anchor = /** @type {HTMLElement} */ (event.currentTarget);
+    open((now) => (now?.anchor === anchor ? null : { what, anchor }));
+  };
+  const waits = live === "busy" && (channel.kernel?.status === "busy" ? "Waiting for the running cell…" : "Waiting for the kernel…");
+  return html`<header class="jf-head">
+    <button type="button" class="jf-btn jf-picker" data-jf="picker" aria-haspopup="dialog" aria-expanded="false" disabled=${off} onClick=${toggle("picker")}>
+      <span class="jf-cut">${view?.function?.name ?? "Choose a function"}</span><${Icon} name="chev" size=${14} class="jf-chev" />
+    </button>
+    ${view && html`<${Service} service=${view.service} off=${off} />`}
+    <span class="jf-gap jf-waits" role="status" data-jf="waiting">${waits}</span>
+    <${Button} data-jf="presets" icon="book" label="Presets" small aria="Presets" chev aria-haspopup="menu" aria-expanded="false" disabled=${off} onClick=${toggle("presets")} />
+    <${Button} data-jf="history" icon="clock" label="History" small aria="History" aria-pressed=${String(drawer)} disabled=${off} onClick=${() => setDrawer(!drawer)} />
+    <${Button} data-jf="menu" icon="dots" aria="More" aria-haspopup="menu" aria-expanded="false" disabled=${off} onClick=${toggle("menu")} />
+    ${opened && !off && html`<${Box} ...${opened} close=${close} open=${open} />`}
+  </header>`;
+}
+
+/** @param {{ service: P.ServiceView, off: boolean }} props */
+function Service({ service, off }) {
+  const broken = off || service.trouble.length > 0;
+  const aside = service.tokenEnds || (service.synthetic ? "synthetic data" : service.account);
+  const title = [broken ? "Not connected." : `Connected to ${service.name}${service.account ? ` as ${service.account}` : ""}.`, service.tokenEnds].join(" ").trim();
+  return html`<span class=${`jf-badge ${broken ? "is-off" : ""}`} data-jf="service" title=${title}><i /><span class="jf-cut">
+    ${broken ? "not connected" : html`${service.name}${aside && html`<span class="jf-wide-only"> · ${aside}</span>`}`}
+  </span></span>`;
+}
+
+/** @param {Opened & { close: () => void, open: (opened: Opened) => void }} props */
+function Box({ what, anchor, close, open }) {
+  const { view, values, run, ask, tell, toast, copy, stacked, setStacked } = usePanel();
+  const id = view?.function?.id ?? "";
+  const presets = view?.presets ?? [];
+  const own = presets.filter((each) => !each.shipped);
+  if (what === "picker") return html`<${Picker} anchor=${anchor} close=${close} />`;
+  if (what === "save") return html`<${SavePreset} anchor=${anchor} close=${close} taken=${own.map((each) => each.name)} />`;
+  if (what === "manage") return html`<${ManagePresets} anchor=${anchor} close=${close} presets=${own} />`;
+  if (what === "about") return html`<${About} anchor=${anchor} close=${close} />`;
+  if (what === "presets") {
+    const fill = (/** @type {P.PresetView & { function?: string }} */ preset) => tell(ask("preset", { name: preset.name, function: preset.function ?? id }).then(({ said }) => said && toast(said)));
+    const listed = id ? presets : (view?.start?.presets ?? []);
+    /** @type {MenuItem[]} */
+    const items = [
+      { head: id ? "This function" : "All functions" },
+      ...listed.map((each) => ({ label: each.name, small: each.about, checked: id && values?.preset === each.name ? true : undefined, jf: `preset:${each.name}`, click: () => void fill(each) })),
+    ];
+    if (!listed.length) items.push({ label: "No presets yet", off: true, click: () => {} });
+    if (id) items.push("-", { label: "Save these values as a preset…", icon: "plus", jf: "preset-save", click: () => open({ what: "save", anchor }) });
+    if (own.length) items.push({ label: "Manage presets…", icon: "list", jf: "preset-manage", click: () => open({ what: "manage", anchor }) });
+    return html`<${Menu} anchor=${anchor} close=${close} label="Presets" items=${items} width=${296} right />`;
+  }
+  /** @type {MenuItem[]} */
+  const items = [
+    { label: "Refresh list of functions", icon: "refresh", jf: "refresh", click: () => void tell(ask("refresh", {}).then(({ said }) => toast(said))) },
+    { label: "Copy code", small: "This run as a line of a notebook", icon: "code", jf: "copy-code", off: !id, click: () => void tell(ask("code", {}).then(({ blocks }) => copy(blocks[0]?.code ?? ""))) },
+    "-",
+    { label: "Inputs on the left", checked: !stacked, jf: "form-side", click: () => setStacked(!stacked) },
+    "-",
+    { label: "About", small: "Service, version, token, cache", icon: "info", jf: "about", click: () => open({ what: "about", anchor }) },
+  ];
+  return html`<${Menu} anchor=${anchor} close=${close} label="More" items=${items} width=${264} right key=${run.number} />`;
+}
+
+/** Search in names, descriptions, parameters and options; the kernel ranks. @param {{ anchor: HTMLElement, close: () => void }} props */
+function Picker({ anchor, close }) {
+  const { view, ask, choose, tell, announce, toast } = usePanel();
+  const [query, setQuery] = useState("");
+  const [found, setFound] = useState(/** @type {{ query: string, sections: P.Section[], total: number, found: number } | null} */ (null));
+  const [at, setAt] = useState(0);
+  const list = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const asked = useRef(0);
+  const id = useId();
+
+  const search = (/** @type {string} */ wanted) => {
+    const mine = ++asked.current;
+    return ask("functions", { query: wanted }).then(
+      (reply) => mine === asked.current && setFound({ ...reply, query: wanted }),
+      (error) => mine === asked.current && toast(error.message),
+    );
+  };
+  useEffect(() => {
+    const timer = setTimeout(() => void search(query.trim()), query ? 120 : 0);
+    return () => clearTimeout(timer);
+  }, [query]);
+  useLayoutEffect(() => list.current?.querySelector(".is-on")?.scrollIntoView?.({ block: "nearest" }), [at, found]);
+
+  const rows = found?.sections.flatMap((section) => section.functions) ?? [];
+  const pick = (/** @type {P.Section["functions"][0]} */ row) => {
+    close();
+    if (row.id !== view?.function?.id) choose(row.id);
+  };
+  const star = async (/** @type {P.Section["functions"][0]} */ row) => {
+    await tell(ask("favourite", { function: row.id, on: !row.favourite }));
+    announce(row.favourite ? `Removed ${row.name} from favourites` : `Added ${row.name} to favourites`);
+    await search(query.trim());
+  };
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    const go = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: Math.min(at + 8, rows.length - 1), PageUp: Math.max(at - 8, 0) }[event.key];
+    if (go !== undefined && rows.length) setAt((go + rows.length) % rows.length);
+    else if (event.key === "Enter" && rows[at]) pick(rows[at]);
+    else if (event.key.toLowerCase() === "d" && (event.ctrlKey || event.metaKey) && rows[at]) void star(rows[at]);
+    else if (event.key === "Escape" && query) setQuery("");
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  let place = 0;
+  const searched = found?.query ?? "";
+  return html`<${Popover} anchor=${anchor} close=${close} label="Choose a function" role="dialog" class="jf-picking" width=${480}>
+    <div class="jf-search"><${Icon} name="search" />
+      <input data-jf="picker-search" role="combobox" aria-expanded="true" aria-controls=${id} aria-label="Search functions" aria-autocomplete="list" autocomplete="off" spellcheck=${false}
+        aria-activedescendant=${rows.length ? `${id}-${at}` : undefined} placeholder="Search functions, fields and values" maxlength="200" value=${query}
+        onInput=${(/** @type {any} */ event) => (setQuery(event.currentTarget.value), setAt(0))} onKeyDown=${keys} />
+    </div>
+    <div class="jf-list" role="listbox" id=${id} aria-label="Functions" ref=${list}>
+      ${found?.sections.map((section) => html`<div role="group" aria-label=${section.title || "Found"} key=${section.title}>
+        ${section.title && html`<div class="jf-ph" aria-hidden="true">${section.title}</div>`}
+        ${section.functions.map((row) => {
+          const here = place++;
+          return html`<div class=${`jf-opt is-two ${here === at ? "is-on" : ""}`} role="option" id=${`${id}-${here}`} aria-selected=${String(here === at)} data-jf=${`function:${row.id}`}
+            onMouseMove=${() => here !== at && setAt(here)} onClick=${() => pick(row)}>
+            <div>${row.group !== section.title && html`<span class="is-group">${row.group}</span>`}<span>${marked(row.name, searched)}</span>
+              ${row.changesData && html`<span class="jf-quiet"> · changes data</span>`}<p>${marked(row.about, searched)}</p></div>
+            <span class=${`jf-star ${row.favourite ? "is-set" : ""}`} aria-hidden="true" title=${`${row.favourite ? "Remove from" : "Add to"} favourites (Ctrl+D)`} data-jf=${`star:${row.id}`}
+              onClick=${(/** @type {Event} */ event) => (event.stopPropagation(), void star(row))}><${Icon} name="star" fill=${row.favourite} /></span>
+            ${row.favourite && html`<span class="jf-off">favourite</span>`}
+          </div>`;
+        })}
+      </div>`)}
+      ${found && !rows.length && html`<div class="jf-blank"><b>No function matches “${searched}”</b><span>Try fewer words, or Refresh list in the ⋯ menu.</span></div>`}
+    </div>
+    <div class="jf-pf"><span>${found && (searched ? `${count(found.found)} of ${plural(found.total, "function")}` : plural(found.total, "function"))}</span><span class="jf-gap" />
+      <span class="is-keys"><kbd>↑↓</kbd> move <kbd>Enter</kbd> open <kbd>Ctrl D</kbd> favourite <kbd>Esc</kbd> close</span></div>
+  <//>`;
+}
+
+/** @param {{ anchor: HTMLElement, close: () => void, taken: string[] }} props */
+function SavePreset({ anchor, close, taken }) {
+  const { ask, toast } = usePanel();
+  const [name, setName] = useState("");
+  const [trouble, setTrouble] = useState("");
+  const [exists, setExists] = useState("");
+  const replace = name.trim() === exists || taken.includes(name.trim());
+  const save = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (!name.trim()) return setTrouble("Enter a name.");
+    ask("preset_save", { name: name.trim(), replace }).then((reply) => (reply.exists ? setExists(name.trim()) : (close(), toast(reply.said))), (error) => setTrouble(error.message));
+  };
+  return html`<${Popover} anchor=${anchor} close=${close} label="Save as a preset" role="dialog" width=${296} right>
+    <form class="jf-form2" onSubmit=${save}>
+      <h3>Save these values as a preset</h3>
+      <label>Name<div class="jf-box"><input data-jf="preset-name" maxlength="80" value=${name} onInput=${(/** @type {any} */ event) => (setName(event.currentTarget.value), setTrouble(""))} /></div></label>
+      ${(trouble || replace) && html`<p class="jf-err" role="alert"><${Icon} name="err" size=${14} /><span>${trouble || `A preset ${name.trim()} is there already.`}</span></p>`}
+      <button type="submit" class="jf-btn is-main" data-jf="preset-save-now">${replace ? "Replace" : "Save"}</button>
+    </form>
+  <//>`;
+}
+
+/** @param {{ anchor: HTMLElement, close: () => void, presets: P.PresetView[] }} props */
+function ManagePresets({ anchor, close, presets }) {
+  const { ask, tell, toast } = usePanel();
+  const remove = (/** @type {string} */ name) => tell(ask("preset_delete", { name }).then(({ said }) => toast(said)));
+  return html`<${Popover} anchor=${anchor} close=${close} label="Presets" role="dialog" width=${296} right>
+    <div class="jf-ph">Your presets of this function</div>
+    <ul class="jf-list">${presets.map(({ name }) => html`<li class="jf-preset" key=${name}><span>${name}</span>
+      <span class="is-end"><${Button} icon="x" aria=${`Delete ${name}`} data-jf=${`preset-delete:${name}`} onClick=${() => void remove(name)} /></span></li>`)}</ul>
+    ${!presets.length && html`<p class="jf-blank">No presets left.</p>`}
+  <//>`;
+}
+
+/** @param {{ anchor: HTMLElement, close: () => void }} props */
+function About({ anchor, close }) {
+  const { view, ask } = usePanel();
+  const [facts, setFacts] = useState(/** @type {[string, string][] | null} */ (null));
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => void ask("about", {}).then((reply) => setFacts(reply.facts), (error) => setTrouble(error.message)), []);
+  return html`<${Popover} anchor=${anchor} close=${close} label="About" role="dialog" width=${360} right>
+    <div class="jf-infopop jf-about-box" tabindex="0" data-jf="about-box">
+      ${view?.function && html`<p><b>${view.function.name}</b><br />${view.function.about}</p><hr />`}
+      <dl>${facts?.map(([name, fact]) => html`<dt>${name}</dt><dd>${fact}</dd>`)}</dl>
+      ${!facts && html`<p class="jf-quiet">${trouble || "Loading…"}</p>`}
+    </div>
+  <//>`;
 }

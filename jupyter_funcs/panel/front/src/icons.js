@@ -49,3 +49,15 @@ export function Icon({ name, size = 16, fill = false, class: className }) {
     <path d=${PATHS[name]} />
   </svg>`;
 }
+
+/**
+ * A button of 28 px: `kind` adds "is-line", "is-link", "is-main"; without a label it is square, and `aria` names it.
+ * Further attributes (`data-jf`, `aria-expanded`, `onClick`, …) go to the element.
+ * @param {{ label?: string, aria?: string, icon?: IconName, size?: number, fill?: boolean, kind?: string, chev?: boolean, small?: boolean } & Record<string, any>} props
+ */
+export function Button({ label, aria, icon, size = 16, fill = false, kind = "", chev = false, small = false, ...rest }) {
+  return html`<button type="button" class=${`jf-btn ${kind} ${label ? "" : "is-icon"}`} aria-label=${aria} title=${label ? undefined : aria} ...${rest}>
+    ${icon && html`<${Icon} name=${icon} size=${size} fill=${fill} />`}${label && html`<span class=${small ? "jf-wide-only" : undefined}>${label}</span>`}
+    ${chev && html`<${Icon} name="chev" size=${14} class="jf-chev" />`}
+  </button>`;
+}

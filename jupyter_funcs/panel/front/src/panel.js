@@ -3,16 +3,16 @@ import { useLayoutEffect } from "preact/hooks";
 import { Form } from "./form.js";
 import { Header } from "./header.js";
 import { History } from "./history.js";
-import { Icon } from "./icons.js";
+import { Button, Icon } from "./icons.js";
 import { Result } from "./result.js";
 import { Start } from "./start.js";
-import { PanelContext, usePanelState } from "./state.js";
+import { PanelContext, usePanel, usePanelState } from "./state.js";
 
 /** @import { Channel } from "./channel.js" */
 
 /** @param {{ channel: Channel, root: HTMLElement }} props */
 export function Panel({ channel, root }) {
-  const panel = usePanelState(channel);
+  const panel = usePanelState(channel, root);
   const { view, run, live } = panel;
   const state = live === "gone" ? "gone" : run.state === "cancelled" ? (run.result ? "done" : "form") : run.state;
   useLayoutEffect(() => {
@@ -22,16 +22,16 @@ export function Panel({ channel, root }) {
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && view?.function) {
       event.preventDefault();
-      void panel.tell(panel.submit());
+      void panel.submit();
     } else if (event.key === "/" && !(/** @type {HTMLElement} */ (event.target).matches("input, textarea, select"))) {
       event.preventDefault();
       /** @type {HTMLElement | null} */ (root.querySelector('[data-jf="picker"]'))?.click();
     }
   };
   return html`<${PanelContext.Provider} value=${panel}>
-    <div class="jf-panel" onKeyDown=${keys}>
+    <div class=${`jf-panel ${panel.stacked ? "is-stacked" : ""}`} onKeyDown=${keys}>
       <${Header} />
-      <div class="jf-banners">${live === "gone" && html`<${Gone} />`}</div>
+      <div class="jf-banners"><${Banners} /></div>
       ${!view ? html`<div class="jf-skel" aria-busy="true" aria-label="Loading"><i /><i /><i /></div>` : html`<div class=${`jf-body ${view.function ? "" : "is-empty"}`}>
         ${view.function ? html`<${Form} /><${Result} />` : html`<${Start} />`}
       </div>`}
@@ -42,9 +42,18 @@ export function Panel({ channel, root }) {
   <//>`;
 }
 
-function Gone() {
-  return html`<div class="jf-banner is-warn" role="alert" data-jf="kernel-gone">
-    <${Icon} name="warn" />
-    <div class="jf-btxt"><b>The kernel has stopped.</b> Run the cell again to continue.</div>
-  </div>`;
+/** What concerns the panel as a whole: a kernel that is gone, a service without a catalog, a question before a run. */
+function Banners() {
+  const { live, view, asks, forget, submit, ask, tell, toast } = usePanel();
+  const trouble = view?.service.trouble ?? [];
+  if (live === "gone") {
+    return html`<div class="jf-banner is-warn" role="alert" data-jf="kernel-gone"><${Icon} name="warn" />
+      <div class="jf-btxt"><b>The kernel has stopped.</b> Run the cell again to continue.</div></div>`;
+  }
+  return html`${trouble.length > 0 && html`<div class="jf-banner is-bad" role="alert" data-jf="trouble"><${Icon} name="err" />
+      <div class="jf-btxt"><b>${trouble[0]}</b>${trouble.slice(1).map((line) => html`<p>${line}</p>`)}</div>
+      <div class="jf-bact"><${Button} kind="is-line" label="Try again" data-jf="trouble-retry" onClick=${() => void tell(ask("refresh", {}).then(({ said }) => toast(said)))} /></div></div>`}
+    ${asks && html`<div class="jf-banner is-warn" role="alert" data-jf="asks"><${Icon} name="warn" />
+      <div class="jf-btxt">${asks}</div>
+      <div class="jf-bact"><${Button} kind="is-line" label="Run" data-jf="asks-run" onClick=${() => void submit(true)} /><${Button} label="Cancel" data-jf="asks-cancel" onClick=${forget} /></div></div>`}`;
 }

@@ -91,8 +91,8 @@ export function Popover({ anchor, close, label, role, class: className = "", hoo
 }
 
 /**
- * One entry: a line ("-"), a heading, or something to choose; `checked` makes a tick.
- * @typedef {"-" | { head: string } | { label: string, small?: string, icon?: IconName, jf?: string, key?: string, checked?: boolean, off?: boolean, click: () => void }} MenuItem
+ * One entry: a line ("-"), a heading, or something to choose; `checked` makes a tick, `stay` leaves the menu open.
+ * @typedef {"-" | { head: string } | { label: string, small?: string, icon?: IconName, jf?: string, key?: string, checked?: boolean, off?: boolean, stay?: boolean, click: () => void }} MenuItem
  */
 
 /** @param {{ anchor: HTMLElement, close: () => void, label: string, items: MenuItem[], width?: number, right?: boolean }} props */
@@ -113,7 +113,7 @@ export function Menu({ anchor, close, label, items, width, right }) {
       if ("head" in item) return html`<div class="jf-ph" role="presentation">${item.head}</div>`;
       const ticked = item.checked !== undefined;
       return html`<button type="button" tabindex="-1" role=${ticked ? "menuitemcheckbox" : "menuitem"} data-jf=${item.jf} aria-checked=${ticked ? String(item.checked) : undefined}
-        aria-disabled=${item.off ? "true" : undefined} onClick=${() => item.off || (close(), item.click())}>
+        aria-disabled=${item.off ? "true" : undefined} onClick=${() => item.off || (item.stay || close(), item.click())}>
         ${item.icon && html`<${Icon} name=${item.icon} />`}${ticked && html`<span class="jf-check"><${Icon} name="check" size=${12} /></span>`}
         <span>${item.label}${item.small && html`<small>${item.small}</small>`}</span>${item.key && html`<kbd class="is-key">${item.key}</kbd>`}
       </button>`;

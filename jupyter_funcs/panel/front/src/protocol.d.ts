@@ -44,6 +44,8 @@ export interface FunctionView {
   group: string;
   favourite: boolean;
   changesData: boolean;
+  /** What `example` would run: "spend by region of NVRA"; else "". */
+  example: string;
 }
 
 /** The control decides what is drawn; `kind` and evidence have been weighed in Python. */
@@ -107,7 +109,7 @@ export interface OptionPage {
 export interface PresetView { name: string; about: string; shipped: boolean }
 
 export interface StartView {
-  cards: { id: string; name: string; about: string; group: string; example: string }[];
+  cards: { id: string; name: string; about: string; group: string; favourite: boolean; example: string }[];
   recent: HistoryRow[];
   presets: (PresetView & { function: string })[];
 }
@@ -312,6 +314,8 @@ export interface Requests {
   hello: { in: {}; out: { ok: true } };
   functions: { in: { query: string }; out: { sections: Section[]; total: number; found: number } };
   choose: { in: { function: string }; out: {} };
+  /** Choose it, fill in its example, and run. */
+  example: { in: { function: string }; out: {} };
   favourite: { in: { function: string; on: boolean }; out: {} };
   refresh: { in: {}; out: { said: string } };
   about: { in: {}; out: { facts: [string, string][] } };
@@ -347,6 +351,7 @@ export interface Requests {
 
   tab: { in: { tab: Tab }; out: {} };
   rename: { in: { name: string; replace: boolean }; out: { variable: string; note: string; exists: boolean } };
+  /** `exists`: nothing was written, since the file is there; `data`, base64, is for the browser's own download. */
   save: { in: { run: number; format: "csv" | "xlsx" | "parquet" | "json"; name: string; replace: boolean; filtered: TableQuery | null; download: boolean };
           out: { said: string; exists: boolean; name: string; data: string } };
 

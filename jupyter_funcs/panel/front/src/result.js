@@ -1,15 +1,250 @@
 import { html } from "htm/preact";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart.js";
 import { Code } from "./code.js";
+import { count, plural } from "./format.js";
 import { Grid } from "./grid.js";
+import { Button, Icon } from "./icons.js";
 import { JsonTree } from "./jsontree.js";
+import { Menu, Popover } from "./popover.js";
 import { usePanel } from "./state.js";
 
-const PARTS = { table: Grid, chart: Chart, json: JsonTree, code: Code };
+/** @import * as P from "./protocol.js" */
+/** @import { MenuItem } from "./popover.js" */
+/** @typedef {"csv" | "xlsx" | "parquet" | "json"} Format */
+
+/** @type {[P.Tab, string][]} */
+const TABS = [["table", "Table"], ["chart", "Chart"], ["json", "JSON"], ["code", "Code"]];
+/** @type {[Format, string][]} */
+const FORMATS = [["csv", "CSV"], ["xlsx", "Excel"], ["parquet", "Parquet"], ["json", "JSON"]];
 
 export function Result() {
-  const { run, tab } = usePanel();
-  return html`<section class=${`jf-result ${run.result ? "" : "is-blank"}`} aria-label="Result" data-jf="result">
-    ${run.result && html`<div class="jf-view" data-jf="view"><${PARTS[tab]} result=${run.result} /></div>`}
+  const { run } = usePanel();
+  const { result, error, partial, running } = run;
+  const blank = !result && !running && !error;
+  return html`<section class=${`jf-result ${blank ? "is-blank" : ""}`} aria-label="Result" data-jf="result" aria-busy=${running ? "true" : undefined}>
+    ${running && html`<div class="jf-busyline"><i /></div>`}
+    ${error && html`<${Failure} error=${error} earlier=${Boolean(result)} />`}
+    ${partial && !running && html`<${Partial} partial=${partial} />`}
+    ${result ? html`<${Shown} result=${result} />` : running ? html`<${Skeleton} />` : error ? html`<div class="jf-blank"><span>No result yet.</span></div>` : html`<${Blank} />`}
   </section>`;
+}
+
+/** @param {{ result: P.ResultView }} props */
+function Shown({ result }) {
+  const { run, tab } = usePanel();
+  const id = useId();
+  const visited = useRef(false);
+  visited.current ||= tab === "table";
+  const none = tab === "chart" ? result.chart : tab === "json" ? result.json : null;
+  return html`<${Bar} result=${result} id=${id} />
+    ${run.warnings.length > 0 && html`<${Warnings} lines=${run.warnings} key=${result.number} />`}
+    <div class=${`jf-view ${run.running ? "jf-stale" : ""}`} id=${id} role="tabpanel" aria-label=${TABS.find(([name]) => name === tab)?.[1]} data-jf="view">
+      ${visited.current && html`<div class="jf-view" hidden=${tab !== "table"} key=${result.number}><${Grid} result=${result} /></div>`}
+      ${none && !none.possible
+        ? html`<div class="jf-blank" data-jf=${`${tab}-empty`}><b>${tab === "chart" ? "Nothing to draw" : "Nothing to show"}</b><span>${none.why}</span></div>`
+        : tab === "chart" ? html`<${Chart} result=${result} />` : tab === "json" ? html`<${JsonTree} result=${result} key=${result.number} />` : tab === "code" && html`<${Code} result=${result} />`}
+    </div>`;
+}
+
+/** @param {{ result: P.ResultView, id: string }} props */
+function Bar({ result, id }) {
+  const { tab, showTab, values, live, view } = usePanel();
+  const [at, open] = useState(/** @type {HTMLElement | null} */ (null));
+  const off = live === "gone";
+  const savable = Object.values(result.save).some(Boolean);
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    const here = TABS.findIndex(([name]) => name === tab);
+    const go = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: TABS.length - 1 }[event.key];
+    if (go === undefined) return;
+    event.preventDefault();
+    const next = (go + TABS.length) % TABS.length;
+    showTab(TABS[next][0]);
+    /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).children[next]).focus();
+  };
+  return html`<div class="jf-bar">
+    <div class="jf-tabs" role="tablist" aria-label="Result" onKeyDown=${keys}>${TABS.map(([name, label]) => html`<button type="button" role="tab" key=${name} data-jf=${`tab:${name}`}
+      aria-selected=${String(tab === name)} aria-controls=${id} tabindex=${tab === name ? 0 : -1} onClick=${() => showTab(name)}><span data-t=${label}>${label}</span></button>`)}</div>
+    <div class="jf-bar-right">
+      ${values?.changed && html`<span class="jf-badge jf-changed" data-jf="changed" title="The inputs differ from those of this result.">inputs changed</span>`}
+      <span class="jf-stat jf-num" data-jf="summary">${result.summary}</span>
+      ${result.variable && html`<${Name} name=${result.variable} off=${off || !view?.trusted} />`}
+      ${savable && html`<${Button} data-jf="save" icon="save" kind="is-line" label="Save" chev aria-haspopup="menu" aria-expanded="false" disabled=${off}
+        onClick=${(/** @type {any} */ event) => open(at ? null : event.currentTarget)} />`}
+      ${at && !off && html`<${Save} result=${result} anchor=${at} close=${() => open(null)} />`}
+    </div>
+  </div>`;
+}
+
+/** The variable's name, renamed in place. @param {{ name: string, off: boolean }} props */
+function Name({ name, off }) {
+  const { ask, tell, toast } = usePanel();
+  const [typed, setTyped] = useState(/** @type {string | null} */ (null));
+  const [taken, setTaken] = useState("");
+  const box = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const back = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const editing = typed !== null;
+  const was = useRef(false);
+  useLayoutEffect(() => {
+    if (editing) box.current?.select();
+    else if (was.current) back.current?.focus();
+    was.current = editing;
+  }, [editing]);
+  const done = (/** @type {boolean} */ keep) => {
+    if (typed === null) return;
+    setTyped(null);
+    const wanted = typed.trim();
+    if (keep && wanted && wanted !== name) rename(wanted, false);
+  };
+  const rename = (/** @type {string} */ wanted, /** @type {boolean} */ replace) => {
+    setTaken("");
+    const renamed = ask("rename", { name: wanted, replace });
+    void tell(renamed.then(({ variable, note, exists }) => (exists ? setTaken(wanted) : toast(note || `The result is now ${variable}.`))));
+  };
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== "Enter" && event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    done(event.key === "Enter");
+  };
+  if (editing) {
+    return html`<input ref=${box} class="jf-var-edit" data-jf="var-name-input" aria-label="Name of the variable" spellcheck=${false} maxlength="100" autofocus value=${typed}
+      onInput=${(/** @type {any} */ event) => setTyped(event.currentTarget.value)} onKeyDown=${keys} onBlur=${() => done(true)} />`;
+  }
+  return html`<button ref=${back} type="button" class="jf-var" data-jf="var-name" title=${off ? "The DataFrame of this result" : "The DataFrame of this result. Click to rename."} disabled=${off}
+    onClick=${() => setTyped(name)}><span class="jf-cut">${name}</span>${!off && html`<${Icon} name="pencil" size=${12} />`}</button>
+    ${taken && back.current && html`<${Popover} anchor=${back.current} close=${() => setTaken("")} label="Replace a variable" role="alertdialog" width=${248} right>
+      <div class="jf-form2"><p><code class="jf-mono">${taken}</code> already exists.</p>
+        <button type="button" class="jf-btn is-main" data-jf="var-replace" onClick=${() => rename(taken, true)}>Replace ${taken}</button></div>
+    <//>`}`;
+}
+
+/** @param {{ result: P.ResultView, anchor: HTMLElement, close: () => void }} props */
+function Save({ result, anchor, close }) {
+  const { ask, tell, toast, query, view } = usePanel();
+  const files = Boolean(view?.trusted) && FORMATS.some(([format]) => result.save[format]);
+  const [download, setDownload] = useState(!files);
+  const [filtered, setFiltered] = useState(query.filters.length > 0 || query.find !== "");
+  const [naming, setNaming] = useState(/** @type {{ format: Format, exists: string } | null} */ (null));
+  const part = query.filters.length > 0 || query.find !== "" || query.sort.length > 0;
+  const save = (/** @type {Format} */ format, /** @type {string} */ name, replace = false) =>
+    ask("save", { run: result.number, format, name, replace, filtered: filtered ? query : null, download }, 600_000).then((reply) => {
+      if (reply.exists) return setNaming({ format, exists: reply.name });
+      if (reply.data) offer(reply.name, reply.data);
+      close();
+      toast(reply.said);
+    });
+  if (naming) return html`<${SaveAs} anchor=${anchor} close=${close} result=${result} exists=${naming.exists} start=${naming.format} save=${save} />`;
+  const name = (/** @type {Format} */ format) => `${result.variable || result.function}.${format}`;
+  /** @type {MenuItem[]} */
+  const items = [
+    { head: `${filtered ? "The rows shown" : plural(result.table.rows, "row")}, ${download ? "downloaded by the browser" : "beside the notebook"}` },
+    ...FORMATS.filter(([format]) => download || result.save[format]).map(([format, label]) => ({ label, small: name(format), jf: `save:${format}`, stay: true, click: () => void tell(save(format, name(format))) })),
+    "-",
+  ];
+  if (part) items.push({ label: "Only the rows shown", small: "Filtered and sorted as the table", checked: filtered, jf: "save-filtered", stay: true, click: () => setFiltered(!filtered) });
+  if (files && result.save.download) items.push({ label: "Download in the browser", checked: download, jf: "save-download", stay: true, click: () => setDownload(!download) });
+  if (!download) items.push({ label: "Save as…", icon: "pencil", jf: "save-as", stay: true, click: () => setNaming({ format: "csv", exists: "" }) });
+  if (items.at(-1) === "-") items.pop();
+  return html`<${Menu} anchor=${anchor} close=${close} label="Save" items=${items} width=${248} right />`;
+}
+
+/** @param {{ anchor: HTMLElement, close: () => void, result: P.ResultView, exists: string, start: Format, save: (format: Format, name: string, replace?: boolean) => Promise<unknown> }} props */
+function SaveAs({ anchor, close, result, exists, start, save }) {
+  const [name, setName] = useState(exists || `${result.variable || result.function}.${start}`);
+  const [trouble, setTrouble] = useState("");
+  const format = FORMATS.find(([each]) => name.toLowerCase().endsWith(`.${each}`))?.[0];
+  const taken = exists === name;
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (format) void save(format, name.trim(), taken).catch((error) => setTrouble(error.message));
+    else setTrouble("End the name with .csv, .xlsx, .parquet or .json.");
+  };
+  return html`<${Popover} anchor=${anchor} close=${close} label="Save as" role="dialog" width=${288} right>
+    <form class="jf-form2" onSubmit=${submit}>
+      <h3>Save as</h3>
+      <label>File beside the notebook<div class="jf-box"><input class="jf-mono" data-jf="save-name" spellcheck=${false} maxlength="200" value=${name}
+        onInput=${(/** @type {any} */ event) => (setName(event.currentTarget.value), setTrouble(""))} /></div></label>
+      ${(trouble || taken) && html`<p class="jf-err" role="alert"><${Icon} name="err" size=${14} /><span>${trouble || `${exists} already exists.`}</span></p>`}
+      <button type="submit" class="jf-btn is-main" data-jf="save-now">${taken ? "Replace" : "Save"}</button>
+    </form>
+  <//>`;
+}
+
+/** Hand a file to the browser. @param {string} name @param {string} data base64 */
+function offer(name, data) {
+  const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([bytes]));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+/** @param {{ error: P.ErrorView, earlier: boolean }} props */
+function Failure({ error, earlier }) {
+  const { ask, tell, set, submit, copy, live } = usePanel();
+  const [open, setOpen] = useState(false);
+  const off = live === "gone";
+  const fix = (/** @type {P.ErrorView["fixes"][0]} */ each) => {
+    set(each.field, each.value);
+    void submit();
+  };
+  return html`<div class="jf-contents" role="alert" data-jf="error">
+    <div class="jf-banner is-bad"><${Icon} name="err" />
+      <div class="jf-btxt"><b>${error.what}</b> ${error.hint}${earlier && " The result below is from an earlier run."}</div>
+      <div class="jf-bact">
+        ${error.fixes.map((each) => html`<${Button} kind="is-line" label=${each.label} data-jf=${`error-fix:${each.field}`} disabled=${off} onClick=${() => fix(each)} />`)}
+        ${error.retry && html`<${Button} kind="is-line" label="Try again" data-jf="retry" disabled=${off} onClick=${() => void tell(ask("retry", {}))} />`}
+        ${error.details && html`<${Button} label="Details" chev data-jf="error-details" aria-expanded=${String(open)} onClick=${() => setOpen(!open)} />`}
+        <${Button} icon="x" aria="Dismiss" data-jf="dismiss" disabled=${off} onClick=${() => void tell(ask("dismiss", {}))} />
+      </div>
+    </div>
+    ${open && html`<div class="jf-details" tabindex="0">${error.details}<${Button} kind="is-line" icon="copy" label="Copy details" data-jf="error-copy" onClick=${() => void copy(error.details)} /></div>`}
+  </div>`;
+}
+
+/** @param {{ partial: NonNullable<P.Run["partial"]> }} props */
+function Partial({ partial }) {
+  const { ask, tell, live } = usePanel();
+  const [open, setOpen] = useState(false);
+  const { failed, of, rows } = partial;
+  return html`<div class="jf-contents" data-jf="partial">
+    <div class="jf-banner is-warn" role="status"><${Icon} name="warn" />
+      <div class="jf-btxt"><b>${count(of - failed)} of ${plural(of, "run")} done.</b> ${count(failed)} failed; the table has the others.</div>
+      <div class="jf-bact">
+        <${Button} kind="is-line" icon="refresh" label=${`Retry ${plural(failed, "run")}`} data-jf="retry-failed" disabled=${live === "gone"} onClick=${() => void tell(ask("retry_failed", {}))} />
+        <${Button} label="Show them" chev data-jf="failed-runs" aria-expanded=${String(open)} onClick=${() => setOpen(!open)} />
+      </div>
+    </div>
+    ${open && html`<ul class="jf-faillist" tabindex="0">${rows.map((row) => html`<li key=${row.label} data-jf=${`failed:${row.label}`}><code>${row.label}</code><span>${row.error}</span></li>`)}
+      ${rows.length < failed && html`<li class="jf-quiet">and ${count(failed - rows.length)} more</li>`}</ul>`}
+  </div>`;
+}
+
+/** What the run warned of: the first line, and the others on demand. @param {{ lines: string[] }} props */
+function Warnings({ lines }) {
+  const [open, setOpen] = useState(lines.length <= 2);
+  return html`<div class="jf-banner is-warn jf-warned" role="status" data-jf="warnings"><${Icon} name="warn" />
+    <div class="jf-btxt">${(open ? lines : lines.slice(0, 1)).map((line) => html`<p key=${line}>${line}</p>`)}</div>
+    ${!open && html`<${Button} label=${`${lines.length - 1} more`} chev aria-expanded="false" data-jf="warnings-more" onClick=${() => setOpen(true)} />`}
+  </div>`;
+}
+
+function Blank() {
+  const { view, ask, tell, live } = usePanel();
+  const { id = "", example = "" } = view?.function ?? {};
+  return html`<div class="jf-blank" data-jf="blank">
+    <svg class="jf-ghost" width="72" height="44" viewBox="0 0 72 44" fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">
+      <path d="M2 42h68M6 32l12-8 10 5 12-14 12 6 14-16" /><path d="M6 38l12-3 10 1 12-6 12 2 14-7" opacity="0.5" />
+    </svg>
+    <b>The result appears here</b><span>Fill in the form and run it${example && ", or start from an example"}.</span>
+    ${example && html`<${Button} kind="is-line" icon="play" label=${`Try: ${example}`} data-jf="try" disabled=${live === "gone"} onClick=${() => void tell(ask("example", { function: id }))} />`}
+  </div>`;
+}
+
+function Skeleton() {
+  return html`<div class="jf-skel" role="status" aria-label="Running"><span class="jf-quiet">Running. The result appears here.</span>
+    ${Array.from({ length: 12 }, (_, row) => html`<div style=${{ opacity: 1 - row * 0.07 }}>${[96, 90, 110, 84, 100, 84].map((width, at) => html`<i style=${{ width: `${40 + ((width * (row + 3) * (at + 7)) % 50)}%` }} />`)}</div>`)}
+  </div>`;
 }

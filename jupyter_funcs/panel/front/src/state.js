@@ -16,8 +16,27 @@ const ALL = { sort: [], filters: [], find: "" };
 const NO_RUN = { state: "empty", number: 0, running: null, result: null, error: null, partial: null, warnings: [] };
 const TRAITS = ["change:view", "change:values", "change:run", "change:tab"];
 
-/** @param {Channel} channel */
-export function usePanelState(channel) {
+/** Copy by the clipboard, or where a page has none (without TLS) by a selection. @param {string} text */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const box = document.createElement("textarea");
+    box.value = text;
+    box.style.cssText = "position: fixed; opacity: 0";
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
+    document.body.append(box);
+    box.select();
+    const done = document.execCommand?.("copy") ?? false;
+    box.remove();
+    before?.focus({ preventScroll: true });
+    return done;
+  }
+}
+
+/** @param {Channel} channel @param {HTMLElement} root */
+export function usePanelState(channel, root) {
   const { model } = channel;
   const [, redraw] = useReducer((/** @type {number} */ n) => n + 1, 0);
   const [said, announce] = useState("");
@@ -25,14 +44,17 @@ export function usePanelState(channel) {
   const [folded, fold] = useState(() => Boolean(model.get("run")?.result));
   const [pressed, setPressed] = useState(false);
   const [drawer, setDrawer] = useState(false);
+  const [stacked, setStacked] = useState(false);
   const [wanted, setWanted] = useState(/** @type {P.Tab | null} */ (null));
   const [narrowed, setNarrowed] = useState({ number: 0, query: ALL });
+  const [asks, setAsks] = useState("");
+  const chose = useRef(false);
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
 
   const toast = (/** @type {string} */ text) => {
     clearTimeout(timer.current);
     setToast(text);
-    timer.current = setTimeout(() => setToast(""), 4000);
+    timer.current = setTimeout(() => setToast(""), Math.min(12_000, 2500 + 50 * text.length));
   };
 
   // Before the first paint, since effects wait for a frame and what the kernel says meanwhile would be lost.
@@ -52,14 +74,18 @@ export function usePanelState(channel) {
     };
   }, [channel]);
 
-  /** @type {P.View | null} */
-  const view = model.get("view")?.service ? model.get("view") : null;
+  const view = channel.view();
   /** @type {P.Run} */
   const run = { ...NO_RUN, ...model.get("run") };
   if (run.running && channel.progress) run.running = { ...run.running, ...channel.progress };
   const number = run.result?.number ?? 0;
   const chosen = view?.function?.id;
-  useEffect(() => setPressed(false), [chosen]);
+  useEffect(() => {
+    setPressed(false);
+    setAsks("");
+    if (chose.current) /** @type {HTMLElement | null} */ (root.querySelector('[data-jf="form"] :is(input, textarea, select, button)'))?.focus({ preventScroll: true });
+    chose.current = false;
+  }, [chosen]);
   useEffect(() => fold(Boolean(run.result)), [chosen, number]);
   useEffect(() => {
     if (run.state === "running") fold(true);
@@ -82,10 +108,22 @@ export function usePanelState(channel) {
     ask: channel.ask.bind(channel),
     set: channel.set.bind(channel),
     tell,
-    /** Run pressed: the form then says what is missing. @param {boolean} [confirmed] @returns {Promise<{ asks: string }>} */
-    submit(confirmed = false) {
+    /** Run pressed: the form then says what is missing, and very many runs are asked about. @param {boolean} [confirmed] */
+    async submit(confirmed = false) {
       setPressed(true);
-      return channel.run(confirmed);
+      setAsks("");
+      await tell(channel.run(confirmed).then((reply) => setAsks(reply.asks ?? "")));
+    },
+    asks,
+    forget: () => setAsks(""),
+    /** Choose a function, and go on in its first field. @param {string} id */
+    choose(id) {
+      chose.current = true;
+      void tell(channel.ask("choose", { function: id }));
+    },
+    /** @param {string} text */
+    async copy(text) {
+      toast((await copied(text)) ? "Copied" : "The browser did not allow copying.");
     },
     /** @param {P.Tab} tab */
     showTab(tab) {
@@ -102,6 +140,9 @@ export function usePanelState(channel) {
     fold,
     /** Run was pressed for this function. */
     pressed,
+    /** The inputs stand above the result at any width. */
+    stacked,
+    setStacked,
     /** History is open. */
     drawer,
     setDrawer,
