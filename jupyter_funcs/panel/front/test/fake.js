@@ -6,7 +6,7 @@ export const pause = (milliseconds = 0) => new Promise((resolve) => setTimeout(r
 export const VIEW = {
   trusted: true,
   service: { name: "demo", kind: "service", synthetic: true, account: "", tokenEnds: "", trouble: [], functions: 2 },
-  function: { id: "get_panel_daily", name: "Get Panel Daily", about: "Daily spend of a panel.", group: "Panels", favourite: false, changesData: false },
+  function: { id: "get_panel_daily", name: "Get Panel Daily", about: "Daily spend of a panel.", group: "Panels", favourite: false, changesData: false, example: "" },
   fields: [],
   presets: [],
   start: null,

@@ -1,0 +1,143 @@
+/** States of the panel as the kernel would write them, over made-up data: for the stage and for tests. */
+import { RUN, VALUES, VIEW } from "./fake.js";
+
+const COMPANIES = ["BKQU Bulkandry Clubs Groceries", "BVQS Bravoquesa Grill Restaurants", "CLQM Cluckmoor Foods Restaurants", "CRVX Crescovane Cruises Travel", "KORD Kordrivet Parts Retail", "MCHQ Mochandrel Coffee Restaurants", "NVRA Nuvarelle Outfitters Retail", "ZPLN Zeppelune Toys Retail"].map((line) => {
+  const [code, first, second, group] = line.split(" ");
+  return { value: `${code} US EQUITY`, label: `${first} ${second}`, group };
+});
+const page = (options, note = "") => ({ options, total: options.length, note, at: null, again: false, asking: false });
+const listed = (...values) => page(values.map((value) => ({ value, label: "", group: "" })));
+const field = (name, label, control, more = {}) => ({
+  name, label, control, required: false, more: false, short: false, hint: "", default: null, help: `${label} of the rows.`, brief: `${label} of the rows.`, knownFrom: "Type declared by the catalog.",
+  options: null, open: false, flag: null, minimum: null, maximum: null, integer: false, strict: true, ...more,
+});
+export const FIELDS = [
+  field("PanelName", "Panel", "choice", { required: true, hint: "Choose", options: page([{ value: "Demo Card Panel", label: "Synthetic Data Works", group: "" }, { value: "Demo Debit Panel", label: "Synthetic Data Works", group: "" }]) }),
+  field("Symbol", "Symbol", "choice", { hint: "Choose", options: page(COMPANIES, "24 symbols from Get Universe") }),
+  field("Brand", "Brand", "several", { hint: "Or choose brands", options: listed("Nuvarelle", "Fennloft", "Tidewisp", "Mochandrel") }),
+  field("Dimensions", "Dimensions", "several", { hint: "None (default)", options: listed("Region", "Age Group", "Brand") }),
+  field("StartDate", "From", "date", { short: true, hint: "Earliest" }),
+  field("EndDate", "To", "date", { short: true, hint: "Latest" }),
+  field("PoPGrowth", "Growth", "flag", { short: true, default: "No", flag: ["Yes", "No"] }),
+  field("PoPLookback", "Years back", "number", { short: true, hint: "1 (default)", minimum: 1, maximum: 50, integer: true }),
+  field("Currency", "Currency", "choice", { more: true, hint: "USD (default)", options: listed("USD", "EUR", "CHF") }),
+  field("Exclude", "Leave out", "list", { more: true, hint: "One per line" }),
+  field("Settings", "Settings", "json", { more: true, hint: "{ … }" }),
+];
+const held = (value, more = {}) => ({ value, errors: [], warnings: [], notes: [], carried: false, unknown: [], ...more });
+const wrong = (text, use = "") => ({ errors: [{ text, use, instead: "" }] });
+const values = (filled = {}, more = {}) => ({ ...VALUES, fields: Object.fromEntries(FIELDS.map(({ name }) => [name, filled[name]?.errors ? filled[name] : held(filled[name] ?? null)])), ...more });
+export const FILLED = values({ PanelName: "Demo Card Panel", Symbol: "NVRA US EQUITY", Dimensions: ["Region"], PoPGrowth: "Yes" });
+
+const PRESETS = [{ name: "Quarter to date vs last year", about: "MCHQ, by fiscal quarter", shipped: true }, { name: "Restaurants, weekly check", about: "6 symbols, run for each", shipped: false }, { name: "NVRA by region", about: "Spend and growth", shipped: false }];
+const daily = { id: "get_panel_daily", name: "Get Panel Daily", about: "Card spend of a company or of brands, by day.", group: "Panel data", favourite: true, changesData: false, example: "spend by region of NVRA" };
+const FUNCTIONS = [
+  daily,
+  { ...daily, id: "get_panel_fq", name: "Get Panel FQ", about: "Card spend of a company or of brands, by fiscal quarter", favourite: false, example: "MCHQ, quarter to date" },
+  { ...daily, id: "get_kpis", name: "Get KPIs", about: "Reported figures of a company, and when they came out", group: "Fundamentals", favourite: false, example: "revenue of BKQU" },
+  { ...daily, id: "get_panels", name: "Get Panels", about: "The panel data sets that you can read", group: "Reference", favourite: false, example: "" },
+  { ...daily, id: "get_universe", name: "Get Universe", about: "All companies with their symbols and sectors", group: "Reference", favourite: false, example: "" },
+  { ...daily, id: "get_panel_dimensions", name: "Get Panel Dimensions", about: "Regions, age groups and brands of a panel", group: "Reference", favourite: false, example: "" },
+  { ...daily, id: "get_report", name: "Get Report", about: "A written report with its tables: coffee, apparel, travel", group: "Reports", favourite: false, example: "" },
+];
+const view = { ...VIEW, service: { ...VIEW.service, account: "analyst@demo.example", functions: 7 }, function: daily, fields: FIELDS, presets: PRESETS };
+const past = (number, differs, variable, more = {}) => ({ number, label: `Run ${number}`, time: "14:32", function: "Get Panel Daily", differs, rows: 10_956, seconds: 0.2, variable, status: "done", error: "", held: true, ...more });
+export const HISTORY = [past(9, [{ name: "Panel", value: "Demo Debit Panel" }], "panel_daily"), past(8, [{ name: "Panel", value: "Demo Card Panel" }], "card_daily"), past(7, [{ name: "Dimensions", value: "Region, Age Group" }], "spend", { held: false })];
+
+const column = (at, name, type, width, summary) => ({ at, name, type, width, summary: { empty: 0, distinct: 6, minimum: "", maximum: "", histogram: [], top: [], ...summary } });
+const HUMP = [0.05, 0.2, 0.6, 0.95, 1, 0.8, 0.6, 0.45, 0.35, 0.2, 0.15, 0.1, 0.05, 0.05, 0.03, 0.02];
+export const COLUMNS = [
+  column(0, "Date", "date", 88, { minimum: "2020-11-16", maximum: "2025-11-15" }),
+  column(1, "Region", "text", 96, { top: ["Mid-Atlantic", "Midwest", "Northeast", "Pacific", "Southeast", "Southwest"].map((text) => ({ text, share: 1 / 6 })) }),
+  column(2, "Spend", "money", 116, { minimum: "124k", maximum: "869k", histogram: HUMP }),
+  column(3, "Spend Growth", "percent", 116, { minimum: "−25%", maximum: "+72%", histogram: HUMP, empty: 0.2 }),
+  column(4, "Transaction Count", "count", 136, { minimum: "1.95k", maximum: "13.2k", histogram: HUMP }),
+  column(5, "Spend per Transaction", "money", 150, { minimum: "62.5", maximum: "68.2", histogram: HUMP }),
+];
+const REGIONS = ["Mid-Atlantic", "Midwest", "Northeast", "Pacific", "Southeast", "Southwest"];
+export const row = (at) => [new Date(Date.UTC(2020, 10, 16 + Math.floor(at / 6))).toISOString().slice(0, 10), REGIONS[at % 6], (200_000 + ((at * 7919) % 180_000) + 0.52).toLocaleString("en-US"), at < 6 ? null : `${at % 3 ? "+" : "−"}${(at * 37) % 12}.${at % 10}%`, (2_800 + ((at * 37) % 3_000)).toLocaleString("en-US"), `6${at % 5}.${10 + (at % 80)}`];
+export const rows = (from, to) => ({ total: 10_956, from, rows: Array.from({ length: Math.min(to, 10_956) - from }, (_, at) => row(from + at)), sums: { 2: "3,368,883,385", 4: "51,495,632" } });
+export const RESULT = {
+  number: 3, function: "get_panel_daily", summary: "10,956 rows × 6 columns · 0.20 s", variable: "panel_daily", note: "", table: { rows: 10_956, columns: COLUMNS, page: rows(0, 100) },
+  chart: { possible: true, why: "" }, json: { possible: true, why: "" }, save: { csv: true, xlsx: true, parquet: true, json: true, download: true },
+};
+const done = { ...RUN, state: "done", number: 3, result: RESULT };
+const code = [
+  { name: "magic", note: "a line of a notebook", code: '%funcs call get_panel_daily PanelName="Demo Card Panel" Symbol="NVRA US EQUITY" -o panel_daily' },
+  { name: "python", note: "a script or a notebook", code: 'import jupyter_funcs as jf\n\nfuncs = jf.connect()\npanel_daily = funcs.get_panel_daily(\n    PanelName="Demo Card Panel",\n    Symbol="NVRA US EQUITY",\n)' },
+  { name: "curl", note: "a shell; the token comes from FUNCS_TOKEN", code: 'curl -sS https://demo.example/run/get_panel_daily \\\n  -H "Authorization: Bearer $FUNCS_TOKEN"' },
+];
+const groups = () => [{ title: "Favourites", functions: [daily] }, ...["Panel data", "Fundamentals", "Reference", "Reports"].map((title) => ({ title, functions: FUNCTIONS.filter((each) => each.group === title && each !== daily) }))];
+export const ANSWERS = {
+  functions: ({ query }) => {
+    const found = FUNCTIONS.filter((each) => `${each.name} ${each.about}`.toLowerCase().includes(query.toLowerCase()));
+    return { sections: query ? [{ title: "", functions: found }] : groups(), total: 7, found: found.length };
+  },
+  code: { blocks: code },
+  rows: ({ from, to }) => rows(from, to),
+  about: { facts: [["Service", "https://demo.example"], ["Version", "0.1.0"], ["Token", "ends in 29 days"], ["Cache", "12 replies, 4.1 MB"]] },
+  history: { rows: HISTORY },
+  refresh: { said: "7 functions. Nothing has changed." },
+  rename: ({ name }) => ({ variable: name, note: `The result is now ${name}; panel_daily is gone.`, exists: false }),
+  save: ({ name, replace }) => ({ said: `Saved ${name}.`, exists: !replace && name.endsWith(".csv"), name, data: "" }),
+  favourite: ({ function: id, on }) => (Object.assign(FUNCTIONS.find((each) => each.id === id), { favourite: on }), {}),
+};
+const running = { name: "Get Panel Daily", started: 0, elapsed: 3.4, bytes: 6_200_000, done: 0, of: 1, note: "Receiving" };
+const partial = { failed: 2, of: 24, rows: [{ label: "KORD LN EQUITY", error: "No data of this panel for this symbol" }, { label: "PZQN US EQUITY", error: "503: the service is busy" }] };
+const failure = { what: "The service did not answer in time.", hint: "It was asked 3 times in 34 s.", details: '503 Service Unavailable from https://demo.example/run/get_panel_daily\nRetry-After: 10 · request 7f3c91 · 14:32:08\n{"error": "upstream timed out"}', retry: true, fixes: [] };
+
+const at = (traits, after, answers = {}) => ({ traits: { view, values: FILLED, run: done, ...traits }, answers: { ...ANSWERS, ...answers }, after });
+const click = (...hooks) => async ({ $, pause }) => {
+  for (const hook of hooks) {
+    $(hook).click();
+    await pause(60);
+  }
+};
+export const STATES = {
+  loading: at({ view: null, values: null }),
+  empty: at({ view: { ...view, function: null, fields: [], presets: [], start: { cards: FUNCTIONS, recent: HISTORY, presets: PRESETS.map((each) => ({ ...each, function: "get_panel_daily" })) } }, run: { ...RUN, state: "empty" } }),
+  form: at({ values: values({}, { valid: false, missing: ["PanelName"] }), run: RUN }),
+  errors: at({ values: values({ Symbol: held("NVRB", wrong("NVRB isn't in the list.", "NVRA US EQUITY")), StartDate: held("2025-02-30", wrong("Enter a valid date.", "2025-02-28")), PoPLookback: held("99", wrong("Years back must be between 1 and 50.")) }, { valid: false, missing: ["PanelName"], wrong: ["Symbol", "StartDate", "PoPLookback"] }), run: RUN }),
+  controls: at({ values: values({ PanelName: "Demo Card Panel", Symbol: "NVRA US EQUITY", Brand: { variable: "brands", about: "list of 12", each: false }, StartDate: "2024-01-01", PoPLookback: "2", Dimensions: ["Region", "Age Group"], Currency: "CHF" }), run: RUN }, click("more-options")),
+  running: at({ run: { ...RUN, state: "running", running } }),
+  "running-again": at({ run: { ...done, state: "running", running } }),
+  table: at({}),
+  changed: at({ values: { ...FILLED, changed: true }, run: { ...done, warnings: ["Region is empty in 12 rows.", "The service has sent one page of two."] } }),
+  chart: at({ tab: "chart" }),
+  json: at({ tab: "json" }),
+  code: at({ tab: "code" }),
+  "no-lines": at({ tab: "chart", run: { ...done, result: { ...RESULT, chart: { possible: false, why: "No column has numbers." } } } }),
+  picker: at({}, click("picker")),
+  "picker-search": at({}, async ({ $, pause }) => {
+    $("picker").click();
+    await pause(60);
+    $("picker-search").value = "spend";
+    $("picker-search").dispatchEvent(new Event("input", { bubbles: true }));
+    await pause(200);
+  }),
+  presets: at({}, click("presets")),
+  menu: at({}, click("menu")),
+  about: at({}, click("menu", "about")),
+  save: at({}, click("save")),
+  exists: at({}, click("save", "save:csv")),
+  rename: at({}, click("var-name")),
+  history: at({}, click("history")),
+  error: at({ run: { ...done, state: "failed", error: failure } }, click("error-details")),
+  "error-first": at({ run: { ...RUN, state: "failed", error: { ...failure, what: "NVRB isn't a symbol of this panel.", hint: "", fixes: [{ field: "Symbol", value: "NVRA US EQUITY", label: "Use NVRA US EQUITY" }] } } }),
+  partial: at({ run: { ...done, partial } }, click("failed-runs")),
+  offline: at({ view: { ...view, service: { ...view.service, trouble: ["The service at https://demo.example cannot be reached.", "Check the network, then try again."] } }, run: RUN }),
+  asks: at({}, async ({ model, pause }) => {
+    dispatchEvent(new Event("focus"));
+    document.querySelector(".jf-panel").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
+    await pause(60);
+    return model;
+  }, { run: { asks: "This makes 2,400 runs. Run them all?" } }),
+  busy: at({}, async ({ $, pause }) => {
+    $("menu").click();
+    await pause(60);
+    $("refresh").click();
+    await pause(700);
+  }, { refresh: null }),
+  kernel: at({}, ({ model }) => model.die()),
+  edit: at({}, click("edit")),
+};
