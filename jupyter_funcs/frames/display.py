@@ -24,7 +24,7 @@ LONGEST_CELL = 120
 _MOST_ROWS = 100
 _MOST_COLUMNS = 40
 _UNFOLDED, _LONGEST_ABOUT = 400, 10_000  # characters of a description
-_MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
+MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
 _NUMBERS = {"decimal", "floating", "integer", "mixed-integer-float"}
 _SAMPLE = 1000  # values to look at first
 
@@ -165,7 +165,7 @@ def _number_pattern(column: pd.Series[Any], about: str) -> str:
     largest = float(known.abs().max()) if len(known) else 0.0
     if largest < 2**53 and _are_whole(known.head(_SAMPLE)) and _are_whole(known):
         return "{:.0f}" if is_identifier(column.name) else "{:,.0f}"
-    if _MONEY & set(words(column.name)):
+    if MONEY & set(words(column.name)):
         return "{:,.2f}" if largest < 1e6 else "{:,.0f}"
     if largest >= 100:
         return "{:,.2f}" if largest < 1e15 else "{:.6g}"

@@ -209,9 +209,10 @@ def _as_float(value: Any) -> float:
 
 
 def _measure(make: _Make, name: str, values: pd.Series[Any], made: str, skipped: int = 0) -> ChartColumn:
-    finite = values.where(values.abs() < _LARGEST)
-    skipped += int((values.notna() & finite.isna()).sum())
-    if (values.abs() >= _LARGEST).any():
+    finite, is_large = values, values.abs() >= _LARGEST
+    if is_large.any():
+        finite = values.mask(is_large)
+        skipped += int(is_large.sum())
         made += f".where(lambda number: number.abs() < {_LARGEST})"
     parts = words(name)
     known = finite.dropna()
@@ -246,8 +247,8 @@ def _named(make: _Make, name: str, values: pd.Series[Any], made: str = "{}.astyp
     texts = list(map(str, found.tolist()))
     order = dict.fromkeys(texts)  # two values may have one text
     of_time = not pd.api.types.is_numeric_dtype(values.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
-    is_period = bool(order) and of_time and all(map(_period, order))
-    labels = sorted(order, key=lambda text: _period(text) or (0, "")) if is_period else list(order)
+    is_period = bool(order) and of_time and all(map(period_parts, order))
+    labels = sorted(order, key=lambda text: period_parts(text) or (0, "")) if is_period else list(order)
     place = {text: at for at, text in enumerate(labels)}
     # The last one is for missing values, whose code is -1.
     places = np.array([*(place[text] for text in texts), -1], dtype=np.int64)
@@ -255,7 +256,7 @@ def _named(make: _Make, name: str, values: pd.Series[Any], made: str = "{}.astyp
     return make(Role.PERIOD if is_period else Role.DIMENSION, shown, made=made)
 
 
-def _period(text: str) -> tuple[int, str] | None:
+def period_parts(text: str) -> tuple[int, str] | None:
     """Return the year and part of a period, by which periods are ordered, or ``None``."""
     match = _PERIOD_FIRST.fullmatch(text) or _YEAR_FIRST.fullmatch(text)
     if match is None:

@@ -1,0 +1,277 @@
+"""The chart of the panel: what it draws is what its code computes, and what it says of it is so."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jupyter_funcs.panel import chart_view
+from jupyter_funcs.panel.chart_svg import svg
+from jupyter_funcs.panel.chart_view import Chart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    View = dict[str, Any]
+
+DAYS = pd.date_range("2023-01-02", periods=730)  # from a Monday
+
+
+def daily(regions: int = 3, days: pd.DatetimeIndex = DAYS, seed: int = 1) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    rows = [(day, f"R{region}") for day in days for region in range(regions)]
+    frame = pd.DataFrame(rows, columns=["Date", "Region"])
+    size = 1.0 / (1 + frame["Region"].str[1:].astype(int))
+    frame["Spend"] = (random.uniform(900, 1100, len(frame)) * size).round(2)
+    frame["Share"] = random.uniform(0, 1, len(frame))
+    frame["Cards"] = random.integers(0, 50, len(frame))
+    return frame
+
+
+def drawn(view: View) -> Any:
+    return np.array([line["values"] for line in view["series"]], dtype=float).T
+
+
+def choice(view: View, name: str) -> dict[str, bool]:
+    """The values of a choice, and whether each can be chosen."""
+    found = next(each for each in view["choices"] if each["name"] == name)
+    return {option["value"]: not option.get("disabled") for option in found["options"]}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, pd.DataFrame], dict[str, Any]]:
+    """Run the code of a chart as far as the table of its points."""
+
+    def run(code: str, frame: pd.DataFrame) -> dict[str, Any]:
+        names: dict[str, Any] = {"df": frame}
+        lines = [line for line in code.splitlines() if not line.startswith(("ax", "plt", "import matplotlib"))]
+        exec(compile("\n".join(lines), "a chart's", "exec"), names)
+        return names
+
+    return run
+
+
+def generated(seed: int) -> tuple[pd.DataFrame, View]:
+    """A frame of any shape that a function may return, and something that a person may choose of its chart."""
+    random = np.random.default_rng(seed)
+    times = {
+        "days": pd.date_range("2022-03-05", periods=int(random.integers(3, 900))),
+        "work days": pd.bdate_range("2022-03-05", periods=int(random.integers(3, 700))),
+        "weeks": pd.date_range("2022-03-05", periods=int(random.integers(3, 150)), freq="W"),
+        "months": pd.date_range("2018-03-01", periods=int(random.integers(3, 60)), freq="ME"),
+        "hours": pd.date_range("2022-03-05 05:00", periods=int(random.integers(3, 2000)), freq="h"),
+        "any": pd.Timestamp("2022-01-01") + pd.to_timedelta(np.sort(random.integers(0, 40_000_000, 300)), "s"),
+        "quarters": pd.Index(
+            [f"FQ{part} {year}" for year in range(2019, 2024) for part in range(1, 5)], dtype="string"
+        ),
+        "names": pd.Index([f"n{number}" for number in range(int(random.integers(2, 80)))]),
+    }
+    name = str(random.choice([*times]))
+    labels = [f"line {number}" for number in range(int(random.choice([1, 2, 3, 12, 60])))]
+    rows = pd.MultiIndex.from_product([times[name], labels, range(int(random.integers(1, 3)))]).to_frame(index=False)
+    frame = pd.DataFrame({"When": rows[0], "Brand": rows[1].astype("string")})
+    frame["Spend"] = random.normal(100, 40, len(frame)).round(2)
+    frame["Share"] = random.uniform(0, 0.9, len(frame))
+    frame["Count"] = random.integers(0, 1000, len(frame))
+    for column in ("When", "Brand", "Spend", "Share"):
+        if random.random() < 0.3:
+            frame.loc[random.random(len(frame)) < 0.1, column] = None
+    frame = frame.sample(frac=float(random.uniform(0.5, 1)), random_state=seed)
+    wish = {
+        "kind": random.choice(["line", "line", "bar"]),
+        "measure": random.choice(["Spend", "Share", "Count"]),
+        "points": random.choice(["", "day", "week", "month", "quarter", "year", "hour"]),
+        "show": random.choice(["", "value", "sum", "average", "index", "growth"]),
+        "all": bool(random.random() < 0.3),
+    } | ({"colour": ""} if random.random() < 0.3 else {})
+    return frame.reset_index(drop=True), {
+        key: value if isinstance(value, bool) else str(value) for key, value in wish.items()
+    }
+
+
+SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] * (seed >= 12)) for seed in range(50)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_code_computes_the_points_that_are_drawn(seed: int, run: Callable[..., dict[str, Any]]) -> None:
+    """On 50 generated frames; and all of a view is plain JSON."""
+    frame, wish = generated(seed)
+    zoom = None if seed % 3 else (19_200.0, 19_300.0)
+    view = Chart(frame).view(wish, zoom=zoom)
+    assert json.loads(json.dumps(view, allow_nan=False)) == view
+    if view["why"]:
+        assert not view["series"]
+        return
+    before = frame.copy()
+    table = run(view["code"], frame)["table"]
+    pd.testing.assert_frame_equal(frame, before)
+    assert [str(name) for name in table.columns] == [line["name"] for line in view["series"]]
+    np.testing.assert_allclose(
+        table.to_numpy(dtype=float), drawn(view), rtol=1e-5, atol=1e-2 if wish["show"] != "growth" else 1e-6
+    )
+    if view["x"]["type"] == "time":
+        shown = pd.to_timedelta(view["x"]["values"], "D") + pd.Timestamp(0)
+        assert abs(shown - table.index).max() < pd.Timedelta(seconds=1)
+    else:
+        assert view["x"]["labels"] == [*map(str, table.index)]
+    assert len(table) <= chart_view.POINTS_OF_A_LINE
+    assert table.size <= 24_000 + table.shape[1]
+
+
+def test_the_default_is_the_finest_line_that_a_reader_can_see() -> None:
+    """Two years of days are 105 weeks of daily means, and it is said; the largest line has the first colour."""
+    view = Chart(daily(2, pd.date_range("2023-01-02", periods=730)), "in EUR").view()
+    assert (view["kind"], view["title"], view["unit"], view["step"]) == ("line", "Spend by region", "EUR a day", "week")
+    assert view["notes"] == ["Each point is the mean of the days of a week."]
+    assert [(line["name"], line["colour"]) for line in view["series"]] == [("R0", 0), ("R1", 1)]
+    assert len(view["x"]["values"]) == 105
+    assert choice(view, "points") == {"day": False, "week": True, "month": True, "quarter": True}
+    assert choice(view, "show") == {"value": True, "sum": True, "average": True, "index": True, "growth": True}
+    labels = {option["value"]: option["label"] for option in view["choices"][-1]["options"]}
+    assert labels["value"] == "Mean per day"
+    assert Chart(daily(1, DAYS[:200])).view()["step"] == "day"
+
+
+def test_a_zoom_shows_finer_points() -> None:
+    """Within a zoom to 100 days each day is a point, and only those days; days can be chosen then."""
+    chart = Chart(daily(2))
+    first = (DAYS[300] - pd.Timestamp(0)).days
+    view = chart.view(zoom=(first, first + 99.0))
+    assert view["step"] == "day"
+    assert view["x"]["values"] == [*range(first, first + 100)]
+    assert choice(view, "points")["day"]
+    assert chart.view({"points": "month"}, zoom=(first, first + 99.0))["step"] == "month"
+    assert chart.view(zoom=(0.0, 1.0))["step"] == "week"  # where there is nothing, all of it
+
+
+@pytest.mark.parametrize(
+    ("show", "unit", "shown"),
+    [
+        ("value", "a day", [10.0, 20.0, 30.0]),
+        ("sum", "a month", [20.0 * 28, 30.0 * 31]),
+        ("index", "first point = 100", [100.0, 150.0]),
+    ],
+)
+def test_an_incomplete_month_is_left_out_of_sums(show: str, unit: str, shown: list[float]) -> None:
+    """A mean per day stands for an incomplete month too; its sum would look like a fall."""
+    days = pd.date_range("2023-01-16", "2023-03-31")
+    view = Chart(pd.DataFrame({"Date": days, "Spend": days.month * 10.0})).view({"points": "month", "show": show})
+    assert (drawn(view)[:, 0].tolist(), view["unit"]) == (shown, unit)
+    assert ("The first month is incomplete and left out." in view["notes"]) == (show != "value")
+
+
+def test_growth_compares_with_the_same_day_of_the_week_a_year_before() -> None:
+    """Weeks are compared with the one 52 weeks before, months and quarters with those of the year before."""
+    frame = pd.DataFrame({"Date": DAYS, "Spend": np.where(DAYS[364] > DAYS, 100.0, 110.0)})
+    view = Chart(frame).view({"show": "growth"})
+    assert (view["unit"], view["format"], view["zero"]) == ("%", "percent", True)
+    assert drawn(view)[0, 0] == pytest.approx(0.1)
+    assert view["x"]["values"][0] == (DAYS[364] - pd.Timestamp(0)).days
+    quarters = pd.DataFrame(
+        {
+            "Period": [f"FQ{part} {year}" for year in (2023, 2024) for part in (1, 2, 3, 4)],
+            "Spend": [1, 2, 3, 4, 2, 4, 6, 8],
+        }
+    )
+    view = Chart(quarters).view({"show": "growth"})
+    assert (view["x"]["labels"], drawn(view)[:, 0].tolist()) == (
+        ["FQ1 2024", "FQ2 2024", "FQ3 2024", "FQ4 2024"],
+        [1.0] * 4,
+    )
+
+
+def test_many_lines_are_grey_but_the_largest() -> None:
+    """Eight have colours; the others are sent up to 40, and up to 200 on demand, in coarser points."""
+    frame = daily(250, DAYS[:400])
+    view = Chart(frame).view()
+    assert [line["colour"] for line in view["series"]] == [*range(8), *[-1] * 32]
+    assert view["hidden"] == 210
+    every = Chart(frame).view({"all": True})
+    assert (len(every["series"]), every["hidden"]) == (200, 50)
+    assert min(line["colour"] for line in every["series"]) == 0
+    assert len(json.dumps(every)) < 500_000
+
+
+def test_a_line_keeps_its_colour_under_filters() -> None:
+    """The rows of the table after its filters are drawn, as a mask or as positions."""
+    frame = daily(12)
+    mask = frame["Region"].isin(["R1", "R5", "R11"]).to_numpy()
+    chart = Chart(frame)
+    view = chart.view(rows=mask)
+    assert [(line["name"], line["colour"]) for line in view["series"]] == [("R1", 1), ("R5", 5), ("R11", 0)]
+    assert view["rows"] == mask.sum()
+    assert chart.view(rows=np.flatnonzero(mask)) is view
+    nothing = chart.view(rows=np.zeros(len(frame), dtype=bool))
+    assert (nothing["why"], nothing["series"]) == ("No row matches the filters of the table.", [])
+    assert nothing["choices"]
+
+
+def test_bars_are_sums_by_category() -> None:
+    """The largest first; a share is a mean."""
+    frame = daily(3)
+    view = Chart(frame).view({"kind": "bar"})
+    assert (view["kind"], view["title"], view["unit"]) == ("bar", "Spend by region", "")
+    sums = frame.groupby("Region")["Spend"].sum().sort_values(ascending=False)
+    assert (view["x"]["labels"], drawn(view)[:, 0].tolist()) == ([*sums.index], pytest.approx(sums.tolist()))
+    means = Chart(frame).view({"kind": "bar", "measure": "Share"})
+    assert (means["format"], "The mean of all rows." in means["notes"]) == ("percent", True)
+
+
+@pytest.mark.parametrize(
+    ("frame", "why"),
+    [
+        (pd.DataFrame(), "The result has no columns: there is nothing to draw."),
+        (pd.DataFrame({"a": []}), "The result has no rows: there is nothing to draw."),
+        (pd.DataFrame({"a": [1]}), "The result is one row: a chart of it would show less than the table does."),
+        (pd.DataFrame({"Spend": [np.nan, np.nan]}), "There is nothing to draw: Spend has no values."),
+        (pd.DataFrame({"a": [[1], {}]}), "There is nothing to draw: no column holds measured numbers or categories."),
+    ],
+)
+def test_where_there_is_nothing_to_draw_it_is_said(frame: pd.DataFrame, why: str) -> None:
+    """In one sentence, and no code is offered."""
+    view = Chart(frame).view()
+    assert (view["why"], view["series"], view["code"]) == (why, [], "")
+
+
+def test_foreign_frames_are_drawn_or_refused() -> None:
+    """Empty and doubled names, mixed types, infinities, far years, many categories: always a view or a reason."""
+    far = np.array(["0001-01-01", "9999-12-31", "NaT"], dtype="datetime64[s]")
+    frames = [
+        pd.DataFrame([[1, 2.0, "x"], [2, 3.0, "y"]], columns=["", "", "a"]),
+        pd.DataFrame({"Date": far, "v": [1.0, np.inf, -1e300]}),
+        pd.DataFrame({"a": [1, "x", None, [1]], "b": [True, False, None, True]}),
+        pd.DataFrame({"k": [f"k{number}" for number in range(5000)], "v": range(5000)}),
+        pd.DataFrame({"v": [1.0, np.nan, 3.0]}),
+        pd.DataFrame({"Date": [DAYS[0]] * 3, "v": [1, 2, 3]}),
+        pd.DataFrame({"<script>": ["<b>", "</svg>"] * 2, "Spend": [-1, 2, 3, 4]}),
+        pd.DataFrame({"v": [0.0] * 4, "k": list("abab")}),
+    ]
+    for frame in frames:
+        for wish in (
+            {},
+            {"kind": "bar"},
+            {"show": "growth", "points": "second"},
+            {"measure": 3, "colour": ["x"], "all": 7},
+        ):
+            view = Chart(frame).view(wish)
+            assert bool(view["why"]) != bool(view["series"])
+            json.dumps(view, allow_nan=False)
+            picture = svg(view)
+            assert bool(picture) == bool(view["series"])
+            assert "<script" not in picture
+            assert "<b>" not in picture
+
+
+def test_the_picture_is_small_and_well_formed() -> None:
+    """One picture of eight coloured and 32 grey lines is XML without script, below 200 kB; usual ones below 30 kB."""
+    for frame, most in ((daily(250, DAYS[:400]), 200_000), (daily(6), 30_000), (daily(1, DAYS[:5]), 5_000)):
+        for wish in ({}, {"kind": "bar"}, {"show": "growth"}):
+            picture = svg(Chart(frame).view(wish))
+            assert len(picture) < most
+            ET.fromstring(picture)
+            assert "script" not in picture
