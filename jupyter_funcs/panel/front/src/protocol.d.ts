@@ -251,31 +251,53 @@ export type Filter =
 
 /** ---- The chart ---- */
 
+/** What a person chose; what is not there, or what the frame can't give, is chosen in Python. */
 export interface ChartWish {
   kind?: "line" | "bar";
   measure?: string;
+  /** A column; "" for none. */
   colour?: string;
   x?: string;
+  /** A step, such as "week", or "period:" and a column of named periods. */
   points?: string;
-  show?: string;
+  show?: "value" | "sum" | "average" | "index" | "growth";
+  /** Colour all lines, up to 200. */
   all?: boolean;
 }
 
 export interface ChartView {
   kind: "line" | "bar";
   title: string;
-  /** "USD", "%", "" */
+  /** Why nothing is drawn, in one sentence; then there are no series. */
+  why: string;
+  /** "USD a day", "%", "" */
   unit: string;
   /** How values are written: "money", "count", "number", "percent", "index". */
   format: string;
-  /** Days since 1970 may have fractions; of a bar chart the places 0, 1, 2… */
+  /** What a point of time stands for: "week"; else "". */
+  step: string;
+  /** Days since 1970 may have fractions; of categories the places 0, 1, 2… with their labels. */
   x: { type: "time" | "category"; values: number[]; labels: string[] };
+  /** The largest first. Colour 0 to 7; -1 for thin and grey. */
   series: { name: string; colour: number; values: (number | null)[] }[];
+  /** Whether the axis begins at zero. */
   zero: boolean;
+  /** Whether the values of the series add up. */
+  adds: boolean;
+  /** The rows that are drawn, after the filters of the table. */
+  rows: number;
   notes: string[];
-  choices: { name: "kind" | "measure" | "colour" | "x" | "points" | "show"; label: string; value: string; options: { value: string; label: string; disabled?: string }[] }[];
+  choices: ChartChoice[];
   code: string;
+  /** How many smaller series are not sent. */
   hidden: number;
+}
+
+export interface ChartChoice {
+  name: "kind" | "measure" | "colour" | "x" | "points" | "show";
+  label: string;
+  value: string;
+  options: { value: string; label: string; disabled?: boolean }[];
 }
 
 /** ---- History ---- */
