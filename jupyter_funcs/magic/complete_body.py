@@ -35,7 +35,7 @@ def in_body(line: str, before: str, after: str, state: MagicState) -> Offer | No
     """Offer what fits in a body, given the cell's first line and the body's text before and after the cursor."""
     first = PartialLine.read(f"{line} ")
     name, given, _ = first.call()
-    function = find_function(state.known(first.profile), name)
+    function = find_function(state.completed(first.profile), name)
     if function is None:
         return None
     if before.lstrip().startswith("{"):

@@ -54,17 +54,16 @@ def _at_word(line: PartialLine, after: str, state: MagicState, *, is_cell: bool)
 
 def _after_subcommand(line: PartialLine, after: str, state: MagicState) -> Offer | None:
     name, *rest = line.words
-    session = state.known(line.profile)
     if subcommand(name).takes_function:
-        return _at_argument(session, line, after, state.namespace)
+        return _at_argument(state.completed(line.profile), line, after, state.namespace)
     if name == "lock":
-        return _offer_functions(session, "", line.typed, after)
+        return _offer_functions(state.completed(line.profile), "", line.typed, after)
     if rest:
         return None
     if name == "connect":
         return _offer_profiles(line.typed, after)
     words = subcommand(name).words
-    if name == "again" and session is not None:
+    if name == "again" and (session := state.known(line.profile)) is not None:
         words = [str(run.number) for run in reversed(session.history.runs)]
     return offer(line.typed, words, "value")
 

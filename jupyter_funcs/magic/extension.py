@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import inspect
 import sys
 from contextlib import suppress
 from functools import partial
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 _NAME = "funcs"
 _KINDS = ("line", "cell")
+_INSPECT = "object_inspect_mime"
 _PLAIN, _HTML = "text/plain", "text/html"
 # What is shown in our way: what a sweep into a folder returns, and results, with pandas' names of today and before
 # pandas 3. By name, so that pyarrow and pandas are imported only by those who use them.
@@ -41,6 +44,7 @@ class Extension:
             **{key: partial(self._result_html, key) for key in rich},
         }
         self._replaced_printers: dict[tuple[str, str], Any] = {}
+        self._shells_inspect: Any = None  # while ours stands for it
         # Bound once, so that `unload` can tell our magic from one that others registered later.
         self._funcs = self.funcs
 
@@ -69,6 +73,18 @@ class Extension:
 
         return run(self.state, line, cell)
 
+    def object_inspect_mime(self, name: str, *args: Any, **options: Any) -> Any:
+        """Return the shell's answer to Shift-Tab; for a name that it doesn't know, the help of a listed function."""
+        try:
+            return self._shells_inspect(name, *args, **options)
+        except KeyError:
+            session = None if self._state is None else self._state.known()
+            if session is None or session.listed is None or name not in session.listed.slugs:
+                raise
+        function = session[name]
+        text = f"{name}{inspect.signature(function)}\n\n{function.__doc__}"
+        return {_PLAIN: text, _HTML: f"<pre>{html.escape(text)}</pre>"}
+
     def _mask_typed_tokens(self, result: Any) -> None:
         if "jupyter_funcs.connection.secrets" in sys.modules:  # else no token is in use
             from jupyter_funcs.magic.masking import mask_tokens_in_use
@@ -83,6 +99,9 @@ class Extension:
         self._replaced = {kind: tables[kind][_NAME] for kind in _KINDS if _NAME in tables[kind]}
         self._shell.magics_manager.register_function(self._funcs, "line_cell", _NAME)
         self._shell.Completer.custom_matchers.append(self._matcher)
+        if self._shells_inspect is None:  # else somebody has wrapped ours
+            self._shells_inspect = self._shell.object_inspect_mime
+            vars(self._shell)[_INSPECT] = self.object_inspect_mime
         for (kind, name), printer in self._printers.items():
             present = self._formatter(kind).pop(name, None)
             if present is not None and (kind, name) in self._replaced_printers:  # registered after ours, may call it
@@ -97,6 +116,11 @@ class Extension:
             self._shell.events.unregister("post_run_cell", self._mask_typed_tokens)
         matchers = self._shell.Completer.custom_matchers
         matchers[:] = [matcher for matcher in matchers if matcher is not self._matcher]
+        if vars(self._shell).get(_INSPECT) == self.object_inspect_mime:
+            del vars(self._shell)[_INSPECT]
+            if self._shell.object_inspect_mime != self._shells_inspect:
+                vars(self._shell)[_INSPECT] = self._shells_inspect
+            self._shells_inspect = None
         for kind in _KINDS:
             table = self._shell.magics_manager.magics[kind]
             if table.get(_NAME) is not self._funcs:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from concurrent import futures
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, NotFoundError
 from jupyter_funcs.core.line import (
     NAME_AND_VALUE,
@@ -15,10 +20,14 @@ from jupyter_funcs.core.line import (
     unquoted,
 )
 from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.warn import collect_warnings
+from jupyter_funcs.magic.candidates import TAB_SECONDS
 from jupyter_funcs.magic.masking import as_secrets, mask
 from jupyter_funcs.magic.usage import OPTIONS, taken_by
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.api import RemoteFunction, Session
@@ -40,6 +49,7 @@ class MagicState:
         self.shell = shell
         self.panel: Panel | None = None  # opened last
         self._session: Session | None = None
+        self._early: Future[Session | None] | None = None  # connected by Tab, before the first use
         self._by_profile: dict[str, Session] = {}  # kept, so that each profile's functions are listed once
 
     @property
@@ -48,7 +58,7 @@ class MagicState:
         if self._session is None:
             from jupyter_funcs.api import connect
 
-            self._session = connect()
+            self._session = self._connected_early() or connect()
         return self._session
 
     @property
@@ -59,7 +69,30 @@ class MagicState:
 
     def known(self, profile: str = "") -> Session | None:
         """Return the session in use, or a profile's, if there is one; connects to nothing."""
-        return self._by_profile.get(profile) if profile else self._session
+        if profile or self._session is not None or self._early is None or not self._early.done():
+            return self._by_profile.get(profile) if profile else self._session
+        return self._early.result()
+
+    def completed(self, profile: str) -> Session | None:
+        """Return what `known` does, for Tab: the first one connects in the background, and each may wait a moment."""
+        until = time.monotonic() + TAB_SECONDS
+        if not profile and self._session is None and self._early is None:
+            self._early = background.start(asyncio.to_thread(_connect_early))
+            futures.wait([self._early], TAB_SECONDS)
+        if (session := self.known(profile)) is not None:
+            session.listed_within(max(0.0, until - time.monotonic()))
+        return session
+
+    def _connected_early(self) -> Session | None:
+        """Return the session that Tab has connected, unless the configuration has changed since."""
+        from jupyter_funcs.connection.profiles import resolve
+
+        session = None if self._early is None else background.wait(self._early, is_shared=True)
+        if self._early is None or session is None:
+            return None
+        self._early, now = None, resolve()
+        configured = ("", "") if now is None else (now.where, now.base_url)
+        return session if (session.where, session.address) == configured else None
 
     def session_for(self, line: Line) -> Session:
         """Return the session that a line uses: its `--profile`'s, else the one in use."""
@@ -143,6 +176,16 @@ class MagicState:
             if option in OPTIONS and line.subcommand in taken_by(option):
                 raise function.option_error(argument, f"{option} {OPTIONS[option].value}".rstrip())
         return function, values
+
+
+def _connect_early() -> Session | None:
+    from jupyter_funcs.api import connect
+
+    warned: list[UserWarning] = []
+    with suppress(Exception), collect_warnings(warned):  # the first use connects again, and says what is wrong
+        session = connect()
+        return None if warned else session
+    return None
 
 
 def _check_words(line: Line, name: str, arguments: list[str]) -> None:

@@ -1,0 +1,194 @@
+"""Tab and Shift-Tab in a new notebook, before anything was run: they know the functions a moment later."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+
+import jupyter_funcs as jf
+from jupyter_funcs.magic import extension
+from tests.conftest import interactive_shell
+from tests.faults.canary import CANARY
+from tests.faults.server import Connection, Faulty, faulty, healthy, reply
+from tests.magic.test_completion import tab, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+CALL = "%funcs call "
+
+
+@pytest.fixture(scope="module")
+def shell() -> Iterator[InteractiveShell]:
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        yield shell
+
+
+@pytest.fixture
+def server(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
+    """The configured service of a notebook that has used no `%funcs` yet."""
+    shell.meta.pop("jupyter_funcs").unload()
+    shell.run_line_magic("reload_ext", "jupyter_funcs")
+    with faulty() as server:
+        monkeypatch.setenv("FUNCS_BASE_URL", server.url)
+        monkeypatch.setenv("FUNCS_TOKEN", CANARY)
+        yield server
+
+
+def offered(shell: InteractiveShell, text: str = CALL) -> list[str]:
+    return [one.text for one in tab(shell, text) if one.text]
+
+
+def test_the_first_tab_connects_and_the_first_use_sends_nothing_more(
+    shell: InteractiveShell, server: Faulty, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A fast service completes at once; `%load_ext` and other lines than those of functions connect to nothing."""
+    for line in ("%funcs ", "%funcs connect ", "%funcs again ", "%funcs history "):
+        tab(shell, line)
+    assert extension.of(shell).state.known() is None
+    assert offered(shell) == ["f", '"F"']
+    assert offered(shell, "%%funcs call f\n") == ["a: "]
+    assert not any(capfd.readouterr())
+    assert len(shell.run_line_magic("funcs", "find")) == 1
+    assert len(server.requests) == 1
+
+
+def test_a_tab_never_waits_long(shell: InteractiveShell, server: Faulty) -> None:
+    """While the service is slow Tab waits once and offers nothing; later it offers the names."""
+
+    def slowly(connection: Connection) -> None:
+        connection.server.stopping.wait(0.8)
+        healthy(connection)
+
+    server.tell(slowly)
+    taken = []
+    for _ in range(3):
+        began = time.monotonic()
+        assert not offered(shell)
+        taken.append(time.monotonic() - began)
+    assert 0.29 < taken[0] < 0.6
+    assert max(taken[1:]) < 0.25
+    wait_for(lambda: bool(offered(shell)))
+    assert len(server.requests) == 1
+
+
+def test_a_failure_is_silent_until_the_first_use(
+    shell: InteractiveShell, server: Faulty, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tab shows nothing, be it the service's failure or the configuration's."""
+    server.tell(*[reply(b"", "401 No")] * 2)
+    assert not offered(shell)
+    with pytest.raises(jf.AuthenticationError):
+        shell.run_line_magic("funcs", "find")
+    extension.of(shell).state._session = None
+    monkeypatch.delenv("FUNCS_TOKEN")
+    assert not offered(shell)
+    assert not any(capfd.readouterr())
+    with pytest.raises(jf.ConfigError, match="no token"):
+        shell.run_line_magic("funcs", "find")
+
+
+def test_what_is_configured_after_a_tab_is_used(
+    shell: InteractiveShell, server: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tab may be pressed before the cell that says which service to use."""
+    assert offered(shell)
+    with faulty() as other:
+        monkeypatch.setenv("FUNCS_BASE_URL", other.url)
+        assert shell.run_line_magic("funcs", "status").address == other.url
+        assert (len(server.requests), len(other.requests)) == (1, 1)
+
+
+def test_shift_tab_shows_a_listed_function(shell: InteractiveShell, server: Faulty) -> None:
+    """By its slug in a line of %funcs; it sends nothing, and the names of others are as before."""
+    with pytest.raises(KeyError):
+        shell.object_inspect_mime("f")
+    assert not server.requests
+    assert offered(shell)
+    said = shell.object_inspect_mime("f", detail_level=1)
+    assert said["text/plain"].startswith("f(*, a: str | None = None)")
+    assert "a : str" in said["text/plain"]
+    assert set(said) == {"text/plain", "text/html"}  # ipykernel removes the second one where it isn't wanted
+    shell.user_ns["f"] = len
+    assert "builtin" in shell.object_inspect_mime("f")["text/plain"]
+    del shell.user_ns["f"]
+    for name in ("F", "g", "", "%funcs"):
+        try:
+            expected = type(shell).object_inspect_mime(shell, name)
+        except KeyError:
+            with pytest.raises(KeyError):
+                shell.object_inspect_mime(name)
+        else:
+            assert shell.object_inspect_mime(name) == expected
+    assert len(server.requests) == 1
+
+
+def test_unloading_restores_shift_tab(shell: InteractiveShell) -> None:
+    """Also what somebody else had put there before; what was put there later stays, without a circle."""
+    shell.run_line_magic("unload_ext", "jupyter_funcs")
+    assert "object_inspect_mime" not in vars(shell)
+    own = vars(shell)
+    for _ in range(2):
+        before = own["object_inspect_mime"] = lambda *_: {"text/plain": "somebody's"}
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        assert shell.object_inspect_mime("x") == {"text/plain": "somebody's"}
+        shell.run_line_magic("unload_ext", "jupyter_funcs")
+        assert own["object_inspect_mime"] is before
+    del own["object_inspect_mime"]
+    shell.run_line_magic("load_ext", "jupyter_funcs")
+    ours = own["object_inspect_mime"]
+    own["object_inspect_mime"] = functools.partial(ours)
+    shell.run_line_magic("reload_ext", "jupyter_funcs")
+    with pytest.raises(KeyError):
+        shell.object_inspect_mime("no_such_name")
+    own["object_inspect_mime"] = ours
+    shell.run_line_magic("unload_ext", "jupyter_funcs")
+    assert "object_inspect_mime" not in own
+    shell.run_line_magic("load_ext", "jupyter_funcs")
+
+
+@pytest.mark.slow
+def test_in_a_new_kernel() -> None:
+    """With the embedded demo: `%funcs call <Tab>`, `funcs.get_<Tab>`, and Shift-Tab on both kinds of calls."""
+    manager = KernelManager()
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="")
+    manager.start_kernel(env=dict(os.environ))
+    client = manager.client()
+    client.start_channels()
+
+    def ask(kind: str, text: str) -> Any:
+        return getattr(client, kind)(text, len(text), reply=True, timeout=30)["content"]
+
+    def names(text: str) -> list[str]:
+        return [name for name in ask("complete", text)["matches"] if "get_panel" in name]
+
+    try:
+        client.wait_for_ready(timeout=120)
+        run = client.execute_interactive
+        run("%load_ext jupyter_funcs", timeout=60)
+        assert not ask("inspect", "%funcs call get_panel_daily")["found"]
+        wait_for(lambda: "get_panel_daily" in names(CALL))
+        assert "PanelName : str" in ask("inspect", "%funcs call get_panel_daily")["data"]["text/plain"]
+        assert run("import jupyter_funcs as jf\nfuncs = jf.connect()", timeout=60)["content"]["status"] == "ok"
+        wait_for(
+            lambda: names("funcs.get_") == ["get_panels", "get_panel_dimensions", "get_panel_daily", "get_panel_fq"]
+        )
+        assert "PanelName : str" in ask("inspect", "funcs.get_panel_daily(")["data"]["text/plain"]
+        assert not ask("inspect", "%funcs call get_panel_dayly")["found"]
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        manager.cleanup_resources()
+        gc.collect()
