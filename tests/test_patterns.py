@@ -15,8 +15,9 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog import descriptions
-from jupyter_funcs.catalog.fields import read_fields
-from jupyter_funcs.catalog.listing import parse_listing
+from jupyter_funcs.catalog.fields import Field, read_fields
+from jupyter_funcs.catalog.listing import Function, Param, parse_listing
+from jupyter_funcs.catalog.values import Each, to_wire, wire_values
 from jupyter_funcs.connection.replies import error_text
 from jupyter_funcs.connection.secrets import Hidden, redacted
 from jupyter_funcs.core.line import with_items_below
@@ -397,6 +398,22 @@ def described(text: str) -> None:
         read_fields(function)
 
 
+def listed(length: int, use: Callable[[Field, list[str]], object]) -> None:
+    """Use as many values as options, which are declared."""
+    options = [f"Option {number}" for number in range(length // 256)]
+    schema = {"type": "array", "items": {"enum": options}}
+    [field] = read_fields(Function(name="F", params=(Param(name="a", schema=schema),)))
+    use(field, options)
+
+
+def each_of(field: Field, options: list[str]) -> None:
+    wire_values(field, Each(tuple([one] for one in options)), {}, validate=True)
+
+
+def each_wrong(field: Field, options: list[str]) -> None:
+    wire_values(field, Each(tuple([f"{one}?"] for one in options)), {}, validate=True)
+
+
 READINGS: dict[str, Callable[[int], object]] = {
     "a key that occurs twice": twice,
     "lines that could end a list": lambda length: with_items_below("[[", ["a] b]"] * (length // 6)),
@@ -405,6 +422,9 @@ READINGS: dict[str, Callable[[int], object]] = {
     "a long token": lambda length: redacted("x1" * (length // 2), Hidden(many("{}-", 8000))),
     "a description": lambda length: described("if the a is " * (length // 12)),
     "a name that nobody knows": lambda length: nearest("a" * length, ["a" * length, "b"]),
+    "a list of options": lambda length: listed(length, to_wire),
+    "a sweep over options": lambda length: listed(length, each_of),
+    "a sweep over none of the options": lambda length: listed(length, each_wrong),
     "an error in HTML": lambda length: error_text(b"<script>" * (length // 8), Hidden("a-token-of-the-tests")),
 }
 

@@ -92,6 +92,8 @@ class Field:
         The kind of each item of a list.
     typed
         The JSON values of options that are not texts.
+    spelt
+        A memo of `catalog.values`.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Field:
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
     item: Kind = Kind.TEXT
     typed: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    spelt: dict[Kind, dict[str, str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def is_declared(self, part: str = "kind") -> bool:
         """Return whether a part of the field is declared, not only described or assumed."""
@@ -296,7 +299,7 @@ def _kind(param: Param, text: str, options: tuple[str, ...], declared: Declarati
     # "… to get list of panels" describes the listing function, not the parameter.
     about = descriptions.without_source(text)
     for kind, pattern in _KINDS_BY_WORDS:
-        # Lists and dates may have options too. What is declared as a text is no list and no number.
+        # Lists and dates may have options too. A declared text isn't a list or a number.
         if (options and kind in _PLAIN) or (declared.kind and kind in {Kind.INTEGER, Kind.NUMBER, Kind.LIST}):
             continue
         if pattern.search(about):

@@ -211,7 +211,7 @@ class Form:
 
     @property
     def warnings(self) -> dict[str, list[str]]:
-        """How the values contradict descriptions and listings, like `errors`; they are sent all the same."""
+        """How the values contradict descriptions and listings, like `errors`; they are sent anyway."""
         return self.warnings_of(self.args)
 
     def warnings_of(self, args: Args, *, compare_listed: bool = True) -> dict[str, list[str]]:
@@ -230,7 +230,7 @@ class Form:
         for name, field in self._by_name.items() if self.validate else ():
             held = args.get(name, [])
             several = held if name in swept else [held] if held else []
-            texts = [text for sent in several for text in contradictions(field, sent)]
+            texts = contradictions(field, several)
             if texts := texts or (self._unlisted(field, several, args) if compare_listed else []):
                 warnings[name] = list(dict.fromkeys(texts))
         return warnings
@@ -379,7 +379,7 @@ def _property(field: Field, *, validate: bool) -> dict[str, Any]:
     if field.kind is Kind.JSON and validate:
         one = {word: part for word, part in (field.schema or {}).items() if word not in {"default", "description"}}
         # References start at the root of a document; this makes the property one of its own.
-        one |= {"$id": f"urn:parameter:{quote_url(field.name)}"} if "$ref" in str(one) else {}
+        one |= {"$id": f"urn:parameter:{quote_url(field.name, errors='replace')}"} if "$ref" in str(one) else {}
     else:
         one = _value(field, validate=validate)
     if field.kind is Kind.LIST:

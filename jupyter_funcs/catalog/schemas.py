@@ -220,7 +220,7 @@ def problem_of(schema: Mapping[str, Any], value: Any) -> str:
 
     ours = {"$ref": bounded, "additionalProperties": plain} | dict.fromkeys(skipped)
     try:
-        kind = extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]
+        kind = extend(Draft202012Validator, ours)  # type: ignore[no-untyped-call]  # jsonschema's
         error = best_match(kind(schema).iter_errors(value))
     except Exception:  # noqa: BLE001  # a malformed schema may raise anything
         return ""

@@ -167,8 +167,9 @@ def nearest_listed(field: Field, value: str, choices: Sequence[Choice]) -> list[
         choices = [choice for choice in choices if choice.value[:1].casefold() == first]
     by_value = [(spelling(choice.value), choice.value) for choice in choices]
     by_label = [(choice.label, choice.value) for choice in choices]
-    if folded(value) in {folded(text) for pair in by_value for text in pair}:
-        return []
+    alike = [text for _, text in by_value if folded(text) == folded(value)]
+    if alike or folded(value) in {folded(text) for text, _ in by_value}:
+        return [] if value in alike else alike[:_MOST]
     for wanted, texts in ((spelling(value), by_value), (value, by_label)):
         if close := nearest(wanted, (text for text, _ in texts)):
             return [choice for one in close for text, choice in texts if text == one][:_MOST]

@@ -11,14 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, by_name, read_fields
 from jupyter_funcs.catalog.schemas import problem_of
-from jupyter_funcs.core.text import clip, did_you_mean, folded, inert, listed, quote, replace_surrogates
+from jupyter_funcs.core.text import clip, did_you_mean, folded, inert, listed, meant, quote, replace_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from jupyter_funcs.catalog.listing import Function
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 SWEEPS = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
 # A pasted column of the wrong kind has the same error in every value.
 _MOST_ERRORS = 3
+_MOST_NAMED = 60  # options in an error, which has room for fewer
 # The parts of a field that values may contradict.
 _CHECKED = ("kind", "options", "bounds")
 _ENFORCED = dict.fromkeys(_CHECKED, Evidence.DECLARED)
@@ -127,7 +130,7 @@ def wire_values(
         value = as_several(field, value) if isinstance(item, Variable) else value
         for one in value.values if isinstance(value, Each) else (value,):
             try:
-                wire = to_wire(field, one, validate=validate)
+                wire = to_wire(field, one, validate=validate, hints=len(errors) < _MOST_ERRORS)
             except ValueError as error:
                 errors[str(error)] = None
             else:
@@ -149,7 +152,7 @@ def as_several(field: Field, value: Any) -> Any:
     return Each(tuple(value)) if several else value
 
 
-def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[str]:
+def to_wire(field: Field, value: Any, *, validate: bool = True, hints: bool = True) -> str | list[str]:
     """
     Convert one value to what is sent for a field: a text, or a list of texts.
 
@@ -157,25 +160,26 @@ def to_wire(field: Field, value: Any, *, validate: bool = True) -> str | list[st
     date becomes ``YYYY-MM-DD``; a value of another kind raises a `ValueError`. For anything else, text is sent as it
     is, and a list as a list. numpy scalars, Timestamps and Decimals are converted exactly. Texts are never split.
 
-    `validate` is whether anything is enforced.
+    `validate` is whether anything is enforced, `hints` whether an error suggests options, which takes a while.
     """
     try:
         several = not isinstance(value, (str, bytes, bytearray)) and is_iterable(value)
+        one = partial(_one, field, validate=validate, hints=hints)
         if field.kind is Kind.JSON:
             return _as_json_text(field, value, validate=validate)
         if field.kind is Kind.LIST and field.is_declared():
-            return [_one(field, item, validate=validate) for item in _items(field, value)]
+            return [one(item) for item in _items(field, value)]
         if several and not (field.is_declared() and validate) and field.schema is None:
-            return [_one(field, item, validate=validate) for item in _items(field, value)]
-        return _one(field, value, validate=validate)
+            return [one(item) for item in _items(field, value)]
+        return one(value)
     except ValueError:
         raise
     except Exception:  # noqa: BLE001  # any object may be set, even one that fails when inspected
         raise ValueError(f"{field.label} does not take {quote(value)} ({type(value).__name__}).") from None
 
 
-def contradictions(field: Field, sent: str | list[str]) -> list[str]:
-    """Return how what is sent for a field contradicts its description."""
+def contradictions(field: Field, each: Sequence[str | list[str]]) -> list[str]:
+    """Return how the values that are sent for a field contradict its description."""
     if Evidence.DESCRIBED not in {field.evidence.get(part) for part in _CHECKED}:
         return []
     strict = replace(
@@ -183,11 +187,16 @@ def contradictions(field: Field, sent: str | list[str]) -> list[str]:
     )
     if field.evidence.get("kind") is Evidence.ASSUMED:
         strict = replace(strict, kind=Kind.TEXT)
-    try:
-        to_wire(strict, sent)
-    except ValueError as error:
-        return [str(error)]
-    return []
+    texts: dict[str, None] = {}
+    for sent in each:
+        try:
+            found = to_wire(strict, sent, hints=len(texts) < _MOST_ERRORS)
+            for one, option in zip(*([one] if isinstance(one, str) else one for one in (sent, found)), strict=True):
+                if one != option and option in strict.options:  # in another case, which may matter
+                    texts[f"{field.label} has no option {quote(one)}. {meant([option])}"] = None
+        except ValueError as error:
+            texts[str(error)] = None
+    return list(texts)
 
 
 def refuse_table(field: Field, value: Any) -> None:
@@ -211,7 +220,7 @@ def _items(field: Field, value: Any) -> list[Any]:
     return list(value)
 
 
-def _one(field: Field, value: Any, *, validate: bool) -> str:
+def _one(field: Field, value: Any, *, validate: bool, hints: bool) -> str:
     if not isinstance(value, str) and is_iterable(value):
         if field.kind is Kind.LIST:
             raise ValueError(f"{field.label} takes a list of texts, not {quote(value)}.")
@@ -230,18 +239,22 @@ def _one(field: Field, value: Any, *, validate: bool) -> str:
     flag = {"true": "yes", "false": "no"}.get(folded_key, "")
     found = next((options[one] for one in (key, folded_key, flag) if one in options), None)
     if found is None:
-        known = list(dict.fromkeys(options.values()))
-        hint = did_you_mean(text, known) or clip(f"Options are {listed(map(quote, known), 'and')}", 200) + "."
+        first = dict.fromkeys(islice(options.values(), _MOST_NAMED))
+        hint = did_you_mean(text, options.values()) if hints else ""
+        hint = hint or clip(f"Options are {listed(map(quote, first), 'and')}", 200) + "."
         raise ValueError(f"{field.label} has no option {quote(text)}. {hint}")
     return text if kind is Kind.NUMBER else found
 
 
 def _spellings(field: Field, kind: Kind) -> dict[str, str]:
     """Return the options of a field by what is compared: their spelling, and that in lower case."""
+    if kind in field.spelt:  # by another of thousands of values
+        return field.spelt[kind]
     spelt: dict[str, str] = {}
     options = [(_comparable(kind, option), option) for option in allowed(field)]
     for key, option in [*options, *((key.casefold(), option) for key, option in options)]:
         spelt.setdefault(key, option)
+    field.spelt[kind] = spelt
     return spelt
 
 

@@ -181,15 +181,19 @@ class RemoteCall:
         except (ArgumentError, FunctionError, NotFoundError) as error:
             # Before `explain`, which may list the functions again and so forget the listed values. In a thread, because
             # comparing a value with many others takes a while.
-            await asyncio.to_thread(suggest, error, self.fields, args, lambda field: self.known_choices(field, args))
-            form = Form(self)
-            found = itertools.chain(*form.warnings_of_values(args, ()).values(), *form.warnings_between(args).values())
-            said = [text for text in found if text.partition(":")[0].rstrip(".") not in str(error)]
-            error.hint = " ".join([error.hint, *said[:_MOST_HINTS]]).strip()
+            await asyncio.to_thread(self._add_hints, error, args)
             if isinstance(error, FunctionError):
                 raise
             refusal = error
         raise await self.explain(refusal)
+
+    def _add_hints(self, error: FuncsError, args: Args) -> None:
+        """Add to a refusal which values contradict what is listed and described."""
+        suggest(error, self.fields, args, lambda field: self.known_choices(field, args))
+        form = Form(self)
+        found = itertools.chain(*form.warnings_of_values(args, ()).values(), *form.warnings_between(args).values())
+        said = [text for text in found if text.partition(":")[0].rstrip(".") not in str(error)]
+        error.hint = " ".join([error.hint, *said[:_MOST_HINTS]]).strip()
 
     async def fetch(self, args: Args, progress: Progress, purpose: Purpose = Purpose.SWEEP) -> pd.DataFrame:
         """Run it on the background loop, by default as part of a sweep."""

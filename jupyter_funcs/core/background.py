@@ -157,7 +157,7 @@ async def with_deadline(
             "Check where the token comes from and your other runs, then try again.",
         )
     error = DeadlineError(
-        f"{what} did not finish within {seconds:g} s; it may still be running on the service.",
+        f"{what} did not finish within {seconds:g} s; it may still be running.",
         "Allow more time with --timeout or with_options(timeout=…), or ask for less.",
     )
     error.attempts = progress.attempts

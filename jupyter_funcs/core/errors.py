@@ -168,7 +168,7 @@ class ServiceConnectionError(FuncsError):
 
 
 class DeadlineError(FuncsError, TimeoutError):
-    """The time limit was reached. A request that was sent may still be running on the service."""
+    """The time limit was reached. A run that was sent may still be running."""
 
 
 class ProtocolError(FuncsError):

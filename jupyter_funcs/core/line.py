@@ -69,6 +69,14 @@ _CLOSED = {
 }
 
 
+class JsonList(list[Any]):
+    """A list that was written as JSON; numbers keep their spelling, as outside of a list."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(json.loads(text, parse_int=str, parse_float=str, parse_constant=str))
+        self.typed = json.loads(text)
+
+
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises our errors and never repeats the value of an unknown option: it may be a token."""
 
@@ -179,8 +187,7 @@ def _read(text: str, namespace: Mapping[str, Any], as_text: Any) -> Any:
         raise ArgumentError(f"There is no variable {quote(name)}.", hint or f"Define it, or quote the value: '{text}'.")
     if text.startswith("[") and text.endswith("]"):
         try:
-            # Numbers keep their spelling, as outside of a list.
-            return list(json.loads(text, parse_int=str, parse_float=str, parse_constant=str))
+            return JsonList(text)
         except (ValueError, RecursionError):
             return _items(text)
     return as_text(text)

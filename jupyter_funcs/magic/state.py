@@ -13,6 +13,7 @@ from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError, No
 from jupyter_funcs.core.line import (
     NAME_AND_VALUE,
     ROTATE,
+    JsonList,
     given_twice,
     name_and_arguments,
     read_body,
@@ -175,6 +176,11 @@ class MagicState:
             option = f"--{argument.replace('_', '-')}"
             if option in OPTIONS and line.subcommand in taken_by(option):
                 raise function.option_error(argument, f"{option} {OPTIONS[option].value}".rstrip())
+        form = function.form()
+        for argument, value in values.items() if not unknown else ():
+            field = form.field(argument)
+            if isinstance(value, JsonList) and "json" in {field.kind, field.item}:
+                values[argument] = value.typed
         return function, values
 
 

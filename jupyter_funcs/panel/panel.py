@@ -260,10 +260,9 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
     async def _finish(self, visit: Visit, job: Job, frame: pd.DataFrame) -> None:
         if visit.job is not job:  # it was run again by now
             return
-        cached = visit.function.may_cache(is_sweep=True)
         if is_vain(job, frame):
             self._set_old(visit, is_old=True)
-            self._end(visit, "failed", failed_html(frame, self.recipe, cached=cached))
+            self._end(visit, "failed", failed_html(frame, self.recipe))
             return
         visit.note = visit.keeper.assign(frame)
         visit.outcome = Outcome(
@@ -283,9 +282,7 @@ class Panel(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._show_form()
             await self._results.show(visit)
         if visit.job is job:
-            self._end(
-                visit, "done", came_html(job, frame, visit.keeper.name or self.recipe, cached=cached) + told_html(job)
-            )
+            self._end(visit, "done", came_html(job, frame, visit.keeper.name or self.recipe) + told_html(job))
         await self._leave(visit)
 
     # What a person does

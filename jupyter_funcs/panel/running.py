@@ -165,12 +165,12 @@ def is_vain(job: Job, frame: pd.DataFrame) -> bool:
     return isinstance(job.progress, SweepProgress) and not job.progress.done and bool(frame.attrs["errors"])
 
 
-def came_html(job: Job, frame: pd.DataFrame, recipe: str, *, cached: bool = True) -> str:
+def came_html(job: Job, frame: pd.DataFrame, recipe: str) -> str:
     """Say what came of a run or a sweep; `recipe` is the code that gives its DataFrame."""
     if not isinstance(job.progress, SweepProgress):
         said = [shape_text(frame), f"{job.elapsed:.2f} s", one_cached_text(frame)]
         return done_html(" · ".join(filter(None, said)), recipe)
-    return done_html(ended_text(frame, job.elapsed), recipe) + failed_html(frame, recipe, cached=cached)
+    return done_html(ended_text(frame, job.elapsed), recipe) + failed_html(frame, recipe)
 
 
 def told_html(job: Job) -> str:

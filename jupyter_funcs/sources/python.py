@@ -174,7 +174,7 @@ def _parameter(declared: inspect.Parameter, names: dict[str, Any]) -> _Parameter
         if declared.annotation is not declared.empty:
             holder = SimpleNamespace(__annotations__={declared.name: declared.annotation})
             hint = typing.get_type_hints(holder, globalns=names, include_extras=True)[declared.name]
-            described = TypeAdapter[Any](list[hint] if several else hint)  # type: ignore[valid-type]
+            described = TypeAdapter[Any](list[hint] if several else hint)  # type: ignore[valid-type]  # known at run time only
             adapter, schema = described, described.json_schema()
     with suppress(Exception):  # likewise
         if declared.default is not declared.empty and declared.default is not None:

@@ -62,6 +62,7 @@ def combos(  # noqa: PLR0913  # the runs depend on each
 ) -> Combos:
     """Return the runs of a sweep; raises `ArgumentError` if any value is invalid."""
     form = Form(function, validate=validate)
+    form.choices = getattr(function, "known_choices", form.choices)
     form.update(dict.fromkeys(values))  # raises for unknown names
     given = {form.field(name).name: value for name, value in values.items()}
     swept = {name: items for name, value in given.items() if (items := _swept(form.field(name), value)) is not None}
@@ -170,7 +171,7 @@ def _converter(form: Form, errors: dict[str, dict[str, None]]) -> Callable[[str,
         if is_empty(value):
             return None
         try:
-            return to_wire(form.field(name), value, validate=form.validate)
+            return to_wire(form.field(name), value, validate=form.validate, hints=len(errors.get(name, ())) < 3)
         except ValueError as error:
             errors.setdefault(name, {})[str(error).removesuffix(SWEEPS)] = None
         return None

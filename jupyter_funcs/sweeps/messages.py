@@ -69,8 +69,8 @@ def one_cached_text(frame: pd.DataFrame) -> str:
     return cached_text(1, since).removeprefix("1 ") if isinstance(since, str) else ""
 
 
-def failed_html(frame: pd.DataFrame, variable: str, *, cached: bool = True) -> str:
-    """Return a collapsed table of the failed runs; `cached` is whether the others' results are."""
+def failed_html(frame: pd.DataFrame, variable: str) -> str:
+    """Return a collapsed table of the failed runs, with their arguments and errors."""
     errors, about = frame.attrs.get("errors", []), frame.attrs.get("funcs", {})
     if not errors:
         return ""
@@ -91,7 +91,7 @@ def failed_html(frame: pd.DataFrame, variable: str, *, cached: bool = True) -> s
         f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Runs that failed">'
         f'<table class="jf-table"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{rest}'
         f"<p><code>{html.escape(variable)}.attrs[&quot;errors&quot;]</code> lists them. "
-        f"Run repeats {'them and takes the others from the cache' if cached else 'all runs'}.</p></details>"
+        "Run repeats all runs whose results aren't in the cache.</p></details>"
     )
 
 

@@ -681,7 +681,9 @@ GIVEN = {
     ("name", "value", "sent", "warning"),
     [
         ("Unit", "week", "week", ""),
-        ("Unit", "WEEK", "WEEK", ""),
+        ("Unit", "WEEK", "WEEK", "Unit has no option 'WEEK'. Did you mean 'week'?"),
+        ("PoPGrowth", "yes", "yes", "has no option 'yes'. Did you mean 'Yes'?"),
+        ("Dimensions", ["region"], ["region"], "has no option 'region'. Did you mean 'Region'?"),
         ("Unit", "wek", "wek", "Unit has no option 'wek'. Did you mean 'week'?"),
         ("Unit", ["day", "week"], ["day", "week"], "Unit takes one value, not"),
         ("PoPGrowth", True, "Yes", ""),
@@ -720,3 +722,11 @@ def test_dates_that_are_only_described_may_be_in_any_order() -> None:
         form = Form(SimpleNamespace(name="F", fields=fields), StartDate="2025-03-04", EndDate="2025-03-03")
         assert form.errors == {}
         assert bool(form.warnings) is warns
+
+
+def test_a_name_may_be_half_a_character() -> None:
+    """The JSON Schema of a form has a valid identifier for it."""
+    schema = {"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"type": "integer"}, {"type": "object"}]}}}
+    fields = read_fields(Function(name="F", params=(Param(name="a\ud800", schema=schema),)))
+    [own] = Form(SimpleNamespace(name="F", fields=fields)).json_schema()["properties"].values()
+    assert own["$id"] == "urn:parameter:a%3F"

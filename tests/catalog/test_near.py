@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -10,6 +11,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.fields import read_fields
+from jupyter_funcs.catalog.form import Form
 from jupyter_funcs.catalog.suggestions import Choice, nearest_listed
 from tests.conftest import PANEL
 
@@ -33,10 +35,13 @@ NEAR: dict[tuple[str, str], list[str]] = {
     ("Symbol", "KORT"): ["KORD LN EQUITY", "KORD US EQUITY"],
     ("Symbol", "Bulkandry"): ["BKQU US EQUITY"],
     ("Symbol", "bkqu"): [],
+    ("Symbol", "bkqu us equity"): ["BKQU US EQUITY"],
     ("Symbol", "KORD US EQUITY"): [],
     ("Symbol", "ZZZZ US EQUITY"): [],
     ("PanelName", "Demo Crd Panel"): ["Demo Card Panel", "Demo Debit Panel"],
     ("PanelName", "second provider"): ["Demo Debit Panel"],
+    ("PanelName", "demo card-panel"): ["Demo Card Panel"],
+    ("PanelName", "Demo Card Panel"): [],
     ("PanelName", " "): [],
 }
 
@@ -113,3 +118,41 @@ def test_nothing_is_asked_for_a_suggestion(answering: Callable[..., Session]) ->
     assert "Did you mean" not in str(caught.value)
     assert asked == ["Spend", "Spend"]
     assert len(held) == len(SYMBOLS)
+
+
+def test_a_sweep_warns_of_unlisted_values_once(answering: Callable[..., Session]) -> None:
+    """As a call does: once per value that is near a listed one, however many runs have it."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        payload: dict[str, Any] = json.loads(request.content)
+        rows = [{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS]
+        return httpx.Response(200, json={"error": None, "body": json.dumps(rows)} if payload else LISTING)
+
+    session = answering(answer)
+    held = session.get_universe()
+    with pytest.warns(UserWarning, match="isn't in the list") as warned:
+        session.spend.sweep(Symbol=["BKQX", "qstx us equity", "KORD US EQUITY"], Note=["a", "b", "c"])
+    assert [str(warning.message).partition(" The run")[0] for warning in warned] == [
+        "Spend: 'BKQX' isn't in the list. Did you mean 'BKQU US EQUITY'?",
+        "Spend: 'qstx us equity' isn't in the list. Did you mean 'QSTX US EQUITY'?",
+    ]
+    assert len(held) == len(SYMBOLS)
+
+
+def test_hints_are_made_in_a_thread(answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparison of a refused run's values holds no other run."""
+    threads = []
+    compare = Form.warnings_of_values
+
+    def noted(*args: Any, **more: Any) -> Any:
+        threads.append(threading.current_thread())
+        return compare(*args, **more)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"error": "no"} if json.loads(request.content) else LISTING)
+
+    monkeypatch.setattr(Form, "warnings_of_values", noted)
+    with pytest.raises(jf.FunctionError):
+        answering(answer).spend(Symbol="x")
+    [_, of_the_refusal] = threads
+    assert of_the_refusal.name.startswith("asyncio")

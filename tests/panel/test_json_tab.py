@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import pytest
 
+import jupyter_funcs as jf
 from jupyter_funcs.panel.result.json_tab import JsonTab
 from jupyter_funcs.panel.result.json_view import JsonReply
 from tests.panel.test_controls import wait_until
@@ -108,6 +109,15 @@ def test_what_is_not_there_says_why() -> None:
     show(tab, outcome(FRAME, None))
     assert "not kept" in tab._html.value
     assert hidden(tab._bar)
+    python = jf.connect([lambda: FRAME, lambda: 5])
+    for name, has_none in zip(python.names, (True, False), strict=True):
+        panel = python.panel(name)
+        panel.run()
+        panel.result(20)
+        assert panel._visit is not None
+        show(tab, panel._visit.outcome)
+        assert ("There is no reply in JSON: the function returned a table." in tab._html.value) is has_none
+        panel.close()
     show(tab, outcome(FRAME, b"<html>"))
     assert "not JSON" in tab._html.value
     assert "&lt;html&gt;" in tab._html.value

@@ -219,7 +219,7 @@ def test_a_panel_asks_with_a_second_press(shop: Shop, funcs: Session) -> None:
         panel._runner.wait()
         panel._bar.run.click()
         panel._runner.wait()
-    wait_until(lambda: "Run repeats all runs." in html.unescape(panel._state.value))
+    wait_until(lambda: "whose results aren't in the cache" in html.unescape(panel._state.value))
     panel.close()
 
 

@@ -24,6 +24,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
+from jupyter_funcs.magic import extension
 from jupyter_funcs.panel.result.code_tab import code_blocks
 from jupyter_funcs.panel.shared.outcome import Outcome
 from jupyter_funcs.sweeps.executors import service_address
@@ -213,7 +214,7 @@ def test_an_endless_function_stops_nothing_but_its_thread() -> None:
 
     funcs = jf.connect([endless, soon])
     job = funcs.endless.submit()
-    with pytest.raises(DeadlineError):
+    with pytest.raises(DeadlineError, match=r"did not finish within 0.05 s; it may still be running\."):
         funcs.endless.with_options(timeout=0.05)()
     assert funcs.soon()["Result"].tolist() == [5]
     assert job.cancel()
@@ -378,6 +379,31 @@ def test_the_panel_runs_a_function() -> None:
     code = html.unescape(code_blocks(run))
     assert "curl -X" not in code
     assert "jf.connect([daily_total])" in code
+
+
+def test_a_list_in_a_line_keeps_the_types_of_its_json() -> None:
+    """Where the function takes any JSON, numbers are numbers; everywhere else they are as they were typed."""
+
+    def shape(  # noqa: ANN202  # as people write them
+        data: dict[str, Any] | list[Any],
+        points: list[Point] = (),  # type: ignore[assignment]
+        codes: list[str] = (),  # type: ignore[assignment]
+        whole: list[int] = (),  # type: ignore[assignment]
+    ):
+        return {"said": repr([data, points and points[0].x, codes, whole])}
+
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        extension.of(shell).state._session = jf.connect([shape])
+        line = 'shape data=[1,2.5,"007",null] points=[{"x":1}] codes=[007,1] whole=[1,2] -q'
+        frame = shell.run_line_magic("funcs", f"call {line}")
+        body = 'data: [1, [2], {"a": 3}]\ncodes: [1]'
+        shell.run_cell_magic("funcs", "call shape -o other -q", body)
+        other = shell.user_ns["other"]
+        swept = shell.run_line_magic("funcs", "sweep shape data=[[1],[2]] --most-runs 2 -q")
+    assert frame["said"][0] == "[[1, 2.5, '007', None], 1, ['007', '1'], [1, 2]]"
+    assert other["said"][0] == "[[1, [2], {'a': 3}], (), ['1'], ()]"
+    assert swept["said"].tolist() == ["[[1], (), (), ()]", "[[2], (), (), ()]"]
 
 
 @pytest.mark.filterwarnings("ignore:`Completer.complete`:PendingDeprecationWarning")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.panel.shared.parts import Guard, Parts
 
 _NOT_KEPT = "The reply was not kept: those of more than 64 MiB are not. The table shows what came of it."
+_NO_JSON = "There is no reply in JSON: the function returned a table."
 _FROM_CACHE = "The result came from the cache, which keeps the table and not the reply."
 _OF_MANY = (
     "Each of these runs had a reply of its own, and none was kept: the table shows what came of them. To see one, run "
@@ -119,4 +120,5 @@ class JsonTab(w.VBox):  # type: ignore[misc]  # ipywidgets has no types
 def _why_none(outcome: Outcome) -> str:
     if outcome.swept:
         return _OF_MANY
-    return _FROM_CACHE if "cached" in outcome.frame.attrs.get("funcs", {}) else _NOT_KEPT
+    about = outcome.frame.attrs.get("funcs", {})
+    return _FROM_CACHE if "cached" in about else _NOT_KEPT if about.get("bytes", 1) else _NO_JSON
