@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 
 
 def connect(
-    where: str | ModuleType | Sequence[Callable[..., Any]] | None = None,
+    where: str | os.PathLike[str] | ModuleType | Sequence[Callable[..., Any]] | None = None,
     *,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
+    allow_server: str = "",
     transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None,
 ) -> Session:
     """
@@ -51,12 +52,16 @@ def connect(
     Parameters
     ----------
     where
-        The address of a service (``https://…``), or the name of a profile; or a Python module, or a list of functions,
-        which run in threads of this process.
+        The address of a service, an MCP server or an OpenAPI document (``https://…``); the path of a document
+        (``petstore.yaml``); or the name of a profile. Or a Python module, or a list of functions, which run in threads
+        of this process.
     token
         A bearer token, or a callable that returns one and is called before each request.
     api_key
         An API key, sent as ``X-Api-Key`` instead of a token.
+    allow_server
+        The address of the server that an OpenAPI document may name, if that isn't where the document comes from. The
+        token is sent there too.
     transport
         An httpx transport to use instead of the network.
 
@@ -75,19 +80,20 @@ def connect(
     UserWarning
         ``FUNCS_CONFIG`` names a file that doesn't exist or can't be read, so the session uses the demo.
     """
-    session = _connected(where, token, api_key, transport)
+    session = _connected(where, token, api_key, transport, allow_server)
     if transport is None:  # that of the demo takes 5 ms: its engine is imported by its first run
         session.list_early()
     return session
 
 
 def _connected(
-    where: str | ModuleType | Sequence[Callable[..., Any]] | None = None,
+    where: str | os.PathLike[str] | ModuleType | Sequence[Callable[..., Any]] | None = None,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
     transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None,
+    allow_server: str = "",
 ) -> Session:
-    connection = resolve(where, token, api_key)
+    connection = resolve(where, token, api_key, allow_server=allow_server)
     if connection is not None:
         return Session(connection, transport)
     try:
@@ -237,9 +243,9 @@ class Session(Client[RemoteFunction]):
         self.on_run = self._record
 
     @staticmethod
-    def reconnect(where: str | None) -> Session:
+    def reconnect(where: str | None, allow_server: str = "") -> Session:
         """Connect in another process."""
-        return _connected(where)
+        return _connected(where, allow_server=allow_server)
 
     @cached_property
     def lock_checker(self) -> LockChecker:

@@ -65,6 +65,7 @@ HOMES = {
     "matplotlib": {"panel.chart.drawing"},
     "dask": {"sweeps.dask"},
     "tqdm": {"sweeps.job"},
+    "yaml": {"sources.yaml_decoding"},
 }
 
 

@@ -206,7 +206,10 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
 
 def parse_listing(data: bytes) -> Catalog:
     """Read the reply of a listing; entries without a name are skipped with one warning."""
-    entries = _entries(json_decoding.decode(data, what="listing"))
+    document = json_decoding.decode(data, what="listing")
+    if other := _other_kind(document):
+        raise ProtocolError(f"The reply is {other}, not a listing of functions.", "Check the address and its kind.")
+    entries = _entries(document)
     functions = []
     skipped = 0
     for position, entry in enumerate(entries):
@@ -237,6 +240,19 @@ def _positioned(entry: dict[str, Any], position: int) -> dict[str, Any]:
     """Return an entry with its position as sort value if it has none."""
     given = entry.get("sortValue")
     return {**entry, "sortValue": position if given is None else given}
+
+
+def _other_kind(document: Any) -> str:
+    """Return what a reply without parameters looks like if another kind of source sent it."""
+    lists = [each for each in document.values() if isinstance(each, list)] if isinstance(document, dict) else [document]
+    parts = [document, *(part for each in lists if isinstance(each, list) for part in each)]
+    keys: set[str] = set().union(*(part for part in parts if isinstance(part, dict)))
+    if "jsonrpc" in keys:
+        return "a JSON-RPC message"
+    if "params" in keys:
+        return ""
+    is_document = isinstance(document, dict) and {"openapi", "swagger"} & document.keys()
+    return "an OpenAPI document" if is_document else "a list of MCP tools" if "inputSchema" in keys else ""
 
 
 def _entries(listing: object) -> list[Any]:

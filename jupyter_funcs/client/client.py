@@ -20,7 +20,7 @@ from jupyter_funcs.client.function import ClientLike, RemoteCall
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
 from jupyter_funcs.client.status import Status, ends_in
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login
-from jupyter_funcs.connection.profiles import config_problem, resolve
+from jupyter_funcs.connection.profiles import NO_TOKEN, config_problem, resolve
 from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
 from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
@@ -86,9 +86,9 @@ class Client(Generic[CallT_co]):
         self.on_run: Callable[[RemoteCall, Job], None] = lambda _function, _job: None
 
     @staticmethod
-    def reconnect(where: str | None) -> ClientLike:
+    def reconnect(where: str | None, allow_server: str = "") -> ClientLike:
         """Connect in another process, to a profile, an address, or what the environment names."""
-        if (connection := resolve(where)) is None:
+        if (connection := resolve(where, allow_server=allow_server)) is None:
             raise ConfigError("No service is configured.", "Set FUNCS_BASE_URL and FUNCS_TOKEN.")
         return Client[RemoteCall](connection)
 
@@ -109,8 +109,8 @@ class Client(Generic[CallT_co]):
 
     @property
     def kind(self) -> str:
-        """The kind of the source: service, openapi, mcp or python."""
-        return self._connection.kind
+        """The kind of the source: service, openapi, mcp or python; empty until it is detected."""
+        return self._remote.source.kind
 
     @property
     def header(self) -> str:
@@ -122,7 +122,7 @@ class Client(Generic[CallT_co]):
         """Whether the token was passed in Python, so that another process can't find it."""
         token = self._connection.token
         takes_one = not self._connection.synthetic and self._connection.target is None
-        return takes_one and isinstance(token, FromFunction | Constant)
+        return takes_one and isinstance(token, FromFunction | Constant) and token is not NO_TOKEN
 
     @property
     def remote(self) -> Remote:

@@ -16,8 +16,7 @@ from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core.background import loop_time, with_deadline
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
-from jupyter_funcs.sources.openapi import OpenApiSource
-from jupyter_funcs.sources.service import ServiceSource
+from jupyter_funcs.sources.detected import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.cache import Cache
     from jupyter_funcs.client.options import CallOptions
     from jupyter_funcs.connection.transport import Transport
-    from jupyter_funcs.sources.base import Source
 
 LIST_SECONDS = 20.0
 _MOST_GROUPS = 50  # of listed values
@@ -42,7 +40,7 @@ class Remote:
 
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
-        self.source = _source(transport)
+        self.source = source_of(transport.connection.kind, transport)
         self.choices = Choices(self.run)
 
     async def listing(self, left: float | None = None, *, is_early: bool = False) -> Callable[[], Catalog]:
@@ -102,22 +100,6 @@ class Remote:
         if progress.keep_reply and progress.received <= MAX_RAW_REPLY:
             progress.reply = await asyncio.to_thread(reply.without_token)
         return frame
-
-
-def _source(transport: Transport) -> Source:
-    """Return the source of the connection's kind."""
-    match transport.connection.kind:
-        case "python":
-            from jupyter_funcs.sources.python import PythonSource
-
-            return PythonSource(transport.connection)
-        case "mcp":
-            from jupyter_funcs.sources.mcp import McpSource
-
-            return McpSource(transport)
-        case "openapi":
-            return OpenApiSource(transport)
-    return ServiceSource(transport)
 
 
 class ListingFunction(Protocol):

@@ -116,6 +116,7 @@ class Exchange:
                     return await read_reply(response, max_bytes, secret, progress, may_be_empty=request.is_operation)
                 return await read_failure(response, secret, is_operation=request.is_operation)
         except FuncsError as error:
+            error.status = 0 if response is None else response.status_code
             return Failure(error.with_traceback(None))
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ssl.SSLError) as error:
             received = None if response is None else response.num_bytes_downloaded
@@ -167,7 +168,8 @@ class Exchange:
     def _open_client(self) -> httpx.AsyncClient:
         if self._transport is not None:
             return httpx.AsyncClient(transport=self._transport, headers=_HEADERS, trust_env=False)
-        addresses = [address for address in (self.connection.base_url, self.connection.allow_server) if address]
+        known = (self.connection.base_url, self.connection.allow_server)
+        addresses = [address for address in known if address.startswith("http")]  # not a file's
         is_tls = any(address.startswith("https:") for address in addresses)
         try:
             # Created once: reading the system's certificates takes as long as several requests. An address without

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -26,10 +27,12 @@ _MAX_PROFILE_NAME = 32
 # The header for each kind of secret, and the keys of a profile that say where it comes from.
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
-_KEYS = {"url", "keep", "kind", "allow_server", *_SOURCES}
+_KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
 _PROFILE_HINT = (
     "A profile has url and one of these: token_env, token_file, token_command, token_keyring (or api_key_…), login."
 )
+_DOCUMENTS = (".json", ".yaml", ".yml")
+NO_TOKEN = Constant(NoSecret())
 _CONNECT_HINT = "Pass an address (https://…) or the name of a profile, and the token as token=…."
 _CONFIGURE_HINT = "Set FUNCS_BASE_URL and FUNCS_TOKEN, write a profile, or use jf.connect(url, token=…) in Python."
 _FILE = "jupyter_funcs.toml"
@@ -45,7 +48,8 @@ class Connection:
     Where requests go, and with which token.
 
     `kind` is that of the source, empty until it is detected. `target` is what a source without an address runs: a
-    Python module, functions, or the command of a server. `allow_server` is the other origin that a document may name.
+    Python module, functions, or the command of a server. `allow_server` is the other origin that a document may name;
+    `location` is the file of a document, or the address with all that `base_url` leaves out.
     """
 
     name: str
@@ -57,13 +61,15 @@ class Connection:
     kind: str = "service"
     target: object = None
     allow_server: str = ""
+    location: str = ""
 
 
 def resolve(
-    where: str | ModuleType | Sequence[Callable[..., Any]] | None = None,
+    where: str | os.PathLike[str] | ModuleType | Sequence[Callable[..., Any]] | None = None,
     token: str | Callable[[], str] | None = None,
     api_key: str | None = None,
     *,
+    allow_server: str = "",
     environment: Mapping[str, str] | None = None,
 ) -> Connection | None:
     """
@@ -76,9 +82,30 @@ def resolve(
         raise ConfigError("Both a token and an API key were passed.", "Pass the one that your service accepts.")
     given: _Token | None = api_key if token is None else token
     header = "Authorization" if api_key is None else "X-Api-Key"
-
     if isinstance(where, (ModuleType, list, tuple)) or (isinstance(where, str) and where.startswith(("python:", "["))):
-        return _python(where, given)
+        connection: Connection | None = _python(where, given)
+    elif file := _file(where):
+        connection = _document(file, given, header)
+    else:
+        connection = _resolved(where, given, header, env)
+    if not allow_server:
+        return connection
+    if connection is None or connection.kind not in {"openapi", ""}:
+        raise ConfigError("allow_server is the server of an OpenAPI document.", "Leave it out, or pass a document.")
+    return replace(connection, allow_server=_normalized(allow_server))
+
+
+def _file(where: object) -> Path | None:
+    """Return the file that a path, or a text that isn't the name of a profile, names."""
+    if isinstance(where, os.PathLike):
+        return Path(os.fsdecode(where))
+    if isinstance(where, str) and "://" not in where and where.lower().endswith(_DOCUMENTS):
+        with suppress(OSError, ValueError, RuntimeError):
+            return path if (path := Path(where).expanduser()).is_file() else None
+    return None
+
+
+def _resolved(where: object, given: _Token | None, header: str, env: Mapping[str, str]) -> Connection | None:
     where = where or None
     if where is not None and not isinstance(where, str):
         raise ConfigError(f"The service must be text, not {type(where).__name__}.", _CONNECT_HINT)
@@ -99,7 +126,7 @@ def resolve(
         own = env.get("FUNCS_BASE_URL")
         if given is None and own and _origin(where) == _origin(own):
             given, header = _from_environment(own, env)
-        return replace(_connection(where, given, header, _CONFIGURE_HINT), where=_normalized(where))
+        return _connection(where, given, header, _CONFIGURE_HINT)
     return _from_profile(where, given, header, env)
 
 
@@ -208,15 +235,17 @@ def _from_profile(name: str, given: _Token | None, header: str, env: Mapping[str
     if profile.get("kind") == "python":
         return replace(_python(f"python:{profile['module']}", given), name=name, where=name)
     if command := profile.get("command"):
-        none = Constant(NoSecret())
-        return Connection(name, f"mcp:{name}", none, where=name, kind="mcp", target=tuple(command))
+        return Connection(name, f"mcp:{name}", NO_TOKEN, where=name, kind="mcp", target=tuple(command))
     key = next((key for key in _SOURCES if key in profile), None)
+    url, kind = str(profile.get("file") or profile["url"]), profile.get("kind", "")
+    file = profiles_file(env).absolute().parent / Path(url).expanduser()
+    is_file = "file" in profile or (kind == "openapi" and "://" not in url)
     if given is None and key is not None:
-        base_url = _normalized(profile["url"])
-        kind = key.rpartition("_")[0]
-        given, header = _token_source(key, profile, name, base_url, env), _HEADERS[kind or "token"]
+        base_url = file.as_uri() if is_file else _normalized(url)
+        secret = key.rpartition("_")[0]
+        given, header = _token_source(key, profile, name, base_url, env), _HEADERS[secret or "token"]
     hint = "Add token_env or another source to the profile, or use connect(…, token=…)."
-    connection = _connection(profile["url"], given, header, hint, profile.get("kind", ""))
+    connection = _document(file, given, header) if is_file else _connection(url, given, header, hint, kind)
     return replace(connection, name=name, where=name, allow_server=profile.get("allow_server", ""))
 
 
@@ -240,7 +269,7 @@ def _python(given: str | ModuleType | Sequence[Callable[..., Any]], token: _Toke
         modules = {str(getattr(each, "__module__", "")) for each in given}
         name = modules.pop() if len(modules) == 1 else "functions"
         target, where = tuple(given), f"[{', '.join(getattr(each, '__name__', 'function') for each in given)}]"
-    return Connection(name, f"python:{name}", Constant(NoSecret()), where=where, kind="python", target=target)
+    return Connection(name, f"python:{name}", NO_TOKEN, where=where, kind="python", target=target)
 
 
 def _token_source(key: str, profile: dict[str, Any], name: str, base_url: str, env: Mapping[str, str]) -> TokenSource:
@@ -277,13 +306,19 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
                 "There is no such profile: a profile's name is shorter and has no @.",
                 "Use a name or an address. If this was a token, have it replaced: the history keeps what you type.",
             )
+        if name.lower().endswith(_DOCUMENTS):
+            raise ConfigError(f"There is no file {quote(name)}, and no profile of this name.", "Check its path.")
         if ":" in name or "/" in name:
             raise ConfigError(f"There is no profile {quote(name)}.", "An address starts with https:// or http://.")
         hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     checks = dict.fromkeys(("service", "openapi"), _profile_problem) | {"mcp": _mcp_problem, "python": _python_problem}
     check = checks.get(str(profile.get("kind", "service")))
-    if wrong := check(profile) if check else f"has a kind that is not {listed(map(quote, checks))}":
+    if (
+        wrong := check(profile) or _file_problem(profile)
+        if check
+        else f"has a kind that is not {listed(map(quote, checks))}"
+    ):
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)
     return profile
 
@@ -293,11 +328,11 @@ def _profile_problem(profile: dict[str, Any]) -> str:
     sources = [key for key in _SOURCES if key in profile]
     if unknown := profile.keys() - _KEYS:
         return f"has the unknown key {quote(min(unknown))}"
-    if not isinstance(profile.get("url"), str):
+    if not isinstance(profile.get("url", profile.get("file")), str):
         return "has no url"
     if len(sources) > 1:
         return f"names {'both ' * (len(sources) == 2)}{listed(sources, 'and')}"
-    for key in [*sources, *({"allow_server"} & profile.keys())]:
+    for key in [*sources, *({"allow_server", "file"} & profile.keys())]:
         value = profile[key]
         if key.endswith("_command") and isinstance(value, list) and all(isinstance(word, str) for word in value):
             continue
@@ -308,6 +343,14 @@ def _profile_problem(profile: dict[str, Any]) -> str:
     if "keep" in profile and (profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)):
         return 'has a keep; it can only be "keyring", and only with login = "EMAIL"'
     return ""
+
+
+def _file_problem(profile: dict[str, Any]) -> str:
+    """Return what is wrong with a profile of a local document."""
+    if "file" in profile and (others := {"url", "login"} & profile.keys()):
+        return f"has a file and a {min(others)}"
+    is_document = profile.get("kind", "openapi") == "openapi" or "file" not in profile
+    return "" if is_document else 'has a file; its kind can only be "openapi"'
 
 
 def _python_problem(profile: dict[str, Any]) -> str:
@@ -331,23 +374,34 @@ def _mcp_problem(profile: dict[str, Any]) -> str:
 
 def _connection(url: str, given: _Token | None, header: str, no_token: str, kind: str = "") -> Connection:
     base_url = _normalized(url)
-    kind = kind or ("openapi" if base_url.endswith(".json") else "mcp" if base_url.endswith("/mcp") else "service")
+    kind = kind or ("openapi" if base_url.lower().endswith(_DOCUMENTS) else "mcp" if base_url.endswith("/mcp") else "")
     if given is None and kind in {"openapi", "mcp"}:  # many of them are public
-        given = Constant(NoSecret())
+        given = NO_TOKEN
     if given is None:
         raise ConfigError(f"There is no token for {base_url}.", no_token)
+    exact = _normalized(url, exact=True)
+    name = base_url.partition("://")[2]
+    return Connection(name, base_url, _source(given), header, where=exact, kind=kind, location=exact)
+
+
+def _document(file: Path, given: _Token | None, header: str) -> Connection:
+    """Return the connection to the document in a file."""
+    file, source = file.absolute(), NO_TOKEN if given is None else _source(given)
+    return Connection(file.name, file.as_uri(), source, header, where=str(file), kind="openapi", location=str(file))
+
+
+def _source(given: _Token) -> TokenSource:
     if isinstance(given, TokenSource):
-        source = given
-    elif isinstance(given, str):
-        source = Constant(Secret(given))
-    elif not callable(given):
+        return given
+    if isinstance(given, str):
+        return Constant(Secret(given))
+    if not callable(given):
         raise ConfigError("A token must be text, or a function that returns it.", _CONNECT_HINT)
-    else:
-        source = FromFunction(given)
-    return Connection(base_url.partition("://")[2], base_url, source, header, kind=kind)
+    return FromFunction(given)
 
 
-def _normalized(url: str) -> str:
+def _normalized(url: str, *, exact: bool = False) -> str:
+    """Return an address without its query and final slash; with both, if it must be `exact`."""
     url = url.strip()
     try:
         parts = urlsplit(url)
@@ -369,7 +423,8 @@ def _normalized(url: str) -> str:
             "Use https://; only this machine may be reached over http://.",
         )
     netloc = f"[{host}]" if ":" in host else host
-    return urlunsplit((parts.scheme, f"{netloc}:{port}" if port else netloc, parts.path.rstrip("/"), "", ""))
+    path, query = (parts.path, parts.query) if exact and parts.path != "/" else (parts.path.rstrip("/"), "")
+    return urlunsplit((parts.scheme, f"{netloc}:{port}" if port else netloc, path, query, ""))
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

@@ -214,6 +214,7 @@ async def read_failure(response: httpx.Response, secret: Hidden, *, is_operation
     if is_operation and status == HTTPStatus.NOT_FOUND:
         return Failure(FunctionError(error_text(body, secret) or "The service has nothing of this name (404)."))
     error = _error(response, body, again, secret)
+    error.status = status
     return Failure(error, proof_of_status(status), retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
 
 

@@ -79,9 +79,9 @@ class Transport:
         self._exchange = Exchange(self.connection, self._transport)
         self.turn = asyncio.Lock()
         # A user's own transport has a state of its own.
-        self._health = (
-            health("://".join(urlsplit(self.connection.base_url)[:2])) if self._transport is None else Health()
-        )
+        address, other = self.connection.base_url, self.connection.allow_server
+        origin = "://".join(urlsplit(other if address.startswith("file:") else address)[:2])
+        self._health = health(origin) if self._transport is None else Health()
 
     def _reopen_after_fork(self) -> None:
         if self._pid != os.getpid():  # a child must not use its parent's sockets, nor wait for its parent's requests

@@ -59,6 +59,8 @@ class FuncsError(Exception):
         Whether the service never started the request, so that it is safe to send it again.
     retry_after
         Seconds until the service accepts requests again, if known.
+    status
+        The HTTP status of the reply; 0 if there was none.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class FuncsError(Exception):
     attempts: int = 1
     refused: bool = False
     retry_after: float | None = None
+    status: int = 0
 
     def __init__(self, what: str, hint: str = "") -> None:
         self.what = clip(inert(what), _MAX_LINE)

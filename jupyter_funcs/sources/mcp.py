@@ -77,6 +77,12 @@ class McpSource:
         await self._transport.close()
 
     @property
+    def is_open(self) -> bool:
+        """Whether the server has answered as one."""
+        opened = self._link.opened if self._link else None
+        return opened is not None and opened.done() and opened.exception() is None
+
+    @property
     def _command(self) -> bool:
         return isinstance(self._transport.connection.target, tuple | list)
 

@@ -200,7 +200,8 @@ class Link:
 
     @asynccontextmanager
     async def _http(self) -> AsyncIterator[tuple[Any, Any]]:
-        url = self.transport.connection.base_url
+        connection = self.transport.connection
+        url = connection.location or connection.base_url
         async with (
             httpx2.AsyncClient(transport=_HttpTransport(self), trust_env=False) as client,
             streamable_http_client(url, http_client=client, max_sse_event_size=MAX_BYTES) as streams,
@@ -416,7 +417,8 @@ async def _negotiate(session: ClientSession) -> None:
     try:
         await session.initialize()
     except MCPError as error:
-        if error.code not in _NO_HANDSHAKE:
+        failure = _asking.get().failure
+        if error.code not in _NO_HANDSHAKE or (failure and failure.error.status in {401, 403, 405}):
             raise
         await session.discover()
 

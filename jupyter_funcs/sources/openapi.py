@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote as quote_url
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.schemas import text_of
@@ -18,9 +20,11 @@ from jupyter_funcs.connection.profiles import same_origin
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core import json_decoding
-from jupyter_funcs.core.errors import ArgumentError, ConfigError
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, ProtocolError
+from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import warn
+from jupyter_funcs.sources import yaml_decoding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,6 +55,8 @@ _HEADER = re.compile(
     r"|proxy.*)$)[\w!#$%&'*+.^`|~-]+",
     re.IGNORECASE | re.ASCII,
 )
+_ACCEPT = "application/json, application/yaml;q=0.9, */*;q=0.1"
+_YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)
 _PLACE = re.compile(r"\{([^{}]*)\}")
 # The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
 _SAID = re.compile("type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*")
@@ -69,9 +75,13 @@ class OpenApiSource:
 
     async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         connection = self._transport.connection
-        request = Request("GET", connection.base_url, token_header=connection.header)
+        read = partial(read_document, connection=connection)
+        if connection.base_url.startswith("file:"):
+            return partial(read, await asyncio.to_thread(_content, connection.location))
+        url = connection.location or connection.base_url
+        request = Request("GET", url, headers={"Accept": _ACCEPT}, token_header=connection.header)
         reply = await self._transport.request(request, terms._replace(max_bytes=_MAX_DOCUMENT), progress)
-        return partial(reply.read, partial(read_document, connection=connection))
+        return partial(reply.read, read)
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         request = request_of(function, args, self._transport.connection)
@@ -91,15 +101,28 @@ class OpenApiSource:
         await self._transport.close()
 
 
+def _content(file: str) -> bytes:
+    try:
+        return read_small(Path(file), _MAX_DOCUMENT)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+    raise ConfigError(f"The document {quote(file, 200)} cannot be read: {why}.", "Check its path.")
+
+
 def read_document(data: bytes, connection: Connection) -> Catalog:
     """Read an OpenAPI document; operations that can't be run are left out with one warning."""
-    root = json_decoding.decode(data, what="OpenAPI document")
-    version = _as(str, _as(dict, root).get("openapi"))
+    is_yaml = connection.base_url.lower().endswith((".yaml", ".yml")) or _YAML.search(data)
+    decode = yaml_decoding.decode if is_yaml and data.lstrip()[:1] != b"{" else json_decoding.decode
+    root = decode(data, what="OpenAPI document")
+    version = str(_as(dict, root).get("openapi") or "")
     if not version.startswith("3."):
-        old = version or _as(str, _as(dict, root).get("swagger"))
-        what = f"OpenAPI (Swagger) {clip(old, 20)}" if old else "no OpenAPI document"
+        old = version or str(_as(dict, root).get("swagger") or "")
+        if not old:
+            raise ProtocolError(
+                f"{connection.base_url} is no OpenAPI document; OpenAPI 3.0 or 3.1 is needed.", "Check the address."
+            )
         raise ConfigError(
-            f"{connection.base_url} is {what}; OpenAPI 3.0 or 3.1 is needed.", "Check the address, or convert it."
+            f"{connection.base_url} is OpenAPI (Swagger) {clip(old, 20)}; OpenAPI 3.0 or 3.1 is needed.", "Convert it."
         )
     level = [root]
     for _ in range(_MAX_DEPTH):
@@ -139,9 +162,11 @@ class _Document:
                     unusable.append(f"{name} ({error})")
         server, is_allowed = self._server(self._root)
         if not functions and not is_allowed:
+            named, origin = f"names the server {quote(server)}, which is not where it comes from", _origin(server)
             raise ConfigError(
-                f"The OpenAPI document names the server {quote(server)}, which is not where it comes from.",
-                'If you trust it with your token, write allow_server = "https://…" into the profile.',
+                f"The OpenAPI document {named if '://' in server else 'does not say at which address its server is'}.",
+                f'If you trust it with your token, use jf.connect(…, allow_server="{origin}"), or add the line '
+                f'allow_server = "{origin}" to the profile.',
             )
         if unusable:
             total, more = len(functions) + len(unusable), " …" * (len(unusable) > _SHOWN)
@@ -295,13 +320,16 @@ class _Document:
         """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
         given = next((found for place in places if (found := _as(list, place.get("servers")))), [])
         servers = []
+        base, default = self._connection.base_url, "/"
+        if base.startswith("file:"):  # which has no server; the user's word says where relative ones are
+            base, default = f"{self._connection.allow_server}/".lstrip("/"), ""
         for one in map(partial(_as, dict), given):
             known = _as(dict, one.get("variables"))
             parts = _PLACE.split(_as(str, one.get("url")))  # every second one is a name
             parts[1::2] = [_as(str, _as(dict, known.get(name)).get("default")) for name in parts[1::2]]
             with suppress(ValueError):
-                servers.append(urljoin(self._connection.base_url, "".join(parts)).rstrip("/"))
-        servers = servers or [urljoin(self._connection.base_url, "/").rstrip("/")]
+                servers.append(urljoin(base, "".join(parts)).rstrip("/"))
+        servers = servers or [urljoin(base, default).rstrip("/")]
         allowed = next((url for url in servers if _may_ask(self._connection, url)), None)
         return allowed or servers[0], allowed is not None
 
@@ -440,6 +468,11 @@ def _escaped(text: str, safe: str = "") -> str:
 
 def _may_ask(connection: Connection, url: str) -> bool:
     return any(one and same_origin(url, one) for one in (connection.base_url, connection.allow_server))
+
+
+def _origin(url: str) -> str:
+    """Return the origin of a server as the user may allow it."""
+    return "://".join(urlsplit(url)[:2]) if same_origin(url, url) else "https://…"
 
 
 def _as(kind: type[T], value: Any) -> T:

@@ -19,6 +19,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ConfigError, DeadlineError, FuncsError, RunCancelledError
 from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.warn import collect_warnings, warn_all
+from jupyter_funcs.sources.detected import source_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +138,9 @@ class ServiceAddress(NamedTuple):
     address: str
     is_given: bool
     key: str
-    connect: Callable[[str | None], ClientLike]
+    connect: Callable[[str | None, str], ClientLike]
+    kind: str
+    allow_server: str
 
 
 class RunOutcome(NamedTuple):
@@ -191,7 +194,10 @@ def service_address(session: ClientLike) -> ServiceAddress:
     where = session.address if session.token_is_given else session.where
     key = f"{_process}.{id(session)}"
     _own[key] = session
-    return ServiceAddress(where, session.address, session.token_is_given, key, type(session).reconnect)
+    allowed = session.remote.transport.connection.allow_server
+    return ServiceAddress(
+        where, session.address, session.token_is_given, key, type(session).reconnect, session.kind, allowed
+    )
 
 
 def run_request(function: RemoteCall, service: ServiceAddress, args: Args) -> RunRequest:
@@ -228,7 +234,7 @@ def _session(service: ServiceAddress) -> ClientLike:
 
 def _connect(service: ServiceAddress) -> ClientLike:
     try:
-        session = service.connect(service.where or None)
+        session = service.connect(service.where or None, service.allow_server)
     except ConfigError as error:
         if service.is_given:
             raise ConfigError(
@@ -241,6 +247,7 @@ def _connect(service: ServiceAddress) -> ClientLike:
             f"A worker of the executor uses {session.address or 'the demo'}, not {service.address or 'the demo'}.",
             "Set the same profiles and FUNCS_ variables for the workers as in this process.",
         )
+    session.remote.source = source_of(service.kind, session.remote.transport)
     return session
 
 

@@ -312,8 +312,8 @@ def nested(depth: int) -> Any:
     [
         (b'{"openapi": "3.0.0", ', "OpenAPI document is cut short", jf.ProtocolError),
         ({"swagger": "2.0"}, r"OpenAPI \(Swagger\) 2.0; OpenAPI 3.0 or 3.1", jf.ConfigError),
-        ({"a": 1}, "no OpenAPI document", jf.ConfigError),
-        ([], "no OpenAPI document", jf.ConfigError),
+        ({"a": 1}, "no OpenAPI document", jf.ProtocolError),
+        ([], "no OpenAPI document", jf.ProtocolError),
         (document(components={"schemas": {"A": nested(120)}}), "more than 100 levels", jf.ConfigError),
         (b"[" * 200_000, "OpenAPI document", jf.ProtocolError),
         (document(servers=[{"url": "https://evil.example"}]), "allow_server", jf.ConfigError),

@@ -1,0 +1,118 @@
+"""Which source an address has: that of its kind, or of the first kind that it answers as."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.core.background import loop_time
+from jupyter_funcs.core.errors import FuncsError, ProtocolError, ReplyTooLargeError
+from jupyter_funcs.core.warn import collect_warnings, warn_all
+from jupyter_funcs.sources.service import ServiceSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.catalog.listing import Catalog, Function
+    from jupyter_funcs.connection.replies import Reply
+    from jupyter_funcs.connection.transport import Terms, Transport
+    from jupyter_funcs.core.progress import Progress
+    from jupyter_funcs.sources.base import Source
+
+_FINAL = {401, 403, 408, 429}  # statuses that say nothing about the kind
+_AS_MCP = {400, 405, 406}  # how an MCP server may answer a GET
+
+
+def source_of(kind: str, transport: Transport) -> Source:
+    """Return the source of a kind; if that is empty, one that detects it."""
+    match kind:
+        case "python":
+            from jupyter_funcs.sources.python import PythonSource
+
+            return PythonSource(transport.connection)
+        case "mcp":
+            from jupyter_funcs.sources.mcp import McpSource
+
+            return McpSource(transport)
+        case "openapi":
+            from jupyter_funcs.sources.openapi import OpenApiSource
+
+            return OpenApiSource(transport)
+    return ServiceSource(transport) if kind else DetectedSource(transport)
+
+
+class DetectedSource:
+    """The source at an address whose kind nobody has said; it is a service until it has answered as something else."""
+
+    def __init__(self, transport: Transport) -> None:
+        self.kind = ""
+        self._transport = transport
+        self._source: Source = ServiceSource(transport)
+        self._detecting = asyncio.Lock()
+
+    async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        async with self._detecting:
+            if not self.kind:
+                return await self._detect(terms, progress)
+        return await self._source.listing(terms, progress)
+
+    async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply | pd.DataFrame:
+        return await self._source.run(function, args, terms, progress)
+
+    def request(self, function: Function, args: Args) -> dict[str, Any]:
+        return self._source.request(function, args)
+
+    async def close(self) -> None:
+        await self._source.close()
+
+    async def _detect(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        """Return what reads the first listing that is one of its kind, else raise the service's own error."""
+        refusals: list[FuncsError] = []
+        has_mcp = find_spec("mcp") is not None
+        for kind in ("service", "mcp", "openapi") if has_mcp else ("service", "openapi"):
+            source = source_of(kind, self._transport)
+            # An address that accepts messages and never answers leaves time for the document.
+            seconds = (terms.until - loop_time()) / 2 if kind == "mcp" else None
+            try:
+                async with asyncio.timeout(seconds):
+                    read = await _read(source, terms, progress)
+            except FuncsError as error:
+                if not _is_another(error, kind) or getattr(source, "is_open", False):
+                    raise
+                refusals.append(error)
+            except TimeoutError:
+                await source.close()
+            else:
+                self.kind, self._source = kind, source
+                return read
+            terms = terms._replace(retries=0, counts=False)
+        own = refusals[0]
+        others = "an MCP server or an OpenAPI document" if has_mcp else "an OpenAPI document"
+        own.hint = f"Nor is it {others}. {own.hint}".strip()
+        if not has_mcp and refusals[-1].status in _AS_MCP:
+            own.hint = "If it is an MCP server: pip install 'jupyter-funcs[mcp]'."
+        raise own
+
+
+async def _read(source: Source, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+    """Read a listing in a thread, and return what warns of it in the caller's thread."""
+    warned: list[UserWarning] = []
+    read = await source.listing(terms, progress)
+    with collect_warnings(warned):
+        catalog = await asyncio.to_thread(read)
+
+    def shown() -> Catalog:
+        warn_all(warned)
+        return catalog
+
+    return shown
+
+
+def _is_another(error: FuncsError, kind: str) -> bool:
+    """Return whether an error only says that the address is of another kind."""
+    is_reply = 200 <= error.status < (500 if kind == "service" else 600) and error.status not in _FINAL
+    return isinstance(error, ProtocolError) or (is_reply and not isinstance(error, ReplyTooLargeError))

@@ -1,0 +1,315 @@
+"""The kind of a source is what its address answers as, found once, and the token goes nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+import jupyter_funcs as jf
+from jupyter_funcs.api import Session
+from jupyter_funcs.catalog.listing import parse_listing
+from jupyter_funcs.client import remote
+from jupyter_funcs.connection import retries
+from jupyter_funcs.connection.profiles import resolve
+from tests.conftest import serving
+from tests.faults.canary import CANARY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+    from jupyter_funcs.connection.profiles import Connection
+
+SERVICE = [{"name": "Look", "params": []}]
+PATHS = {"/look": {"get": {"operationId": "Look", "responses": {"200": {}}}}}
+DOCUMENT = {"openapi": "3.0.3", "paths": PATHS}
+YAML = b"""openapi: 3.0.3
+paths:
+  /look:
+    get: {operationId: Look, responses: {200: {description: fine}}}
+"""
+LIST = "/api/function/ListUserFunctions"
+
+
+class Recorded:
+    """An application, with what it received and answered."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+        self.seen: list[str] = []
+        self.tokens: set[str] = set()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def answer(message: Any) -> None:
+            if message["type"] == "http.response.start" and scope["method"] != "DELETE":
+                self.seen.append(f"{scope['method']} {scope['path']} {int(message['status'])}")
+            await send(message)
+
+        if scope["type"] == "http":
+            self.tokens |= {text.decode() for name, text in scope["headers"] if name == b"authorization"}
+        await self.app(scope, receive, answer)
+
+
+def mcp(path: str, **options: Any) -> Any:
+    server = pytest.importorskip("mcp.server", reason="the extra 'mcp' is not installed").MCPServer("Small")
+
+    @server.tool()  # type: ignore[untyped-decorator,unused-ignore]
+    def look() -> int:
+        return 1
+
+    return server.streamable_http_app(streamable_http_path=path, **options)
+
+
+def answering(
+    get: Any = None, post: Any = None, listing: Any = None, path: str = "/{rest:path}", **headers: str
+) -> Starlette:
+    """Answer each request by what it is: with a status, or with JSON, YAML or HTML."""
+
+    async def answer(request: Request) -> Response:
+        if request.method == "GET" and request.url.path.endswith("/look"):
+            return JSONResponse([{"n": 1}])
+        what = get if request.method == "GET" else listing if request.url.path.endswith(LIST) else post
+        if what is None or isinstance(what, int):
+            if what == 1:
+                await asyncio.sleep(1)
+                what = 404
+            return Response("no", what or 404, headers)
+        kind = "text/html" if what == b"<html>" else "application/yaml"
+        return Response(what, media_type=kind) if isinstance(what, bytes) else JSONResponse(what)
+
+    return Starlette(routes=[Route(path, answer, methods=["GET", "POST"])])
+
+
+def opened(url: str) -> Session:
+    """Connect without listing the functions in the background."""
+    return Session(cast("Connection", resolve(url, CANARY)))
+
+
+@contextmanager
+def connected(app: Any, path: str = "") -> Iterator[tuple[Session, Recorded]]:
+    """Serve an application, and connect to it without saying its kind."""
+    recorded = Recorded(app)
+    with serving(recorded, "on" if hasattr(app.router, "routes") and path == "/tools" else "off") as url:
+        session = opened(url + path)
+        try:
+            yield session, recorded
+        finally:
+            session.close()
+
+
+KINDS: dict[str, tuple[Any, str, str, str, list[str]]] = {
+    "a service": (lambda: answering(listing=SERVICE), "", "service", "Look", [f"POST {LIST} 200"]),
+    "a service with a path": (lambda: answering(listing=SERVICE), "/v1", "service", "Look", [f"POST /v1{LIST} 200"]),
+    "an empty service": (lambda: answering(listing=[]), "", "service", "", [f"POST {LIST} 200"]),
+    "MCP with sessions": (lambda: mcp("/tools"), "/tools", "mcp", "look",
+        [f"POST /tools{LIST} 404", "POST /tools 200", "POST /tools 202", "GET /tools 200", "POST /tools 200"]),
+    "MCP without sessions": (lambda: mcp("/tools", stateless_http=True, json_response=True), "/tools", "mcp", "look",
+        [f"POST /tools{LIST} 404", "POST /tools 200", "POST /tools 202", "POST /tools 200"]),
+    "a document": (lambda: answering(DOCUMENT, 405), "/spec", "openapi", "Look",
+        [f"POST /spec{LIST} 404", "POST /spec 405", "GET /spec 200"]),
+    "a document in YAML": (lambda: answering(YAML, 405), "/spec", "openapi", "Look",
+        [f"POST /spec{LIST} 404", "POST /spec 405", "GET /spec 200"]),
+    "a document of a server with web pages": (lambda: answering(DOCUMENT, 500, b"<html>"), "", "openapi", "Look",
+        [f"POST {LIST} 200", "POST / 500", "POST / 500", "GET / 200"]),
+    "a document for any request": (lambda: answering(DOCUMENT, DOCUMENT, DOCUMENT), "", "openapi", "Look",
+        [f"POST {LIST} 200", "POST / 200", "GET / 200"]),
+    "a .json": (lambda: answering(DOCUMENT), "/a.json", "openapi", "Look", ["GET /a.json 200"]),
+    "a .yaml": (lambda: answering(YAML), "/a.yaml", "openapi", "Look", ["GET /a.yaml 200"]),
+    "a .YML": (lambda: answering(YAML), "/a.YML", "openapi", "Look", ["GET /a.YML 200"]),
+    "a .yaml in JSON": (lambda: answering(DOCUMENT), "/a.yaml", "openapi", "Look", ["GET /a.yaml 200"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("app", "path", "kind", "name", "seen"), KINDS.values(), ids=KINDS)
+def test_an_address_has_the_kind_that_it_answers_as(app: Any, path: str, kind: str, name: str, seen: list[str]) -> None:
+    """Each step is asked once, in order, up to the first that answers; then the kind is known."""
+    with connected(app(), path) as (funcs, server):
+        assert funcs.names == [name] * bool(name)
+        # Notifications have no order.
+        assert sorted(server.seen) == sorted(seen)
+        assert (funcs.kind, funcs.status().kind) == (kind, kind)
+        assert server.tokens == {f"Bearer {CANARY}"}
+        before = len(server.seen)
+        funcs.refresh()
+        assert len(server.seen) == before + 1
+
+
+NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
+    "nothing there": ((), jf.ConfigError, "There is no function service at", 4),
+    "no method": ((405, 405, 405), jf.ConfigError, "does not accept runs", 3),
+    "not acceptable": ((406, 406, 406), jf.ProtocolError, "406", 4),
+    "a bad request": ((400, 400, 400), jf.FunctionError, "no", 4),
+    "web pages": ((b"<html>", b"<html>", b"<html>"), jf.AuthenticationError, "web page", 4),
+    "other JSON": (({}, {}, {}), jf.ProtocolError, "no list of functions", 3),
+    "other YAML": ((b"a: 1", 404, 404), jf.ConfigError, "no function service", 4),
+    "tools outside of MCP": (({}, {}, [{"name": "a", "inputSchema": {}}]), jf.ProtocolError, "list of MCP tools", 3),
+    "a failing server": ((500, 500, 404), jf.ConfigError, "no function service", 4),
+}
+
+
+@pytest.mark.parametrize(("answers", "error", "said", "asked"), NOTHING.values(), ids=NOTHING)
+def test_what_is_of_no_kind_is_the_services_error(answers: Any, error: type[Exception], said: str, asked: int) -> None:
+    """With a sentence that says what else was tried; the next use tries again."""
+    with connected(answering(*answers)) as (funcs, server):
+        with pytest.raises(error, match=re.escape(said)) as caught:
+            _ = funcs.names
+        assert "\nNor is it an MCP server or an OpenAPI document." in str(caught.value)
+        assert len(str(caught.value).splitlines()) == 2
+        assert (len(server.seen), funcs.kind, funcs.status().kind) == (asked, "", "")
+
+
+@pytest.mark.parametrize(
+    ("answers", "error", "asked"),
+    [
+        ((DOCUMENT, 405, 401), jf.AuthenticationError, 1),
+        ((DOCUMENT, 405, 403), jf.PermissionDeniedError, 1),
+        ((DOCUMENT, 405, 500), jf.ServerError, 2),
+        ((DOCUMENT, 401, 404), jf.AuthenticationError, 2),
+        ((DOCUMENT, 403, 404), jf.PermissionDeniedError, 2),
+        ((403, 405, 404), jf.PermissionDeniedError, 3),
+        (({"swagger": "2.0"}, 405, 404), jf.ConfigError, 3),
+        ((DOCUMENT | {"servers": [{"url": "https://other.example"}]}, 405, 404), jf.ConfigError, 3),
+    ],
+)
+def test_what_says_nothing_about_the_kind_ends_the_search(answers: Any, error: type[Exception], asked: int) -> None:
+    """A refused token, a failing service, and a document that can't be used are shown as they are."""
+    with connected(answering(*answers)) as (funcs, server):
+        with pytest.raises(error) as caught:
+            _ = funcs.names
+        assert "Nor is it" not in str(caught.value)
+        assert len(server.seen) == asked
+
+
+def test_an_unreachable_address_is_not_asked_again() -> None:
+    """A network error is that of the first request."""
+    with serving(answering()) as url:
+        pass
+    with pytest.raises(jf.ServiceConnectionError) as caught:
+        _ = opened(url).names
+    assert "Nor is it" not in str(caught.value)
+
+
+def test_an_address_that_never_answers_leaves_time_for_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search ends by the listing's one deadline."""
+    monkeypatch.setattr(remote, "LIST_SECONDS", 0.8)
+    with connected(answering(DOCUMENT, 1), "/spec") as (funcs, _):
+        assert funcs.names == ["Look"]
+
+
+def test_a_search_costs_no_retries() -> None:
+    """Neither the budget nor the circuit breaker counts what an address isn't."""
+    with connected(answering(500, 500)) as (funcs, server):
+        for _ in range(6):
+            with pytest.raises(jf.ConfigError):
+                _ = funcs.names
+        [health] = [each for origin, each in retries._HEALTH.items() if origin == funcs.address]
+        assert (health.budget.left, health.breaker.is_open) == (health.budget.most, False)
+        assert len(server.seen) == 24
+
+
+def test_first_uses_at_once_search_once() -> None:
+    """Threads and refreshes that come during the search wait for its result."""
+    with connected(answering(DOCUMENT, 405), "/spec") as (funcs, server), ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: funcs.refresh(), range(4)))
+        assert server.seen.count(f"POST /spec{LIST} 404") == 1
+        assert server.seen.count("GET /spec 200") == 4
+
+
+def test_the_query_of_a_document_is_asked_for_and_not_shown() -> None:
+    """So is its final slash; errors, the name and the address leave the query out."""
+    recorded = Recorded(answering(DOCUMENT, 405, path="/api/schema/"))
+    queries: list[bytes] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        queries.append(scope.get("query_string", b""))
+        await recorded(scope, receive, send)
+
+    with serving(app) as url:
+        funcs = opened(f"{url}/api/schema/?format=json#top")
+        assert funcs.names == ["Look"]
+        assert recorded.seen[-1] == "GET /api/schema/ 200"
+        assert queries[-1] == b"format=json"
+        assert (funcs.address, funcs.where) == (f"{url}/api/schema", f"{url}/api/schema/?format=json")
+        assert "format" not in f"{funcs!r}{funcs.status()!r}"
+        assert opened(funcs.where).names == ["Look"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ([{"name": "a", "inputSchema": {}}], "a list of MCP tools"),
+        ({"tools": [{"name": "a", "inputSchema": {}}]}, "a list of MCP tools"),
+        ({"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "a"}]}}, "a JSON-RPC message"),
+        ([{"jsonrpc": "2.0", "id": None, "error": {}}], "a JSON-RPC message"),
+        (DOCUMENT | {"tags": [{"name": "a"}]}, "an OpenAPI document"),
+        ({"swagger": "2.0", "tags": [{"name": "a"}]}, "an OpenAPI document"),
+    ],
+)
+def test_only_a_listing_is_read_as_one(reply: Any, said: str) -> None:
+    """What another kind of source sends doesn't become functions without parameters."""
+    with pytest.raises(jf.ProtocolError, match=f"The reply is {said}, not a listing"):
+        parse_listing(json.dumps(reply).encode())
+    assert len(parse_listing(b'[{"name": "a", "inputSchema": {}, "params": []}, {"name": "openapi"}]')) == 2
+
+
+def test_a_kind_in_a_profile_is_not_searched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service that it says is asked, and nothing else."""
+    recorded = Recorded(answering(DOCUMENT, 405))
+    with serving(recorded) as url:
+        (tmp_path / "profiles.toml").write_text(
+            f'[profiles.a]\nurl = "{url}/spec"\nkind = "service"\ntoken_env = "TOKEN"\n'
+            f'[profiles.b]\nurl = "{url}/spec"\ntoken_env = "TOKEN"\n'
+        )
+        monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
+        monkeypatch.setenv("TOKEN", CANARY)
+        with pytest.raises(jf.ConfigError, match="no function service"):
+            _ = Session(cast("Connection", resolve("a"))).names
+        assert recorded.seen == [f"POST /spec{LIST} 404"]
+        assert jf.connect("b").names == ["Look"]
+
+
+WITHOUT = """
+import sys
+sys.modules["mcp"] = sys.modules["yaml"] = None
+import jupyter_funcs as jf
+for where in sys.argv[1:]:
+    try:
+        print(jf.connect(where, token="a-token-of-this-test").names)
+    except jf.FuncsError as error:
+        print(error)
+assert "jupyter_funcs.sources.mcp" not in sys.modules
+"""
+
+
+def test_without_the_extras_a_document_is_still_found() -> None:
+    """What looks like a server or a document that needs one says how to install it."""
+    with (
+        serving(answering(DOCUMENT)) as found,
+        serving(answering(406)) as tools,
+        serving(answering()) as nothing,
+        serving(answering(YAML)) as yaml,
+    ):
+        run = [sys.executable, "-c", WITHOUT, found, tools, nothing, yaml, f"{yaml}/a.yaml"]
+        done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
+    assert [line for line in done.stdout.splitlines() if "no function service" not in line] == [
+        "['Look']",
+        "If it is an MCP server: pip install 'jupyter-funcs[mcp]'.",
+        "Nor is it an OpenAPI document. Check the address of the service.",
+        "The OpenAPI document is in YAML.",
+        "pip install 'jupyter-funcs[yaml]'",
+        "The OpenAPI document is in YAML.",
+        "pip install 'jupyter-funcs[yaml]'",
+    ]
