@@ -126,7 +126,8 @@ def _resolved(where: object, given: _Token | None, header: str, env: Mapping[str
         own = env.get("FUNCS_BASE_URL")
         if given is None and own and _origin(where) == _origin(own):
             given, header = _from_environment(own, env)
-        return _connection(where, given, header, _CONFIGURE_HINT)
+        connection = _connection(where, given, header, _CONFIGURE_HINT)
+        return replace(connection, where=connection.location)
     return _from_profile(where, given, header, env)
 
 
@@ -381,7 +382,7 @@ def _connection(url: str, given: _Token | None, header: str, no_token: str, kind
         raise ConfigError(f"There is no token for {base_url}.", no_token)
     exact = _normalized(url, exact=True)
     name = base_url.partition("://")[2]
-    return Connection(name, base_url, _source(given), header, where=exact, kind=kind, location=exact)
+    return Connection(name, base_url, _source(given), header, kind=kind, location=exact)
 
 
 def _document(file: Path, given: _Token | None, header: str) -> Connection:
