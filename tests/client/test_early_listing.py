@@ -314,9 +314,10 @@ def test_python_functions_are_listed_too() -> None:
 
 def test_the_listing_is_that_of_the_service(server: Faulty) -> None:
     """A reply that is no listing is forgotten, and its error comes with the first use."""
-    server.tell(reply(b"<html>", Content_Type="text/html"), reply(LISTING))
+    # As a service, twice as an MCP server, and as a document.
+    server.tell(*[reply(b"<html>", Content_Type="text/html")] * 4, reply(LISTING))
     session: Session = jf.connect(server.url, token=CANARY)
     soon(session._early[1].done)  # type: ignore[index]
     assert session.names == ["F"]
-    assert len(server.requests) == 2
+    assert len(server.requests) == 5
     session.close()
