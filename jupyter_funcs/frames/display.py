@@ -138,7 +138,7 @@ def format_of(column: pd.Series[Any], about: str = "") -> ColumnFormat:
     if isinstance(dtype, pd.CategoricalDtype):
         return format_of(pd.Series(dtype.categories, name=column.name), about)
     if pd.api.types.is_float_dtype(dtype):
-        return _format(_number_pattern(column, about).format, right=True)
+        return _format(number_pattern(column, about).format, right=True)
     if pd.api.types.is_integer_dtype(dtype):
         return _format((str if plain else "{:,}".format), right=True)
     if pd.api.types.is_datetime64_any_dtype(dtype):
@@ -158,7 +158,8 @@ def _format(text: Callable[[Any], str], *, right: bool = False) -> ColumnFormat:
     return ColumnFormat(shown, right)
 
 
-def _number_pattern(column: pd.Series[Any], about: str) -> str:
+def number_pattern(column: pd.Series[Any], about: str) -> str:
+    """Return the format of a column of numbers."""
     if is_growth_fraction(column, column.name, about):
         return "{:,.2%}"
     known = column.dropna()

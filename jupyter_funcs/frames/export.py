@@ -106,15 +106,16 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, dt.date | dt.time) else str(value)
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """Return the text of a cell."""
     if value is None:
         return ""
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else str(value)
 
 
-def _unarmed(value: Any) -> str:
+def unarmed(value: Any) -> str:
     """Return the text of a cell without NUL, and with an apostrophe where a spreadsheet could begin a formula."""
-    text = _ARMED_INSIDE.sub(r"\g<0>'", _text(value).replace("\0", ""))
+    text = _ARMED_INSIDE.sub(r"\g<0>'", cell_text(value).replace("\0", ""))
     return f"'{text}" if _ARMED.match(text) else text
 
 
@@ -122,7 +123,7 @@ def _table(frame: pd.DataFrame) -> bytes:
     columns = []
     for name, cells in _columns(frame):
         numbers = all(value is None or isinstance(value, int | float) for value in cells)
-        texts = [inert(text) for text in (name, *map(_text, cells))]
+        texts = [inert(text) for text in (name, *map(cell_text, cells))]
         width = max(map(len, texts))
         columns.append([text.rjust(width) if numbers else text.ljust(width) for text in texts])
     return replace_surrogates("".join("  ".join(row).rstrip() + "\n" for row in zip(*columns, strict=True))).encode()
@@ -137,7 +138,7 @@ def _csv(frame: pd.DataFrame) -> bytes:
 def _csv_cell(value: Any) -> str:
     if isinstance(value, int | float):
         return str(value)
-    text = _unarmed(value)
+    text = unarmed(value)
     # The csv module, and so pandas, does not quote a carriage return before Python 3.13.
     return '"' + text.replace('"', '""') + '"' if _CSV_SPECIAL.search(text) else text
 
@@ -168,7 +169,7 @@ def _parquet(frame: pd.DataFrame) -> bytes:
             try:
                 pa.array(column, from_pandas=True)
             except (pa.ArrowException, OverflowError, UnicodeError):
-                texts = [None if cell is None else replace_surrogates(_text(cell)) for cell in _cells(column)]
+                texts = [None if cell is None else replace_surrogates(cell_text(cell)) for cell in _cells(column)]
                 frame[name] = pd.array(texts, dtype=pd.StringDtype())
     file = io.BytesIO()
     frame.to_parquet(file, engine="pyarrow", index=False)
@@ -220,7 +221,7 @@ def _excel_cell(value: Any, row: int, place: int) -> Any:
     if isinstance(value, int | float):
         is_exact = abs(value) <= MAX_EXACT if isinstance(value, int) else math.isfinite(value)
         return value if is_exact else str(value)
-    text = replace_surrogates(_unarmed(value))
+    text = replace_surrogates(unarmed(value))
     if len(text) > _SHEET_TEXT:
         where = f"row {row:,} of column {place + 1:,}"
         raise ArgumentError(f"Excel allows {_SHEET_TEXT:,} characters per cell; {where} has more.", "Save it as CSV.")

@@ -125,6 +125,11 @@ def is_growth(name: object) -> bool:
     return bool(_GROWTH.search(str(name)))
 
 
+def adds_up(name: object) -> bool:
+    """Return whether the numbers of a column with this name can be summed."""
+    return not is_growth(name) and _NOT_ADDITIVE.isdisjoint(words(name))
+
+
 def is_in_percent(name: object, about: str = "") -> bool:
     """Return whether growth is in percent already, by the column's name or the function's description."""
     return bool(_IN_PERCENT.search(f"{name} {about}")) and "fraction" not in about.casefold()
@@ -190,7 +195,7 @@ def _mixed(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
     known = values.dropna()
     numbers = known.map(_is_number)
     if numbers.mean() >= 0.5:
-        found = known[numbers].map(_as_float).reindex(values.index).astype(float)
+        found = known[numbers].map(as_float).reindex(values.index).astype(float)
         made = "pd.to_numeric({}.astype(str), errors='coerce')"
         return _measure(make, name, found, made, int((~numbers).sum()))
     texts = known.map(lambda value: isinstance(value, str | int | float))
@@ -201,7 +206,8 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal | np.number) and not isinstance(value, bool)
 
 
-def _as_float(value: Any) -> float:
+def as_float(value: Any) -> float:
+    """Return a number as a float; one that is too large is infinite."""
     try:
         return float(value)
     except OverflowError:
@@ -224,7 +230,7 @@ def _measure(make: _Make, name: str, values: pd.Series[Any], made: str, skipped:
         percent = is_growth_fraction(known, name)
     else:
         percent = not whole and not _SHARE.isdisjoint(parts) and bool(known.abs().max() <= 1)
-    additive = not growth and _NOT_ADDITIVE.isdisjoint(parts)
+    additive = adds_up(name)
     return make(Role.MEASURE, finite, additive=additive, percent=percent, made=made, skipped=skipped)
 
 

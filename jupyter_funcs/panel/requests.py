@@ -62,6 +62,7 @@ class Contains(Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind"
 
 
 Filter = Range | OneOf | Contains
+Columns = Annotated[list[Number], Meta(max_length=100_000)]
 Sorts = Annotated[list[Sort], Meta(max_length=8)]
 Filters = Annotated[list[Filter], Meta(max_length=100)]
 
@@ -203,10 +204,16 @@ class _OfTable(PageRequest):
 class RowsRequest(_OfTable):
     first: Number = msgspec.field(name="from")
     end: Number = msgspec.field(name="to")
+    columns: Columns
 
     def __post_init__(self) -> None:
         if not 0 <= self.end - self.first <= _MOST_ROWS:
             raise ValueError(f"a page has at most {_MOST_ROWS:,} rows")
+
+
+class ColumnsRequest(PageRequest):
+    run: Number
+    columns: Columns
 
 
 class ValuesRequest(PageRequest):
@@ -221,7 +228,7 @@ class TableCodeRequest(_OfTable): ...
 class CopyRequest(_OfTable):
     first: Number = msgspec.field(name="from")
     end: Number = msgspec.field(name="to")
-    columns: Annotated[list[Number], Meta(max_length=100_000)]
+    columns: Columns
 
 
 class ChartRequest(PageRequest):

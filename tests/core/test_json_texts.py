@@ -272,7 +272,7 @@ NUMBERS = {
     "two minus signs": broken("[--1]", 1),
     "a minus by itself": broken("-", 0),
     "a minus and a blank": broken("[- 1]", 1),
-    "a minus that is not ASCII": broken("[−1]", 1),  # noqa: RUF001
+    "a minus that is not ASCII": broken("[−1]", 1),
     "no digit after the point": broken("[1.]", 2),
     "no digit after the point, by itself": more("1.", 1),
     "no digit before the point": broken(".5", 0),

@@ -25,7 +25,13 @@ def test_a_request_is_read_into_its_structure() -> None:
         {"at": 2, "kind": "text", "text": "x"},
     ]
     sent = _sent(
-        "rows", run=3, sort=[{"at": 1, "descending": True}], filters=filters, find="q", **{"from": 0, "to": 99}
+        "rows",
+        run=3,
+        sort=[{"at": 1, "descending": True}],
+        filters=filters,
+        find="q",
+        columns=[0, 1],
+        **{"from": 0, "to": 99},
     )
     read = requests.read(sent)
     assert isinstance(read, requests.RowsRequest)
@@ -63,8 +69,8 @@ def test_values_of_fields_are_read_as_a_form_takes_them() -> None:
         (_sent("choose"), "missing required field `function`"),
         (_sent("choose", function="x" * 501), "length <= 500"),
         (_sent("tab", tab="secrets"), "Invalid enum value 'secrets'"),
-        (_sent("rows", run=1, **TABLE, **{"from": 0, "to": 5_000}), "at most 1,000 rows"),
-        (_sent("rows", run=1, **TABLE, **{"from": 9, "to": 5}), "at most 1,000 rows"),
+        (_sent("rows", run=1, columns=[0], **TABLE, **{"from": 0, "to": 5_000}), "at most 1,000 rows"),
+        (_sent("rows", run=1, columns=[0], **TABLE, **{"from": 9, "to": 5}), "at most 1,000 rows"),
         (_sent("rows", run=1, **TABLE | {"sort": [{"at": 0, "descending": True}] * 9}, **{"from": 0, "to": 5}), "<= 8"),
         (_sent("set", seq=1, field="a", value={"each": ["x"], "more": 1}), "unknown field `more`"),
         (_sent("set", seq=1, field="a", value=3.5), "request set"),

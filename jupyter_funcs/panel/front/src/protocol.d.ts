@@ -215,6 +215,8 @@ export interface ColumnSummary {
   /** Of numbers and dates. */
   minimum: string;
   maximum: string;
+  /** The same two for the header: "124k", "+72%". */
+  short: [string, string];
   /** Heights of 0 to 1. */
   histogram: number[];
   /** The most frequent texts with their shares. */
@@ -223,6 +225,9 @@ export interface ColumnSummary {
 
 export interface TableView {
   rows: number;
+  /** How many columns there are. */
+  count: number;
+  /** The first of them; `columns` gives others, and the summaries that are `null` here. */
   columns: ColumnView[];
   /** The first page, as the frame is. */
   page: TablePage;
@@ -232,6 +237,8 @@ export interface TablePage {
   /** Rows after the filters. */
   total: number;
   from: number;
+  /** The columns of the cells, by position. */
+  columns: number[];
   /** Shown texts, one array for each row; `null` for an empty cell. */
   rows: (string | null)[][];
   /** By position of the column, where it adds up. */
@@ -363,7 +370,8 @@ export interface Requests {
   retry_failed: { in: {}; out: {} };
   dismiss: { in: {}; out: {} };
 
-  rows: { in: { run: number; from: number; to: number } & TableQuery; out: TablePage };
+  rows: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: TablePage };
+  columns: { in: { run: number; columns: number[] }; out: { columns: ColumnView[] } };
   values: { in: { run: number; at: number; query: string }; out: { values: { text: string | null; count: number }[]; total: number } };
   table_code: { in: { run: number } & TableQuery; out: { code: string } };
   copy: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: { text: string } };

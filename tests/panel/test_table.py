@@ -1,0 +1,334 @@
+"""The table shows all rows of a frame in any order and under any filters, and gives the same view as code of pandas."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.panel.requests import Contains, OneOf, Range, Sort, TableQuery
+from jupyter_funcs.panel.table import TableView
+
+INF = float("inf")
+WORDS = ["Southeast", "pacific", "Pacific", "", "a.b", "it's", 'say "x"', "2025-01", "12", "née", "x\ty"]
+DAYS = [pd.Timestamp("2024-01-31"), pd.Timestamp("2024-02-01"), pd.Timestamp("2025-12-31")]
+TIMES = [*DAYS, pd.Timestamp("2024-01-31 14:30"), pd.Timestamp("2024-01-31 23:59:59.999999")]
+MIXED = [1, "1", "b", 2.5, True, [1, 2], {"a": None}, b"x", Decimal(3), dt.date(2024, 1, 1), (1,)]
+NUMBERS = [1.5, 2.25, -3.0, 0.0, -0.0, INF, -INF, 869393.8712, 1e300, 12.0]
+
+# By kind: values to draw from, and how they become a column.
+KINDS: dict[str, tuple[list[Any], Any]] = {
+    "float": (NUMBERS, "float64"),
+    "int": ([1, 2, 12, -5, 2**62, 0], "Int64"),
+    "numpy int": ([1, 2, 12, -5, 2**62, 0], "int64"),
+    "tiny": ([-120, 127, 0, 3], "int8"),
+    "small": ([1, 2, 200], "uint8"),
+    "growth": ([0.05, 0.097, -0.018, 0.5], "float64"),
+    "huge": ([2**80, 2**64, 1, -(2**70)], object),
+    "decimal": ([Decimal("1.5"), Decimal("1.50"), Decimal("0.1"), Decimal(7)], object),
+    "text": (WORDS, "str"),
+    "objects": (WORDS, object),
+    "category": (WORDS, "category"),
+    "category of numbers": ([3, 1, 2], "category"),
+    "day": (DAYS, "datetime64[us]"),
+    "time": (TIMES, "datetime64[ns]"),
+    "zone": (TIMES, "datetime64[us, America/New_York]"),
+    "bool": ([True, False], "boolean"),
+    "numpy bool": ([True, False], "bool"),
+    "mixed": (MIXED, object),
+    "dates": ([dt.date(2024, 1, 1), dt.date(2023, 5, 6)], object),
+    "bytes": ([b"ab", b"\xff"], object),
+    "duration": ([dt.timedelta(1), dt.timedelta(0, 5)], "timedelta64[us]"),
+    "period": ([pd.Period("2024-01", "M"), pd.Period("2023-07", "M")], "period[M]"),
+    "nothing": ([None], object),
+    "arrow": ([1, 2, 12], "int32[pyarrow]"),
+    "arrow text": (WORDS, "string"),
+}
+FULL = {"tiny", "numpy int", "small", "numpy bool"}
+NAMES = ["Spend", "Region", "Spend", "", "a b", 'q"', 2024, None, ("x", 1), "Id", "Date", "row"]
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> pd.DataFrame:
+    rows = draw(st.integers(0, 12))
+    columns = []
+    for _ in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(sorted(KINDS)))
+        values, dtype = KINDS[kind]
+        one = st.sampled_from(values) if kind in FULL else st.sampled_from([*values, None, None])
+        cells = draw(st.lists(one, min_size=rows, max_size=rows))
+        series = pd.Series(pd.Series(cells, dtype=object), dtype=dtype) if kind != "zone" else None
+        if series is None:
+            series = pd.Series(pd.to_datetime(pd.Series(cells, dtype="datetime64[us]"))).dt.tz_localize(
+                "America/New_York"
+            )
+        columns.append(series)
+    frame = pd.concat([*columns, pd.Series(range(rows), dtype="int64")], axis=1)
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=len(columns), max_size=len(columns)))
+    names = [
+        "Growth" if each.dtype == "float64" and each.abs().max() <= 0.5 else name
+        for each, name in zip(columns, names, strict=True)
+    ]
+    frame.columns = pd.Index([*names, "number of the row"], dtype=object, tupleize_cols=False)
+    how = draw(st.sampled_from(["rows", "rows", "labels", "two", "columns"]))
+    if how == "labels":
+        frame.index = pd.Index([*"abcabcabcabc"][:rows], name=draw(st.sampled_from(["Spend", None, "key"])))
+    elif how == "two":
+        frame.index = pd.MultiIndex.from_arrays([[*"abcabcabcabc"][:rows], range(rows)], names=["a", None])
+    elif how == "columns":
+        frame.columns = pd.MultiIndex.from_arrays([range(frame.shape[1]), list(map(str, frame.columns))])
+    return frame
+
+
+TEXTS = ["pac", "PAC", "12", "2024-01", "1.5", "'", "869,394", "9.7%", "x", "]", "tru", "−3", "É", " "]
+BOUNDS = {"date": ["", "2024", "2024-01", "2024-1-31", "2024-01-31 14:30", "9999-12-31"]}
+BOUNDS_OF_NUMBERS = ["", "1", "12", "1,000.5", "-3", "5%", "0.1", "1e400", "-inf", "9" * 30, "2305843009213693952"]
+
+
+@st.composite
+def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
+    places = st.integers(0, table.count - 1)
+    sort = draw(st.lists(st.builds(Sort, places, descending=st.booleans()), max_size=3, unique_by=lambda each: each.at))
+    filters: list[Any] = []
+    for at in draw(st.lists(places, max_size=2)):
+        kind = table._column(at).kind
+        how = draw(st.sampled_from(["range", "values", "text"]))
+        if how == "range" and kind in {"number", "objects", "date"}:
+            bounds = st.sampled_from(BOUNDS.get(kind, BOUNDS_OF_NUMBERS))
+            filters.append(Range(at, draw(bounds), draw(bounds)))
+        elif how == "values":
+            texts: list[str | None] = [each["text"] for each in table.values(at, "")["values"]]
+            filters.append(OneOf(at, draw(st.lists(st.sampled_from([*texts, None, "none of these"]), max_size=3))))
+        else:
+            filters.append(Contains(at, draw(st.sampled_from(TEXTS))))
+    return TableQuery(sort, filters, draw(st.sampled_from(["", "", *TEXTS])))
+
+
+def run(code: str, frame: pd.DataFrame) -> pd.DataFrame:
+    *lines, last = code.split("\n")
+    room: dict[str, Any] = {"df": frame, "pd": pd}
+    exec("\n".join(lines), room)
+    found = eval(last, room)
+    assert isinstance(found, pd.DataFrame)
+    return found
+
+
+def rows_of(frame: pd.DataFrame) -> list[int]:
+    return list(frame.iloc[:, -1])
+
+
+def check(data: st.DataObject) -> None:
+    frame = data.draw(frames())
+    table = TableView(frame)
+    query = data.draw(queries(table))
+    code = table.code(query, "df")
+    shown = table.frame(query)
+    assert rows_of(run(code, frame)) == rows_of(shown), code
+    page = table.page(query, 0, 1000, range(table.count))
+    assert page["total"] == len(shown)
+    assert [row[-1] for row in page["rows"]] == [str(each) for each in rows_of(shown)]
+    json.dumps([page, table.view(), table.columns(range(table.count))], allow_nan=False)
+    table.text(query, 0, 1000, range(table.count))
+
+
+ANY = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def test_the_code_of_a_view_gives_the_rows_of_the_view() -> None:
+    """Runs the code of any sort, filters and search over any frame."""
+    settings(max_examples=10, **ANY)(given(st.data())(check))()
+
+
+@pytest.mark.slow
+def test_the_code_of_many_views_gives_their_rows() -> None:
+    """Runs the code of some hundred views."""
+    settings(max_examples=500, **ANY)(given(st.data())(check))()
+
+
+PLAIN = st.tuples(
+    st.sampled_from([None, 1.5, -2.0, 12.0, 869393.87, INF]),
+    st.sampled_from([None, "Southeast", "pacific", "Pacific", "12"]),
+    st.sampled_from([None, *DAYS]),
+    st.integers(0, 12),
+)
+
+
+def naive(rows: list[tuple[Any, ...]], query: TableQuery) -> list[int]:
+    """Return the places of the rows of a view, as a person would write it in a few lines of Python."""
+    places = list(range(len(rows)))
+    for each in query.filters:
+        values = [row[each.at] for row in rows]
+        if isinstance(each, Range) and each.at == 2:
+            texts = [value and f"{value:%Y-%m-%d}" for value in values]
+            high = each.high and each.high + "-99-99"[len(each.high) - 4 :]
+            passed = [text and each.low <= text and (not high or text <= high) for text in texts]
+            passed = passed if each.low or each.high else [True] * len(rows)
+        elif isinstance(each, Range):
+            low, high = (float(text.replace(",", "")) if text else None for text in (each.low, each.high))
+            passed = [
+                low is high is None
+                or (value is not None and (low is None or low <= value) and (high is None or value <= high))
+                for value in values
+            ]
+        elif isinstance(each, OneOf):
+            passed = [(None if value is None else str(value)) in set(each.values) for value in values]
+        else:
+            passed = [value is not None and each.text.lower() in str(value).lower() for value in values]
+        places = [at for at in places if passed[at]]
+    if query.find:
+        find = query.find.lower()
+        number = float(find) if find.strip("-").isdigit() else None
+
+        def found(row: tuple[Any, ...]) -> bool:
+            day = row[2] and f"{row[2]:%Y-%m-%d}"
+            texts = [text.lower() for text in (row[1], day) if text]
+            return any(find in text for text in texts) or (
+                number is not None and number in (row[0] and round(row[0], 0), row[3])
+            )
+
+        places = [at for at in places if found(rows[at])]
+    for sort in reversed(query.sort):
+        empty = [at for at in places if rows[at][sort.at] is None]
+        known = [at for at in places if rows[at][sort.at] is not None]
+        places = sorted(known, key=lambda at: rows[at][sort.at], reverse=sort.descending)  # which keeps ties, too
+        places += empty
+    return places
+
+
+@settings(max_examples=20, **ANY)
+@given(
+    st.lists(PLAIN, max_size=12),
+    st.lists(st.builds(Sort, st.integers(0, 3), descending=st.booleans()), max_size=3, unique_by=lambda each: each.at),
+    st.lists(
+        st.one_of(
+            st.builds(Range, st.sampled_from([0, 3]), *[st.sampled_from(["", "1", "12", "1,000.5", "-3", "inf"])] * 2),
+            st.builds(Range, st.just(2), *[st.sampled_from(["", "2024", "2024-01", "2024-01-31", "2025-12-31"])] * 2),
+            st.builds(OneOf, st.just(1), st.lists(st.sampled_from(["pacific", "12", "?", None]), max_size=2)),
+            st.builds(OneOf, st.just(3), st.lists(st.sampled_from(["1", "12", "?", None]), max_size=2)),
+            st.builds(Contains, st.just(1), st.sampled_from(["PAC", "s", "1"])),
+        ),
+        max_size=2,
+    ),
+    st.sampled_from(["", "pac", "12", "2024-01", "-2", "zzz"]),
+)
+def test_a_view_is_what_a_plain_loop_gives(rows: list[Any], sort: list[Any], filters: list[Any], find: str) -> None:
+    """Sorts stably with the empty cells last, filters with both bounds, and finds texts, days and whole numbers."""
+    frame = pd.DataFrame(rows, columns=["Spend", "Region", "Date", "Count"])
+    frame = frame.astype({"Spend": "float64", "Region": "str", "Date": "datetime64[us]", "Count": "int64"})
+    query = TableQuery(sort, filters, find)
+    assert list(TableView(frame).frame(query).index) == naive(rows, query)
+
+
+def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
+    """Money has two decimals, counts have separators, ids have none, growth has a sign; sums only where they add up."""
+    frame = pd.DataFrame({
+        "Date": pd.to_datetime(["2024-01-01", None, "2024-01-03"]),
+        "At": pd.to_datetime(["2024-01-01 10:00", None, "2024-01-03 00:00"]),
+        "Spend": [869393.871, 1e6, None],
+        "Spend Growth": [0.097, -0.018, None],
+        "Transaction Count": [1234.0, 2.0, None],
+        "Merchant Id": [1234567, 2, 3],
+        "Spend per Transaction": [65.82, 62.5, None],
+        "Open": [True, False, True],
+        "Cells": [{"a": [1]}, None, "x"],
+        "Ticker Code": ["AB", "CD", "<b>"],
+    })  # fmt: skip
+    view = TableView(frame).view()
+    assert [each["type"] for each in view["columns"]] == [
+        *("date", "datetime", "money", "percent", "count", "id", "money", "bool", "mixed", "id"),
+    ]
+    assert view["page"]["rows"][0] == [
+        *("2024-01-01", "2024-01-01 10:00:00", "869,393.87", "+9.7%", "1,234", "1234567", "65.82", "True"),
+        *('{"a": [1]}', "AB"),
+    ]
+    assert view["page"]["rows"][1][3] == "−1.8%"
+    assert view["page"]["rows"][2][2] is None
+    assert view["page"]["sums"] == {"2": "1,869,394", "4": "1,236"}
+
+
+def test_a_summary_tells_of_all_values() -> None:
+    """Gives range, histogram, share of empty cells, top values and their number."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"Spend": rng.normal(size=1000) * 1e5, "Region": ["a", "b", "b", None] * 250})
+    frame.loc[:99, "Spend"] = None
+    spend, region = (each["summary"] for each in TableView(frame).view()["columns"])
+    assert (spend["minimum"], spend["maximum"]) == (f"{frame.Spend.min():,.2f}", f"{frame.Spend.max():,.2f}")
+    assert spend["empty"] == 0.1
+    counts, _ = np.histogram(frame.Spend.dropna(), 24)
+    assert spend["histogram"] == [round(each, 3) for each in counts / counts.max()]
+    assert region["distinct"] == 2
+    assert region["top"] == [{"text": "b", "share": 0.5}, {"text": "a", "share": 0.25}]
+
+
+def test_values_of_the_filter_box_come_with_their_counts() -> None:
+    """Lists the most frequent first, the empty ones on top, and those that contain a text."""
+    table = TableView(pd.DataFrame({"Region": ["b", "a", "b", None, "Ba"]}))
+    assert table.values(0, "")["values"] == [
+        *({"text": None, "count": 1}, {"text": "b", "count": 2}, {"text": "Ba", "count": 1}, {"text": "a", "count": 1})
+    ]
+    assert table.values(0, "A") == {"values": [{"text": "Ba", "count": 1}, {"text": "a", "count": 1}], "total": 2}
+
+
+def test_a_selection_is_copied_with_tabs_and_exact_numbers() -> None:
+    """Copies numbers as they are, quotes tabs, and disarms formulas; more than 5 MB are refused."""
+    table = TableView(pd.DataFrame({"Spend": [869393.8712, None], "Name": ["a\tb", "=1+1"]}))
+    assert table.text(TableQuery(), 0, 2, [1, 0]) == '"a\tb"\t869393.8712\n\'=1+1\t'
+    long = TableView(pd.DataFrame({"Name": ["x" * 1000] * 6000}))
+    with pytest.raises(ArgumentError, match="more than 5 MB"):
+        long.text(TableQuery(), 0, 6000, [0])
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda table: table.page(TableQuery(), 0, 1, [7]), "There is no column 7: the table has 2."),
+        (lambda table: table.page(TableQuery(), 5, 9, [0]), "There are no rows 5 to 9: the view has 3."),
+        (lambda table: table.page(TableQuery([Sort(9, descending=True)]), 0, 1, [0]), "There is no column 9"),
+        (lambda table: table.page(TableQuery([], [Range(0, "lots", "")]), 0, 1, [0]), "'lots' isn't a number."),
+        (lambda table: table.page(TableQuery([], [Range(1, "1", "")]), 0, 1, [0]), "'b' has no numbers or dates."),
+        (lambda table: table.columns([0] * 100), "100 columns are too many at once."),
+    ],
+)
+def test_requests_out_of_range_are_refused(ask: Any, said: str) -> None:
+    """Says what is wrong with a request that the table can't answer."""
+    with pytest.raises(ArgumentError, match=said):
+        ask(TableView(pd.DataFrame({"a": [1, 2, 3], "b": list("xyz")})))
+
+
+def test_the_table_shows_the_result_after_its_frame_has_changed() -> None:
+    """Keeps what the run returned, or says that it has changed."""
+    frame = pd.DataFrame({"a": [1, 2, 3]})
+    table = TableView(frame)
+    frame.loc[0, "a"] = 99
+    frame["b"] = 0
+    if table._keeps:
+        assert table.page(TableQuery(), 0, 3, [0])["rows"] == [["1"], ["2"], ["3"]]
+    else:
+        with pytest.raises(ArgumentError, match="has changed"):
+            table.page(TableQuery(), 0, 3, [0])
+
+
+def test_a_wide_frame_is_read_as_far_as_it_is_seen() -> None:
+    """Reads 60 of 2,000 columns at first, and any others when they are asked for."""
+    table = TableView(pd.DataFrame(np.zeros((3, 2000))))
+    view = table.view()
+    assert (view["count"], len(view["columns"]), len(table._columns)) == (2000, 60, 60)
+    assert table.page(TableQuery(), 0, 3, [1999])["rows"] == [["0"], ["0"], ["0"]]
+
+
+def test_orders_are_held_within_bounds() -> None:
+    """Holds the bytes of four orders at most, however many were asked for."""
+    table = TableView(pd.DataFrame({"a": np.arange(100_000), "b": 1}))
+    table._cache._limit = 1_600_000
+    for at in range(8):
+        table.page(TableQuery([Sort(0, descending=bool(at % 2))], [Range(0, str(at), "")]), 0, 10, [0])
+    held = sum(size for _, size in table._cache._held.values())
+    assert 0 < held <= 1_600_000
