@@ -363,7 +363,7 @@ class RemoteCall:
                 with suppress(Exception):  # nobody waits for it, and a run reports what is wrong
                     await self.choices(field, args)
 
-    def code(self, args: Mapping[str, Any], *, sweeps: bool = False) -> str:
+    def code(self, args: Mapping[str, Any], variables: dict[str, str] | None = None, *, sweeps: bool = False) -> str:
         """Return the Python expression that runs or sweeps this function, for a session named ``funcs``."""
         wire_names = {field.name for field in self.fields}
         # A wire name wins where it equals the Python name of another parameter.
@@ -373,8 +373,8 @@ class RemoteCall:
             if field.identifier == field.name or field.identifier not in wire_names
         }
         arguments = ", ".join(
-            f"{named[name]}={value!r}" if name in named else f"**{{{name!r}: {value!r}}}"
-            for name, value in args.items()
+            f"{named[name]}={text}" if name in named else f"**{{{name!r}: {text}}}"
+            for name, text in ({name: repr(value) for name, value in args.items()} | (variables or {})).items()
         )
         by_slug = not hasattr(type(self.session), self.slug)
         method = ".sweep" if sweeps else ""

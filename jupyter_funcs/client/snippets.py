@@ -28,16 +28,6 @@ _SERVE = f"""\
 """
 
 
-class _Code:
-    """Code whose repr is the code itself, without quotes."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
 def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False) -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
     command = "sweep" if sweeps else "call"
@@ -59,8 +49,8 @@ def python(
 ) -> str:
     """Return the run as a Python program with exactly these values."""
     # Text typed after a $ becomes code only if it is a variable name.
-    named = {name: _Code(variable) for name, variable in (variables or {}).items() if variable.isidentifier()}
-    call = function.code({**args, **named}, sweeps=sweeps)
+    named = {name: variable for name, variable in (variables or {}).items() if variable.isidentifier()}
+    call = function.code(args, named, sweeps=sweeps)
     return f"import jupyter_funcs as jf\n\nfuncs = {connection(where)}\ndf = {call}"
 
 

@@ -36,19 +36,9 @@ class Combos(NamedTuple):
 
 
 class TooManyRunsError(ArgumentError):
-    """A sweep has more runs than start without confirmation; `most` is 0 if a function that changes data is why."""
+    """A sweep has more runs than start without confirmation: `number`."""
 
-    def __init__(self, function: str, number: int, most: int) -> None:
-        self.number, self._made_of = number, (function, number, most)
-        what = f"This is {number:,} runs of {function}, more than most_runs = {most:,}."
-        super().__init__(
-            what if most else f"{function} changes data, and this would run it {number:,} times.",
-            f"Sweep fewer values, or allow it: --most-runs {number} or with_options(most_runs={number}).",
-        )
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the number too."""
-        return type(self), self._made_of, self.__dict__
+    number = 0
 
 
 def combos(  # noqa: PLR0913  # the runs depend on each
@@ -57,7 +47,7 @@ def combos(  # noqa: PLR0913  # the runs depend on each
     values: Mapping[str, Any],
     *,
     pairs: bool,
-    most: int,
+    most: int,  # 0: a function that changes data
     validate: bool = True,
 ) -> Combos:
     """Return the runs of a sweep; raises `ArgumentError` if any value is invalid."""
@@ -90,7 +80,13 @@ def combos(  # noqa: PLR0913  # the runs depend on each
         checked = [list({_key(item): item for item in axis}.values()) for axis in checked]
     number = len(checked[0]) if pairs else math.prod(map(len, checked))
     if number > max(most, 1):
-        raise TooManyRunsError(form.function, number, most)
+        what = f"This is {number:,} runs of {form.function}, more than most_runs = {most:,}."
+        error = TooManyRunsError(
+            what if most else f"{form.function} changes data, and this would run it {number:,} times.",
+            f"Sweep fewer values, or allow it: --most-runs {number} or with_options(most_runs={number}).",
+        )
+        error.number = number
+        raise error
     form.clear()
     form.update(constant)
     names = list(dict.fromkeys(name for axis in axes for name in axis[0]))
