@@ -214,6 +214,9 @@ async def read_failure(response: httpx.Response, secret: Hidden, *, is_operation
     if is_operation and status == HTTPStatus.NOT_FOUND:
         return Failure(FunctionError(error_text(body, secret) or "The service has nothing of this name (404)."))
     error = _error(response, body, again, secret)
+    if status == HTTPStatus.UNAUTHORIZED and not secret.reveal():
+        what = f"The service needs a token{_after_colon(error_text(body, secret))}"
+        error = AuthenticationError(what, "Connect with token=…, or name the token's source in a profile.")
     error.status = status
     return Failure(error, proof_of_status(status), retry_after, rejects_token=status == HTTPStatus.UNAUTHORIZED)
 

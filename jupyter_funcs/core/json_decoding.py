@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from contextlib import contextmanager, suppress
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import msgspec
 
@@ -25,6 +25,8 @@ from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+T = TypeVar("T")
 
 # CPython and msgspec refuse longer integers, because parsing them takes quadratic time.
 _MAX_DIGITS = 4300
@@ -38,6 +40,11 @@ _ESCAPE = re.compile(
 )
 
 _decoder = msgspec.json.Decoder()
+
+
+def only(kind: type[T], value: Any) -> T:
+    """Return a value if it is of the kind that it should be, else an empty one."""
+    return value if isinstance(value, kind) else kind()
 
 
 def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> Any:

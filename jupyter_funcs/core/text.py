@@ -100,6 +100,12 @@ def listed(names: Iterable[str], last: str = "or") -> str:
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
+def some(names: Sequence[str], most: int) -> str:
+    """Join the first names as in a sentence, and say how many more there are."""
+    more = [f"{len(names) - most:,} more"] if len(names) > most else []
+    return listed([*names[:most], *more], "and")
+
+
 def distinct(names: Sequence[str], pattern: str, first: int) -> Iterator[str]:
     """Yield names with a number added to those that repeat an earlier one, so that none of them are equal."""
     given, taken = set(names), set[str]()

@@ -57,6 +57,13 @@ def lines_of(reply: bytes | str, *, strict: bool) -> list[Any]:
     return documents
 
 
+def _bare(reply: bytes | str, *, strict: bool) -> Any:
+    document = decode(reply, strict=strict)
+    values = document.values() if isinstance(document, dict) else ()
+    is_record = all(isinstance(value, list) for value in values) and len(set(map(len, values))) > 1
+    return [document] if is_record else document
+
+
 def _raise_error(envelope: dict[str, Any]) -> None:
     error = envelope.get("error")
     if error is not None:
@@ -93,7 +100,12 @@ def _reason(error: Any) -> str:
 
 
 def to_frame(
-    reply: bytes | str, *, schema: Mapping[str, str] | None = None, strict: bool = False, lines: bool = False
+    reply: bytes | str,
+    *,
+    schema: Mapping[str, str] | None = None,
+    strict: bool = False,
+    lines: bool = False,
+    envelope: bool = True,
 ) -> pd.DataFrame:
     """
     Read the reply of a run as a DataFrame.
@@ -183,6 +195,9 @@ def to_frame(
         Whether to raise for invalid JSON that services send, such as ``NaN``, instead of reading it with a warning.
     lines
         Whether the reply is NDJSON: one JSON document per line.
+    envelope
+        Whether the reply may be an envelope, and its texts JSON. If not, an object of lists of different lengths is a
+        record.
 
     Raises
     ------
@@ -204,9 +219,11 @@ def to_frame(
     given = checked({} if schema is None else schema)
     reply = _text(reply)
     try:
-        body: Any = None if strict or lines else _long(reply)
+        is_text = not envelope and reply[:1] in {'"', b'"'}
+        body: Any = None if strict or lines or is_text else _long(reply)
         if body is None:
-            body = lines_of(reply, strict=strict) if lines else body_of(reply, strict=strict)
+            read = lines_of if lines else body_of if envelope else _bare
+            body = read(reply, strict=strict)
         declaration = _declaration(body)
         table = as_table(decoded_text(body["data"], strict=strict) if declaration else body, len(reply))
     except RecursionError as error:

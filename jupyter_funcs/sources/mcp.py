@@ -22,7 +22,8 @@ from jupyter_funcs.core.errors import (
     NotFoundError,
     ProtocolError,
 )
-from jupyter_funcs.core.text import clip, inert, listed, quote, replace_surrogates, size_text
+from jupyter_funcs.core.json_decoding import only
+from jupyter_funcs.core.text import clip, inert, quote, replace_surrogates, size_text, some
 from jupyter_funcs.core.warn import collect_warnings, warn
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in
 _MOST_NAMES = 5  # of tools left out, in one warning
 _LONGEST_ERROR = 300
 _WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
-_ENCODED, _PLAIN = tuple('[{"'), tuple("-0123456789tfn")  # how JSON may begin
+_JSON = tuple('[{"-0123456789tfn')  # how it may begin
 
 
 class McpSource:
@@ -139,8 +140,7 @@ def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
         else:
             functions[function.name] = function
     if left_out:
-        more = len(left_out) - _MOST_NAMES
-        names = listed([*left_out[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])], "and")
+        names = some(left_out, _MOST_NAMES)
         warn(f"Left out tools of {link.name} that are listed twice or have no valid name and inputSchema: {names}.")
     if is_cut or len(tools) > _MOST_TOOLS:
         warn(f"{link.name} lists more tools than these {len(functions):,}; the others are left out.")
@@ -148,26 +148,20 @@ def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
     return Catalog(functions.values())
 
 
-def _function(tool: Any, group: str, position: int) -> Function | None:
-    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
-    name = tool.get("name") if isinstance(tool, dict) else None
-    if not isinstance(schema, dict) or not isinstance(name, str) or not name.strip():
+def _function(given: Any, group: str, position: int) -> Function | None:
+    tool = only(dict, given)
+    name, schema, hints = only(str, tool.get("name")), tool.get("inputSchema"), only(dict, tool.get("annotations"))
+    if not name.strip() or not isinstance(schema, dict) or schema.get("type", "object") != "object":
         return None
-    if schema.get("type", "object") != "object":
-        return None
-    hints = tool.get("annotations")
-    hints = hints if isinstance(hints, dict) else {}
-    properties, required = schema.get("properties"), schema.get("required")
-    properties = properties if isinstance(properties, dict) else {}
-    names = [each for each in required if isinstance(each, str)] if isinstance(required, list) else []
+    required = [each for each in only(list, schema.get("required")) if isinstance(each, str)]
+    properties = only(dict, schema.get("properties"))
     is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
-    params = [(_WHOLE, schema)] if is_whole else [*({**{each: {} for each in names}, **properties}).items()]
-    texts = [
-        text for text in (tool.get("title") or hints.get("title"), tool.get("description")) if isinstance(text, str)
-    ]
+    params = {_WHOLE: schema} if is_whole else {**{key: {} for key in required}, **properties}
+    texts = (only(str, text) for text in (tool.get("title") or hints.get("title"), tool.get("description")))
+    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
     return Function(
         name=name,
-        description="\n\n".join(text for text in dict.fromkeys(texts) if isinstance(text, str)),
+        description="\n\n".join(filter(None, dict.fromkeys(texts))),
         group_name=group,
         sort_value=position,
         context=_WHOLE if is_whole else None,
@@ -175,21 +169,14 @@ def _function(tool: Any, group: str, position: int) -> Function | None:
         params=tuple(
             Param(
                 name=key,
-                description=(own.get("description") or own.get("title") or "") if isinstance(own, dict) else "",
-                required=is_whole or key in names,
-                schema=_with_definitions(own, schema),
+                description=only(str, only(dict, own).get("description") or only(dict, own).get("title")),
+                required=is_whole or key in required,
+                schema={**definitions, **own} if isinstance(own, dict) and "'$ref'" in repr(own) else own,
             )
-            for key, own in params
+            for key, own in params.items()
             if key.strip()
         ),
     )
-
-
-def _with_definitions(own: Any, schema: dict[str, Any]) -> Any:
-    """Return the schema of a property with the definitions that it refers to."""
-    if not isinstance(own, dict) or "'$ref'" not in repr(own):
-        return own
-    return {**{key: schema[key] for key in ("$defs", "definitions") if key in schema}, **own}
 
 
 async def _call(function: Function, arguments: dict[str, Any], link: Link, ask: Ask) -> bytes:
@@ -207,8 +194,7 @@ async def _call(function: Function, arguments: dict[str, Any], link: Link, ask: 
 
 def _data(result: dict[str, Any], name: str) -> bytes:
     """Return the result of a call as JSON: what is structured in it, else its texts."""
-    blocks = result.get("content")
-    texts = [_text(block) for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    texts = [_text(block) for block in only(list, result.get("content")) if isinstance(block, dict)]
     if result.get("isError") is True:
         text = clip(inert(redacted_all("\n".join(texts)[:_LONGEST_ERROR])), _LONGEST_ERROR) or "it gave no reason."
         if text.casefold().startswith("unknown tool") or f"tool {name} not found" in text.casefold():
@@ -220,27 +206,22 @@ def _data(result: dict[str, Any], name: str) -> bytes:
         value = values[0] if len(values) == 1 else values or None
     elif isinstance(value, dict) and value.keys() == {"result"}:  # how the SDK's servers wrap what is no object
         value = _value(value["result"])
-    if isinstance(value, str) and value.lstrip().startswith(_ENCODED):
-        value = [value]  # or it would be read as JSON again
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _text(block: dict[str, Any]) -> str:
     """Return a text, or a line that says what else was sent."""
-    embedded = block.get("resource")
-    own = {**block, **embedded} if isinstance(embedded, dict) else block
+    own = {**block, **only(dict, block.get("resource"))}
     if isinstance(own.get("text"), str):
         return str(own["text"])
-    data = own.get("data", own.get("blob"))
-    size = size_text(len(data) * 3 // 4) if isinstance(data, str) else ""
-    return (
-        f"{block.get('type')} ({', '.join(str(part) for part in (own.get('mimeType'), own.get('uri'), size) if part)})"
-    )
+    data = only(str, own.get("data", own.get("blob")))
+    parts = (own.get("mimeType"), own.get("uri"), size_text(len(data) * 3 // 4) if data else "")
+    return f"{block.get('type')} ({', '.join(str(part) for part in parts if part)})"
 
 
 def _value(text: Any) -> Any:
     """Return what a JSON text contains; any other text is itself."""
-    if isinstance(text, str) and text.lstrip().startswith(_ENCODED + _PLAIN):
+    if isinstance(text, str) and text.lstrip().startswith(_JSON):
         try:
             return json_decoding.decode(text, what="text of the reply")
         except ProtocolError as error:

@@ -37,6 +37,7 @@ from jupyter_funcs.core.errors import (
     ProtocolError,
     ServiceConnectionError,
 )
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import clip, inert, quote
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Link:
         self._process: Process | None = None
         self._why: FuncsError | None = None  # it ended
         self._said, self._noise = b"", b""  # the end of the server's stderr; what isn't a message on its stdout
-        self._asks: set[Ask] = set()
+        self._longest = MAX_BYTES  # a line of its stdout
         self._task = asyncio.create_task(self._own())
         _links.add(self)
 
@@ -121,7 +122,7 @@ class Link:
 
     async def _send(self, request: Callable[[ClientSession], Awaitable[T]], ask: Ask, refusal: type[FuncsError]) -> T:
         _asking.set(ask)
-        self._asks.add(ask)
+        self._longest = max(self._longest, ask.max_bytes)
         try:
             session = await asyncio.shield(self.opened)
             task = asyncio.ensure_future(request(session))
@@ -131,10 +132,7 @@ class Link:
                 task.cancel()  # this tells the server, and nobody has to wait for that
                 raise
         except (MCPError, ValueError, RuntimeError) as error:
-            failure = self._failure(error, ask, refusal)
-        finally:
-            self._asks.discard(ask)
-        raise UnansweredError(failure)
+            raise UnansweredError(self._failure(error, ask, refusal)) from None
 
     async def close(self) -> None:
         """Close it within two seconds, with the server's process and its children."""
@@ -250,8 +248,8 @@ class Link:
                     if message is not None:
                         await received.send(message)
                 line += rest
-                if len(line) > (most := max((ask.max_bytes for ask in self._asks), default=MAX_BYTES)):
-                    raise too_large(most)
+                if len(line) > self._longest:
+                    raise too_large(self._longest)
         except FuncsError as error:
             self._why = error
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is closed
@@ -300,6 +298,8 @@ class Link:
             return ask.failure
         if code == types.CONNECTION_CLOSED:
             return Failure(self._why, Proof.FINAL) if self._why else Failure(self._end(), Proof.BROKEN)
+        if code == types.METHOD_NOT_FOUND and self.opened.done() and refusal is ProtocolError:
+            return Failure(ConfigError(f"{self.name} is an MCP server without tools.", "Connect to another one."))
         if code is None or code == types.PARSE_ERROR or refusal is ProtocolError:
             check = "Check its command." if self.command else CHECK_ADDRESS
             return Failure(ProtocolError(f"{self.name} did not answer as an MCP server: {text}", check))
@@ -335,11 +335,10 @@ class _LenientDispatcher(JSONRPCDispatcher[Any]):
 
 def _plain(tool: Any) -> dict[str, Any] | None:
     """Return the parts of a tool that the SDK needs for calls."""
-    schema = tool.get("inputSchema") if isinstance(tool, dict) else None
+    schema = only(dict, tool).get("inputSchema")
     if not isinstance(schema, dict) or not isinstance(tool.get("name"), str):
         return None
-    properties = schema.get("properties")
-    own = {"type": "object", "properties": properties if isinstance(properties, dict) else {}}
+    own = {"type": "object", "properties": only(dict, schema.get("properties"))}
     return {"name": tool["name"], "inputSchema": own}
 
 
@@ -356,20 +355,17 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
             # A message without an answer must not hold up what is sent after it.
             async with asyncio.timeout(None if is_answered or request.method == "GET" else _NOTIFY_SECONDS):
                 reply = await self._open(request, body)
-        except TimeoutError:
-            reply = Failure(DeadlineError(f"{self._link.name} did not accept a message in time.", TRY_AGAIN))
-        except FuncsError as error:  # of the token's source
-            reply = Failure(error)
-        if is_answered:
-            ask.failure = reply if isinstance(reply, Failure) else None
+        except (FuncsError, TimeoutError) as error:  # of the token's source
+            reply = Failure(error if isinstance(error, FuncsError) else DeadlineError("It was not accepted in time."))
         if not isinstance(reply, Failure):
             headers = [(name, text) for name, text in reply.response.headers.items() if name.lower() not in _FRAMING]
             return httpx2.Response(reply.response.status_code, headers=headers, stream=_Pieces(self._link, ask, reply))
-        if is_answered:
-            # As an error of this request: what is raised here ends all the others too.
-            refusal = {"code": types.INVALID_REQUEST, "message": reply.error.what}
-            return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
-        return httpx2.Response(202 if request.method == "POST" else 405)
+        if not is_answered:
+            return httpx2.Response(202 if request.method == "POST" else 405)
+        ask.failure = reply
+        # As an error of this request: what is raised here ends all the others too.
+        refusal = {"code": types.INVALID_REQUEST, "message": reply.error.what}
+        return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
 
     async def _open(self, request: httpx2.Request, body: bytes) -> Opened | Failure:
         link, url, own = self._link, request.url, httpx2.URL(self._link.transport.connection.base_url)

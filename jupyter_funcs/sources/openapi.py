@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -22,6 +22,7 @@ from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, ProtocolError
 from jupyter_funcs.core.files import read_small
+from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources import yaml_decoding
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.replies import Reply
     from jupyter_funcs.connection.transport import Terms, Transport
     from jupyter_funcs.core.progress import Progress
-
-T = TypeVar("T")
 
 _MAX_DOCUMENT = 32 * 2**20  # bytes
 _MAX_DEPTH = 100  # levels of a document; pickling and comparing schemas recurse
@@ -114,9 +113,9 @@ def read_document(data: bytes, connection: Connection) -> Catalog:
     is_yaml = connection.base_url.lower().endswith((".yaml", ".yml")) or _YAML.search(data)
     decode = yaml_decoding.decode if is_yaml and data.lstrip()[:1] != b"{" else json_decoding.decode
     root = decode(data, what="OpenAPI document")
-    version = str(_as(dict, root).get("openapi") or "")
+    version = str(only(dict, root).get("openapi") or "")
     if not version.startswith("3."):
-        old = version or str(_as(dict, root).get("swagger") or "")
+        old = version or str(only(dict, root).get("swagger") or "")
         if not old:
             raise ProtocolError(
                 f"{connection.base_url} is no OpenAPI document; OpenAPI 3.0 or 3.1 is needed.", "Check the address."
@@ -126,7 +125,7 @@ def read_document(data: bytes, connection: Connection) -> Catalog:
         )
     level = [root]
     for _ in range(_MAX_DEPTH):
-        parts = [each.values() if isinstance(each, dict) else _as(list, each) for each in level]
+        parts = [each.values() if isinstance(each, dict) else only(list, each) for each in level]
         level = [part for each in parts for part in each]
     if level:
         raise ConfigError(f"The OpenAPI document has more than {_MAX_DEPTH} levels.", "Simplify its schemas.")
@@ -142,17 +141,17 @@ class _Document:
 
     def __init__(self, root: dict[str, Any], connection: Connection) -> None:
         self._root, self._connection = root, connection
-        components = _as(dict, root.get("components"))
-        schemes = {name: self._resolved(one) for name, one in _as(dict, components.get("securitySchemes")).items()}
+        components = only(dict, root.get("components"))
+        schemes = {name: self._resolved(one) for name, one in only(dict, components.get("securitySchemes")).items()}
         # The header of each scheme that is an API key in a header, else an empty text.
-        self._keys = {name: _as(str, one.get("name")) * (one.get("in") == "header") for name, one in schemes.items()}
+        self._keys = {name: only(str, one.get("name")) * (one.get("in") == "header") for name, one in schemes.items()}
         self._known: dict[Any, Any] = {}
         self._left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
         functions: list[Function] = []
         unusable: list[str] = []
-        for path, item in _as(dict, self._root.get("paths")).items():
+        for path, item in only(dict, self._root.get("paths")).items():
             item = self._resolved(item)  # noqa: PLW2901  # a path may refer to another
             for method in (method for method in _METHODS if method in item):
                 name = f"{method.upper()} {clip(inert(path), _MAX_NAME)}"
@@ -175,7 +174,7 @@ class _Document:
         return Catalog(one.model_copy(update={"name": name}) for one, name in zip(functions, names, strict=True))
 
     def _function(self, name: str, path: str, method: str, item: dict[str, Any]) -> Function:
-        operation = _as(dict, item[method])
+        operation = only(dict, item[method])
         if not path.startswith("/"):
             raise _UnusableError("its path does not start with /")
         server, is_allowed = self._server(operation, item, self._root)
@@ -189,10 +188,10 @@ class _Document:
         self._left -= len(params)
         if self._left < 0:
             raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
-        said = [_as(str, operation.get(key)).strip() for key in ("summary", "description")]
-        group = next((tag for tag in _as(list, operation.get("tags")) if isinstance(tag, str)), "")
+        said = [only(str, operation.get(key)).strip() for key in ("summary", "description")]
+        group = next((tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)), "")
         return Function(
-            name=clip(inert(_as(str, operation.get("operationId"))), _MAX_NAME) or name,
+            name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME) or name,
             description=clip(". ".join(text.removesuffix(".") for text in said if text), _MAX_TEXT),
             params=tuple(params.values()),
             group_name=clip(inert(group), _MAX_NAME),
@@ -210,9 +209,9 @@ class _Document:
         )
 
     def _parameters(self, path: str, item: dict[str, Any], operation: dict[str, Any]) -> Iterator[Param]:
-        several = [self._resolved(one) for where in (item, operation) for one in _as(list, where.get("parameters"))]
+        several = [self._resolved(one) for where in (item, operation) for one in only(list, where.get("parameters"))]
         # An operation's own replace those of its path.
-        given = {(str(one.get("in")), _as(str, one.get("name"))): one for one in several}
+        given = {(str(one.get("in")), only(str, one.get("name"))): one for one in several}
         if missing := set(_PLACE.findall(path)) - {name for where, name in given if where == "path"}:
             raise _UnusableError(f"its path parameter {quote(min(missing))} is not described")
         keys = {key.casefold() for key in self._keys.values()}
@@ -225,14 +224,14 @@ class _Document:
                 if required:
                     raise _UnusableError(f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent")
             else:
-                content = _as(dict, one.get("content"))
-                schema = next((_as(dict, each).get("schema") for each in content.values()), one.get("schema"))
+                content = only(dict, one.get("content"))
+                schema = next((only(dict, each).get("schema") for each in content.values()), one.get("schema"))
                 explode = one.get("explode", style == "form") is True
                 context = {"in": where, "name": name, "style": style, "explode": explode, "json": bool(content)}
-                yield self._param(context, schema, required=required, text=_as(str, one.get("description")))
+                yield self._param(context, schema, required=required, text=only(str, one.get("description")))
 
     def _param(self, context: dict[str, Any], schema: Any, *, required: bool, text: str = "") -> Param:
-        text = text or _as(str, _as(dict, schema).get("description") or self._resolved(schema).get("description"))
+        text = text or only(str, only(dict, schema).get("description") or self._resolved(schema).get("description"))
         return Param(
             name=inert(context["name"]),
             description=clip(text, _MAX_TEXT),
@@ -244,20 +243,20 @@ class _Document:
     def _body(self, operation: dict[str, Any]) -> tuple[list[Param], str]:
         """Return the parameters for the JSON body, and its media type."""
         body = self._resolved(operation.get("requestBody"))
-        content, needed = _as(dict, body.get("content")), body.get("required") is True
+        content, needed = only(dict, body.get("content")), body.get("required") is True
         kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
         if needed and not kind:
             raise _UnusableError("its body is not JSON")
-        schema = _as(dict, content.get(kind)).get("schema")
+        schema = only(dict, content.get(kind)).get("schema")
         named, required = self._once("properties", self._resolved(schema), self._properties)
         if 0 < len(named) <= _MAX_PROPERTIES:
-            sent = {name: one for name, one in named.items() if _as(dict, one).get("readOnly") is not True}
+            sent = {name: one for name, one in named.items() if only(dict, one).get("readOnly") is not True}
             contexts = {name: {"in": "body", "name": name} for name in sent if name.strip()}
             # A body is optional unless the document says otherwise, which most forget.
             needed = body.get("required") is not False
             return [self._param(contexts[at], sent[at], required=needed and at in required) for at in contexts], kind
         whole = {"in": "body", "name": "body", "whole": True}
-        text = _as(str, body.get("description"))
+        text = only(str, body.get("description"))
         return [self._param(whole, schema, required=needed, text=text)] if kind else [], kind
 
     def _properties(self, schema: dict[str, Any]) -> tuple[dict[str, Any], set[str]]:
@@ -271,29 +270,31 @@ class _Document:
             part = self._resolved(parts.pop(0))
             if {"anyOf", "oneOf", "not", "if"} & part.keys() or part.get("type", "object") != "object":
                 break
-            named = {**_as(dict, part.get("properties")), **named}
-            required |= {name for name in _as(list, part.get("required")) if isinstance(name, str)}
-            parts += _as(list, part.get("allOf"))
+            named = {**only(dict, part.get("properties")), **named}
+            required |= {name for name in only(list, part.get("required")) if isinstance(name, str)}
+            parts += only(list, part.get("allOf"))
         return {}, set()
 
     def _accept(self, operation: dict[str, Any]) -> str:
         """Return the media type of a reply in JSON."""
-        replies = {str(code): self._resolved(one) for code, one in _as(dict, operation.get("responses")).items()}
+        replies = {str(code): self._resolved(one) for code, one in only(dict, operation.get("responses")).items()}
         good = [one for code, one in replies.items() if code[:1] == "2"] or [replies.get("default", {})]
-        contents = [_as(dict, one.get("content")) for one in good]
+        contents = [only(dict, one.get("content")) for one in good]
         kinds = [kind for content in contents for kind in content]
         for kind in kinds:
             if "json" in kind.lower() and kind.isascii() and kind.isprintable():
                 return str(kind)
         if kinds and "*/*" not in kinds and all(contents):
             raise _UnusableError("its reply is not JSON")
+        if {code[:1] for code in replies} & {"2", "3", "d"} == {"3"}:
+            raise _UnusableError("it redirects elsewhere")
         return "application/json"
 
     def _token_header(self, operation: dict[str, Any]) -> str:
         """Return the header for the token: that of an API key if the operation takes one and no bearer token."""
         own = self._connection.header
-        asked = _as(list, operation.get("security", self._root.get("security")))
-        keys = [self._keys.get(name, "") for one in asked for name in _as(dict, one)]
+        asked = only(list, operation.get("security", self._root.get("security")))
+        keys = [self._keys.get(name, "") for one in asked for name in only(dict, one)]
         if not any(keys) or own.casefold() in map(str.casefold, keys) or (own == "Authorization" and "" in keys):
             return own
         return next((key for key in keys if _HEADER.fullmatch(key)), own)
@@ -301,8 +302,8 @@ class _Document:
     def _resolved(self, part: Any) -> dict[str, Any]:
         """Return an object of the document, or what its local reference leads to; empty if that is none."""
         for _ in range(_MAX_STEPS):
-            if (ref := _as(dict, part).get("$ref")) is None:
-                return _as(dict, part)
+            if (ref := only(dict, part).get("$ref")) is None:
+                return only(dict, part)
             part = self._referred(ref)
         return {}
 
@@ -313,20 +314,20 @@ class _Document:
             if isinstance(part, list):
                 part = part[int(step)] if len(step) < 9 and step.isdecimal() and int(step) < len(part) else None
             else:
-                part = _as(dict, part).get(unquote(step).replace("~1", "/").replace("~0", "~"))
+                part = only(dict, part).get(unquote(step).replace("~1", "/").replace("~0", "~"))
         return part
 
     def _server(self, *places: dict[str, Any]) -> tuple[str, bool]:
         """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
-        given = next((found for place in places if (found := _as(list, place.get("servers")))), [])
+        given = next((found for place in places if (found := only(list, place.get("servers")))), [])
         servers = []
         base, default = self._connection.base_url, "/"
         if base.startswith("file:"):  # which has no server; the user's word says where relative ones are
             base, default = f"{self._connection.allow_server}/".lstrip("/"), ""
-        for one in map(partial(_as, dict), given):
-            known = _as(dict, one.get("variables"))
-            parts = _PLACE.split(_as(str, one.get("url")))  # every second one is a name
-            parts[1::2] = [_as(str, _as(dict, known.get(name)).get("default")) for name in parts[1::2]]
+        for one in map(partial(only, dict), given):
+            known = only(dict, one.get("variables"))
+            parts = _PLACE.split(only(str, one.get("url")))  # every second one is a name
+            parts[1::2] = [only(str, only(dict, known.get(name)).get("default")) for name in parts[1::2]]
             with suppress(ValueError):
                 servers.append(urljoin(base, "".join(parts)).rstrip("/"))
         servers = servers or [urljoin(base, default).rstrip("/")]
@@ -376,9 +377,9 @@ class _Document:
         for word in filter(schema.__contains__, _INNER):
             inner = schema[word]
             if _INNER[word] is dict:
-                found[word] = {name: self._plain(one, refs) for name, one in _as(dict, inner).items()}
+                found[word] = {name: self._plain(one, refs) for name, one in only(dict, inner).items()}
             else:
-                several = [self._plain(one, refs) for one in _as(list, inner)]
+                several = [self._plain(one, refs) for one in only(list, inner)]
                 found[word] = several if _INNER[word] is list else self._plain(inner, refs)
         for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
             if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
@@ -473,8 +474,3 @@ def _may_ask(connection: Connection, url: str) -> bool:
 def _origin(url: str) -> str:
     """Return the origin of a server as the user may allow it."""
     return "://".join(urlsplit(url)[:2]) if same_origin(url, url) else "https://…"
-
-
-def _as(kind: type[T], value: Any) -> T:
-    """Return a value of the document if it is of the kind that it should be, else an empty one."""
-    return value if isinstance(value, kind) else kind()

@@ -27,7 +27,7 @@ from jupyter_funcs.catalog.values import as_json, json_args
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
-from jupyter_funcs.core.text import clip, distinct, inert, listed, quote
+from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class PythonSource:
 
         def read() -> Catalog:
             if skipped:
-                more = ["others"] if len(skipped) > _MOST_NAMED else []
-                names = listed([*skipped[:_MOST_NAMED], *more], "and")
+                names = some(skipped, _MOST_NAMED)
                 warn(f"{self._connection.name}: left out {names}, which can't be called by keyword.")
             return Catalog(functions)
 
@@ -284,9 +283,7 @@ def _result(value: Any) -> bytes | pd.DataFrame:
             data = json.dumps(value, default=lambda each: None if each is pd.NaT else known(each)).encode()
         except (ValueError, TypeError, RecursionError):
             data = to_json(repr(value))
-    # A text may look like JSON, and these names like the envelope of a reply.
-    is_envelope = isinstance(value, Mapping) and not value.keys().isdisjoint({"error", "body"})
-    return b"[" + data + b"]" if is_envelope or data.startswith(b'"') else data
+    return data
 
 
 def _record(value: Any) -> Any:

@@ -83,7 +83,9 @@ for line in sys.stdin:
     elif method == "tools/list":
         if HOW == "hangs at list":
             time.sleep(600)
-        if HOW == "no list":
+        if HOW == "no tools":
+            write(id=number, error={"code": -32601, "message": "Method not found"})
+        elif HOW == "no list":
             write(id=number, result={"tools": 5})
         elif HOW == "endless":
             write(id=number, result={"tools": [], "nextCursor": "again"})

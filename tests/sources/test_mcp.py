@@ -320,6 +320,7 @@ BAD: dict[str, tuple[type[Exception], str]] = {
     "garbage and end": (jf.ServiceConnectionError, "It wrote 'usage: server [-h] \\x1b[31m' where a message belongs."),
     "old": (jf.ProtocolError, "1999-01-01"),
     "not a result": (jf.ProtocolError, "capabilities: Field required"),
+    "no tools": (jf.ConfigError, "is an MCP server without tools"),
     "cut": (jf.ProtocolError, "can't be read"),
     "no list": (jf.ProtocolError, "tools: Input should be a valid list"),
     "hangs": (jf.DeadlineError, "The listing of the functions did not finish"),

@@ -56,6 +56,7 @@ class Server(httpx.AsyncBaseTransport):
         self.seen: list[dict[str, Any]] = []
         self.origins: set[str] = set()
         self.statuses: list[int] = []
+        self.reply: Any = None
         app = Starlette(
             routes=[
                 Route("/v1/openapi.json", self.describe),
@@ -88,7 +89,7 @@ class Server(httpx.AsyncBaseTransport):
         if status == 204:
             return Response(status_code=204)
         if status == 200:
-            return JSONResponse([{"path": raw_path, "n": len(self.seen)}])
+            return JSONResponse(self.reply or [{"path": raw_path, "n": len(self.seen)}])
         return PlainTextResponse(f"status {status}", status)
 
     def session(self, *, header: str = "Authorization", **more: Any) -> Session:
@@ -268,13 +269,14 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
         "/form": {"post": operation() | {"requestBody": {"required": True, "content": {"text/plain": {}}}}},
         "/{gone}": {"get": operation()},
         ".evil.example/x": {"get": operation()},
+        "/moved": {"get": operation() | {"responses": {"302": {}, "404": {}}}},
         "/cookie": {"get": operation(param("c", "cookie", required=True) | {"required": True})},
         "/own": {"get": operation(servers=[{"url": "https://evil.example"}])},
         "/odd": {"get": 5, "post": operation(5, {"in": []}, body={"anyOf": 5}), "head": {}},
         "/ref": {"$ref": "https://evil.example/paths.json"},
     }
     server = Server(document(odd))
-    with pytest.warns(UserWarning, match=r"Left out 6 of 12 operations: GET /csv \(its reply is not JSON\)") as warned:
+    with pytest.warns(UserWarning, match=r"Left out 7 of 13 operations: GET /csv \(its reply is not JSON\)") as warned:
         names = server.session().names
     assert len(warned) == 1
     assert names == ["a\\x1b[31m\\u202e", "same", "GET /b", "same (2)", "GET /odd", "POST /odd"]
@@ -362,8 +364,12 @@ def test_the_token_goes_where_the_document_says(scheme: Any, own: str, sent: tup
 def test_a_public_document_needs_no_token() -> None:
     """An address that ends in .json is a document; without a token none is sent."""
     server = Server(document({"/run": {"get": operation(operationId="run")}}))
-    jf.connect("https://shop.example/v1/openapi.json", transport=server)["run"]()
+    run = jf.connect("https://shop.example/v1/openapi.json", transport=server)["run"]
+    run()
     assert "authorization" not in server.seen[0]["headers"]
+    server.statuses = [401]
+    with pytest.raises(jf.AuthenticationError, match=r"The service needs a token: status 401\nConnect with token="):
+        run()
 
 
 def test_a_profile_says_where_else_a_token_may_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,6 +435,26 @@ def test_statuses_of_an_operation() -> None:
     with pytest.raises(jf.FuncsError, match="503"):
         funcs.change()
     assert [one["method"] for one in server.seen] == ["POST", "GET", "GET", "GET", "POST"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "columns"),
+    [
+        ({"id": 1, "error": "none so far"}, ["id", "error"]),
+        ({"body": "[1"}, ["body"]),
+        ({"error": None, "body": {"a": 1}}, ["error", "body.a"]),
+        ({"new": [1], "old": [1, 2]}, ["new", "old"]),
+        ("[not JSON", ["Result"]),
+        ("[" + "1, " * 100_000, ["Result"]),
+    ],
+)
+def test_a_reply_is_in_no_envelope(reply: Any, columns: list[str]) -> None:
+    """Only our own service wraps its results, so names such as error and body are columns like any other."""
+    server, run = served(operation(), method="get")
+    server.reply = reply
+    frame = run()
+    assert list(frame.columns) == columns
+    assert len(frame) == 1
 
 
 def test_the_rest_of_a_session_works_as_for_any_source() -> None:
