@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Evidence, Kind, by_name
 from jupyter_funcs.catalog.suggestions import Choice, nearest_listed
-from jupyter_funcs.catalog.values import Each, Variable, has_variable, is_empty, only, spelled, to_wire, typed
+from jupyter_funcs.catalog.values import (
+    Each,
+    Variable,
+    has_variable,
+    is_empty,
+    is_iterable,
+    only,
+    spelled,
+    to_wire,
+    typed,
+)
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, folded, inert, listed, meant, nearest, quote
@@ -361,10 +371,11 @@ class FormView:
 
     def variables(self, name: object) -> dict[str, Any]:
         """Return the variables that a field can be bound to, in alphabetical order."""
-        self._field(name)
+        field = self._field(name)
         held = dict(self.form.variables()) if self.trusted else {}
         usable = [(one, about) for one, value in sorted(held.items()) if (about := _usable(one, value))]
-        return {"variables": [{"name": one, "about": about} for one, about in usable[:PAGE]]}
+        found = [{"name": one, "about": about, "each": _is_each(field, held[one])} for one, about in usable[:PAGE]]
+        return {"variables": found}
 
     def _field(self, name: object) -> Field:
         field = self._fields.get(name) if isinstance(name, str) else None
@@ -616,6 +627,11 @@ def _usable(name: str, value: Any) -> str:
     numbers = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
     usable = type(value) in (list, tuple, range) or isinstance(value, _PLAIN) or numbers
     return _about(value) if usable and not isinstance(value, type) and not callable(value) else ""
+
+
+def _is_each(field: Field, value: Any) -> bool:
+    """Return whether a variable has several values for a field that takes one."""
+    return field.kind not in {Kind.LIST, Kind.JSON} and is_iterable(value) and not isinstance(value, str)
 
 
 def _about(value: Any) -> str:

@@ -11,7 +11,7 @@ const FOCUSABLE = "[autofocus], input, [role^=menuitem], [tabindex='0'], button"
  * A box in the browser's top layer beside its anchor, where no output area cuts it off. Draw it while it is open.
  *
  * `close(true)` gives the focus back to the anchor. A combobox keeps the focus itself (`focus: false`), and names the box
- * whose clicks leave it open (`keep`).
+ * whose clicks leave it open and beside which it stands (`keep`).
  * @param {object} props
  * @param {HTMLElement} props.anchor
  * @param {() => void} props.close
@@ -32,7 +32,7 @@ export function Popover({ anchor, close, label, role, class: className = "", hoo
   const place = () => {
     const box = ref.current;
     if (!box || !anchor.isConnected) return;
-    const at = anchor.getBoundingClientRect();
+    const at = (keep ?? anchor).getBoundingClientRect();
     const wide = Math.min(width ?? Math.max(box.offsetWidth, at.width), innerWidth - 16);
     const below = innerHeight - at.bottom - 12;
     const above = at.top - 12;

@@ -144,8 +144,6 @@ export interface FieldState {
   carried?: boolean;
   /** Of several values, those that are not among the options. */
   unknown?: string[];
-  /** Options that have arrived since the view was written: the page puts them here. */
-  options?: OptionPage;
 }
 
 /** What is wrong, and the value that would fix it, as a button "Use …"; of several values, in place of `instead`. */
@@ -356,7 +354,8 @@ export interface Requests {
   paste: { in: { field: string; text: string }; out: { values: string[]; unknown: string[] } };
   /** All values that a field lists, or those of one group: what "all 24" takes. */
   all_options: { in: { field: string; group: string; query: string }; out: { values: string[] } };
-  variables: { in: { field: string }; out: { variables: { name: string; about: string }[] } };
+  /** `each`: it has several values for a field that takes one. */
+  variables: { in: { field: string }; out: { variables: { name: string; about: string; each: boolean }[] } };
 
   preset: { in: { name: string; function: string }; out: { said: string } };
   /** `exists`: nothing was done, since something of that name is there; ask, and send `replace`. */

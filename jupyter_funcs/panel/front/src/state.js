@@ -42,7 +42,7 @@ export function usePanelState(channel, root) {
   const [said, announce] = useState("");
   const [toasted, setToast] = useState("");
   const [folded, fold] = useState(() => Boolean(model.get("run")?.result));
-  const [pressed, setPressed] = useState(false);
+  const [pressed, setPressed] = useState(0);
   const [drawer, setDrawer] = useState(false);
   const [stacked, setStacked] = useState(false);
   const [wanted, setWanted] = useState(/** @type {P.Tab | null} */ (null));
@@ -81,7 +81,7 @@ export function usePanelState(channel, root) {
   const number = run.result?.number ?? 0;
   const chosen = view?.function?.id;
   useEffect(() => {
-    setPressed(false);
+    setPressed(0);
     setAsks("");
     if (chose.current) /** @type {HTMLElement | null} */ (root.querySelector('[data-jf="form"] :is(input, textarea, select, button)'))?.focus({ preventScroll: true });
     chose.current = false;
@@ -110,12 +110,19 @@ export function usePanelState(channel, root) {
     tell,
     /** Run pressed: the form then says what is missing, and very many runs are asked about. @param {boolean} [confirmed] */
     async submit(confirmed = false) {
-      setPressed(true);
+      if (run.state === "running") return;
+      setPressed((times) => times + 1);
       setAsks("");
       await tell(channel.run(confirmed).then((reply) => setAsks(reply.asks ?? "")));
     },
     asks,
     forget: () => setAsks(""),
+    /** Empty the form. */
+    clear() {
+      setPressed(0);
+      setAsks("");
+      void tell(channel.ask("clear", {}));
+    },
     /** Choose a function, and go on in its first field. @param {string} id */
     choose(id) {
       chose.current = true;
@@ -138,7 +145,7 @@ export function usePanelState(channel, root) {
     /** Narrow: the form is one line of chips. */
     folded,
     fold,
-    /** Run was pressed for this function. */
+    /** How often Run was pressed for this function, since the form was cleared. */
     pressed,
     /** The inputs stand above the result at any width. */
     stacked,

@@ -3,7 +3,7 @@ import { Window } from "happy-dom";
 import { FakeModel, pause } from "./fake.js";
 
 const window = new Window({ width: 1280, height: 900 });
-const NAMES = "document Element HTMLElement Node Event KeyboardEvent MouseEvent MutationObserver getComputedStyle requestAnimationFrame addEventListener removeEventListener innerWidth innerHeight navigator".split(" ");
+const NAMES = "document Element HTMLElement Node Event KeyboardEvent MouseEvent MutationObserver getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener removeEventListener innerWidth innerHeight navigator".split(" ");
 for (const name of ["window", ...NAMES]) {
   const value = name === "window" ? window : window[name];
   Object.defineProperty(globalThis, name, { value: typeof value === "function" && !value.prototype ? value.bind(window) : value, configurable: true, writable: true });

@@ -1,0 +1,116 @@
+import { html } from "htm/preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { count, inert, plural } from "./format.js";
+import { Icon } from "./icons.js";
+import { Menu, Popover } from "./popover.js";
+import { usePanel } from "./state.js";
+
+/** @import * as P from "./protocol.js" */
+/** @import { MenuItem } from "./popover.js" */
+
+/** @type {Record<P.Control, string>} */
+const KINDS = { choice: "One of a list", several: "Several of a list", flag: "Yes or no", number: "Number", date: "Date, as 2025-11-15", text: "Text", list: "List of texts", json: "JSON" };
+
+/** "Whole number, 1 to 50". @param {P.FieldView} field */
+function kindOf({ control, integer, minimum: low, maximum: high }) {
+  const kind = control === "number" && integer ? "Whole number" : KINDS[control];
+  if (low === null && high === null) return kind;
+  return `${kind}, ${low === null ? `up to ${high}` : high === null ? `${low} or more` : `${low} to ${high}`}`;
+}
+
+/** One list as a line: values with commas between them. @param {string[]} values */
+const line = (values) => values.map((value) => (/[,"]|^[\s[]|[\s\]]$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)).join(", ");
+
+/** The values of a field that has several, or a run for each of several. @param {P.FieldState} state @returns {string[]} */
+export function several({ value }) {
+  if (value && typeof value === "object" && "each" in value && Array.isArray(value.each)) return value.each;
+  return Array.isArray(value) ? value : typeof value === "string" ? [value] : [];
+}
+/** Whether each of several values makes a run. @param {P.FieldState} state */
+export const isEach = ({ value }) => Boolean(value && typeof value === "object" && "each" in value && value.each);
+/** Help and menu of a field. @param {{ field: P.FieldView, state: P.FieldState, onOther: () => void }} props */
+export function FieldTools({ field, state, onOther }) {
+  const { view, ask, set, tell, toast } = usePanel();
+  const [open, setOpen] = useState(/** @type {"" | "help" | "menu" | "bind" | "paste"} */ (""));
+  const help = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const menu = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const { name, control } = field;
+  const each = isEach(state) || Boolean(state.value && typeof state.value === "object" && "variable" in state.value && state.value.each);
+  const list = control === "several" || control === "list";
+  const values = several(state);
+  const total = field.options?.total ?? (field.flag ? 2 : 0);
+  const close = () => setOpen("");
+  const later = (/** @type {typeof open} */ next) => () => setTimeout(() => setOpen(next));
+
+  const toggle = () => {
+    if (!each) return set(name, { each: values.length ? (list ? [line(values)] : values) : [] });
+    set(name, list || control === "json" ? null : (values[0] ?? null));
+  };
+  const takeAll = async () => {
+    const { values: every } = field.flag ? { values: field.flag } : await ask("all_options", { field: name, group: "", query: "" });
+    set(name, { each: list ? every.map((one) => line([one])) : every });
+  };
+  const paste = async (/** @type {string} */ text) => {
+    const reply = await ask("paste", { field: name, text });
+    const now = [...new Set([...values, ...reply.values])];
+    set(name, list && !each ? now : !each && now.length < 2 ? (now[0] ?? null) : { each: list ? [...values, ...reply.values.map((one) => line([one]))] : now });
+    toast(`${plural(reply.values.length, "value")} pasted${reply.unknown.length ? `, ${count(reply.unknown.length)} not in the list` : ""}`);
+  };
+  const small = each ? "On" : list ? "One run for each list; the results are put together" : "One run for each value; the results are put together";
+  /** @type {(MenuItem | false)[]} */
+  const items = [
+    { label: list ? "Run for each of several lists" : "Run for each of several values", small, jf: `each:${name}`, checked: each, click: toggle },
+    total > 1 && { label: `Run for each of all ${count(total)}`, icon: "each", jf: `each-all:${name}`, click: () => void tell(takeAll()) },
+    Boolean(view?.trusted) && { label: "Use a variable…", small: "A value of your notebook, looked up at the run", icon: "dollar", jf: `bind:${name}`, click: later("bind") },
+    control !== "json" && { label: "Paste a list…", icon: "list", jf: `paste-menu:${name}`, click: later("paste") },
+    control === "flag" && field.open && { label: "Other…", small: "Any text, sent as given", icon: "pencil", jf: `other:${name}`, click: onOther },
+    "-",
+    { label: "Clear", icon: "undo", jf: `reset:${name}`, click: () => set(name, null) },
+  ];
+  return html`<span class="jf-tools">
+    <button ref=${help} type="button" class="jf-mini" data-jf=${`help:${name}`} aria-label=${`About ${field.label}`} aria-haspopup="dialog" aria-expanded="false" onClick=${() => setOpen(open === "help" ? "" : "help")}><${Icon} name="info" size=${14} /></button>
+    <button ref=${menu} type="button" class="jf-mini" data-jf=${`field-menu:${name}`} aria-label=${`${field.label}: options`} aria-haspopup="menu" aria-expanded="false" onClick=${() => setOpen(open === "menu" ? "" : "menu")}><${Icon} name="dots" size=${14} /></button>
+    ${open === "help" && help.current && html`<${About} anchor=${help.current} field=${field} close=${close} />`}
+    ${open === "menu" && menu.current && html`<${Menu} anchor=${menu.current} close=${close} label=${field.label} right=${true} width=${272} items=${items.filter(Boolean)} />`}
+    ${open === "bind" && menu.current && html`<${Variables} anchor=${menu.current} field=${field} close=${close} />`}
+    ${open === "paste" && menu.current && html`<${Paste} anchor=${menu.current} field=${field} close=${close} done=${(/** @type {string} */ text) => tell(paste(text))} />`}
+  </span>`;
+}
+
+/** The whole help of a field. @param {{ anchor: HTMLElement, field: P.FieldView, close: () => void }} props */
+function About({ anchor, field, close }) {
+  return html`<${Popover} anchor=${anchor} close=${close} role="dialog" label=${`About ${field.label}`} class="jf-infopop" width=${288} right=${true}>
+    <div tabindex="0">${field.help ? field.help.split("\n").map((text) => html`<p>${text}</p>`) : html`<p class="jf-quiet">The catalog says nothing about it.</p>`}</div>
+    <dl>
+      <dt>Name</dt><dd class="jf-mono">${inert(field.name)}</dd>
+      <dt>Type</dt><dd>${kindOf(field)}</dd>
+      ${field.default !== null && html`<dt>Default</dt><dd>${field.default}</dd>`}
+      <dt>Known from</dt><dd>${field.knownFrom}</dd>
+    </dl>
+  <//>`;
+}
+
+/** The variables of the notebook that the field can be bound to. @param {{ anchor: HTMLElement, field: P.FieldView, close: () => void }} props */
+function Variables({ anchor, field, close }) {
+  const { ask, set } = usePanel();
+  const [found, setFound] = useState(/** @type {P.Requests["variables"]["out"]["variables"] | null} */ (null));
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => void ask("variables", { field: field.name }).then((reply) => setFound(reply.variables), (error) => setTrouble(error.message)), []);
+  if (!found?.length) {
+    const said = trouble || (found ? "The notebook has no column, list, text, number or date that can be used." : "Looking…");
+    return html`<${Popover} anchor=${anchor} close=${close} role="dialog" label="Use a variable" class="jf-infopop" width=${272} right=${true}><p tabindex="0" role="status">${said}</p><//>`;
+  }
+  const list = field.control === "several" || field.control === "list";
+  const items = found.map(({ name, about, each }) => ({ label: `$${name}`, small: inert(about), jf: `use:${name}`, click: () => set(field.name, each ? { each: [`$${name}`] } : list ? [`$${name}`] : `$${name}`) }));
+  return html`<${Menu} key="found" anchor=${anchor} close=${close} label="Use a variable" right=${true} width=${272} items=${items} />`;
+}
+
+/** A box for a column of a spreadsheet. @param {{ anchor: HTMLElement, place?: HTMLElement | null, field: P.FieldView, close: () => void, done: (text: string) => void }} props */
+export function Paste({ anchor, place = null, field, close, done }) {
+  const [text, setText] = useState("");
+  return html`<${Popover} anchor=${anchor} keep=${place} close=${close} role="dialog" label=${`Paste a list for ${field.label}`} class="jf-form2" width=${288} right=${!place}>
+    <h3>Paste a list for ${field.label}</h3>
+    <div class="jf-box"><textarea autofocus rows="6" data-jf=${`paste-text:${field.name}`} aria-label="Values" placeholder="One value per line, as in a column of a spreadsheet" value=${text} onInput=${(/** @type {any} */ event) => setText(event.currentTarget.value)} /></div>
+    <div class="jf-acts"><button type="button" class="jf-btn" onClick=${close}>Cancel</button><button type="button" class="jf-btn is-main" data-jf=${`paste-add:${field.name}`} onClick=${() => (close(), text.trim() && done(text))}>Add values</button></div>
+  <//>`;
+}

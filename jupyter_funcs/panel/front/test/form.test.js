@@ -1,0 +1,258 @@
+/** The inputs: what is typed and chosen becomes requests, and what the kernel says stands at the fields. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RUN, VALUES, VIEW, pause } from "./fake.js";
+import { press, shown, type } from "./page.js";
+
+const field = (name, control, more = {}) => ({
+  name, label: name, control, required: false, more: false, short: false, hint: "", default: null, help: `Help of ${name}.`, brief: "", knownFrom: "Type declared by the catalog.",
+  options: null, open: false, flag: null, minimum: null, maximum: null, integer: false, strict: true, ...more,
+});
+const page = (rows, more = {}) => ({ options: rows.map(([value, label = "", group = ""]) => ({ value, label, group })), total: rows.length, note: "", at: null, again: false, asking: false, ...more });
+const SYMBOLS = page([["NVRA US EQUITY", "Nuvarelle Outfitters", "Retail"], ["KORD US EQUITY", "Kordrivet Auto Parts", "Retail"], ["KORD LN EQUITY", "Kordelisse Fashions", "Retail"], ["MCHQ US EQUITY", "Mochandrel Coffee", "Food"]]);
+const open = (fields, states = {}, more = {}, answers = {}) => {
+  const values = { ...VALUES, fields: Object.fromEntries(fields.map(({ name }) => [name, states[name] ?? {}])), ...more };
+  return shown({ view: { ...VIEW, fields }, values, run: more.run ?? RUN }, answers);
+};
+const box = ($, name) => $(`field:${name}`).querySelector(".jf-box input, .jf-box textarea");
+const sent = (model) => model.asked.filter(({ kind }) => kind === "set").map(({ field: name, value }) => [name, value]);
+const options = (el) => [...el.querySelectorAll('[role="option"]')].map((each) => each.dataset.jf?.replace("option:", ""));
+const TYPED = 190;
+
+test("a text is sent once typing pauses, and an answer never overwrites later typing", async () => {
+  const { model, $, close } = await open([field("a", "text")], {}, {}, { set: null });
+  type(box($, "a"), "x");
+  await pause(TYPED);
+  type(box($, "a"), "xy");
+  model.write({ values: { ...model.get("values"), seq: 1, fields: { a: { value: "x" } } } });
+  await pause(10);
+  assert.equal(box($, "a").value, "xy");
+  await pause(TYPED);
+  assert.deepEqual(sent(model), [["a", "x"], ["a", "xy"]]);
+  type(box($, "a"), "  ");
+  await pause(TYPED);
+  assert.deepEqual(sent(model).at(-1), ["a", null]);
+  await close();
+});
+
+test("a combobox finds by value and label, marks what matched, and takes what is chosen by key", async () => {
+  const { model, el, $, close } = await open([field("Symbol", "choice", { options: SYMBOLS })]);
+  const input = box($, "Symbol");
+  type(input, "ko");
+  await pause(20);
+  assert.deepEqual(options(el), ["KORD US EQUITY", "KORD LN EQUITY"]);
+  assert.equal(el.querySelector("mark").textContent, "KO");
+  assert.equal(input.getAttribute("aria-expanded"), "true");
+  press(input, "ArrowDown");
+  await pause(10);
+  assert.equal(document.getElementById(input.getAttribute("aria-activedescendant")).dataset.jf, "option:KORD LN EQUITY");
+  press(input, "Enter");
+  await pause(TYPED);
+  assert.deepEqual(sent(model), [["Symbol", "KORD LN EQUITY"]]);
+  assert.equal(options(el).length, 0);
+  await close();
+});
+
+test("a combobox of declared options has no Other, an open one takes any text; Escape takes nothing", async () => {
+  const fields = [field("a", "choice", { options: page([["x"], ["y"]]) }), field("b", "choice", { options: page([["x"]]), open: true })];
+  const { model, el, $, close } = await open(fields);
+  box($, "a").click();
+  await pause(10);
+  assert.deepEqual(options(el), ["x", "y"]);
+  press(box($, "a"), "Escape");
+  await pause(10);
+  box($, "b").click();
+  await pause(10);
+  assert.deepEqual(options(el), ["x", "other"]);
+  type(box($, "b"), "new one");
+  await pause(10);
+  assert.match($("other").textContent, /Use “new one”/);
+  press(box($, "b"), "Enter");
+  await pause(TYPED);
+  assert.deepEqual(sent(model), [["b", "new one"]]);
+  await close();
+});
+
+test("options beyond the page are searched in the kernel", async () => {
+  const asked = [];
+  const answers = { options: ({ query, from }) => (asked.push([query, from]), page([[`${query}1`], [`${query}2`]], { total: 2 })) };
+  const { el, $, close } = await open([field("a", "choice", { options: { ...SYMBOLS, total: 20_000 } })], {}, {}, answers);
+  type(box($, "a"), "zz");
+  await pause(350);
+  assert.deepEqual(asked, [["zz", 0]]);
+  assert.deepEqual(options(el), ["zz1", "zz2"]);
+  await close();
+});
+
+test("several values are chips: chosen, taken away, all, by group, and pasted", async () => {
+  const answers = { paste: { values: ["MCHQ US EQUITY", "ZZ"], unknown: ["ZZ"] } };
+  const fields = [field("s", "several", { options: SYMBOLS })];
+  const { model, el, $, close } = await open(fields, { s: { value: ["NVRA US EQUITY"], unknown: [] } }, {}, answers);
+  box($, "s").click();
+  await pause(10);
+  assert.equal($("select-all:s").textContent, "Select all 4");
+  $("group:Retail").click();
+  await pause(TYPED);
+  assert.deepEqual(sent(model).at(-1)[1], ["NVRA US EQUITY", "KORD US EQUITY", "KORD LN EQUITY"]);
+  assert.match(el.querySelector(".jf-chip").textContent, /^NVRA/);
+  $("select-all:s").click();
+  await pause(TYPED);
+  assert.equal(sent(model).at(-1)[1].length, 4);
+  $("remove:s:KORD LN EQUITY").click();
+  await pause(TYPED);
+  assert.equal(sent(model).at(-1)[1].length, 3);
+  const event = new Event("paste", { bubbles: true, cancelable: true });
+  event.clipboardData = { getData: () => "MCHQ\nZZ" };
+  box($, "s").dispatchEvent(event);
+  await pause(TYPED + 20);
+  assert.ok(sent(model).at(-1)[1].includes("ZZ"));
+  press(box($, "s"), "Backspace");
+  await pause(TYPED);
+  assert.ok(!sent(model).at(-1)[1].includes("ZZ"));
+  await close();
+});
+
+test("a field's menu runs for each, takes all, uses a variable and clears", async () => {
+  const answers = { all_options: { values: ["a", "b"] }, variables: { variables: [{ name: "brands", about: "list of 2", each: true }] } };
+  const { model, $, close } = await open([field("s", "choice", { options: SYMBOLS })], { s: { value: "x" } }, {}, answers);
+  for (const [hook, value] of [["each:s", { each: ["x"] }], ["each-all:s", { each: ["a", "b"] }], ["reset:s", null]]) {
+    $("field-menu:s").click();
+    await pause(20);
+    $(hook).click();
+    await pause(TYPED);
+    assert.deepEqual(sent(model).at(-1), ["s", value]);
+  }
+  $("field-menu:s").click();
+  await pause(20);
+  $("bind:s").click();
+  await pause(200);
+  $("use:brands").click();
+  await pause(TYPED);
+  assert.deepEqual(sent(model).at(-1), ["s", { each: ["$brands"] }]);
+  await close();
+});
+
+test("a variable is a chip that says what it holds; what is typed after $ waits for Enter", async () => {
+  const { model, $, close } = await open([field("a", "text"), field("b", "text")], { a: { value: { variable: "one", about: "12", each: false } } });
+  assert.equal($("variable:a").textContent, "$one12");
+  type(box($, "b"), "$two");
+  await pause(TYPED);
+  assert.deepEqual(sent(model), []);
+  press(box($, "b"), "Enter");
+  await pause(20);
+  assert.equal(model.asked.at(-1).kind, "run");
+  assert.equal(model.asked.at(-1).values.b, "$two");
+  await close();
+});
+
+test("yes, no and default are three segments; another value is a text", async () => {
+  const fields = [field("a", "flag", { flag: ["true", "false"], default: "false", hint: "No (default)" }), field("b", "flag", { flag: ["Yes", "No"] })];
+  const { model, $, close } = await open(fields, { b: { value: "Maybe" } });
+  assert.equal($("value:a:Default").getAttribute("aria-checked"), "true");
+  assert.match($("field:a").textContent, /No \(default\)/);
+  $("value:a:Yes").click();
+  await pause(20);
+  press($("value:a:Yes"), "ArrowRight");
+  await pause(TYPED);
+  assert.deepEqual(sent(model), [["a", "false"]]);
+  assert.equal(box($, "b").value, "Maybe");
+  await close();
+});
+
+test("a number steps within its bounds, and a date is judged at its tenth character", async () => {
+  const { model, $, close } = await open([field("n", "number", { minimum: 1, maximum: 3, integer: true, default: "2" }), field("d", "date")]);
+  $("more:n").click();
+  $("more:n").click();
+  await pause(TYPED);
+  assert.deepEqual(sent(model), [["n", "3"]]);
+  press(box($, "n"), "ArrowDown");
+  type(box($, "d"), "2025-02-3");
+  await pause(TYPED);
+  assert.deepEqual(sent(model).slice(1), [["n", "2"]]);
+  type(box($, "d"), "2025-02-30");
+  await pause(TYPED);
+  assert.deepEqual(sent(model).at(-1), ["d", "2025-02-30"]);
+  await close();
+});
+
+test("an error stands at its field with a fix; a warning never disables Run", async () => {
+  const fields = [field("d", "date"), field("s", "several", { options: SYMBOLS })];
+  const states = {
+    d: { value: "2025-02-30", errors: [{ text: "Enter a valid date.", use: "2025-02-28", instead: "" }] },
+    s: { value: ["NVRA US EQUITY", "KORX"], unknown: ["KORX"], warnings: [{ text: "'KORX' isn't in the list.", use: "KORD US EQUITY", instead: "KORX" }] },
+  };
+  const { model, $, close } = await open(fields, states, { valid: false, wrong: ["d"] });
+  assert.equal($("error:d").getAttribute("role"), "alert");
+  assert.equal($("reason").textContent, "Check: d");
+  assert.equal($("run").getAttribute("aria-disabled"), "true");
+  const [date, symbol] = document.querySelectorAll('[data-jf^="fix:"]');
+  date.click();
+  symbol.click();
+  await pause(TYPED);
+  assert.deepEqual(sent(model), [["d", "2025-02-28"], ["s", ["NVRA US EQUITY", "KORD US EQUITY"]]]);
+  model.write({ values: { ...model.get("values"), seq: 2, valid: true, wrong: [], fields: { d: {}, s: states.s } } });
+  await pause(10);
+  assert.equal($("run").getAttribute("aria-disabled"), null);
+  await close();
+});
+
+test("a missing field is red once its name or Run was pressed, also under More options; Clear forgets that", async () => {
+  const fields = [field("a", "text", { required: true }), field("b", "text", { more: true })];
+  const { model, $, close } = await open(fields, {}, { valid: false, missing: ["a", "b"] });
+  assert.equal($("reason").textContent, "Missing: a, b");
+  assert.ok($("reason").classList.contains("is-soft"));
+  assert.equal($("error:a"), null);
+  assert.equal($("field:b"), null);
+  $("reason:b").click();
+  await pause(20);
+  assert.equal($("error:b").textContent.trim(), "Required");
+  assert.equal($("error:a"), null);
+  $("run").click();
+  await pause(30);
+  assert.ok($("error:a"));
+  assert.equal(model.asked.at(-1).kind, "run");
+  assert.equal(document.activeElement, box($, "a"));
+  $("clear").click();
+  await pause(30);
+  assert.equal(model.asked.at(-1).kind, "clear");
+  assert.equal($("error:a"), null);
+  await close();
+});
+
+test("help is above Run while a field has the focus, and whole in its box", async () => {
+  const { $, close } = await open([field("a", "text", { help: "First. Second.", brief: "First." })]);
+  box($, "a").dispatchEvent(new Event("focusin", { bubbles: true }));
+  await pause(10);
+  assert.equal($("help-line").textContent, "a: First.");
+  $("help:a").click();
+  await pause(20);
+  assert.match(document.querySelector(".jf-infopop").textContent, /First\. Second\./);
+  await close();
+});
+
+test("a run shows its progress and can be cancelled, in the folded line too", async () => {
+  const run = { ...RUN, state: "running", running: { name: "F", started: 0, elapsed: 3.4, bytes: 0, done: 6, of: 24, note: "" } };
+  const { model, $, close } = await open([field("a", "several")], { a: { value: ["x", "y"] } }, { run });
+  assert.equal($("progress-text").textContent, "6 of 24 runs");
+  assert.equal($("progress").getAttribute("aria-valuenow"), "25");
+  assert.match($("elapsed").textContent, /^3\.\d s$/);
+  assert.equal($("fold").querySelector(".jf-chip").textContent, "x, y");
+  $("cancel").click();
+  await pause(10);
+  assert.equal(model.asked.at(-1).kind, "cancel");
+  await close();
+});
+
+test("a sweep says how many runs it makes, and markup in any text stays text", async () => {
+  const bad = "<img src=x onerror=alert(1)>\u202e";
+  const fields = [field(bad, "several", { label: bad, help: bad, hint: bad, options: page([[bad, bad, bad], ["y", "", bad]], { note: bad }), knownFrom: bad })];
+  const states = { [bad]: { value: { each: [bad, "y"] }, warnings: [{ text: bad, use: bad, instead: "" }], notes: [bad] } };
+  const { el, $, close } = await open(fields, states, { runs: 24, advice: [bad] });
+  assert.equal($("run").textContent, "Run 24 times");
+  el.querySelector('[data-jf^="field-menu"]').click();
+  el.querySelector('[data-jf^="show:"]')?.dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true }));
+  await pause(30);
+  assert.equal(el.querySelector("img"), null);
+  assert.ok(el.textContent.includes("<img src=x"));
+  await close();
+});
