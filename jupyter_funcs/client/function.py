@@ -99,7 +99,8 @@ class RemoteCall:
 
     def may_cache(self, *, is_sweep: bool) -> bool:
         """Return whether results may come from the cache on disk and go there; never if a run changes data."""
-        wanted = self.options.cache is not False if is_sweep else self.options.cache is True
+        cache, to = self.options.cache, self.options.to
+        wanted = cache is not False and to is None if is_sweep else cache is True
         return wanted and not self.function.changes_data
 
     def __call__(self, /, *unnamed: Any, **values: Any) -> pd.DataFrame:

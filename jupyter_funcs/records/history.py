@@ -106,8 +106,7 @@ class History:
             service=session.service,
             where=session.where,
             to=None if function.options.to is None else os.fspath(function.options.to),
-            in_cache=function.options.to is None
-            and function.may_cache(is_sweep=isinstance(job.progress, SweepProgress)),
+            in_cache=function.may_cache(is_sweep=isinstance(job.progress, SweepProgress)),
             listed=function.function,
             options=function.options,
             load_cached=self._cached_results(),

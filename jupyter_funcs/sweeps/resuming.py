@@ -39,8 +39,7 @@ class EarlierResults:
         self.resumes = options.to != DASK
         self._function = function
         self._runs = runs
-        may_cache = self._is_used and function.may_cache(is_sweep=True)
-        self._cache: Cache | None = function.session.cache if may_cache else None
+        self._cache: Cache | None = function.session.cache if function.may_cache(is_sweep=True) else None
         self._keys: list[str] = []
         self._writer: CacheWriter | None = None
         self._earlier = _interrupted.get(function.session, {}) if self._is_used else {}
