@@ -20,9 +20,9 @@ const bound = ({ value }) => (value && typeof value === "object" && "variable" i
 /** "just now", "5 min old". @param {number} at in seconds since 1970 */
 function age(at) {
   const minutes = (Date.now() / 1000 - at) / 60;
-  const of = (/** @type {number} */ n, /** @type {string} */ unit) => ` · ${plural(Math.floor(n), unit)} old`;
+  const of = (/** @type {number} */ n, /** @type {string} */ unit) => `${plural(Math.floor(n), unit)} old`;
   if (minutes >= 60) return minutes >= 1440 ? of(minutes / 1440, "day") : of(minutes / 60, "hour");
-  return minutes < 1 ? " · just now" : ` · ${Math.floor(minutes)} min old`;
+  return minutes < 1 ? "just now" : `${Math.floor(minutes)} min old`;
 }
 
 /** One field: its name, tools, control and what is said of it. @param {{ field: P.FieldView, missing: boolean, onHelp: (field: P.FieldView | null) => void }} props */
@@ -260,7 +260,8 @@ export function useOptions(field, state, query, open) {
 function Source({ field, page, children }) {
   const { ask, tell } = usePanel();
   if (!page.note && !children) return null;
-  return html`<div class="jf-pf">${children}<span class="jf-cut" title=${page.note}>${inert(page.note)}${page.at && !page.asking ? age(page.at) : ""}</span><span class="jf-gap" />
+  const old = page.at && !page.asking ? age(page.at) : "";
+  return html`<div class="jf-pf is-source">${children}<span class="jf-gap" title=${page.note}>${children && old ? old : `${inert(page.note)}${old && ` · ${old}`}`}</span>
     ${page.again && html`<button type="button" class="jf-btn is-icon" tabindex="-1" data-jf=${`ask:${field.name}`} aria-label="List them again" title="List them again" onClick=${() => tell(ask("list_again", { field: field.name }))}><${Icon} name="refresh" size=${14} /></button>`}
   </div>`;
 }
@@ -409,7 +410,7 @@ function Chips({ field, state, id, describe, bad }) {
   const list = `${id}o`;
   const takeAll = () => tell(all("").then((more) => put([...values, ...more])));
   const group = (/** @type {string} */ name, /** @type {boolean} */ taken) => tell(all(name).then((of) => put(taken ? values.filter((one) => !of.includes(one)) : [...values, ...of])));
-  return html`<div ref=${box} class="jf-box is-chips" onMouseDown=${(/** @type {MouseEvent} */ event) => event.target === box.current && (event.preventDefault(), input.current?.focus(), start())}>
+  return html`<div ref=${box} class=${`jf-box is-chips ${choosable ? "" : "is-free"}`} onMouseDown=${(/** @type {MouseEvent} */ event) => event.target === box.current && (event.preventDefault(), input.current?.focus(), start())}>
     ${chips.map((value) => html`<span key=${value} class=${`jf-chip ${state.unknown?.includes(value) ? "is-bad" : ""}`}><span title=${value}>${inert(short(value))}</span><button type="button" data-jf=${`remove:${field.name}:${value}`} aria-label=${`Remove ${value}`} onClick=${() => (put(values.filter((one) => one !== value)), input.current?.focus())}><${Icon} name="x" size=${12} /></button></span>`)}
     ${values.length > chips.length && html`<span class="jf-chip"><button type="button" class="jf-chip-more" data-jf=${`chips-more:${field.name}`} onClick=${() => (input.current?.focus(), start())}>+${count(values.length - chips.length)} more</button></span>`}
     <input ref=${input} id=${id} class=${values.length ? "" : "is-alone"} role=${choosable ? "combobox" : undefined} aria-expanded=${choosable ? String(open) : undefined} aria-controls=${choosable ? list : undefined} aria-autocomplete=${choosable ? "list" : undefined} aria-activedescendant=${open && on >= 0 ? `${list}-${on}` : undefined}

@@ -5,7 +5,7 @@ const COMPANIES = ["BKQU Bulkandry Clubs Groceries", "BVQS Bravoquesa Grill Rest
   const [code, first, second, group] = line.split(" ");
   return { value: `${code} US EQUITY`, label: `${first} ${second}`, group };
 });
-const page = (options, note = "") => ({ options, total: options.length, note, at: null, again: false, asking: false });
+const page = (options, note = "", more = {}) => ({ options, total: options.length, note, at: null, again: false, asking: false, ...more });
 const listed = (...values) => page(values.map((value) => ({ value, label: "", group: "" })));
 const field = (name, label, control, more = {}) => ({
   name, label, control, required: false, more: false, short: false, hint: "", default: null, help: `${label} of the rows.`, brief: `${label} of the rows.`, knownFrom: "Type declared by the catalog.",
@@ -13,20 +13,20 @@ const field = (name, label, control, more = {}) => ({
 });
 export const FIELDS = [
   field("PanelName", "Panel", "choice", { required: true, hint: "Choose", options: page([{ value: "Demo Card Panel", label: "Synthetic Data Works", group: "" }, { value: "Demo Debit Panel", label: "Synthetic Data Works", group: "" }]) }),
-  field("Symbol", "Symbol", "choice", { hint: "Choose", options: page(COMPANIES, "24 symbols from Get Universe") }),
+  field("Symbol", "Symbol", "choice", { hint: "Choose", options: page(COMPANIES, "24 symbols from Get Universe", { at: Date.now() / 1000, again: true }), open: true }),
   field("Brand", "Brand", "several", { hint: "Or choose brands", options: listed("Nuvarelle", "Fennloft", "Tidewisp", "Mochandrel") }),
   field("Dimensions", "Dimensions", "several", { hint: "None (default)", options: listed("Region", "Age Group", "Brand") }),
   field("StartDate", "From", "date", { short: true, hint: "Earliest" }),
   field("EndDate", "To", "date", { short: true, hint: "Latest" }),
   field("PoPGrowth", "Growth", "flag", { short: true, default: "No", flag: ["Yes", "No"] }),
   field("PoPLookback", "Years back", "number", { short: true, hint: "1 (default)", minimum: 1, maximum: 50, integer: true }),
-  field("Currency", "Currency", "choice", { more: true, hint: "USD (default)", options: listed("USD", "EUR", "CHF") }),
+  field("Currency", "Currency", "choice", { more: true, short: true, hint: "USD (default)", options: listed("USD", "EUR", "CHF") }),
   field("Exclude", "Leave out", "list", { more: true, hint: "One per line" }),
   field("Settings", "Settings", "json", { more: true, hint: "{ … }" }),
 ];
 const held = (value, more = {}) => ({ value, errors: [], warnings: [], notes: [], carried: false, unknown: [], ...more });
 const wrong = (text, use = "") => ({ errors: [{ text, use, instead: "" }] });
-const values = (filled = {}, more = {}) => ({ ...VALUES, fields: Object.fromEntries(FIELDS.map(({ name }) => [name, filled[name]?.errors ? filled[name] : held(filled[name] ?? null)])), ...more });
+const values = (filled = {}, more = {}) => ({ ...VALUES, fields: Object.fromEntries(FIELDS.map(({ name }) => [name, filled[name]?.warnings ? filled[name] : held(filled[name] ?? null)])), ...more });
 export const FILLED = values({ PanelName: "Demo Card Panel", Symbol: "NVRA US EQUITY", Dimensions: ["Region"], PoPGrowth: "Yes" });
 
 const PRESETS = [{ name: "Quarter to date vs last year", about: "MCHQ, by fiscal quarter", shipped: true }, { name: "Restaurants, weekly check", about: "6 symbols, run for each", shipped: false }, { name: "NVRA by region", about: "Spend and growth", shipped: false }];
@@ -93,12 +93,30 @@ const click = (...hooks) => async ({ $, pause }) => {
     await pause(60);
   }
 };
+const typed = (name, text) => async ({ $, pause }) => {
+  const input = $(`field:${name}`).querySelector("input");
+  input.focus();
+  input.value = text;
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  await pause(60);
+};
 export const STATES = {
   loading: at({ view: null, values: null }),
   empty: at({ view: { ...view, function: null, fields: [], presets: [], start: { cards: FUNCTIONS, recent: HISTORY, presets: PRESETS.map((each) => ({ ...each, function: "get_panel_daily" })) } }, run: { ...RUN, state: "empty" } }),
   form: at({ values: values({}, { valid: false, missing: ["PanelName"] }), run: RUN }),
   errors: at({ values: values({ Symbol: held("NVRB", wrong("NVRB isn't in the list.", "NVRA US EQUITY")), StartDate: held("2025-02-30", wrong("Enter a valid date.", "2025-02-28")), PoPLookback: held("99", wrong("Years back must be between 1 and 50.")) }, { valid: false, missing: ["PanelName"], wrong: ["Symbol", "StartDate", "PoPLookback"] }), run: RUN }),
-  controls: at({ values: values({ PanelName: "Demo Card Panel", Symbol: "NVRA US EQUITY", Brand: { variable: "brands", about: "list of 12", each: false }, StartDate: "2024-01-01", PoPLookback: "2", Dimensions: ["Region", "Age Group"], Currency: "CHF" }), run: RUN }, click("more-options")),
+  controls: at({ values: values({ PanelName: "Demo Card Panel", Symbol: "NVRA US EQUITY", Brand: { variable: "brands", about: "list of 12", each: false }, Dimensions: ["Region", "Age Group"], StartDate: "2024-01-01", EndDate: "2025-11-15", PoPGrowth: "Yes", PoPLookback: "2", Currency: "CHF", Exclude: ["Nuvarelle Outlet Pier 9", "Fennloft Online", "Tidewisp Kiosk"], Settings: '{\n  "smooth": true,\n  "window": 7\n}' }), run: RUN }, ({ $ }) => ($("form").scrollTop = 9999)),
+  combobox: at({ values: values({ PanelName: "Demo Card Panel" }), run: RUN }, typed("Symbol", "ko")),
+  multiselect: at({ values: values({ PanelName: "Demo Card Panel", Symbol: { each: COMPANIES.filter((one) => one.group === "Restaurants").map((one) => one.value) } }, { runs: 3 }), run: RUN }, async ({ $, pause }) => {
+    $("field:Symbol").querySelector("input").focus();
+    $("field:Symbol").querySelector("input").click();
+    await pause(60);
+  }),
+  "field-menu": at({ run: RUN }, click("field-menu:Symbol")),
+  "field-help": at({ run: RUN }, click("help:Symbol")),
+  "field-paste": at({ run: RUN }, click("field-menu:Symbol", "paste-menu:Symbol")),
+  "field-bind": at({ run: RUN }, click("field-menu:Symbol", "bind:Symbol"), { variables: { variables: [{ name: "brands", about: "list of 12", each: true }, { name: "symbol", about: "NVRA US EQUITY", each: false }] } }),
+  warnings: at({ values: values({ PanelName: "Demo Card Panel", Symbol: held("NVRB", { warnings: [{ text: "'NVRB' isn't in the list. Did you mean 'NVRA US EQUITY'?", use: "NVRA US EQUITY", instead: "" }] }), Brand: held(["Nuvarelle", "Nuvarela"], { unknown: ["Nuvarela"], notes: ["Removed 'Old': Get Panel Dimensions no longer lists it."] }) }, { advice: ["Fill in Symbol or Brand."] }), run: RUN }),
   running: at({ run: { ...RUN, state: "running", running } }),
   "running-again": at({ run: { ...done, state: "running", running } }),
   table: at({}),
