@@ -74,7 +74,9 @@ class Shop:
             if await request.is_disconnected():
                 return Response()
         self.orders.append(item)
-        return Response(status_code=self.statuses.pop(0)) if self.statuses else JSONResponse([{"item": item}])
+        if self.statuses:
+            return Response(status_code=self.statuses.pop(0), headers={"Retry-After": "0"})
+        return JSONResponse([{"item": item}])
 
 
 @pytest.fixture(scope="module")
