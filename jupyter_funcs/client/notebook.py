@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
+import os
 import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,11 @@ def variables() -> dict[str, Any]:
     """Return the user's namespace; empty outside of IPython."""
     shell = _shell()
     return {} if shell is None else shell.user_ns
+
+
+def is_public() -> bool:
+    """Return whether visitors see the page, as in Voila."""
+    return os.environ.get("SERVER_SOFTWARE", "").startswith("voila")
 
 
 def this_cell() -> Cell:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.fields import read_fields
 from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.client.status import ends_in
+from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from jupyter_funcs.catalog.fields import Field
+    from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.catalog.listing import Function
+    from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.status import Status
     from jupyter_funcs.panel.shared.outcome import PanelSession
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8
 _LONGEST_NAME, _LONGEST_ABOUT = 120, 240
+_EXAMPLE = "an example"
 _SOON = 600.0  # seconds; a token that ends later is not worth a word
 
 
@@ -46,6 +52,7 @@ def function_view(function: Function, slug: str, favourites: Iterable[str]) -> d
         "group": _shown(function.group),
         "favourite": function.name in favourites,
         "changesData": function.changes_data,
+        "example": _EXAMPLE if all(map(_has_example, read_fields(function))) and not function.changes_data else "",
     }
 
 
@@ -84,7 +91,8 @@ def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str,
     cards = []
     for function in shown:
         view = function_view(function, catalog.slug(function), favourites)
-        cards.append({name: view[name] for name in ("id", "name", "about", "group")} | {"example": _example(function)})
+        del view["changesData"]
+        cards.append(view)
     presets = [
         {"name": name, "about": "", "shipped": False, "function": catalog.slug(function)}
         for function in shown
@@ -93,9 +101,27 @@ def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str,
     return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
 
 
-def _example(function: Function) -> str:
-    required = [param.name for param in function.params if param.required]
-    return f"needs {', '.join(map(_shown, required[:3]))}" if required else "runs as it is"
+def _has_example(field: Field) -> bool:
+    """Return whether a field may stay empty, or has options, or a function that lists its values."""
+    return not (field.required or field.rule) or bool(field.options or field.source)
+
+
+async def example_values(function: RemoteCall, form: Form) -> dict[str, str]:
+    """Return values with which a function runs: the first option or listed value of each field that it needs."""
+    values: dict[str, str] = {}
+    ruled: set[tuple[str, ...]] = set()  # of a rule, one field is enough
+    for field in form.fields:
+        if form.is_set(field.name) or not (field.required or (field.rule and field.rule.names not in ruled)):
+            continue
+        choices: list[str] = list(field.options[:1])
+        if not choices and field.source:
+            listed, _ = await function.choices(field, {**form.first, **values})
+            choices = [choice.value for choice in listed[:1]]
+        if not choices:
+            raise ArgumentError(f"There is no example: {field.label} lists no values.", "Fill in the form.")
+        values[field.name] = choices[0]
+        ruled |= {field.rule.names} if field.rule else set()
+    return values
 
 
 def _shown(text: str) -> str:

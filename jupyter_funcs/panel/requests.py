@@ -316,6 +316,16 @@ def kind_of(request: PageRequest) -> str:
     return str(type(request).__struct_config__.tag)
 
 
+def wished(request: ChartRequest) -> dict[str, Any]:
+    """Return what was chosen of a chart."""
+    return {name: value for name, value in msgspec.structs.asdict(request.wish).items() if value is not None}
+
+
+def plain_values(request: FormRunRequest) -> dict[str, Any]:
+    """Return the values that a run carries, as a form takes them."""
+    return {name: plain(value) for name, value in request.values.items()}  # a dict's
+
+
 def plain(value: PageValue) -> Any:
     """Return what the page sent for a field as a form takes it."""
     return Each(tuple(value.each)) if isinstance(value, EachOf) else value

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.client import snippets
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError, ServiceConnectionError
 from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, inert
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
 
 _MOST_FAILED = 100
@@ -97,3 +101,19 @@ def cancelled_text(job: Job) -> str:
 def is_cancelled(error: BaseException | None) -> bool:
     """Return whether a run was stopped by a person."""
     return isinstance(error, RunCancelledError)
+
+
+def code_view(function: RemoteCall, args: Args, swept: Sequence[str], where: str) -> dict[str, Any]:
+    """Return what the form holds as code: the magic, Python, and the request of the first run; no token in it."""
+    sweeps = bool(swept)
+    first: Args = {name: value[0] if name in swept else value for name, value in args.items()}
+    blocks = [
+        {"name": "magic", "code": snippets.magic(function, args, sweeps=sweeps), "note": ""},
+        {"name": "python", "code": snippets.python(function, args, where, sweeps=sweeps), "note": ""},
+    ]
+    with suppress(FuncsError):  # values that give no request
+        command = snippets.curl(function, first)
+        note = "The first of the runs: a request is one run." if sweeps else ""
+        note = note if command else "A run is not a single HTTP request, so there is no curl command."
+        blocks.append({"name": "curl", "code": command, "note": note})
+    return {"blocks": blocks}

@@ -30,6 +30,12 @@ def reopen_html(name: str) -> str:
     return f"<p><b>{_shown(name) if name else 'Functions'}</b>: run this cell to open the panel.</p>"
 
 
+def still_html(name: str, outcome: Outcome | None, picture: str = "") -> str:
+    """Return what is shown without the panel: how to open it, its last result, and the chart as a picture."""
+    kept = "" if outcome is None else left_html(outcome, "jf-kept")
+    return f'<div class="jf-still">{reopen_html(name)}{kept}{picture}</div>'
+
+
 def left_html(outcome: Outcome, mark: str) -> str:
     """Return the HTML of a run that stays in the notebook: function, arguments, time, variable and first rows."""
     frame = outcome.frame

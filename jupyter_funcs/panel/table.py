@@ -497,7 +497,7 @@ class TableView:
 
     def frame(self, query: TableQuery) -> pd.DataFrame:
         """Return the rows of a view in its order, as a frame."""
-        rows = self._rows(query)
+        rows = self.positions(query)
         return self._frame if rows is None else self._frame.iloc[rows]
 
     # The order and the tests
@@ -510,14 +510,15 @@ class TableView:
         return self._columns[at]
 
     def _window(self, query: TableQuery, first: int, end: int) -> tuple[Any, int]:
-        rows = self._rows(query)
+        rows = self.positions(query)
         total = self.rows if rows is None else len(rows)
         if not 0 <= first <= min(end, total):
             raise ArgumentError(f"There are no rows {first:,} to {end:,}: the view has {total:,}.", "Scroll up.")
         end = min(end, total)
         return (np.arange(first, end) if rows is None else rows[first:end]), total
 
-    def _rows(self, query: TableQuery) -> Positions:
+    def positions(self, query: TableQuery) -> Positions:
+        """Return which rows a view shows, in its order; `None` for all of them as they are."""
         if not self._keeps and self._sample != self._sampled():
             raise ArgumentError("The DataFrame has changed since the run.", _AGAIN)
         if not (query.sort or query.filters or query.find) or not self.rows:
@@ -568,7 +569,7 @@ class TableView:
 
     def _sum(self, query: TableQuery, column: _TableColumn) -> str:
         def make() -> str:
-            rows = self._rows(query)
+            rows = self.positions(query)
             values = column.data if rows is None else column.data.iloc[rows]
             if values.dtype.kind in "iu":
                 known = values.dropna().to_numpy(dtype="uint64" if values.dtype.kind == "u" else "int64")

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.values import as_several
 from jupyter_funcs.client import notebook
 from jupyter_funcs.panel.header import listed_again, taken_over
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from concurrent.futures import Future
 
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.core.errors import ArgumentError
+    from jupyter_funcs.panel.chart_view import Chart
+    from jupyter_funcs.panel.form_view import FormView
     from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.table import TableView
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +39,12 @@ class Visit:
     note: str = ""
     is_old: bool = False
     asked: Args | None = None
+    inputs: FormView | None = None
+    table: TableView | None = None
+    chart: Chart | None = None
+    picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
+    number: int = 0
+    error: dict[str, Any] | None = None
 
 
 class Visits:

@@ -45,10 +45,36 @@ export const sent = (value = null) => {
   return value.each ? { each: [`$${value.variable}`] } : `$${value.variable}`;
 };
 
+/**
+ * The kernel's states by name: each is JSON text in a trait, and read once.
+ * @param {Model} model
+ * @returns {Model}
+ */
+const states = (model) => {
+  /** @type {Map<string, { text: string, value: any }>} */
+  const read = new Map();
+  const trait = (/** @type {string} */ event) => event.replace(/^change:/, "change:_");
+  return {
+    get(name) {
+      const text = model.get(`_${name}`);
+      if (name === "tab") return text;
+      if (read.get(name)?.text !== text) read.set(name, { text, value: text ? JSON.parse(text) : null });
+      return read.get(name)?.value;
+    },
+    on: (event, callback) => model.on(trait(event), callback),
+    off: (event, callback) => model.off(trait(event), callback),
+    send: (content) => model.send(content),
+    get comm_live() {
+      return model.comm_live;
+    },
+    widget_manager: model.widget_manager,
+  };
+};
+
 export class Channel {
   /** @param {Model} model */
   constructor(model) {
-    this.model = model;
+    this.model = states(model);
     /** @type {Live} */
     this.live = "live";
     /** Typed and not yet in the kernel's `values`, by field; without a number it is not sent yet. @type {Map<string, { value: P.PageValue, seq: number }>} */
@@ -67,11 +93,11 @@ export class Channel {
     this.watchers = new Set();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.typing = undefined;
-    this.kernel = model.widget_manager?.kernel;
-    model.on("msg:custom", this.receive);
-    model.on("change:view", this.drawn);
-    model.on("change:values", this.arrived);
-    model.on("comm_live_update", this.lost);
+    this.kernel = this.model.widget_manager?.kernel;
+    this.model.on("msg:custom", this.receive);
+    this.model.on("change:view", this.drawn);
+    this.model.on("change:values", this.arrived);
+    this.model.on("comm_live_update", this.lost);
     this.kernel?.statusChanged?.connect(this.status);
   }
 

@@ -23,8 +23,9 @@ export class FakeModel {
     this.callbacks = {};
     this.comm_live = true;
   }
-  get(name) {
-    return this.traits[name];
+  get(trait) {
+    const value = this.traits[trait.slice(1)];
+    return trait === "_tab" ? value : JSON.stringify(value);
   }
   on(name, callback) {
     (this.callbacks[name] ??= new Set()).add(callback);
@@ -38,7 +39,7 @@ export class FakeModel {
   /** As the kernel writes traits. */
   write(traits) {
     Object.assign(this.traits, traits);
-    for (const name of Object.keys(traits)) this.emit(`change:${name}`);
+    for (const name of Object.keys(traits)) this.emit(`change:_${name}`);
   }
   event(content) {
     this.emit("msg:custom", { v: 1, ...content });

@@ -24,7 +24,7 @@ test("a text is sent once typing pauses, and an answer never overwrites later ty
   type(box($, "a"), "x");
   await pause(TYPED);
   type(box($, "a"), "xy");
-  model.write({ values: { ...model.get("values"), seq: 1, fields: { a: { value: "x" } } } });
+  model.write({ values: { ...model.traits.values, seq: 1, fields: { a: { value: "x" } } } });
   await pause(10);
   assert.equal(box($, "a").value, "xy");
   await pause(TYPED);
@@ -190,7 +190,7 @@ test("an error stands at its field with a fix; a warning never disables Run", as
   symbol.click();
   await pause(TYPED);
   assert.deepEqual(sent(model), [["d", "2025-02-28"], ["s", ["NVRA US EQUITY", "KORD US EQUITY"]]]);
-  model.write({ values: { ...model.get("values"), seq: 2, valid: true, wrong: [], fields: { d: {}, s: states.s } } });
+  model.write({ values: { ...model.traits.values, seq: 2, valid: true, wrong: [], fields: { d: {}, s: states.s } } });
   await pause(10);
   assert.equal($("run").getAttribute("aria-disabled"), null);
   await close();
