@@ -29,7 +29,8 @@ _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
 _KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
 _PROFILE_HINT = (
-    "A profile has url and one of these: token_env, token_file, token_command, token_keyring (or api_key_…), login."
+    "A profile has url (or file), and one of these: "
+    "token_env, token_file, token_command, token_keyring (or api_key_…), login."
 )
 _DOCUMENTS = (".json", ".yaml", ".yml")
 NO_TOKEN = Constant(NoSecret())
@@ -315,11 +316,10 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     checks = dict.fromkeys(("service", "openapi"), _profile_problem) | {"mcp": _mcp_problem, "python": _python_problem}
     check = checks.get(str(profile.get("kind", "service")))
-    if (
-        wrong := check(profile) or _file_problem(profile)
-        if check
-        else f"has a kind that is not {listed(map(quote, checks))}"
-    ):
+    wrong = (
+        (check(profile) or _file_problem(profile)) if check else "has a kind that is not " + listed(map(quote, checks))
+    )
+    if wrong:
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)
     return profile
 
@@ -379,9 +379,9 @@ def _connection(url: str, given: _Token | None, header: str, no_token: str, kind
     if given is None and kind in {"openapi", "mcp"}:  # many of them are public
         given = NO_TOKEN
     if given is None:
-        raise ConfigError(f"There is no token for {base_url}.", no_token)
-    exact = _normalized(url, exact=True)
-    name = base_url.partition("://")[2]
+        public = 'If it needs none, write a profile with kind = "openapi" or "mcp".'
+        raise ConfigError(f"There is no token for {base_url}.", f"{no_token} {public}")
+    name, exact = base_url.partition("://")[2], _normalized(url, exact=True)
     return Connection(name, base_url, _source(given), header, kind=kind, location=exact)
 
 

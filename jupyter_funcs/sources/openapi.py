@@ -116,12 +116,9 @@ def read_document(data: bytes, connection: Connection) -> Catalog:
     version = str(only(dict, root).get("openapi") or "")
     if not version.startswith("3."):
         old = version or str(only(dict, root).get("swagger") or "")
-        if not old:
-            raise ProtocolError(
-                f"{connection.base_url} is no OpenAPI document; OpenAPI 3.0 or 3.1 is needed.", "Check the address."
-            )
-        raise ConfigError(
-            f"{connection.base_url} is OpenAPI (Swagger) {clip(old, 20)}; OpenAPI 3.0 or 3.1 is needed.", "Convert it."
+        what = f"OpenAPI (Swagger) {clip(old, 20)}" if old else "no OpenAPI document"
+        raise (ConfigError if old else ProtocolError)(
+            f"{connection.base_url} is {what}; OpenAPI 3.0 or 3.1 is needed.", "Check the address, or convert it."
         )
     level = [root]
     for _ in range(_MAX_DEPTH):
@@ -321,8 +318,8 @@ class _Document:
         """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
         given = next((found for place in places if (found := only(list, place.get("servers")))), [])
         servers = []
-        base, default = self._connection.base_url, "/"
-        if base.startswith("file:"):  # which has no server; the user's word says where relative ones are
+        base, default = self._connection.location or self._connection.base_url, "/"
+        if "://" not in base:  # a file: the user's word says where its servers are
             base, default = f"{self._connection.allow_server}/".lstrip("/"), ""
         for one in map(partial(only, dict), given):
             known = only(dict, one.get("variables"))

@@ -7,8 +7,9 @@ import json
 import re
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -19,19 +20,21 @@ from starlette.routing import Route
 import jupyter_funcs as jf
 from jupyter_funcs.api import Session
 from jupyter_funcs.catalog.listing import parse_listing
-from jupyter_funcs.client import remote
+from jupyter_funcs.client import client
 from jupyter_funcs.connection import retries
 from jupyter_funcs.connection.profiles import resolve
 from tests.conftest import serving
 from tests.faults.canary import CANARY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from starlette.requests import Request
 
     from jupyter_funcs.connection.profiles import Connection
+
+    Connect = Callable[..., tuple[Session, "Recorded"]]
 
 SERVICE = [{"name": "Look", "params": []}]
 PATHS = {"/look": {"get": {"operationId": "Look", "responses": {"200": {}}}}}
@@ -84,7 +87,7 @@ def answering(
         what = get if request.method == "GET" else listing if request.url.path.endswith(LIST) else post
         if what is None or isinstance(what, int):
             if what == 1:
-                await asyncio.sleep(1)
+                await asyncio.sleep(5)
                 what = 404
             return Response("no", what or 404, headers)
         kind = "text/html" if what == b"<html>" else "application/yaml"
@@ -98,16 +101,29 @@ def opened(url: str) -> Session:
     return Session(cast("Connection", resolve(url, CANARY)))
 
 
-@contextmanager
-def connected(app: Any, path: str = "") -> Iterator[tuple[Session, Recorded]]:
-    """Serve an application, and connect to it without saying its kind."""
-    recorded = Recorded(app)
-    with serving(recorded, "on" if hasattr(app.router, "routes") and path == "/tools" else "off") as url:
-        session = opened(url + path)
-        try:
-            yield session, recorded
-        finally:
-            session.close()
+board = Recorded(None)  # served once: to start and to stop a server takes longer than a test
+
+
+@pytest.fixture(scope="module")
+def origin() -> Iterator[str]:
+    with serving(board) as url:
+        yield url
+
+
+@pytest.fixture
+def connected(origin: str) -> Iterator[Connect]:
+    """Connect to an application without saying its kind."""
+    retries._HEALTH.clear()
+    with ExitStack() as stack:
+
+        def connect(app: Any, path: str = "") -> tuple[Session, Recorded]:
+            own = Recorded(app) if path == "/tools" else board  # an MCP server's sessions begin and end with it
+            own.app, own.seen, own.tokens = app, [], set()
+            session = opened((origin if own is board else stack.enter_context(serving(own, "on"))) + path)
+            stack.callback(session.close)
+            return session, own
+
+        yield connect
 
 
 KINDS: dict[str, tuple[Any, str, str, str, list[str]]] = {
@@ -134,17 +150,19 @@ KINDS: dict[str, tuple[Any, str, str, str, list[str]]] = {
 
 
 @pytest.mark.parametrize(("app", "path", "kind", "name", "seen"), KINDS.values(), ids=KINDS)
-def test_an_address_has_the_kind_that_it_answers_as(app: Any, path: str, kind: str, name: str, seen: list[str]) -> None:
+def test_an_address_has_the_kind_that_it_answers_as(
+    connected: Connect, app: Any, path: str, kind: str, name: str, seen: list[str]
+) -> None:
     """Each step is asked once, in order, up to the first that answers; then the kind is known."""
-    with connected(app(), path) as (funcs, server):
-        assert funcs.names == [name] * bool(name)
-        # Notifications have no order.
-        assert sorted(server.seen) == sorted(seen)
-        assert (funcs.kind, funcs.status().kind) == (kind, kind)
-        assert server.tokens == {f"Bearer {CANARY}"}
-        before = len(server.seen)
-        funcs.refresh()
-        assert len(server.seen) == before + 1
+    funcs, server = connected(app(), path)
+    assert funcs.names == [name] * bool(name)
+    # Notifications have no order.
+    assert sorted(server.seen) == sorted(seen)
+    assert (funcs.kind, funcs.status().kind) == (kind, kind)
+    assert server.tokens == {f"Bearer {CANARY}"}
+    before = len(server.seen)
+    funcs.refresh()
+    assert len(server.seen) == before + 1
 
 
 NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
@@ -161,14 +179,16 @@ NOTHING: dict[str, tuple[Any, type[Exception], str, int]] = {
 
 
 @pytest.mark.parametrize(("answers", "error", "said", "asked"), NOTHING.values(), ids=NOTHING)
-def test_what_is_of_no_kind_is_the_services_error(answers: Any, error: type[Exception], said: str, asked: int) -> None:
+def test_what_is_of_no_kind_is_the_services_error(
+    connected: Connect, answers: Any, error: type[Exception], said: str, asked: int
+) -> None:
     """With a sentence that says what else was tried; the next use tries again."""
-    with connected(answering(*answers)) as (funcs, server):
-        with pytest.raises(error, match=re.escape(said)) as caught:
-            _ = funcs.names
-        assert "\nNor is it an MCP server or an OpenAPI document." in str(caught.value)
-        assert len(str(caught.value).splitlines()) == 2
-        assert (len(server.seen), funcs.kind, funcs.status().kind) == (asked, "", "")
+    funcs, server = connected(answering(*answers))
+    with pytest.raises(error, match=re.escape(said)) as caught:
+        _ = funcs.names
+    assert "\nNor is it an MCP server or an OpenAPI document." in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 2
+    assert (len(server.seen), funcs.kind, funcs.status().kind) == (asked, "", "")
 
 
 @pytest.mark.parametrize(
@@ -184,13 +204,15 @@ def test_what_is_of_no_kind_is_the_services_error(answers: Any, error: type[Exce
         ((DOCUMENT | {"servers": [{"url": "https://other.example"}]}, 405, 404), jf.ConfigError, 3),
     ],
 )
-def test_what_says_nothing_about_the_kind_ends_the_search(answers: Any, error: type[Exception], asked: int) -> None:
+def test_what_says_nothing_about_the_kind_ends_the_search(
+    connected: Connect, answers: Any, error: type[Exception], asked: int
+) -> None:
     """A refused token, a failing service, and a document that can't be used are shown as they are."""
-    with connected(answering(*answers)) as (funcs, server):
-        with pytest.raises(error) as caught:
-            _ = funcs.names
-        assert "Nor is it" not in str(caught.value)
-        assert len(server.seen) == asked
+    funcs, server = connected(answering(*answers))
+    with pytest.raises(error) as caught:
+        _ = funcs.names
+    assert "Nor is it" not in str(caught.value)
+    assert len(server.seen) == asked
 
 
 def test_an_unreachable_address_is_not_asked_again() -> None:
@@ -202,27 +224,33 @@ def test_an_unreachable_address_is_not_asked_again() -> None:
     assert "Nor is it" not in str(caught.value)
 
 
-def test_an_address_that_never_answers_leaves_time_for_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_an_address_that_never_answers_leaves_time_for_the_document(
+    connected: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The search ends by the listing's one deadline."""
-    monkeypatch.setattr(remote, "LIST_SECONDS", 0.8)
-    with connected(answering(DOCUMENT, 1), "/spec") as (funcs, _):
-        assert funcs.names == ["Look"]
+    monkeypatch.setattr(client, "LIST_SECONDS", 6.0)
+    began = time.monotonic()
+    funcs, _ = connected(answering(DOCUMENT, 1), "/spec")
+    assert funcs.names == ["Look"]
+    assert 3 < time.monotonic() - began < 6
 
 
-def test_a_search_costs_no_retries() -> None:
+def test_a_search_costs_no_retries(connected: Connect) -> None:
     """Neither the budget nor the circuit breaker counts what an address isn't."""
-    with connected(answering(500, 500)) as (funcs, server):
-        for _ in range(6):
-            with pytest.raises(jf.ConfigError):
-                _ = funcs.names
-        [health] = [each for origin, each in retries._HEALTH.items() if origin == funcs.address]
-        assert (health.budget.left, health.breaker.is_open) == (health.budget.most, False)
-        assert len(server.seen) == 24
+    funcs, server = connected(answering(500, 500))
+    for _ in range(6):
+        with pytest.raises(jf.ConfigError):
+            _ = funcs.names
+    [health] = [each for origin, each in retries._HEALTH.items() if origin == funcs.address]
+    assert (health.budget.left, health.breaker.is_open) == (health.budget.most, False)
+    assert len(server.seen) == 24
 
 
-def test_first_uses_at_once_search_once() -> None:
+def test_first_uses_at_once_search_once(connected: Connect) -> None:
     """Threads and refreshes that come during the search wait for its result."""
-    with connected(answering(DOCUMENT, 405), "/spec") as (funcs, server), ThreadPoolExecutor(4) as pool:
+    funcs, server = connected(answering(DOCUMENT, 405), "/spec")
+    with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: funcs.refresh(), range(4)))
         assert server.seen.count(f"POST /spec{LIST} 404") == 1
         assert server.seen.count("GET /spec 200") == 4
@@ -265,20 +293,19 @@ def test_only_a_listing_is_read_as_one(reply: Any, said: str) -> None:
     assert len(parse_listing(b'[{"name": "a", "inputSchema": {}, "params": []}, {"name": "openapi"}]')) == 2
 
 
-def test_a_kind_in_a_profile_is_not_searched_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kind_in_a_profile_is_not_searched_for(origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service that it says is asked, and nothing else."""
-    recorded = Recorded(answering(DOCUMENT, 405))
-    with serving(recorded) as url:
-        (tmp_path / "profiles.toml").write_text(
-            f'[profiles.a]\nurl = "{url}/spec"\nkind = "service"\ntoken_env = "TOKEN"\n'
-            f'[profiles.b]\nurl = "{url}/spec"\ntoken_env = "TOKEN"\n'
-        )
-        monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
-        monkeypatch.setenv("TOKEN", CANARY)
-        with pytest.raises(jf.ConfigError, match="no function service"):
-            _ = Session(cast("Connection", resolve("a"))).names
-        assert recorded.seen == [f"POST /spec{LIST} 404"]
-        assert jf.connect("b").names == ["Look"]
+    board.app, board.seen, url = answering(DOCUMENT, 405), [], origin
+    (tmp_path / "profiles.toml").write_text(
+        f'[profiles.a]\nurl = "{url}/spec"\nkind = "service"\ntoken_env = "TOKEN"\n'
+        f'[profiles.b]\nurl = "{url}/spec"\ntoken_env = "TOKEN"\n'
+    )
+    monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
+    monkeypatch.setenv("TOKEN", CANARY)
+    with pytest.raises(jf.ConfigError, match="no function service"):
+        _ = Session(cast("Connection", resolve("a"))).names
+    assert board.seen == [f"POST /spec{LIST} 404"]
+    assert jf.connect("b").names == ["Look"]
 
 
 WITHOUT = """
@@ -294,6 +321,7 @@ assert "jupyter_funcs.sources.mcp" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_without_the_extras_a_document_is_still_found() -> None:
     """What looks like a server or a document that needs one says how to install it."""
     with (

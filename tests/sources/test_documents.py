@@ -130,11 +130,17 @@ class Server:
         return JSONResponse([{"path": path}])
 
 
-@pytest.fixture
-def api() -> Iterator[tuple[str, Server]]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[str, Server]]:
     server = Server()
     with serving(server.app) as url:
         yield url, server
+
+
+@pytest.fixture
+def api(served: tuple[str, Server]) -> tuple[str, Server]:
+    served[1].seen.clear()
+    return served
 
 
 def written(folder: Path, name: str, **more: Any) -> Path:
@@ -301,6 +307,7 @@ def test_a_server_to_allow_is_an_address_for_a_document(where: Any, allow: str, 
     assert "p4ssw0rd" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_workers_know_the_kind_and_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: tuple[str, Server]
 ) -> None:
