@@ -1,8 +1,454 @@
 import { html } from "htm/preact";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { count, plural } from "./format.js";
+import { Button, Icon } from "./icons.js";
+import { Menu } from "./popover.js";
+import { axis, axisText, clamp, nearest, pointText, ticks, timeTicks, valueText } from "./scales.js";
+import { usePanel } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
+/** @typedef {[number, number] | null} Zoom the first and the last day shown */
+/** @typedef {P.ChartView["series"][0]} Line */
+/** @typedef {{ wish: P.ChartWish, zoom: Zoom, hidden: string[] }} Chosen */
+
+const COLOURS = 8;
+const LEFT = 48, RIGHT = 8, TOP = 8, FOOT = 24, STRIP = 34;
+/** Colours of lines: 0 to 7; -1 is one of many, -2 what another line is compared with. @param {number} at */
+export const ink = (at) => (at >= 0 ? `var(--s${(at % COLOURS) + 1})` : "var(--jf-quiet)");
+/** @param {number} at */
+const dash = (at) => (at === -2 ? "4 3" : at % COLOURS > 5 ? "5 3" : undefined);
+/** @param {string} name */
+const brief = (name) => name.replace(/ US EQUITY$/, "");
+/** What was chosen stays while another tab is shown, by panel and function. @type {WeakMap<object, Map<string, Chosen>>} */
+const KEPT = new WeakMap();
 
 /** @param {{ result: P.ResultView }} props */
 export function Chart({ result }) {
-  return html`<div class="jf-scroll" data-jf="plot">${result.summary}</div>`;
+  const { ask, query, setQuery, live, copy, channel } = usePanel();
+  if (!KEPT.has(channel)) KEPT.set(channel, new Map());
+  const kept = /** @type {Map<string, Chosen>} */ (KEPT.get(channel));
+  const [chosen, setChosen] = useState(/** @returns {Chosen} */ () => kept.get(result.function) ?? { wish: {}, zoom: null, hidden: [] });
+  const [shown, setShown] = useState(/** @type {{ key: string, whole: P.ChartView, view: P.ChartView, zoom: Zoom } | null} */ (null));
+  const [trouble, setTrouble] = useState("");
+  const [code, showCode] = useState(false);
+  const [dim, setDim] = useState(/** @type {string | null} */ (null));
+  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const { wish, zoom, hidden } = chosen;
+  const key = JSON.stringify([result.number, wish, query.filters, query.find]);
+
+  const change = (/** @type {Partial<Chosen>} */ more) => {
+    const next = { ...chosen, ...more };
+    kept.set(result.function, next);
+    setChosen(next);
+  };
+  const wished = (/** @type {P.ChartWish} */ more) => change({ wish: { ...wish, ...more }, hidden: "colour" in more ? [] : hidden });
+
+  useEffect(() => {
+    if (live === "gone") return undefined;
+    let current = true;
+    const drawn = (/** @type {Zoom} */ range) => ask("chart", { run: result.number, wish, low: range?.[0] ?? null, high: range?.[1] ?? null, filters: query.filters, find: query.find });
+    const whole = shown?.key === key ? Promise.resolve(shown.whole) : drawn(null);
+    Promise.all([whole, zoom ? drawn(zoom) : whole]).then(
+      ([all, view]) => current && (setShown({ key, whole: all, view, zoom }), setTrouble("")),
+      (error) => current && setTrouble(error.message),
+    );
+    return () => {
+      current = false;
+    };
+  }, [key, zoom?.[0], zoom?.[1], live]);
+
+  if (trouble) return html`<div class="jf-blank" data-jf="chart-empty"><b>No chart</b><span>${trouble}</span></div>`;
+  if (!shown) return html`<div class="jf-blank" data-jf="chart-empty" aria-busy="true"><span>Drawing…</span></div>`;
+  const { view, whole } = shown;
+  const lines = view.series.filter((line) => line.colour !== -1);
+  const others = view.series.length - lines.length;
+  const filtered = query.filters.length > 0 || query.find !== "";
+  const bars = view.kind === "bar";
+  const legend = !bars && lines.length > 1;
+  const reset = zoom && !bars;
+  return html`<div class="jf-sub">
+      ${view.choices.map((choice) => html`<${Choice} key=${choice.name} choice=${choice} choose=${(/** @type {string} */ value) => wished({ [choice.name]: value })} off=${live === "gone"} />`)}
+      <span class="jf-gap" />
+      ${filtered && !view.why && html`<span class="jf-quiet jf-num">${count(view.rows)} of ${plural(result.table.rows, "row")}</span>`}
+    </div>
+    ${view.why
+      ? html`<div class="jf-blank" data-jf="chart-empty"><b>Nothing to draw</b><span>${view.why}</span>
+          ${filtered && html`<${Button} kind="is-line" label="Remove all filters" data-jf="remove-filters" onClick=${() => setQuery({ ...query, filters: [], find: "" })} />`}</div>`
+      : html`<div class=${`jf-plotwrap ${legend ? "" : "is-alone"}`} ref=${box}>
+          <div class="jf-plottop"><b class="jf-cut">${view.title}</b><span class="jf-quiet" data-jf="unit">${view.unit}</span><span class="jf-gap" />
+            ${reset && html`<${Button} kind="is-line" icon="zoom" label="Reset zoom" data-jf="zoom-reset" onClick=${() => (change({ zoom: null }), focusPlot(box.current))} />`}
+            <${Button} icon="code" aria="Code of this chart" data-jf="chart-code" aria-expanded=${String(code)} onClick=${() => showCode(!code)} />
+            <${SavePicture} box=${box} view=${view} lines=${lines} /></div>
+          ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${zoom} hidden=${hidden} dim=${dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range })} />`}
+          ${legend && html`<${Legend} view=${view} lines=${lines} hidden=${hidden} setHidden=${(/** @type {string[]} */ names) => change({ hidden: names })} setDim=${setDim} />`}
+        </div>
+        <div class="jf-note-line" data-jf="chart-note">
+          ${view.notes.map((note) => html`<span key=${note}>${note}</span>`)}
+          ${(others > 0 || view.hidden > 0) && html`<span>${`The ${lines.length} largest of ${count(view.series.length + view.hidden)} lines are ${others > 0 ? "coloured" : "drawn"}.`}</span>`}
+          ${others > 0 && !wish.all && html`<button type="button" class="jf-inline" data-jf="show-all-lines" onClick=${() => wished({ all: true })}>${view.hidden ? "Show all" : "Colour all"} ${count(view.series.length + view.hidden)}</button>`}
+          ${!bars && !zoom && view.x.type === "time" && html`<span>Drag across the chart to zoom.</span>`}
+        </div>
+        ${code && html`<div class="jf-codeline is-tall"><code tabindex="0" data-jf="chart-code-text">${view.code}</code><${Button} icon="copy" label="Copy" data-jf="copy-chart-code" onClick=${() => void copy(view.code)} /></div>`}`}`;
+}
+
+/** @param {HTMLElement | null} box */
+const focusPlot = (box) => /** @type {HTMLElement | null} */ (box?.querySelector('[data-jf="plot"]'))?.focus();
+
+/** @param {{ choice: P.ChartChoice, choose: (value: string) => void, off: boolean }} props */
+function Choice({ choice, choose, off }) {
+  const { name, label, value, options } = choice;
+  if (name === "kind") {
+    const keys = (/** @type {KeyboardEvent} */ event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      const at = options.findIndex((each) => each.value === value);
+      if (step === undefined) return;
+      event.preventDefault();
+      const next = (at + step + options.length) % options.length;
+      choose(options[next].value);
+      /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).children[next]).focus();
+    };
+    return html`<div class="jf-seg is-s" role="radiogroup" aria-label=${label} onKeyDown=${keys}>${options.map((each) => html`<button type="button" role="radio" class="jf-kind" key=${each.value}
+      aria-checked=${String(each.value === value)} tabindex=${each.value === value ? 0 : -1} aria-label=${each.label} title=${each.label} disabled=${off} data-jf=${`chart-kind:${each.value}s`} onClick=${() => choose(each.value)}>
+      <${Icon} name=${each.value === "line" ? "lines" : "bars"} size=${14} /></button>`)}</div>`;
+  }
+  return html`<label class="jf-pick"><span>${label}</span><select data-jf=${`chart-${name}`} disabled=${off} value=${value} onChange=${(/** @type {any} */ event) => choose(event.currentTarget.value)}>
+    ${options.map((each) => html`<option key=${each.value} value=${each.value} selected=${each.value === value} disabled=${each.disabled}>${each.label}</option>`)}</select><${Icon} name="chev" size=${14} /></label>`;
+}
+
+/** The size of an element, from its first layout on. @param {{ current: HTMLElement | null }} ref @returns {[number, number]} */
+function useSize(ref) {
+  const [size, setSize] = useState(/** @type {[number, number]} */ ([0, 0]));
+  useLayoutEffect(() => {
+    const box = ref.current;
+    if (!box) return undefined;
+    const measure = () => setSize(([w, h]) => (w === (box.clientWidth || 640) && h === (box.clientHeight || 300) ? [w, h] : [box.clientWidth || 640, box.clientHeight || 300]));
+    measure();
+    if (!globalThis.ResizeObserver) return undefined;
+    const watch = new ResizeObserver(measure);
+    watch.observe(box);
+    return () => watch.disconnect();
+  }, []);
+  return size;
+}
+
+/** The path of a line; it goes on over points without a value. @param {number[]} xs @param {Line["values"]} values @param {(x: number) => number} X @param {(y: number) => number} Y */
+function path(xs, values, X, Y) {
+  let out = "";
+  for (let at = 0; at < xs.length; at++) {
+    const value = values[at];
+    if (value !== null) out += `${out ? "L" : "M"}${X(xs[at]).toFixed(1)} ${Y(value).toFixed(1)}`;
+  }
+  return out.includes("L") ? out : `${out}h0`;
+}
+
+/**
+ * Lines over time or named periods, with a cursor and a zoom.
+ * @param {{ view: P.ChartView, whole?: P.ChartView, zoom?: Zoom, hidden?: string[], dim?: string | null, onZoom?: (zoom: Zoom) => void, hook?: string }} props
+ */
+export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null, onZoom, hook = "plot" }) {
+  const { announce } = usePanel();
+  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const tip = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const drag = useRef(/** @type {{ kind: string, x: number, range: [number, number] } | null} */ (null));
+  const [width, height] = useSize(box);
+  const [at, setAt] = useState(-1);
+  const [brush, setBrush] = useState(/** @type {[number, number] | null} */ (null));
+  const [moved, setMoved] = useState(/** @type {Zoom} */ (null));
+  const clip = useId();
+  const isTime = view.x.type === "time";
+  const canZoom = isTime && Boolean(onZoom) && whole.x.values.length > 2;
+  const strip = canZoom && height > 220 ? STRIP : 0;
+  const wide = Math.max(1, width - LEFT - RIGHT);
+  const tall = Math.max(1, height - TOP - FOOT - (strip && strip + 8));
+  const full = /** @type {[number, number]} */ ([whole.x.values[0] ?? 0, whole.x.values.at(-1) ?? 1]);
+
+  const plan = useMemo(() => {
+    const lines = view.series.filter((line) => !hidden.includes(line.name));
+    const range = isTime && canZoom && zoom ? zoom : /** @type {[number, number]} */ ([view.x.values[0], view.x.values.at(-1)]);
+    if (range[0] === range[1]) [range[0], range[1]] = [range[0] - 0.5, range[1] + 0.5];
+    const xs = view.x.values;
+    let low = Infinity, high = -Infinity;
+    for (const line of lines) {
+      for (let each = 0; each < xs.length; each++) {
+        const value = line.values[each];
+        if (value === null || xs[each] < range[0] || xs[each] > range[1]) continue;
+        if (value < low) low = value;
+        if (value > high) high = value;
+      }
+    }
+    const y = axis(low, high, clamp(Math.round(tall / 52), 3, 7), view.zero);
+    const X = (/** @type {number} */ value) => LEFT + ((value - range[0]) / (range[1] - range[0])) * wide;
+    const Y = (/** @type {number} */ value) => TOP + tall - ((value - y.low) / (y.high - y.low)) * tall;
+    const inside = xs.map((_, each) => each).filter((each) => xs[each] >= range[0] && xs[each] <= range[1] && lines.some((line) => line.values[each] !== null));
+    const paths = lines.map((line) => ({ line, d: path(xs, line.values, X, Y) }));
+    /** @type {[number, string][]} */
+    const marks = isTime ? timeTicks(range[0], range[1], Math.max(3, Math.floor(wide / 72))) : every(view.x.labels, wide);
+    return { lines, range, y, X, Y, inside, paths, marks };
+  }, [view, zoom?.[0], zoom?.[1], hidden, width, height]);
+  const { lines, range, y, X, Y, inside } = plan;
+  const named = lines.filter((line) => line.colour !== -1);
+  const signed = view.format === "percent" && y.low < 0;
+
+  const drawing = useMemo(
+    () => html`<clipPath id=${clip}><rect x=${LEFT} y=${TOP - 4} width=${wide} height=${tall + 8} /></clipPath>
+      ${y.ticks.map((value) => html`<line key=${`y${value}`} x1=${LEFT} x2=${LEFT + wide} y1=${Math.round(Y(value)) + 0.5} y2=${Math.round(Y(value)) + 0.5} class=${value === (view.format === "index" ? 100 : 0) ? "g-base" : "g-line"} />
+        <text key=${`t${value}`} x=${LEFT - 8} y=${Y(value) + 4} text-anchor="end">${axisText(value, view.format)}</text>`)}
+      ${plan.marks.map(([value, label]) => X(value) < LEFT + wide - 12 && html`<line key=${`x${value}`} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1=${TOP + tall} y2=${TOP + tall + 4} class="g-base" />
+        <text key=${`l${value}`} x=${X(value)} y=${TOP + tall + 17} text-anchor=${X(value) < LEFT + 12 ? "start" : "middle"}>${label}</text>`)}
+      <g clip-path=${`url(#${clip})`}>${[...plan.paths].reverse().map(({ line, d }) => html`<path key=${line.name} d=${d} class=${line.colour === -1 ? "g-rest" : `g-path ${dim !== null && dim !== line.name ? "is-dim" : ""}`}
+        stroke=${line.colour === -1 ? undefined : ink(line.colour)} stroke-dasharray=${dash(line.colour)} />`)}</g>`,
+    [plan, dim],
+  );
+
+  const when = (/** @type {number} */ each) => (isTime ? pointText(view.x.values[each], view.step) : view.x.labels[each]);
+  const values = at < 0 ? [] : named.flatMap((line) => (line.values[at] === null ? [] : [{ line, value: /** @type {number} */ (line.values[at]) }])).sort((a, b) => b.value - a.value);
+  const label = at < 0
+    ? `${view.title}, ${plural(named.length, "line")}, ${inside.length ? `${when(inside[0])} to ${when(/** @type {number} */ (inside.at(-1)))}` : "no values"}. Left and right arrows read values.`
+    : `${when(at)}: ${values.map(({ line, value }) => `${brief(line.name)} ${valueText(value, view.format, signed)}`).join(", ")}`;
+  useEffect(() => setAt(-1), [view]);
+  useLayoutEffect(() => {
+    const note = tip.current;
+    if (!note || at < 0) return;
+    const x = X(view.x.values[at]);
+    note.style.left = `${clamp(x + 14 + note.offsetWidth > width ? x - note.offsetWidth - 14 : x + 14, 0, Math.max(0, width - note.offsetWidth))}px`;
+    note.style.top = `${clamp(TOP + 4, 0, Math.max(0, height - note.offsetHeight))}px`;
+  });
+
+  const shift = (/** @type {Zoom} */ range) => onZoom?.(range && range[1] - range[0] < (full[1] - full[0]) * 0.985 ? range : null);
+  const stripX = (/** @type {number} */ value) => LEFT + ((value - full[0]) / (full[1] - full[0])) * wide;
+  const dayAt = (/** @type {number} */ x, /** @type {[number, number]} */ of) => of[0] + ((x - LEFT) / wide) * (of[1] - of[0]);
+  const least = (full[1] - full[0]) / 200;
+  const where = (/** @type {PointerEvent} */ event) => {
+    const rect = /** @type {HTMLElement} */ (box.current).getBoundingClientRect();
+    return [event.clientX - rect.left, event.clientY - rect.top];
+  };
+  const down = (/** @type {PointerEvent} */ event) => {
+    const [x, top] = where(event);
+    if (!canZoom || event.button || x < LEFT - 6) return;
+    const [from, to] = range.map(stripX);
+    const kind = !strip || top < TOP + tall + FOOT ? "zoom" : Math.abs(x - to) < 10 ? "right" : Math.abs(x - from) < 10 ? "left" : zoom && x > from && x < to ? "move" : "new";
+    drag.current = { kind, x, range: [range[0], range[1]] };
+    setAt(-1);
+    try {
+      /** @type {Element} */ (event.currentTarget).setPointerCapture(event.pointerId);
+    } catch {
+      // The pointer is gone already.
+    }
+  };
+  const move = (/** @type {PointerEvent} */ event) => {
+    const [atX, top] = where(event);
+    const x = clamp(atX, LEFT, LEFT + wide);
+    const held = drag.current;
+    if (!held) {
+      setAt(top < TOP + tall + 6 && atX >= LEFT - 4 && inside.length ? inside[nearest(inside.map((each) => X(view.x.values[each])), x)] : -1);
+      return;
+    }
+    if (held.kind === "zoom") return setBrush([Math.min(x, held.x), Math.max(x, held.x)]);
+    const [day, from] = [dayAt(x, full), dayAt(held.x, full)];
+    const by = clamp(day - from, full[0] - held.range[0], full[1] - held.range[1]);
+    const { left, right, move: whole2, ...fresh } = {
+      right: [held.range[0], Math.max(held.range[0] + least, day)],
+      left: [Math.min(held.range[1] - least, day), held.range[1]],
+      move: [held.range[0] + by, held.range[1] + by],
+      new: [Math.min(day, from), Math.max(day, from, Math.min(day, from) + least)],
+    };
+    const next = held.kind === "left" ? left : held.kind === "right" ? right : held.kind === "move" ? whole2 : fresh.new;
+    setMoved([clamp(next[0], ...full), clamp(next[1], ...full)]);
+  };
+  const up = () => {
+    const held = drag.current;
+    drag.current = null;
+    if (held?.kind === "zoom" && brush && brush[1] - brush[0] > 6) shift([dayAt(brush[0], range), dayAt(brush[1], range)]);
+    else if (moved) shift(moved);
+    setBrush(null);
+    setMoved(null);
+  };
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    const here = inside.indexOf(at);
+    const last = inside.length - 1;
+    const go = { ArrowRight: here + 1, ArrowLeft: here < 0 ? last : here - 1, Home: 0, End: last, PageDown: here + 10, PageUp: here - 10 }[event.key];
+    if (go !== undefined && inside.length && !event.ctrlKey && !event.metaKey) setAt(inside[clamp(go, 0, last)]);
+    else if (event.key === "Escape" && at >= 0) (event.stopPropagation(), setAt(-1));
+    else if (canZoom && (event.key === "+" || event.key === "=")) {
+      const middle = at < 0 ? (range[0] + range[1]) / 2 : view.x.values[at];
+      const half = Math.max((range[1] - range[0]) / 4, least);
+      shift([clamp(middle - half, ...full), clamp(middle + half, ...full)]);
+    } else if (canZoom && (event.key === "-" || event.key === "0")) onZoom?.(null);
+    else return;
+    event.preventDefault();
+  };
+  const byKey = useRef(false);
+  useEffect(() => {
+    if (at >= 0 && byKey.current) announce(label);
+    byKey.current = false;
+  }, [at]);
+
+  const shade = moved ?? range;
+  const x = at < 0 ? 0 : X(view.x.values[at]);
+  return html`<div class="jf-plot" ref=${box} tabindex="0" role="group" aria-roledescription="chart" aria-label=${label} data-jf=${hook}
+      onKeyDown=${(/** @type {KeyboardEvent} */ event) => ((byKey.current = true), keys(event))} onBlur=${() => setAt(-1)}>
+    <svg width=${width} height=${height} aria-hidden="true" onPointerDown=${down} onPointerMove=${move} onPointerUp=${up} onPointerCancel=${up} onPointerLeave=${() => drag.current || setAt(-1)} onDblClick=${() => onZoom?.(null)}>
+      ${width > 0 && drawing}
+      ${at >= 0 && html`<line x1=${x} x2=${x} y1=${TOP} y2=${TOP + tall} class="g-cross" />
+        ${values.map(({ line, value }) => html`<circle key=${line.name} cx=${x} cy=${Y(value)} r="3.5" fill=${ink(line.colour)} stroke="var(--jf-bg)" stroke-width="1.5" />`)}`}
+      ${brush && html`<rect class="g-brush" x=${brush[0]} width=${brush[1] - brush[0]} y=${TOP} height=${tall} />`}
+      ${strip > 0 && html`<${Strip} whole=${whole} hidden=${hidden} X=${stripX} top=${height - strip} />
+        <rect class="g-win" x=${stripX(shade[0])} width=${Math.max(2, stripX(shade[1]) - stripX(shade[0]))} y=${height - strip + 0.5} height=${strip - 1} rx="3" />
+        ${shade.map((each, end) => html`<rect key=${end} class="g-grip" x=${stripX(each) - 3} y=${height - strip / 2 - 8} width="6" height="16" rx="3" />`)}`}
+    </svg>
+    ${at >= 0 && html`<div class="jf-tip" ref=${tip} data-jf="tooltip"><b>${when(at)}</b>
+      ${values.slice(0, 12).map(({ line, value }) => html`<p key=${line.name}><${Swatch} colour=${line.colour} width=${12} /><span class="jf-cut">${brief(line.name)}</span><span>${valueText(value, view.format, signed)}</span></p>`)}
+      ${values.length > 12 && html`<p class="jf-quiet">and ${values.length - 12} more</p>`}
+      ${view.adds && values.length > 1 && html`<p class="is-sum"><span>Sum</span><span>${valueText(values.reduce((sum, { value }) => sum + value, 0), view.format)}</span></p>`}</div>`}
+    <${Spoken} view=${view} lines=${named} when=${when} />
+  </div>`;
+}
+
+/** As many labels of categories as have room, with their places. @param {string[]} labels @param {number} wide @returns {[number, string][]} */
+function every(labels, wide) {
+  const longest = Math.min(16, Math.max(4, ...labels.map((label) => label.length)));
+  const step = Math.max(1, Math.ceil((labels.length * (longest * 6.5 + 16)) / wide));
+  return labels.flatMap((label, at) => (at % step ? [] : [/** @type {[number, string]} */ ([at, label.length > 16 ? `${label.slice(0, 15)}…` : label])]));
+}
+
+/** All of the time below a chart, to choose a part of it. @param {{ whole: P.ChartView, hidden: string[], X: (day: number) => number, top: number }} props */
+function Strip({ whole, hidden, X, top }) {
+  const xs = whole.x.values;
+  const lines = whole.series.filter((line) => line.colour !== -1 && !hidden.includes(line.name));
+  const sums = xs.map((_, at) => (lines.length ? lines : whole.series).reduce((sum, line) => sum + (line.values[at] ?? 0), 0));
+  const [low, high] = [Math.min(...sums), Math.max(...sums)];
+  const Y = (/** @type {number} */ value) => top + STRIP - 2 - ((value - low + (high - low) * 0.15) / ((high - low) * 1.15 || 1)) * (STRIP - 4);
+  return html`<path class="g-mini" d=${`M${X(xs[0])} ${top + STRIP}${path(xs, sums, X, Y).replace("M", "L")}L${X(/** @type {number} */ (xs.at(-1)))} ${top + STRIP}Z`} />`;
+}
+
+/** @param {{ colour: number, width?: number }} props */
+const Swatch = ({ colour, width = 16 }) => html`<svg width=${width} height="8" viewBox=${`0 0 ${width} 8`} aria-hidden="true"><path d=${`M0 4h${width}`} stroke=${ink(colour)} stroke-width="2.5" stroke-dasharray=${dash(colour)} /></svg>`;
+
+/** The values as a table, which is heard and not seen; it waits, so that drawing doesn't. @param {{ view: P.ChartView, lines: Line[], when: (at: number) => string }} props */
+function Spoken({ view, lines, when }) {
+  const [ready, setReady] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setReady(true), 400);
+    return () => clearTimeout(timer);
+  }, []);
+  if (!ready) return null;
+  const step = Math.ceil(view.x.values.length / 60);
+  const rows = view.x.values.map((_, at) => at).filter((at) => at % step === 0);
+  return html`<table class="jf-off" data-jf="chart-table"><caption>${view.title}${step > 1 ? `, every ${step}th point` : ""}</caption>
+    <thead><tr><th scope="col">Point</th>${lines.map((line) => html`<th scope="col" key=${line.name}>${line.name}</th>`)}</tr></thead>
+    <tbody>${rows.map((at) => html`<tr key=${at}><th scope="row">${when(at)}</th>${lines.map((line) => html`<td key=${line.name}>${valueText(line.values[at], view.format)}</td>`)}</tr>`)}</tbody></table>`;
+}
+
+/** @param {{ view: P.ChartView, lines: Line[], hidden: string[], setHidden: (names: string[]) => void, setDim: (name: string | null) => void }} props */
+function Legend({ view, lines, hidden, setHidden, setDim }) {
+  const by = view.choices.find((choice) => choice.name === "colour")?.value;
+  const last = (/** @type {Line} */ line) => {
+    const value = line.values.findLast((each) => each !== null);
+    return view.format === "percent" ? valueText(value, "percent", view.zero) : axisText(value, view.format);
+  };
+  return html`<div class="jf-legend" role="group" aria-label="Lines" data-jf="legend"><h3><span>${by || "Line"}</span><span>last</span></h3>
+    ${lines.map((line) => {
+      const off = hidden.includes(line.name);
+      return html`<button type="button" key=${line.name} data-jf=${`legend:${line.name}`} aria-pressed=${String(!off)} title=${off ? "Show" : "Hide. Double-click: show this line alone"}
+        onClick=${() => setHidden(off ? hidden.filter((name) => name !== line.name) : [...hidden, line.name])} onDblClick=${() => setHidden(lines.filter((each) => each !== line).map((each) => each.name))}
+        onMouseEnter=${() => setDim(line.name)} onMouseLeave=${() => setDim(null)}>
+        <${Swatch} colour=${line.colour} /><span class="jf-cut">${brief(line.name)}</span><span class="jf-num">${last(line)}</span></button>`;
+    })}
+    ${hidden.length > 0 && html`<button type="button" class="jf-inline" data-jf="legend-all" onClick=${() => setHidden([])}>Show all</button>`}</div>`;
+}
+
+/** One bar for each category. @param {{ view: P.ChartView }} props */
+function Bars({ view }) {
+  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const [width, height] = useSize(box);
+  const [at, setAt] = useState(-1);
+  const values = view.series[0].values.map((value) => value ?? 0);
+  const names = view.x.labels;
+  const high = clamp(Math.floor((height - 32) / values.length), 20, 48);
+  const left = Math.min(148, width * 0.3);
+  const wide = Math.max(1, width - left - 116);
+  const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
+  const X = (/** @type {number} */ value) => left + ((value - low) / (top - low || 1)) * wide;
+  const total = values.reduce((sum, value) => sum + value, 0);
+  const parts = view.format !== "percent" && view.zero && low >= 0 && total > 0;
+  const text = (/** @type {number} */ each) => `${names[each]} ${valueText(values[each], view.format)}`;
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    const last = values.length - 1;
+    const go = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at < 0 ? last : at - 1, ArrowLeft: at < 0 ? last : at - 1, Home: 0, End: last, PageDown: at + 10, PageUp: at - 10 }[event.key];
+    if (go === undefined) return;
+    event.preventDefault();
+    setAt(clamp(go, 0, last));
+  };
+  const cut = (/** @type {string} */ name) => (name.length > left / 7 ? `${name.slice(0, Math.max(3, Math.floor(left / 7) - 1))}…` : name);
+  return html`<div class="jf-plot jf-scroll" ref=${box} tabindex="0" role="group" aria-roledescription="chart" aria-label=${at < 0 ? `${view.title}. ${values.map((_, each) => text(each)).join(", ")}` : text(at)} data-jf="plot" onKeyDown=${keys} onBlur=${() => setAt(-1)}>
+    <svg width=${width} height=${Math.max(height - 4, high * values.length + 28)} aria-hidden="true" onPointerLeave=${() => setAt(-1)}>
+      ${ticks(low, top, Math.max(2, Math.round(wide / 110))).map((value) => html`<line key=${value} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1="0" y2=${high * values.length} class=${value === 0 ? "g-base" : "g-line"} />
+        <text key=${`t${value}`} x=${X(value)} y=${high * values.length + 17} text-anchor="middle">${axisText(value, view.format)}</text>`)}
+      ${values.map((value, each) => html`<g key=${names[each]} class=${at === each ? "is-on" : ""} onPointerEnter=${() => setAt(each)}><title>${text(each)}</title><rect x="0" y=${each * high} width=${width} height=${high} fill="transparent" />
+        <text x=${left - 10} y=${each * high + high / 2 + 4} text-anchor="end" class="t-strong">${cut(brief(names[each]))}</text>
+        <rect class="g-bar" x=${X(Math.min(value, 0))} y=${each * high + high * 0.2} width=${Math.max(1, X(Math.abs(value)) - X(0))} height=${high * 0.6} rx="2" />
+        <text x=${X(Math.max(value, 0)) + 8} y=${each * high + high / 2 + 4}><tspan class="t-strong">${axisText(value, view.format)}</tspan>${parts && html`<tspan dx="8">${((value / total) * 100).toFixed(1)}%</tspan>`}</text></g>`)}
+    </svg></div>`;
+}
+
+/** @param {{ box: { current: HTMLElement | null }, view: P.ChartView, lines: Line[] }} props */
+function SavePicture({ box, view, lines }) {
+  const { toast } = usePanel();
+  const [anchor, open] = useState(/** @type {HTMLElement | null} */ (null));
+  const save = (/** @type {"svg" | "png"} */ type) => {
+    const drawn = box.current?.querySelector(".jf-plot > svg");
+    if (drawn) void picture(/** @type {SVGSVGElement} */ (drawn), view, view.kind === "bar" ? [] : lines, type).catch(() => toast("The browser did not allow saving the picture."));
+  };
+  return html`<${Button} icon="save" aria="Save the picture" data-jf="chart-save" aria-haspopup="menu" aria-expanded="false" onClick=${(/** @type {any} */ event) => open(anchor ? null : event.currentTarget)} />
+    ${anchor && html`<${Menu} anchor=${anchor} close=${() => open(null)} label="Save the picture" right width=${160} items=${[{ label: "PNG", jf: "chart-save:png", click: () => save("png") }, { label: "SVG", jf: "chart-save:svg", click: () => save("svg") }]} />`}`;
+}
+
+const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity", "font-size", "font-family", "visibility"];
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Download what is drawn, with its title and legend, in the colours of the page. @param {SVGSVGElement} drawn @param {P.ChartView} view @param {Line[]} lines @param {"svg" | "png"} type */
+async function picture(drawn, view, lines, type) {
+  const [width, tall] = [drawn.clientWidth, drawn.clientHeight];
+  const columns = Math.max(1, Math.floor(width / 160));
+  const height = tall + 28 + Math.ceil(lines.length / columns) * 18 + 8;
+  const make = (/** @type {string} */ name, /** @type {Record<string, string | number>} */ attributes, text = "") => {
+    const element = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, String(value));
+    element.textContent = text;
+    return element;
+  };
+  const copy = /** @type {SVGSVGElement} */ (drawn.cloneNode(true));
+  const style = getComputedStyle(drawn);
+  const resolve = (/** @type {string} */ colour) => style.getPropertyValue(colour.slice(4, -1)).trim() || style.color;
+  for (const each of copy.querySelectorAll(".g-mini, .g-win, .g-grip, .g-brush, .g-cross, title")) each.remove();
+  const from = [...drawn.querySelectorAll("path, line, text, tspan, rect, circle")].filter((each) => !each.matches(".g-mini, .g-win, .g-grip, .g-brush, .g-cross"));
+  [...copy.querySelectorAll("path, line, text, tspan, rect, circle")].forEach((each, at) => {
+    const computed = getComputedStyle(from[at]);
+    each.setAttribute("style", STYLES.map((name) => `${name}:${computed.getPropertyValue(name)}`).join(";"));
+  });
+  const font = { "font-family": style.fontFamily, fill: style.color };
+  const root = make("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` });
+  const inner = make("g", { transform: "translate(0 28)" });
+  inner.append(...copy.childNodes);
+  root.append(make("rect", { width, height, fill: resolve("var(--jf-bg)") }), make("text", { x: 8, y: 18, "font-size": 13, "font-weight": 600, ...font }, `${view.title}${view.unit ? ` (${view.unit})` : ""}`), inner);
+  lines.forEach((line, at) => {
+    const [x, y] = [8 + (at % columns) * 160, tall + 28 + Math.floor(at / columns) * 18 + 12];
+    root.append(make("path", { d: `M${x} ${y - 4}h16`, stroke: resolve(ink(line.colour)), "stroke-width": 2.5 }), make("text", { x: x + 22, y, "font-size": 12, ...font }, brief(line.name).slice(0, 22)));
+  });
+  const text = new XMLSerializer().serializeToString(root);
+  const blob = new Blob([text], { type: "image/svg+xml" });
+  const link = document.createElement("a");
+  link.download = `${view.title.replace(/[^\p{L}\p{N}]+/gu, "_") || "chart"}.${type}`;
+  link.href = URL.createObjectURL(blob);
+  if (type === "png") {
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    Object.assign(canvas, { width: width * 2, height: height * 2 });
+    canvas.getContext("2d")?.drawImage(image, 0, 0, width * 2, height * 2);
+    link.href = canvas.toDataURL("image/png");
+  }
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -283,7 +283,7 @@ export interface ChartView {
   step: string;
   /** Days since 1970 may have fractions; of categories the places 0, 1, 2… with their labels. */
   x: { type: "time" | "category"; values: number[]; labels: string[] };
-  /** The largest first. Colour 0 to 7; -1 for thin and grey. */
+  /** The largest first. Colour 0 to 7; -1 for thin and grey, -2 for what another one is compared with. */
   series: { name: string; colour: number; values: (number | null)[] }[];
   /** Whether the axis begins at zero. */
   zero: boolean;

@@ -1,4 +1,5 @@
 /** States of the panel as the kernel would write them, over made-up data: for the stage and for tests. */
+import { chart, compared, manyLines } from "./charts.js";
 import { RUN, VALUES, VIEW } from "./fake.js";
 
 const COMPANIES = ["BKQU Bulkandry Clubs Groceries", "BVQS Bravoquesa Grill Restaurants", "CLQM Cluckmoor Foods Restaurants", "CRVX Crescovane Cruises Travel", "KORD Kordrivet Parts Retail", "MCHQ Mochandrel Coffee Restaurants", "NVRA Nuvarelle Outfitters Retail", "ZPLN Zeppelune Toys Retail"].map((line) => {
@@ -74,6 +75,8 @@ export const ANSWERS = {
     return { sections: query ? [{ title: "", functions: found }] : groups(), total: 7, found: found.length };
   },
   code: { blocks: code },
+  chart: (request) => chart(request),
+  compare: (request) => compared(request, HISTORY),
   rows: ({ from, to }) => rows(from, to),
   about: { facts: [["Service", "https://demo.example"], ["Version", "0.1.0"], ["Token", "ends in 29 days"], ["Cache", "12 replies, 4.1 MB"]] },
   history: { rows: HISTORY },
@@ -100,6 +103,30 @@ const typed = (name, text) => async ({ $, pause }) => {
   input.dispatchEvent(new Event("input", { bubbles: true }));
   await pause(60);
 };
+const chosen = (hook, value) => async ({ $, pause }) => {
+  $(hook).value = value;
+  $(hook).dispatchEvent(new Event("change", { bubbles: true }));
+  await pause(80);
+};
+/** A pointer over the chart, at a part of its width. */
+const over = ($, type, part) => {
+  const svg = $("plot").querySelector("svg");
+  const { left, top, width } = svg.getBoundingClientRect();
+  svg.dispatchEvent(new PointerEvent(type, { bubbles: true, clientX: left + 48 + (width - 56) * part, clientY: top + 60 }));
+};
+const point = (part) => async ({ $, pause }) => {
+  await pause(80);
+  over($, "pointermove", part);
+  await pause(40);
+};
+const drag = (from, to) => async ({ $, pause }) => {
+  over($, "pointerdown", from);
+  for (const [type, part] of [["pointermove", to], ["pointerup", to]]) {
+    await pause(30);
+    over($, type, part);
+  }
+  await pause(120);
+};
 export const STATES = {
   loading: at({ view: null, values: null }),
   empty: at({ view: { ...view, function: null, fields: [], presets: [], start: { cards: FUNCTIONS, recent: HISTORY, presets: PRESETS.map((each) => ({ ...each, function: "get_panel_daily" })) } }, run: { ...RUN, state: "empty" } }),
@@ -121,7 +148,15 @@ export const STATES = {
   "running-again": at({ run: { ...done, state: "running", running } }),
   table: at({}),
   changed: at({ values: { ...FILLED, changed: true }, run: { ...done, warnings: ["Region is empty in 12 rows.", "The service has sent one page of two."] } }),
-  chart: at({ tab: "chart" }),
+  chart: at({ tab: "chart" }, point(0.62)),
+  zoom: at({ tab: "chart" }, async (page) => {
+    await chosen("chart-show", "growth")(page);
+    await click("legend:Northeast", "legend:Midwest")(page);
+    await drag(0.71, 0.95)(page);
+    await point(0.4)(page);
+  }),
+  bars: at({ tab: "chart" }, click("chart-kind:bars")),
+  "many-lines": at({ tab: "chart", run: { ...done, partial } }, undefined, { chart: manyLines }),
   json: at({ tab: "json" }),
   code: at({ tab: "code" }),
   "no-lines": at({ tab: "chart", run: { ...done, result: { ...RESULT, chart: { possible: false, why: "No column has numbers." } } } }),

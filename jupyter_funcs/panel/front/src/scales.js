@@ -1,0 +1,152 @@
+/** Ticks and texts of axes. Times are days since 1970, without a zone. */
+
+const DAY = 86_400_000;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/** Steps of ticks in hours, below a week. */
+const HOURS = [1 / 60, 5 / 60, 15 / 60, 0.5, 1, 3, 6, 12, 24, 48, 96, 168, 336];
+
+/** @param {number} day */
+const date = (day) => new Date(Math.round(day * DAY));
+
+/** @param {number} value @param {number} low @param {number} high */
+export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+
+/**
+ * Round numbers within a range: about so many, as multiples of 1, 2, 2.5 or 5.
+ * @param {number} low
+ * @param {number} high
+ * @param {number} about
+ */
+export function ticks(low, high, about) {
+  const raw = (high - low || Math.abs(high) || 1) / about;
+  const size = 10 ** Math.floor(Math.log10(raw));
+  const step = size * ([1, 2, 2.5, 5].find((each) => each * size >= raw * (1 - 1e-9)) ?? 10);
+  const out = [];
+  for (let at = Math.ceil(low / step - 1e-9); at * step <= high + step * 1e-6; at++) out.push(at === 0 ? 0 : Number((at * step).toPrecision(12)));
+  return out;
+}
+
+/**
+ * The range of an axis of values: from a round number to a round number, and through zero where it is asked for.
+ * @param {number} low
+ * @param {number} high
+ * @param {number} about
+ * @param {boolean} zero
+ * @returns {{ low: number, high: number, ticks: number[] }}
+ */
+export function axis(low, high, about, zero) {
+  if (!(low <= high)) [low, high] = [0, 1];
+  if (zero) [low, high] = [Math.min(low, 0), Math.max(high, 0)];
+  if (low === high) [low, high] = low ? [low - Math.abs(low) / 2, high + Math.abs(high) / 2] : [0, 1];
+  const inside = ticks(low, high, about);
+  const step = inside.length > 1 ? inside[1] - inside[0] : (high - low) / about;
+  const ends = { low: Math.floor(low / step + 1e-9) * step, high: Math.ceil(high / step - 1e-9) * step };
+  return { ...ends, ticks: ticks(ends.low, ends.high, Math.round((ends.high - ends.low) / step)) };
+}
+
+/**
+ * Where an axis of time has ticks, with their labels: at first days of months and years, or at days and hours.
+ * @param {number} low
+ * @param {number} high
+ * @param {number} about
+ * @returns {[number, string][]}
+ */
+export function timeTicks(low, high, about) {
+  const months = (high - low) / 30.44 / about;
+  /** @type {[number, string][]} */
+  const out = [];
+  if (months <= 0.5) {
+    const hours = ((high - low) * 24) / about;
+    const step = (HOURS.find((each) => each >= hours) ?? 336) / 24;
+    for (let at = Math.ceil(low / step - 1e-9); at * step <= high; at++) {
+      const when = date(at * step);
+      const isDay = when.getTime() % DAY === 0;
+      out.push([at * step, isDay ? `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]}` : when.toISOString().slice(11, 16)]);
+    }
+    return out;
+  }
+  const step = [1, 3, 6, 12].find((each) => months <= each * 1.1) ?? 12 * Math.ceil(months / 12);
+  const first = date(low);
+  for (let month = Math.ceil((first.getUTCFullYear() * 12 + first.getUTCMonth()) / step) * step; ; month += step) {
+    const year = Math.floor(month / 12);
+    const when = new Date(0);
+    when.setUTCFullYear(year, month - year * 12, 1); // Date.UTC takes 99 as 1999
+    const day = when.getTime() / DAY;
+    if (day > high) return out;
+    if (day >= low) out.push([day, month % 12 === 0 ? String(year) : MONTHS[month - year * 12]]);
+  }
+}
+
+/** "18 Dec 2023", with the time where it has one. @param {number} day */
+function dateText(day) {
+  const when = date(day);
+  const time = when.getTime() % DAY ? ` ${when.toISOString().slice(11, 16)}` : "";
+  return `${when.getUTCDate()} ${MONTHS[when.getUTCMonth()]} ${when.getUTCFullYear()}${time}`;
+}
+
+/**
+ * What a point of time stands for: "Week of 18 Dec 2023", "Dec 2023", "Q4 2023".
+ * @param {number} day
+ * @param {string} step
+ */
+export function pointText(day, step) {
+  const when = date(day);
+  if (step === "week") return `Week of ${dateText(day)}`;
+  if (step === "month") return `${MONTHS[when.getUTCMonth()]} ${when.getUTCFullYear()}`;
+  if (step === "quarter") return `Q${Math.floor(when.getUTCMonth() / 3) + 1} ${when.getUTCFullYear()}`;
+  return step === "year" ? String(when.getUTCFullYear()) : dateText(day);
+}
+
+const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const cents = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+const plain = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 6 });
+const minus = (/** @type {string} */ text) => text.replace("-", "−");
+
+/** "786M", "−2.5k", "0.25". @param {number} value */
+function short(value) {
+  const size = Math.abs(value);
+  for (const [each, letter] of /** @type {[number, string][]} */ ([[1e12, "T"], [1e9, "B"], [1e6, "M"], [1e3, "k"]])) {
+    if (size >= each * 0.9995) return minus(`${Number((value / each).toPrecision(3))}${letter}`);
+  }
+  return minus(String(Number(value.toPrecision(3))));
+}
+
+/**
+ * A value at an axis, in a legend or at a bar.
+ * @param {number | null | undefined} value
+ * @param {string} format
+ */
+export function axisText(value, format) {
+  if (value === null || value === undefined) return "";
+  return format === "percent" ? minus(`${Number((value * 100).toPrecision(3))}%`) : short(value);
+}
+
+/**
+ * A value in full, as in a tooltip.
+ * @param {number | null | undefined} value
+ * @param {string} format
+ * @param {boolean} [signed]
+ */
+export function valueText(value, format, signed = false) {
+  if (value === null || value === undefined) return "";
+  if (format === "percent") return `${signed && value > 0 ? "+" : ""}${minus((value * 100).toFixed(1))}%`;
+  if (format === "index") return minus(value.toFixed(1));
+  if (format === "money") return minus((Math.abs(value) < 1000 ? cents : whole).format(value));
+  return minus((format === "count" ? whole : plain).format(value));
+}
+
+/**
+ * The place of the nearest of ascending numbers.
+ * @param {number[]} values
+ * @param {number} value
+ */
+export function nearest(values, value) {
+  let low = 0;
+  let high = values.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 && value - values[low - 1] <= values[low] - value ? low - 1 : low;
+}

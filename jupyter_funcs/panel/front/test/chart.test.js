@@ -1,0 +1,133 @@
+/** What the chart asks for, draws and says, in the built bundle. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chart, manyLines } from "./charts.js";
+import { pause } from "./fake.js";
+import { press, shown } from "./page.js";
+import { ANSWERS, STATES } from "./states.js";
+
+const open = async (answers = {}, traits = {}) => {
+  const page = await shown({ ...STATES.chart.traits, ...traits }, { ...ANSWERS, ...answers });
+  await pause(100);
+  const asked = () => page.model.asked.filter((each) => each.kind === "chart");
+  const choose = async (hook, value) => {
+    page.$(hook).value = value;
+    page.$(hook).dispatchEvent(new Event("change", { bubbles: true }));
+    await pause(100);
+  };
+  const key = async (name) => {
+    press(page.$("plot"), name);
+    await pause(100);
+  };
+  return { ...page, asked, choose, key };
+};
+const paths = ($) => [...$("plot").querySelectorAll(".g-path, .g-rest")].filter((each) => each.getAttribute("d"));
+
+test("the kernel is asked once, and draws a line for each series with its unit", async () => {
+  const { $, asked, close } = await open();
+  assert.deepEqual(asked().map(({ run, wish, low, high, filters, find }) => ({ run, wish, low, high, filters, find })), [{ run: 3, wish: {}, low: null, high: null, filters: [], find: "" }]);
+  assert.equal(paths($).length, 6);
+  assert.equal($("unit").textContent, "USD a day");
+  assert.match($("chart-note").textContent, /mean of the days of a week/);
+  assert.equal($("chart-points").value, "week");
+  assert.ok($("chart-points").querySelector("option").disabled);
+  await close();
+});
+
+test("a choice is asked of the kernel, and stays while another tab is shown", async () => {
+  const { $, asked, choose, model, close } = await open();
+  await choose("chart-show", "growth");
+  assert.deepEqual(asked().at(-1).wish, { show: "growth" });
+  assert.equal($("unit").textContent, "%");
+  $("chart-kind:bars").click();
+  await pause(100);
+  assert.deepEqual(asked().at(-1).wish, { show: "growth", kind: "bar" });
+  assert.equal($("legend"), null);
+  assert.match($("plot").getAttribute("aria-label"), /Southeast .*Northeast/);
+  model.write({ tab: "code" });
+  await pause(20);
+  model.write({ tab: "chart" });
+  await pause(100);
+  assert.deepEqual(asked().at(-1).wish, { show: "growth", kind: "bar" });
+  await close();
+});
+
+test("keys move a cursor that says all values, and zoom", async () => {
+  const { $, asked, key, close } = await open();
+  await key("End");
+  assert.match($("plot").getAttribute("aria-label"), /^Week of 3 Nov 2025: Southeast [\d,]+, Midwest/);
+  assert.match($("tooltip").textContent, /Sum/);
+  await key("ArrowLeft");
+  assert.match($("plot").getAttribute("aria-label"), /^Week of 27 Oct 2025/);
+  await key("Escape");
+  assert.equal($("tooltip"), null);
+  await key("+");
+  const { low, high } = asked().at(-1);
+  assert.ok(high - low > 900 && high - low < 920, `${low} ${high}`);
+  assert.ok($("zoom-reset"));
+  await key("0");
+  assert.equal($("zoom-reset"), null);
+  assert.equal(asked().length, 2); // the whole is known
+  await close();
+});
+
+test("the legend hides a line, shows one alone, and shows all again", async () => {
+  const { $, close } = await open();
+  $("legend:Midwest").click();
+  await pause(20);
+  assert.equal($("legend:Midwest").getAttribute("aria-pressed"), "false");
+  assert.equal(paths($).length, 5);
+  $("legend:Pacific").dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+  await pause(20);
+  assert.equal(paths($).length, 1);
+  $("legend-all").click();
+  await pause(20);
+  assert.equal(paths($).length, 6);
+  await close();
+});
+
+test("many lines are grey but the eight largest, until all are wanted", async () => {
+  const { $, asked, close } = await open({ chart: manyLines });
+  assert.equal($("plot").querySelectorAll(".g-rest").length, 14);
+  assert.match($("chart-note").textContent, /The 8 largest of 22 lines are coloured/);
+  $("show-all-lines").click();
+  await pause(100);
+  assert.deepEqual(asked().at(-1).wish, { all: true });
+  assert.equal($("plot").querySelectorAll(".g-rest").length, 0);
+  await close();
+});
+
+test("why nothing is drawn is said, and what was refused", async () => {
+  const nothing = () => ({ ...chart({ filters: [1] }), why: "These rows have no values of this measure." });
+  const { $, close } = await open({ chart: nothing });
+  assert.match($("chart-empty").textContent, /Nothing to draw.*no values of this measure/);
+  assert.ok($("chart-measure"));
+  await close();
+  const refused = await open({ chart: () => ({ error: ["The result is gone.", "Run the function again."] }) });
+  assert.match(refused.$("chart-empty").textContent, /The result is gone/);
+  await refused.close();
+});
+
+test("texts of a service stay text", async () => {
+  const { $, el, close } = await open({ chart: () => chart({}, ["<img src=x onerror=alert(1)>", "</svg><script>"]) });
+  assert.equal(el.querySelectorAll("script, img").length, 0);
+  assert.match($("legend").textContent, /<img src=x/);
+  await close();
+});
+
+test("a table for screen readers has the values", async () => {
+  const { $, close } = await open();
+  await pause(450);
+  const table = $("chart-table");
+  assert.ok(table.querySelectorAll("tbody tr").length <= 60);
+  assert.match(table.textContent, /Week of 16 Nov 2020/);
+  await close();
+});
+
+test("a chart without times, with a single point or without a value is drawn", async () => {
+  const x = { type: "category", values: [0], labels: ["FQ1 2024"] };
+  const { $, close } = await open({ chart: () => ({ ...chart(), x, series: [{ name: "Spend", colour: 0, values: [5] }] }) });
+  assert.match(paths($)[0].getAttribute("d"), /^M[\d. ]+h0$/);
+  assert.equal($("legend"), null);
+  await close();
+});
