@@ -82,7 +82,8 @@ def test_the_files_of_the_guide_are_read(text: str, tmp_path: Path, monkeypatch:
     if "profiles" in tomllib.loads(text):
         monkeypatch.setenv("FUNCS_CONFIG", str(path))
         monkeypatch.setenv("WORK_TOKEN", "a-token-of-the-tests")
-        assert jf.connect("work").service == "work"
+        profiles = tomllib.loads(text)["profiles"]
+        assert [jf.connect(name).service for name in profiles] == list(profiles)
     else:
         monkeypatch.setenv("PGPASSWORD", "a-password-of-the-tests")
         found = settings.load(path)
