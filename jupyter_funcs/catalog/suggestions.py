@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import calendar
+import datetime as dt
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +25,76 @@ class Choice(NamedTuple):
     value: str
     label: str = ""
     group: str = ""
+
+
+_LINES = re.compile(r"[\r\n\t]+")
+_NUMBERS = re.compile(r"[\s,;]+")
+_DAY = re.compile(r"(\d{4})\D?(\d{1,2})\D?(\d{1,2})", re.ASCII)
+_NUMERIC = {Kind.INTEGER, Kind.NUMBER}
+
+
+def search(choices: Sequence[Choice], query: str) -> Sequence[Choice]:
+    """Return the choices that match all words; first those whose value begins with them, then label."""
+    wanted = query.strip().casefold()
+    words = wanted.split()
+
+    def rank(choice: Choice) -> int:
+        value, label = choice.value.casefold(), choice.label.casefold()
+        places = [value.startswith(wanted), label.startswith(wanted), f" {wanted}" in f" {label}"]
+        every = f"{value} {label} {choice.group.casefold()}"
+        return places.index(True) if True in places else 3 if all(word in every for word in words) else 4
+
+    ranked = sorted((rank(choice), at) for at, choice in enumerate(choices)) if wanted else []
+    return [choices[at] for place, at in ranked if place < 4] if wanted else choices
+
+
+def pasted(field: Field, text: str, choices: Sequence[Choice]) -> tuple[list[str], list[str]]:
+    """Return the values of a pasted column, row or list, each once, and what is not among the choices."""
+    known: dict[str, str] = {}
+    tickers: dict[str, set[str]] = {}
+    for choice in choices:
+        tickers.setdefault(choice.value.partition(" ")[0].casefold(), set()).add(choice.value)
+        for spelling in (choice.value, choice.label):
+            known.setdefault(folded(spelling), choice.value)
+    known.pop("", None)
+
+    def value_of(part: str) -> str | None:
+        at = tickers.get(part.casefold(), set()) if field.kind is Kind.SYMBOL else set()
+        return known.get(folded(part)) or (next(iter(at)) if len(at) == 1 else None)
+
+    values: list[str] = []
+    unknown: list[str] = []
+    between = _NUMBERS if field.kind in {*_NUMERIC, Kind.DATE} else _LINES
+    lines = [part.strip() for part in between.split(text) if part.strip()]
+    for line in lines:
+        # A comma may belong to a name, such as 'Acme, Inc.'.
+        parts = [part.strip() for part in re.split("[,;]", line) if part.strip()]
+        split = value_of(line) is None and (len(lines) == 1 or all(map(value_of, parts)))
+        for part in parts if split else [line]:
+            found = value_of(part)
+            values.append(found or part)
+            unknown += [part] if known and found is None else []
+    return list(dict.fromkeys(values)), unknown
+
+
+def fixed(field: Field, text: str) -> str:
+    """Return the valid value nearest to a wrong one: an option, a day of that month, or a bound; empty if none is."""
+    if field.options:
+        return "".join(nearest(text, field.options, 1))
+    if field.kind is Kind.DATE:
+        found = _DAY.fullmatch(text.strip())
+        year, month, day = map(int, found.groups()) if found else (0, 0, 0)
+        if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31):
+            return ""
+        return dt.date(year, month, min(day, calendar.monthrange(year, month)[1])).isoformat()
+    try:
+        number = float(text) if field.kind in _NUMERIC else float("nan")
+    except ValueError:
+        return ""
+    low, high = field.minimum, field.maximum
+    near = low if low is not None and number < low else high if high is not None and number > high else None
+    near = round(number) if near is None and field.kind is Kind.INTEGER and abs(number) < 2**53 else near
+    return "" if near is None else str(near)
 
 
 PAGE = 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import datetime as dt
 import keyword
 import os
 import weakref
@@ -10,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.text import clip, inert, quote
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _LONGEST_NAME = 60
+_SCALARS = (str, bool, int, float, dt.date)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,25 @@ def variables() -> dict[str, Any]:
 def is_public() -> bool:
     """Return whether visitors see the page, as in Voila."""
     return os.environ.get("SERVER_SOFTWARE", "").startswith("voila")
+
+
+def usable(name: str, value: Any) -> str:
+    """Return what a variable holds in a few words, or an empty text if it is no value for a field of a form."""
+    if name.startswith("_") or not name.isidentifier() or isinstance(value, type) or callable(value):
+        return ""
+    known = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
+    return about(value) if known or type(value) in (list, tuple, range) or isinstance(value, _SCALARS) else ""
+
+
+def about(value: Any) -> str:
+    """Return what a value is in a few words: ``table of 12 × 3``, ``list of 24``, or a scalar itself."""
+    try:
+        is_list = isinstance(value, (list, tuple, range))
+        shape = (len(value),) if is_list else getattr(value, "shape", ())
+        noun = "list" if is_list else "column" if len(shape) == 1 else "table"
+        return f"{noun} of {' × '.join(f'{size:,}' for size in shape)}" if shape else clip(inert(str(value)[:1000]), 40)
+    except Exception:  # noqa: BLE001  # any object of a notebook may fail when inspected
+        return type(value).__name__
 
 
 def this_cell() -> Cell:

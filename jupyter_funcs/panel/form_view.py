@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import calendar
 import csv
-import datetime as dt
 import json
 import re
 import threading
@@ -13,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Evidence, Kind, by_name
-from jupyter_funcs.catalog.suggestions import Choice, nearest_listed
+from jupyter_funcs.catalog.suggestions import Choice, fixed, nearest_listed, pasted, search
 from jupyter_funcs.catalog.values import (
     Each,
     Variable,
@@ -25,9 +23,10 @@ from jupyter_funcs.catalog.values import (
     to_wire,
     typed,
 )
+from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import clip, folded, inert, listed, meant, nearest, quote
+from jupyter_funcs.core.text import clip, folded, inert, listed, meant, quote
 from jupyter_funcs.panel.form.sources import FieldSource, has_source
 
 if TYPE_CHECKING:
@@ -47,13 +46,7 @@ _BRIEF = 220
 _MOST_SHOWN = 12  # required and optional fields without a default, before the rest is under More options
 _PAUSE = 0.4  # seconds without typing before values that depend on what is typed are listed
 _SECOND = 1.0
-_LINES = re.compile(r"[\r\n\t]+")
-_NUMBERS = re.compile(r"[\s,;]+")
-_DAY = re.compile(r"(\d{4})\D?(\d{1,2})\D?(\d{1,2})", re.ASCII)
 _IN_QUOTES = re.compile(r'[,"]|^[\s\[]|[\s\]]$')
-_UNAMBIGUOUS = {Kind.INTEGER, Kind.NUMBER, Kind.DATE}
-_NUMERIC = {Kind.INTEGER, Kind.NUMBER}
-_PLAIN = (str, bool, int, float, dt.date)
 _KNOWN = {
     Evidence.DECLARED: "declared by the catalog",
     Evidence.DESCRIBED: "read from the description",
@@ -79,8 +72,9 @@ class FormView:
         self._refused: dict[str, list[str]] = {}
         self._removed: dict[str, str] = {}
         self._carried: set[str] = set()
-        self._preset: tuple[str, dict[str, Any]] = ("", {})
-        self._searched: dict[str, tuple[Sequence[Choice], str, list[Choice]]] = {}
+        self._preset: tuple[str, Args] = ("", {})
+        self._near: dict[tuple[str, str], list[str]] = {}
+        self._searched: dict[str, tuple[Sequence[Choice], str, Sequence[Choice]]] = {}
         self._lock = threading.RLock()  # options arrive on the background loop
         self._following: Future[None] | None = None
         self._sources = {
@@ -162,7 +156,7 @@ class FormView:
                 "missing": missing,
                 "wrong": [name for name in errors if name in self._fields and name not in missing],
                 "advice": advice if self._pressed or self._touched else [],
-                "preset": name if held == form.values else "",
+                "preset": name if held == args else "",
                 "changed": self.ran is not None and self.ran != args,
             }
 
@@ -211,21 +205,24 @@ class FormView:
 
     def _bound(self, variable: Variable, *, each: bool) -> dict[str, Any]:
         variables = self.form.variables()
-        about = _about(variables[variable.name]) if variable.name in variables else "not defined"
+        about = notebook.about(variables[variable.name]) if variable.name in variables else "not defined"
         return {"variable": variable.name, "about": about, "each": each}
 
     def _message(self, field: Field, text: str, *, sent: bool = False) -> dict[str, str]:
-        held = self.form.values.get(field.name)
-        if isinstance(held, (Each, list, tuple)) and field.options:
-            wrong = next(
-                (one for one in self._texts(field.name) if one not in field.options and quote(one) in text), ""
-            )
-            return {"text": text, "use": "".join(nearest(wrong, field.options, 1)), "instead": wrong}
-        said, use = (text, "") if self._refused.get(field.name) else _explained(field, held, text)
-        return {"text": f"{said} It is sent as given." if sent else said, "use": use, "instead": ""}
+        held, wrong = self.form.values.get(field.name), ""
+        if isinstance(held, (Each, list, tuple)):
+            wrong = next((one for one in self._texts(field.name) if quote(one) in text), "")
+        elif field.name not in self._refused:
+            text = _explained(field, held, text)
+        use = fixed(field, wrong or str(held)) if wrong or isinstance(held, str) else ""
+        use = "" if field.name in self._refused or " is before " in text else use
+        return {"text": f"{text} It is sent as given." if sent else text, "use": use, "instead": wrong}
 
     def _unlisted(self, field: Field, value: str) -> dict[str, str]:
-        near = nearest_listed(field, value, self._choices(field.name))[:1]
+        key = (field.name, value)
+        if key not in self._near:  # comparing with thousands takes a while
+            self._near[key] = nearest_listed(field, value, self._choices(field.name))[:1]
+        near = self._near[key]
         text = f"{quote(value)} isn't in the list. {meant(near) if near else 'It is sent as given.'}"
         several = isinstance(self.form.values.get(field.name), (Each, list, tuple))
         return {"text": text, "use": next(iter(near), ""), "instead": value if several else ""}
@@ -274,16 +271,12 @@ class FormView:
     def _shown(self, name: str) -> object:
         """Return what the page sends for a value that it was told."""
         shown = self._value(self._field(name), self.form.args)
-        if isinstance(shown, dict):
-            variable = f"${shown['variable']}" if "variable" in shown else ""
-            return (
-                Each(tuple(shown.get("each") or ()))
-                if not variable
-                else Each((variable,))
-                if shown["each"]
-                else variable
-            )
-        return shown
+        if not isinstance(shown, dict):
+            return shown
+        if "variable" not in shown:
+            return Each(tuple(shown["each"]))
+        variable = f"${shown['variable']}"
+        return Each((variable,)) if shown["each"] else variable
 
     def clear(self) -> None:
         """Clear every field, and forget what was said of it."""
@@ -304,7 +297,7 @@ class FormView:
 
     def hold_preset(self, name: str) -> None:
         """Note that the form holds a preset now."""
-        self._preset = (name, dict(self.form.values))
+        self._preset = (name, self.form.args)
 
     def carry(self, before: Form) -> None:
         """Fill empty fields with the valid values of fields of the same name in another form."""
@@ -342,38 +335,15 @@ class FormView:
 
     def paste(self, name: object, text: object) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, and which of them are not among the options."""
-        field, text = self._field(name), _text(text, _LONGEST)
-        known: dict[str, str] = {}
-        tickers: dict[str, set[str]] = {}
-        for choice in self._choices(field.name):
-            for spelling in (choice.value, choice.label):
-                known.setdefault(folded(spelling), choice.value)
-            tickers.setdefault(choice.value.partition(" ")[0].casefold(), set()).add(choice.value)
-        known.pop("", None)
-
-        def value_of(part: str) -> str | None:
-            at = tickers.get(part.casefold(), set()) if field.kind is Kind.SYMBOL else set()
-            return known.get(folded(part)) or (next(iter(at)) if len(at) == 1 else None)
-
-        values: dict[str, None] = {}
-        unknown: list[str] = []
-        between = _NUMBERS if field.kind in _UNAMBIGUOUS else _LINES
-        lines = [part.strip() for part in between.split(text) if part.strip()]
-        for line in lines:
-            # A comma may belong to a name, such as 'Acme, Inc.'.
-            parts = [part.strip() for part in re.split("[,;]", line) if part.strip()]
-            split = value_of(line) is None and (len(lines) == 1 or all(map(value_of, parts)))
-            for part in parts if split else [line]:
-                found = value_of(part)
-                values[found or part] = None
-                unknown += [part] if known and found is None else []
-        return {"values": _bounded(field, list(values)), "unknown": unknown}
+        field = self._field(name)
+        values, unknown = pasted(field, _text(text, _LONGEST), self._choices(field.name))
+        return {"values": _bounded(field, values), "unknown": unknown}
 
     def variables(self, name: object) -> dict[str, Any]:
         """Return the variables that a field can be bound to, in alphabetical order."""
         field = self._field(name)
         held = dict(self.form.variables()) if self.trusted else {}
-        usable = [(one, about) for one, value in sorted(held.items()) if (about := _usable(one, value))]
+        usable = [(one, about) for one, value in sorted(held.items()) if (about := notebook.usable(one, value))]
         found = [{"name": one, "about": about, "each": _is_each(field, held[one])} for one, about in usable[:PAGE]]
         return {"variables": found}
 
@@ -405,7 +375,7 @@ class FormView:
         if isinstance(found, Variable):
             variables = self.form.variables()
             if found.name.startswith("_") or (
-                found.name in variables and not _usable(found.name, variables[found.name])
+                found.name in variables and not notebook.usable(found.name, variables[found.name])
             ):
                 what = f"{quote(found)} can't be used here."
                 hint = "Use a column, a list, a text, a number or a date whose name doesn't start with _."
@@ -427,27 +397,6 @@ class FormView:
         source = self._sources.get(name)
         return source.choices if source is not None else [Choice(option) for option in self._fields[name].options]
 
-    def _search(self, name: str, query: str) -> Sequence[Choice]:
-        """Return the options that match all words; first those whose value begins with them, then label."""
-        choices, wanted = self._choices(name), query.strip().casefold()
-        if not wanted:
-            return choices
-        known = self._searched.get(name)
-        if known is not None and known[0] is choices and known[1] == wanted:
-            return known[2]
-        words = wanted.split()
-
-        def rank(choice: Choice) -> int:
-            value, label = choice.value.casefold(), choice.label.casefold()
-            at = [value.startswith(wanted), label.startswith(wanted), f" {label}".find(f" {wanted}") >= 0]
-            every = f"{value} {label} {choice.group.casefold()}"
-            return at.index(True) if True in at else 3 if all(word in every for word in words) else 4
-
-        ranked = sorted(((rank(choice), at) for at, choice in enumerate(choices)))
-        found = [choices[at] for place, at in ranked if place < 4]
-        self._searched[name] = (choices, wanted, found)
-        return found
-
     def _page(self, name: str, query: str = "", start: int | None = None) -> dict[str, Any]:
         source, found = self._sources.get(name), self._search(name, query)
         end = PAGE if start is not None or len(found) <= PAGE else _FIRST
@@ -467,6 +416,13 @@ class FormView:
         labels = {folded(name): self._label(name) for name in self._fields}
         missing = [labels.get(folded(name), inert(name)) for name in source.missing]
         return f"Fill in {listed(missing, 'and')} to see the {source.noun}."
+
+    def _search(self, name: str, query: str) -> Sequence[Choice]:
+        choices, (known, words, found) = self._choices(name), self._searched.get(name, ((), "", ()))
+        if choices is not known or query != words:
+            found = search(choices, query)
+            self._searched[name] = (choices, query, found)
+        return found
 
     # What happens besides
 
@@ -488,7 +444,7 @@ class FormView:
 
     def _on_source(self, source: FieldSource) -> None:
         """Take what a source lists, and remove what it listed before and no longer does."""
-        name = source.field.name
+        name, self._near = source.field.name, {}
         with self._lock:
             gone = [value for value in self._texts(name) if source.lists_no_more(value)] if source.known else []
             if gone:
@@ -525,7 +481,7 @@ def _control(field: Field, *, listed: bool) -> str:
         return "json"
     if listed or field.options:
         return "choice"
-    return "number" if field.kind in _NUMERIC else "date" if field.kind is Kind.DATE else "text"
+    return "number" if field.kind in {Kind.INTEGER, Kind.NUMBER} else "date" if field.kind is Kind.DATE else "text"
 
 
 def _is_short(field: Field, control: str) -> bool:
@@ -569,83 +525,33 @@ def _known_from(field: Field) -> str:
     return f"Type and values {kind}." if values == kind else f"Type {kind}; values {values}."
 
 
-def _explained(field: Field, held: Any, text: str) -> tuple[str, str]:
-    """Return what is wrong with one value in the words of a form, and the value that would fix it."""
+def _explained(field: Field, held: Any, text: str) -> str:
+    """Return what is wrong with one value in the words of a form."""
     if held is None:
-        return "Required", ""
-    if not isinstance(held, str):
-        return text, ""
+        return "Required"
+    if not isinstance(held, str) or field.options:
+        return text
     if field.kind is Kind.DATE and f"{field.label} {held} is before" not in text:
-        use = _day(held)
-        return f"Enter a valid date{'' if use else ', as 2025-11-15'}.", use
-    if field.kind in _NUMERIC and not field.options:
+        return "Enter a valid date." if fixed(field, held) else "Enter a valid date, as 2025-11-15."
+    if field.kind in {Kind.INTEGER, Kind.NUMBER}:
         low, high = field.minimum, field.maximum
         kind = "a whole number" if field.kind is Kind.INTEGER else "a number"
-        both = low is not None and high is not None
-        bounds = f" from {low} to {high}" if both else f" of {low} or more" if low is not None else ""
-        bounds = bounds or (f" up to {high}" if high is not None else "")
-        return f"Enter {kind}{bounds}.", _bound_near(field, held)
-    near = nearest(held, field.options, 1) if field.options else []
-    return (_json_problem(held) or text, "") if field.kind is Kind.JSON else (text, "".join(near))
-
-
-def _json_problem(text: str) -> str:
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        return f"This is not valid JSON. Line {error.lineno}: {error.msg[:1].lower()}{error.msg[1:]}."
-    except (ValueError, RecursionError):
-        pass
-    return ""
-
-
-def _bound_near(field: Field, held: str) -> str:
-    try:
-        number = float(held)
-    except ValueError:
-        return ""
-    low, high = field.minimum, field.maximum
-    near = low if low is not None and number < low else high if high is not None and number > high else None
-    if near is None and field.kind is Kind.INTEGER and abs(number) < 2**53:
-        near = round(number)
-    return "" if near is None else str(near)
-
-
-def _day(text: str) -> str:
-    """Return the day that a text means; the last of its month where the month is shorter."""
-    found = _DAY.fullmatch(text.strip())
-    year, month, day = map(int, found.groups()) if found else (0, 0, 0)
-    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31):
-        return ""
-    return dt.date(year, month, min(day, calendar.monthrange(year, month)[1])).isoformat()
-
-
-def _usable(name: str, value: Any) -> str:
-    """Say what a variable holds, if a field may be bound to it; else return an empty text."""
-    if name.startswith("_") or not name.isidentifier():
-        return ""
-    numbers = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
-    usable = type(value) in (list, tuple, range) or isinstance(value, _PLAIN) or numbers
-    return _about(value) if usable and not isinstance(value, type) and not callable(value) else ""
+        most = f" up to {high}" if high is not None else ""
+        bounds = most if low is None else f" from {low} to {high}" if most else f" of {low} or more"
+        return f"Enter {kind}{bounds}."
+    if field.kind is Kind.JSON:
+        try:
+            json.loads(held)
+        except json.JSONDecodeError as error:
+            return f"This is not valid JSON. Line {error.lineno}: {error.msg[:1].lower()}{error.msg[1:]}."
+        except (ValueError, RecursionError):
+            pass
+    return text
 
 
 def _is_each(field: Field, value: Any) -> bool:
     """Return whether a variable has several values for a field that takes one."""
     return field.kind not in {Kind.LIST, Kind.JSON} and is_iterable(value) and not isinstance(value, str)
-
-
-def _about(value: Any) -> str:
-    try:
-        shape = getattr(value, "shape", None)
-        if shape is not None and len(shape) == 2:
-            return f"table of {shape[0]:,} × {shape[1]:,}"
-        if shape is not None and len(shape) == 1:
-            return f"column of {shape[0]:,}"
-        if isinstance(value, (list, tuple, range)):
-            return f"list of {len(value):,}"
-        return clip(inert(str(value)[:1000]), 40)
-    except Exception:  # noqa: BLE001  # any object of a notebook may fail when inspected
-        return type(value).__name__
 
 
 def _json_text(value: Any) -> str:
