@@ -26,7 +26,7 @@ from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
 from jupyter_funcs.core.errors import ConfigError, FuncsError, NotFoundError
-from jupyter_funcs.core.text import listed, nearest, quote
+from jupyter_funcs.core.text import clip, listed, nearest, quote
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ LOGIN_SECONDS = 20.0
 _ENDS_SOON = 600.0  # seconds; warn of a token that ends sooner
 # Seconds. A refused run lists the functions again only if the listing is older: most refusals are about a value.
 _LISTED_JUST_NOW = 30.0
+_LONGEST_FOUND = 300  # characters of a description in a table of functions
 _MIN_LEFT = 1.0  # seconds for a listing after one that was started early has failed
 
 
@@ -280,7 +281,8 @@ class Client(Generic[CallT_co]):
         Returns
         -------
         DataFrame
-            One row per function: name, asset, description, parameters (required ones marked ``*``).
+            One row per function: name, asset, the first paragraph of the description, and the parameters (required
+            ones marked ``*``).
         """
         from jupyter_funcs.frames.tables import Listing
 
@@ -288,7 +290,7 @@ class Client(Generic[CallT_co]):
             (
                 function.name,
                 function.asset_name,
-                function.about,
+                clip(function.about.partition("\n\n")[0], _LONGEST_FOUND),
                 ", ".join(field.name + "*" * field.required for field in read_fields(function)),
             )
             for function in self.catalog.search(str(words))

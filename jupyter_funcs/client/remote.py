@@ -88,7 +88,7 @@ class Remote:
             progress.on_answer()
         if not isinstance(reply, Reply):
             return reply
-        read = partial(to_frame, schema=options.schema, lines=reply.lines, envelope=self.source.kind == "service")
+        read = partial(to_frame, schema=options.schema, lines=reply.lines, envelope=self.source.kind in {"", "service"})
         if len(reply.data) <= _SMALL:
             # On the loop, because handing a small reply to a thread takes longer than reading it. One at a time and
             # after pending requests are sent, so that the service works while replies are read.

@@ -7,8 +7,7 @@ import atexit
 import logging
 import os
 import signal
-from asyncio.subprocess import PIPE
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -17,11 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import anyio
 import httpx2
 import mcp_types as types
+from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import ClientSession, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 
+from jupyter_funcs.connection.profiles import same_origin
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
 from jupyter_funcs.connection.retries import Proof
 from jupyter_funcs.connection.secrets import redacted_all
@@ -41,8 +42,9 @@ from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import clip, inert, quote
 
 if TYPE_CHECKING:
-    from asyncio.subprocess import Process
     from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from anyio.abc import Process
 
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.connection.http import Opened
@@ -54,7 +56,7 @@ T = TypeVar("T")
 _OPEN_SECONDS = 60.0
 _NOTIFY_SECONDS = 5.0
 _EXIT_SECONDS, _TERM_SECONDS, _POLL = 0.6, 0.3, 0.01
-_PIECE = 2**16  # bytes
+_LONG = 2**16  # bytes
 _LONGEST = 300
 # What servers of 2026 answer that have no handshake; asked first for what replaces it, others may never answer.
 _NO_HANDSHAKE = {types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND, types.INVALID_REQUEST}
@@ -100,7 +102,6 @@ class Link:
         self._process: Process | None = None
         self._why: FuncsError | None = None  # it ended
         self._said, self._noise = b"", b""  # the end of the server's stderr; what isn't a message on its stdout
-        self._longest = MAX_BYTES  # a line of its stdout
         self._task = asyncio.create_task(self._own())
         _links.add(self)
 
@@ -122,7 +123,6 @@ class Link:
 
     async def _send(self, request: Callable[[ClientSession], Awaitable[T]], ask: Ask, refusal: type[FuncsError]) -> T:
         _asking.set(ask)
-        self._longest = max(self._longest, ask.max_bytes)
         try:
             session = await asyncio.shield(self.opened)
             task = asyncio.ensure_future(request(session))
@@ -211,74 +211,66 @@ class Link:
         # Not the SDK's: its lines take time that grows with the square of their length, and it can't say why it ended.
         # The tokens in the environment are for another service.
         passed_on = {name: text for name, text in os.environ.items() if name not in {"FUNCS_TOKEN", "FUNCS_API_KEY"}}
-        self._process = process = await asyncio.create_subprocess_exec(
-            *self.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=passed_on, start_new_session=True
-        )
+        self._process = process = await anyio.open_process(self.command, env=passed_on, start_new_session=True)
         received, incoming = anyio.create_memory_object_stream[SessionMessage](0)
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](256)
-        work = (self._read(process, received), self._write(process, sent), self._read_errors(process))
-        tasks = [asyncio.create_task(each) for each in work]
-        try:
-            yield incoming, outgoing
-        finally:
-            try:
-                cast("asyncio.StreamWriter", process.stdin).close()
-                if not await _has_exited(process, _EXIT_SECONDS):
-                    self.kill("SIGTERM")
-                    await _has_exited(process, _TERM_SECONDS)
-                self.kill()
-                await _has_exited(process, _TERM_SECONDS)  # or closing its pipes takes its exit code from asyncio
-            finally:
-                for task in tasks:
-                    task.cancel()
-                for stream in (received, incoming, outgoing, sent):
-                    stream.close()
-                process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001  # a stray child may hold it
+        # A stray child may hold the pipes.
+        with received, incoming, outgoing, sent, closing(cast("Any", process)._process._transport):  # noqa: SLF001
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._read, process, received)
+                tasks.start_soon(self._write, process, sent)
+                tasks.start_soon(self._read_errors, process)
+                try:
+                    yield incoming, outgoing
+                finally:
+                    await cast("Any", process.stdin).aclose()
+                    if not await _has_exited(process, _EXIT_SECONDS):
+                        self.kill("SIGTERM")
+                        await _has_exited(process, _TERM_SECONDS)
+                    self.kill()
+                    await _has_exited(process, _TERM_SECONDS)  # or closing its pipes takes its exit code
+                    tasks.cancel_scope.cancel()
 
     async def _read(self, process: Process, received: Any) -> None:
-        line = bytearray()
+        stdout = BufferedByteReceiveStream(cast("Any", process.stdout))
         try:
-            while piece := await cast("asyncio.StreamReader", process.stdout).read(_PIECE):
-                self.received += len(piece)
-                *ends, rest = piece.split(b"\n")
-                for end in ends:
-                    line, whole = bytearray(), line + end
-                    is_long = len(whole) > _PIECE
-                    message = await asyncio.to_thread(self._message, whole) if is_long else self._message(whole)
-                    if message is not None:
-                        await received.send(message)
-                line += rest
-                if len(line) > self._longest:
-                    raise too_large(self._longest)
+            while True:
+                line = await stdout.receive_until(b"\n", MAX_BYTES)
+                self.received += len(line)
+                is_long = len(line) > _LONG
+                message = await asyncio.to_thread(self._message, line) if is_long else self._message(line)
+                if message is not None:
+                    await received.send(message)
+        except anyio.DelimiterNotFound:
+            self._why = too_large(MAX_BYTES)
         except FuncsError as error:
             self._why = error
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session is closed
             return
-        else:
+        except anyio.IncompleteRead:
             await _has_exited(process, _EXIT_SECONDS)
             await asyncio.sleep(_POLL)  # its last words arrive by another pipe
         received.close()
         self.ended.set()
 
-    def _message(self, line: bytearray) -> SessionMessage | None:
+    def _message(self, line: bytes) -> SessionMessage | None:
         try:
             return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
             if line.lstrip().startswith(b"{"):  # whichever request it answers would wait forever
                 what = f"A message of {self.name} can't be read: {_shown(_reason(error))}."
                 raise ProtocolError(what, TRY_AGAIN) from None
-        self._noise = self._noise or bytes(line[:_LONGEST]).strip()
+        self._noise = self._noise or line[:_LONGEST].strip()
         return None
 
     async def _write(self, process: Process, sent: Any) -> None:
-        stdin = cast("asyncio.StreamWriter", process.stdin)
-        with suppress(OSError):
+        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for one in sent:
-                stdin.write(one.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-                await stdin.drain()
+                line = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await cast("Any", process.stdin).send(f"{line}\n".encode())
 
     async def _read_errors(self, process: Process) -> None:
-        while piece := await cast("asyncio.StreamReader", process.stderr).read(_PIECE):
+        async for piece in cast("Any", process.stderr):
             self._said = (self._said + piece)[-10 * _LONGEST :]
 
     def _last_words(self, before: str) -> str:
@@ -368,8 +360,8 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})
 
     async def _open(self, request: httpx2.Request, body: bytes) -> Opened | Failure:
-        link, url, own = self._link, request.url, httpx2.URL(self._link.transport.connection.base_url)
-        if (url.scheme, url.host, url.port) != (own.scheme, own.host, own.port):
+        link, url = self._link, request.url
+        if not same_origin(str(url), link.transport.connection.base_url):
             return Failure(ConfigError(f"{link.name} redirects to {url.scheme}://{url.host}.", CHECK_ADDRESS))
         headers = {**request.headers, "accept-encoding": "gzip"}
         reply = await link.transport.open(request.method, str(url), headers, body)

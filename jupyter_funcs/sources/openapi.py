@@ -185,11 +185,11 @@ class _Document:
         self._left -= len(params)
         if self._left < 0:
             raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")
-        said = [only(str, operation.get(key)).strip() for key in ("summary", "description")]
+        said = (only(str, operation.get(key)).strip().removesuffix(".") for key in ("summary", "description"))
         group = next((tag for tag in only(list, operation.get("tags")) if isinstance(tag, str)), "")
         return Function(
             name=clip(inert(only(str, operation.get("operationId"))), _MAX_NAME) or name,
-            description=clip(". ".join(text.removesuffix(".") for text in said if text), _MAX_TEXT),
+            description=clip("\n\n".join(filter(None, dict.fromkeys(said))), _MAX_TEXT),
             params=tuple(params.values()),
             group_name=clip(inert(group), _MAX_NAME),
             entry_point=name,

@@ -16,7 +16,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.api import Session
-from jupyter_funcs.client import remote
+from jupyter_funcs.client import client, remote
 from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
@@ -340,7 +340,8 @@ BAD: dict[str, tuple[type[Exception], str]] = {
 def test_a_bad_server_is_an_error(how: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """In one to three lines, in time, and with nothing else on the screen."""
     error, words = BAD[how]
-    monkeypatch.setattr(remote, "LIST_SECONDS", 2.0)
+    for module in (client, remote):
+        monkeypatch.setattr(module, "LIST_SECONDS", 2.0)
     with bad(how) as session, pytest.raises(error, match=re.escape(words)) as failed:
         session["go"].with_options(retries=0)()
     lines = str(failed.value).split("\n")

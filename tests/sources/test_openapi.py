@@ -459,11 +459,14 @@ def test_a_reply_is_in_no_envelope(reply: Any, columns: list[str]) -> None:
 
 def test_the_rest_of_a_session_works_as_for_any_source() -> None:
     """A sweep, the history and the magic run an operation by its name."""
-    server, run = served(operation(param("n", schema={"type": "integer"})), method="get")
+    texts = {"summary": "Runs.", "description": "This is a long text.\n\nIt has paragraphs."}
+    server, run = served(operation(param("n", schema={"type": "integer"}), **texts), method="get")
     assert list(run.sweep(n=[1, 2])["n"]) == [1, 2]
     assert sorted(one["query"] for one in server.seen) == ["n=1", "n=2"]
     run(n=3)
     assert len(run.session.history) >= 1
+    found = run.session.find("run")["description"]
+    assert list(found) == ["Runs"]
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", "jupyter_funcs")
         extension.of(shell).state._session = run.session
