@@ -1,8 +1,341 @@
 import { html } from "htm/preact";
+import { useId, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { FilterBox, Summary, filterText, isNumber } from "./filters.js";
+import { count } from "./format.js";
+import { Button, Icon } from "./icons.js";
+import { usePanel } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
+/** @typedef {{ row: number, at: number }} Cell a row of the view, and the place of a column among the shown ones */
+
+const ROW = 28;
+/** Rows of a page; columns of one. */
+const PAGE = 40;
+const WIDE = 60;
+/** Browsers give up above some 16,000,000 pixels; beyond this height the scroll bar stands for shares of the rows. */
+const TALLEST = 8_000_000;
+const UNKNOWN = 112;
+const AHEAD = 6;
+/** @type {P.TableQuery} */
+const ALL = { sort: [], filters: [], find: "" };
+
+const clamp = (/** @type {number} */ n, /** @type {number} */ low, /** @type {number} */ high) => Math.max(low, Math.min(high, n));
+const key = (/** @type {P.TableQuery} */ { sort, filters, find }) => JSON.stringify([sort, filters, find]);
+
+/** The pages of one view that have come, and those that are on their way. */
+class Pages {
+  /** @param {P.TableQuery} query @param {number} total */
+  constructor(query, total) {
+    this.query = query;
+    this.total = total;
+    /** @type {Map<string, (string | null)[][]>} */
+    this.held = new Map();
+    /** @type {Set<string>} */
+    this.asked = new Set();
+    /** @type {Record<string, string>} */
+    this.sums = {};
+  }
+
+  /** @param {P.TablePage} page */
+  put(page) {
+    this.total = page.total;
+    Object.assign(this.sums, page.sums);
+    const at = `${page.from / PAGE}:${Math.floor((page.columns[0] ?? 0) / WIDE)}`;
+    this.held.delete(at);
+    this.held.set(at, page.rows);
+    // Whoever scrolls through millions of rows holds some thousands.
+    if (this.held.size > 120) {
+      const [oldest] = this.held.keys();
+      this.held.delete(oldest);
+      this.asked.delete(oldest);
+    }
+  }
+
+  /** The text of a cell; `undefined` while it is on its way. @param {number} row @param {number} at */
+  cell(row, at) {
+    return this.held.get(`${Math.floor(row / PAGE)}:${Math.floor(at / WIDE)}`)?.[row % PAGE]?.[at % WIDE];
+  }
+}
 
 /** @param {{ result: P.ResultView }} props */
 export function Grid({ result }) {
-  return html`<div class="jf-scroll" data-jf="grid">${result.summary}</div>`;
+  const { ask, tell, live, query, setQuery, copy, toast, announce } = usePanel();
+  const { table, number: run } = result;
+  const off = live === "gone";
+  const id = useId();
+  const [, draw] = useReducer((/** @type {number} */ n) => n + 1, 0);
+  const redraw = () => draw(undefined);
+  const grid = useRef(/** @type {HTMLElement | null} */ (null));
+  const columns = useRef(/** @type {Map<number, P.ColumnView>} */ (new Map(table.columns.map((each) => [each.at, each]))));
+  const asked = useRef(/** @type {Set<number>} */ (new Set()));
+  const pages = useRef(/** @type {Pages | null} */ (null));
+  if (!pages.current) {
+    pages.current = new Pages(ALL, table.rows);
+    pages.current.put(table.page);
+    pages.current.asked.add("0:0");
+  }
+  const turn = useRef(0);
+  // Not states: keys and wheels may come faster than pictures.
+  const now = useRef({ top: 0, cell: /** @type {Cell | null} */ (null), anchor: /** @type {Cell | null} */ (null) });
+  const { top, cell, anchor } = now.current;
+  const put = (/** @type {Partial<typeof now.current>} */ more) => {
+    Object.assign(now.current, more);
+    redraw();
+  };
+  const [left, setLeft] = useState(0);
+  const [size, setSize] = useState({ width: 900, height: 400 });
+  const [widths, setWidths] = useState(/** @type {Record<number, number>} */ ({}));
+  const [hidden, setHidden] = useState(/** @type {Set<number>} */ (new Set()));
+  const [box, setBox] = useState(/** @type {{ at: number, anchor: HTMLElement } | null} */ (null));
+  const [find, setFind] = useState(query.find);
+  const [code, setCode] = useState(/** @type {string | null} */ (null));
+  const typing = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
+
+  const view = pages.current;
+  const total = view.total;
+  const nameOf = (/** @type {number} */ at) => columns.current.get(at)?.name ?? "";
+  const shown = useMemo(() => Array.from({ length: table.count }, (_, at) => at).filter((at) => !hidden.has(at)), [table, hidden]);
+
+  // Where each shown column begins; narrow tables are stretched over the whole width.
+  const known = [...columns.current.values()].length;
+  const lefts = useMemo(() => {
+    const wide = shown.map((at) => widths[at] ?? columns.current.get(at)?.width ?? UNKNOWN);
+    const sum = wide.reduce((a, b) => a + b, 0);
+    const free = shown.filter((at) => !(at in widths)).length;
+    const more = free ? Math.max(0, (size.width - sum) / free) : 0;
+    let end = 0;
+    return [0, ...shown.map((at, place) => (end += Math.round(wide[place] + (at in widths ? 0 : more))))];
+  }, [shown, widths, size.width, known]);
+  const first = Math.max(0, lefts.findIndex((_, at) => (lefts[at + 1] ?? Infinity) > left - 100));
+  const beyond = lefts.findIndex((each) => each > left + size.width + 100);
+  const seen = shown.slice(first, beyond < 0 ? undefined : beyond);
+  const across = { width: `${lefts[lefts.length - 1]}px`, paddingInlineStart: `${lefts[first]}px`, gridTemplateColumns: seen.map((_, at) => `${lefts[first + at + 1] - lefts[first + at]}px`).join(" ") };
+
+  const head = 82;
+  const room = Math.max(ROW, size.height - head - ROW);
+  const tall = Math.min(total * ROW, TALLEST);
+  /** Rows for a pixel of the scroll bar. */
+  const ratio = tall > room && total * ROW > TALLEST ? (total - room / ROW) / (tall - room) : 1 / ROW;
+  const start = Math.max(0, Math.floor(top) - AHEAD);
+  const end = Math.min(total, Math.ceil(top + room / ROW) + AHEAD);
+
+  const goto = (/** @type {number} */ row) => {
+    const next = clamp(row, 0, Math.max(0, total - room / ROW));
+    put({ top: next });
+    if (grid.current) grid.current.scrollTop = next / ratio;
+  };
+  const scrolled = () => {
+    const at = /** @type {HTMLElement} */ (grid.current);
+    setLeft(at.scrollLeft);
+    if (Math.abs(at.scrollTop - now.current.top / ratio) > 1) put({ top: at.scrollTop * ratio });
+  };
+
+  /** Ask for a page, and for what is missing of what is said of columns. */
+  const fetchPage = (/** @type {Pages} */ of, /** @type {number} */ block, /** @type {number} */ group) => {
+    const at = `${block}:${group}`;
+    if (block < 0 || block * PAGE >= of.total || of.asked.has(at)) return;
+    of.asked.add(at);
+    const wanted = Array.from({ length: Math.min(WIDE, table.count - group * WIDE) }, (_, place) => group * WIDE + place);
+    ask("rows", { run, from: block * PAGE, to: (block + 1) * PAGE, columns: wanted, ...of.query }).then((page) => {
+      of.put(page);
+      if (of === pages.current) redraw();
+    }, (/** @type {Error} */ error) => {
+      of.asked.delete(at);
+      if (of === pages.current) toast(error.message);
+    });
+  };
+  useLayoutEffect(() => {
+    if (off) return;
+    const groups = new Set([seen[0] ?? 0, seen[seen.length - 1] ?? 0].map((at) => Math.floor(at / WIDE)));
+    // What is seen, and the next page.
+    const [from, to] = [Math.floor(top / PAGE), Math.floor((top + room / ROW + PAGE / 2) / PAGE)];
+    for (const group of groups) for (let block = from; block <= to; block++) fetchPage(view, block, group);
+    const missing = seen.filter((at) => !columns.current.get(at)?.summary && !asked.current.has(at)).slice(0, WIDE);
+    if (!missing.length) return;
+    for (const at of missing) asked.current.add(at);
+    void tell(ask("columns", { run, columns: missing }).then((reply) => {
+      for (const each of reply.columns) columns.current.set(each.at, each);
+      redraw();
+    }));
+  });
+
+  /** Show another view: as soon as its first page is here. @param {P.TableQuery} next */
+  const narrow = async (next) => {
+    const mine = ++turn.current;
+    const group = Math.floor((seen[0] ?? 0) / WIDE);
+    const wanted = Array.from({ length: Math.min(WIDE, table.count - group * WIDE) }, (_, place) => group * WIDE + place);
+    const page = await ask("rows", { run, from: 0, to: PAGE, columns: wanted, ...next });
+    if (mine !== turn.current) return;
+    const made = new Pages(next, page.total);
+    made.put(page);
+    made.asked.add(`0:${group}`);
+    pages.current = made;
+    put({ top: 0, anchor: null, cell: now.current.cell && { ...now.current.cell, row: 0 } });
+    if (grid.current) grid.current.scrollTop = 0;
+    setQuery(next);
+    announce(`${count(page.total)} of ${count(table.rows)} rows`);
+  };
+  // Drawn again after it was away, with a query that is still that of the chart.
+  useLayoutEffect(() => {
+    if (key(query) !== key(view.query)) void tell(narrow(query));
+  }, []);
+  useLayoutEffect(() => {
+    if (code === null || off) return;
+    let stale = false;
+    void tell(ask("table_code", { run, ...view.query }).then((reply) => stale || setCode(reply.code)));
+    return () => void (stale = true);
+  }, [code === null, key(view.query)]);
+  useLayoutEffect(() => {
+    const at = grid.current;
+    if (!at) return;
+    const look = () => at.clientWidth && setSize({ width: at.clientWidth, height: at.clientHeight });
+    look();
+    const observer = globalThis.ResizeObserver && new ResizeObserver(look);
+    observer?.observe(at);
+    // Where a pixel stands for many rows, the wheel still moves by rows.
+    const wheel = (/** @type {WheelEvent} */ event) => latest.current(event);
+    at.addEventListener("wheel", wheel, { passive: false });
+    return () => {
+      observer?.disconnect();
+      at.removeEventListener("wheel", wheel);
+      clearTimeout(typing.current);
+    };
+  }, []);
+  const latest = useRef(/** @type {(event: WheelEvent) => void} */ (() => {}));
+  latest.current = (event) => {
+    if (ratio === 1 / ROW || event.shiftKey || !event.deltaY) return;
+    event.preventDefault();
+    goto(now.current.top + event.deltaY / (event.deltaMode ? 1 : ROW));
+  };
+
+  const sort = (/** @type {number} */ at, /** @type {boolean} */ adds) => {
+    const now = view.query.sort.find((each) => each.at === at);
+    const down = isNumber(columns.current.get(at));
+    const next = !now ? [{ at, descending: down }] : now.descending === down ? [{ at, descending: !down }] : [];
+    const sorted = adds ? (now && next.length ? view.query.sort.map((each) => (each.at === at ? next[0] : each)) : [...view.query.sort.filter((each) => each.at !== at), ...next]) : next;
+    void tell(narrow({ ...view.query, sort: sorted.slice(0, 8) }));
+  };
+  const filter = (/** @type {number} */ at, /** @type {P.Filter | null} */ next) => narrow({ ...view.query, filters: [...view.query.filters.filter((each) => each.at !== at), ...(next ? [next] : [])] });
+  const search = (/** @type {string} */ text) => {
+    setFind(text);
+    clearTimeout(typing.current);
+    typing.current = setTimeout(() => void tell(narrow({ ...view.query, find: text })), 200);
+  };
+  const clear = () => {
+    setFind("");
+    void tell(narrow({ ...view.query, filters: [], find: "" }));
+  };
+
+  const move = (/** @type {Cell} */ to, /** @type {boolean} */ selects) => {
+    const next = { row: clamp(to.row, 0, total - 1), at: clamp(to.at, 0, shown.length - 1) };
+    const { top, cell, anchor } = now.current;
+    put({ cell: next, anchor: selects ? (anchor ?? cell ?? next) : null });
+    const visible = Math.floor(room / ROW);
+    if (next.row < top) goto(next.row);
+    else if (next.row > top + visible - 1) goto(next.row - room / ROW + 1);
+    const at = grid.current;
+    if (!at) return;
+    if (lefts[next.at] < at.scrollLeft) at.scrollLeft = lefts[next.at];
+    else if (lefts[next.at + 1] > at.scrollLeft + at.clientWidth) at.scrollLeft = lefts[next.at + 1] - at.clientWidth;
+  };
+  /** The selected rows and columns, or the cell. */
+  const chosen = () => {
+    const { cell, anchor } = now.current;
+    const [one, two] = [cell ?? { row: 0, at: 0 }, anchor ?? cell ?? { row: 0, at: 0 }];
+    return { from: Math.min(one.row, two.row), to: Math.max(one.row, two.row) + 1, left: Math.min(one.at, two.at), right: Math.max(one.at, two.at) };
+  };
+  const copied = ({ from, to, left: start2, right } = chosen()) => tell(ask("copy", { run, from, to, columns: shown.slice(start2, right + 1), ...view.query }).then((reply) => copy(reply.text)));
+  const keys = (/** @type {KeyboardEvent} */ event) => {
+    if (event.target !== grid.current || !total) return;
+    const control = event.ctrlKey || event.metaKey;
+    const { top, cell, anchor } = now.current;
+    const here = cell ?? { row: Math.ceil(top), at: 0 };
+    const by = Math.max(1, Math.floor(room / ROW) - 1);
+    const step = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], PageDown: [by, 0], PageUp: [-by, 0] }[event.key];
+    if (step && !event.altKey) move(cell ? { row: here.row + step[0], at: here.at + step[1] } : here, event.shiftKey);
+    else if (event.key === "Home") move({ row: control ? 0 : here.row, at: 0 }, event.shiftKey);
+    else if (event.key === "End") move({ row: control ? total - 1 : here.row, at: shown.length - 1 }, event.shiftKey);
+    else if (event.key === "Enter" && !control && cell) void copied({ from: cell.row, to: cell.row + 1, left: cell.at, right: cell.at });
+    else if (control && event.key.toLowerCase() === "c" && cell) void copied();
+    else if (control && event.key.toLowerCase() === "a") {
+      put({ anchor: { row: 0, at: 0 }, cell: { row: total - 1, at: shown.length - 1 } });
+    } else if (event.key === "Escape" && anchor) put({ anchor: null });
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const pick = (/** @type {MouseEvent} */ event) => {
+    const at = /** @type {HTMLElement} */ (event.target).closest(".jf-td");
+    if (!(at instanceof HTMLElement)) return;
+    const to = { row: Number(at.dataset.r), at: Number(at.dataset.c) };
+    put({ cell: to, anchor: event.shiftKey ? (anchor ?? cell ?? to) : null });
+  };
+  const resize = (/** @type {PointerEvent} */ event, /** @type {number} */ at) => {
+    const handle = /** @type {HTMLElement} */ (event.currentTarget);
+    const wide = /** @type {HTMLElement} */ (handle.parentElement).offsetWidth;
+    const from = event.clientX;
+    event.preventDefault();
+    const drag = (/** @type {PointerEvent} */ moved) => setWidths((before) => ({ ...before, [at]: clamp(wide + moved.clientX - from, 48, 800) }));
+    handle.setPointerCapture(event.pointerId);
+    handle.onpointermove = drag;
+    handle.onpointerup = () => void (handle.onpointermove = null);
+  };
+
+  const held = cell && cell.row >= start && cell.row < end && cell.at >= first && cell.at < first + seen.length;
+  const area = anchor && chosen();
+  const filtered = total < table.rows || view.query.filters.length > 0 || view.query.find;
+  const open = box && columns.current.get(box.at);
+  const sums = Object.keys(view.sums).length > 0;
+  return html`<div class="jf-sub">
+      <label class="jf-find"><${Icon} name="search" size=${14} /><input data-jf="find" aria-label="Find in the rows" placeholder="Find" title="Texts and dates that contain it; numbers that equal it" value=${find} disabled=${off} onInput=${(/** @type {any} */ event) => search(event.target.value)} /></label>
+      <span class="is-chips">
+        ${view.query.filters.map((each) => html`<${Chip} key=${each.at} text=${filterText(each, columns.current.get(each.at))} hook=${nameOf(each.at)} label="Remove filter" remove=${() => void tell(filter(each.at, null))} off=${off} />`)}
+        ${hidden.size > 0 && html`<${Chip} text=${hidden.size === 1 ? `${nameOf([...hidden][0])} is hidden` : `${hidden.size} columns are hidden`} hook="hidden" label="Show" remove=${() => setHidden(new Set())} />`}
+      </span>
+      <span class="jf-gap" /><span class="jf-quiet jf-num" data-jf="row-count">${filtered && `${count(total)} of ${count(table.rows)} rows`}</span>
+      <${Button} kind="is-link is-first" icon="code" label="View as code" aria="View as code" small data-jf="view-code" aria-expanded=${String(code !== null)} disabled=${off} onClick=${() => setCode(code === null ? "" : null)} />
+    </div>
+    ${code !== null && html`<div class="jf-codeline"><code data-jf="table-code">${code}</code><${Button} icon="copy" label="Copy" data-jf="copy-table-code" onClick=${() => void copy(code)} /></div>`}
+    <div class="jf-grid" role="grid" tabindex="0" aria-label="Rows" data-jf="grid" ref=${grid} aria-rowcount=${total + 1} aria-colcount=${shown.length} aria-multiselectable="true" aria-activedescendant=${held ? `${id}-cell` : undefined}
+      onScroll=${scrolled} onKeyDown=${keys} onMouseDown=${pick}>
+      <div role="rowgroup" class="jf-headgroup"><div class="jf-thead" role="row" aria-rowindex="1" style=${across}>${seen.map((at, place) => {
+        const column = columns.current.get(at);
+        const order = view.query.sort.findIndex((each) => each.at === at);
+        const sorted = view.query.sort[order];
+        const on = view.query.filters.some((each) => each.at === at);
+        const name = column?.name ?? "…";
+        return html`<div key=${at} class=${`jf-th ${on ? "is-marked" : ""}`} role="columnheader" aria-colindex=${first + place + 1} aria-sort=${sorted ? (sorted.descending ? "descending" : "ascending") : undefined}>
+          <div class="jf-th-top"><button type="button" class="jf-sort" data-jf=${`sort:${name}`} title=${`${name}. Shift+click adds to the order.`} aria-label=${`${name}: sort`} disabled=${off} onClick=${(/** @type {MouseEvent} */ event) => sort(at, event.shiftKey)}>
+            <span>${name}</span>${sorted && html`<${Icon} name=${sorted.descending ? "down" : "up"} size=${12} />${view.query.sort.length > 1 && html`<small>${order + 1}</small>`}`}</button>
+            <span class="jf-th-tools"><button type="button" class=${`jf-mini ${on ? "is-on" : ""}`} data-jf=${`filter:${name}`} aria-label=${`${name}: filter`} aria-haspopup="dialog" aria-expanded="false" disabled=${off || !column}
+              onClick=${(/** @type {any} */ event) => setBox(box?.at === at ? null : { at, anchor: event.currentTarget })}><${Icon} name="funnel" size=${14} fill=${on} /></button></span></div>
+          ${column && html`<${Summary} column=${column} />`}<i class="jf-grip" data-jf=${`resize:${name}`} onPointerDown=${(/** @type {PointerEvent} */ event) => resize(event, at)} />
+        </div>`;
+      })}</div></div>
+      <div role="rowgroup" class="jf-rows" style=${{ height: `${total ? tall : 120}px`, width: across.width }}>
+        ${total === 0 && html`<div class="jf-blank" role="row"><div role="gridcell">${table.rows ? html`<b>No row matches the filters. </b><button type="button" class="jf-inline" data-jf="remove-filters" onClick=${clear}>Remove all filters</button>` : html`<b>The result has no rows.</b>`}</div></div>`}
+        ${Array.from({ length: Math.max(0, end - start) }, (_, line) => {
+          const row = start + line;
+          return html`<div key=${row} class="jf-tr" role="row" aria-rowindex=${row + 2} style=${{ ...across, top: `${Math.round(top / ratio + (row - top) * ROW)}px` }}>${seen.map((at, place) => {
+            const text = view.cell(row, at);
+            const on = cell?.row === row && cell.at === first + place;
+            const within = area && row >= area.from && row < area.to && first + place >= area.left && first + place <= area.right;
+            const column = columns.current.get(at);
+            const mark = `${isNumber(column) ? "is-r" : ""} ${text === null ? "is-null" : ""} ${column?.type === "percent" && text?.startsWith("−") ? "is-neg" : ""} ${on ? "is-on" : ""} ${within ? "is-sel" : ""}`;
+            return html`<div key=${at} class=${`jf-td ${mark}`} role="gridcell" id=${on ? `${id}-cell` : undefined} aria-colindex=${first + place + 1} aria-selected=${within ? "true" : undefined} data-r=${row} data-c=${first + place}>${text === null ? "–" : text}</div>`;
+          })}</div>`;
+        })}
+      </div>
+      ${sums && html`<div role="rowgroup" class="jf-footgroup"><div class="jf-tfoot" role="row" data-jf="sums" style=${across}>${seen.map((at) => {
+        const sum = view.sums[at];
+        return html`<div key=${at} class=${`jf-tf ${isNumber(columns.current.get(at)) ? "is-r" : ""} ${sum === undefined ? "is-quiet" : ""}`} role="gridcell" data-jf=${`sum:${nameOf(at)}`} title=${sum}>${sum ?? (at === shown[0] ? "Sum" : "")}</div>`;
+      })}</div></div>`}
+    </div>
+    ${box && open && !off && html`<${FilterBox} key=${box.at} anchor=${box.anchor} column=${open} filter=${view.query.filters.find((each) => each.at === box.at)} run=${run} found=${`${count(total)} of ${count(table.rows)} rows`}
+      apply=${(/** @type {P.Filter | null} */ next) => filter(box.at, next)} hide=${() => setHidden(new Set([...hidden, box.at]))} close=${() => setBox(null)} />`}`;
+}
+
+/** @param {{ text: string, hook: string, label: string, remove: () => void, off?: boolean }} props */
+function Chip({ text, hook, label, remove, off = false }) {
+  return html`<span class="jf-chip" data-jf=${`chip:${hook}`}><span title=${text}>${text}</span><button type="button" data-jf=${`chip-remove:${hook}`} aria-label=${`${label}: ${text}`} disabled=${off} onClick=${remove}><${Icon} name="x" size=${12} /></button></span>`;
 }

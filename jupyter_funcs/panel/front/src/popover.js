@@ -21,18 +21,19 @@ const FOCUSABLE = "[autofocus], input, [role^=menuitem], [tabindex='0'], button"
  * @param {string} [props.hook] its `data-jf`
  * @param {number} [props.width] in pixels; else the content's, and at least the anchor's
  * @param {boolean} [props.right] flush with the anchor's right edge
+ * @param {Element | null} [props.under] what it stands below, if not the anchor
  * @param {boolean} [props.focus]
  * @param {HTMLElement | null} [props.keep]
  * @param {(event: KeyboardEvent) => void} [props.onKeyDown]
  * @param {ComponentChildren} [props.children]
  */
-export function Popover({ anchor, close, label, role, class: className = "", hook, width, right = false, focus = true, keep, onKeyDown, children }) {
+export function Popover({ anchor, close, label, role, class: className = "", hook, width, right = false, under, focus = true, keep, onKeyDown, children }) {
   const ref = useRef(/** @type {HTMLDivElement | null} */ (null));
 
   const place = () => {
     const box = ref.current;
     if (!box || !anchor.isConnected) return;
-    const at = (keep ?? anchor).getBoundingClientRect();
+    const at = (under ?? keep ?? anchor).getBoundingClientRect();
     const wide = Math.min(width ?? Math.max(box.offsetWidth, at.width), innerWidth - 16);
     const below = innerHeight - at.bottom - 12;
     const above = at.top - 12;

@@ -45,21 +45,21 @@ const view = { ...VIEW, service: { ...VIEW.service, account: "analyst@demo.examp
 const past = (number, differs, variable, more = {}) => ({ number, label: `Run ${number}`, time: "14:32", function: "Get Panel Daily", differs, rows: 10_956, seconds: 0.2, variable, status: "done", error: "", held: true, ...more });
 export const HISTORY = [past(9, [{ name: "Panel", value: "Demo Debit Panel" }], "panel_daily"), past(8, [{ name: "Panel", value: "Demo Card Panel" }], "card_daily"), past(7, [{ name: "Dimensions", value: "Region, Age Group" }], "spend", { held: false })];
 
-const column = (at, name, type, width, summary) => ({ at, name, type, width, summary: { empty: 0, distinct: 6, minimum: "", maximum: "", histogram: [], top: [], ...summary } });
+const column = (at, name, type, width, summary) => ({ at, name, type, width, summary: { empty: 0, distinct: 6, minimum: "", maximum: "", short: ["", ""], histogram: [], top: [], ...summary } });
 const HUMP = [0.05, 0.2, 0.6, 0.95, 1, 0.8, 0.6, 0.45, 0.35, 0.2, 0.15, 0.1, 0.05, 0.05, 0.03, 0.02];
 export const COLUMNS = [
-  column(0, "Date", "date", 88, { minimum: "2020-11-16", maximum: "2025-11-15" }),
+  column(0, "Date", "date", 88, { minimum: "2020-11-16", maximum: "2025-11-15", short: ["2020-11-16", "2025-11-15"] }),
   column(1, "Region", "text", 96, { top: ["Mid-Atlantic", "Midwest", "Northeast", "Pacific", "Southeast", "Southwest"].map((text) => ({ text, share: 1 / 6 })) }),
-  column(2, "Spend", "money", 116, { minimum: "124k", maximum: "869k", histogram: HUMP }),
-  column(3, "Spend Growth", "percent", 116, { minimum: "−25%", maximum: "+72%", histogram: HUMP, empty: 0.2 }),
-  column(4, "Transaction Count", "count", 136, { minimum: "1.95k", maximum: "13.2k", histogram: HUMP }),
-  column(5, "Spend per Transaction", "money", 150, { minimum: "62.5", maximum: "68.2", histogram: HUMP }),
+  column(2, "Spend", "money", 116, { minimum: "124,201.11", maximum: "869,393.87", short: ["124k", "869k"], histogram: HUMP }),
+  column(3, "Spend Growth", "percent", 116, { minimum: "−24.8%", maximum: "+71.9%", short: ["−25%", "+72%"], histogram: HUMP, empty: 0.2 }),
+  column(4, "Transaction Count", "count", 136, { minimum: "1,950", maximum: "13,208", short: ["1.95k", "13.2k"], histogram: HUMP }),
+  column(5, "Spend per Transaction", "money", 150, { minimum: "62.51", maximum: "68.20", short: ["62.5", "68.2"], histogram: HUMP }),
 ];
 const REGIONS = ["Mid-Atlantic", "Midwest", "Northeast", "Pacific", "Southeast", "Southwest"];
 export const row = (at) => [new Date(Date.UTC(2020, 10, 16 + Math.floor(at / 6))).toISOString().slice(0, 10), REGIONS[at % 6], (200_000 + ((at * 7919) % 180_000) + 0.52).toLocaleString("en-US"), at < 6 ? null : `${at % 3 ? "+" : "−"}${(at * 37) % 12}.${at % 10}%`, (2_800 + ((at * 37) % 3_000)).toLocaleString("en-US"), `6${at % 5}.${10 + (at % 80)}`];
-export const rows = (from, to) => ({ total: 10_956, from, rows: Array.from({ length: Math.min(to, 10_956) - from }, (_, at) => row(from + at)), sums: { 2: "3,368,883,385", 4: "51,495,632" } });
+export const rows = (from, to, total = 10_956) => ({ total, from, columns: [0, 1, 2, 3, 4, 5], rows: Array.from({ length: Math.max(0, Math.min(to, total) - from) }, (_, at) => row(from + at)), sums: { 2: "3,368,883,385", 4: "51,495,632" } });
 export const RESULT = {
-  number: 3, function: "get_panel_daily", summary: "10,956 rows × 6 columns · 0.20 s", variable: "panel_daily", note: "", table: { rows: 10_956, columns: COLUMNS, page: rows(0, 100) },
+  number: 3, function: "get_panel_daily", summary: "10,956 rows × 6 columns · 0.20 s", variable: "panel_daily", note: "", table: { rows: 10_956, count: 6, columns: COLUMNS, page: rows(0, 40) },
   chart: { possible: true, why: "" }, json: { possible: true, why: "" }, save: { csv: true, xlsx: true, parquet: true, json: true, download: true },
 };
 const done = { ...RUN, state: "done", number: 3, result: RESULT };
@@ -77,7 +77,11 @@ export const ANSWERS = {
   code: { blocks: code },
   chart: (request) => chart(request),
   compare: (request) => compared(request, HISTORY),
-  rows: ({ from, to }) => rows(from, to),
+  rows: ({ from, to, filters, find }) => rows(from, to, find ? 0 : filters.length ? 7_710 : undefined),
+  columns: ({ columns }) => ({ columns: columns.map((at) => COLUMNS[at]) }),
+  values: ({ query }) => ({ values: [{ text: null, count: 12 }, ...REGIONS.map((text) => ({ text, count: 1_826 }))].filter(({ text }) => (text ?? "").toLowerCase().includes(query.toLowerCase())), total: 6 }),
+  table_code: { code: 'panel_daily[panel_daily["Region"].isin(["Southeast", "Pacific"]) & (panel_daily["Spend"] >= 400000)].sort_values("Spend", ascending=False, kind="stable")' },
+  copy: { text: "1\t2" },
   about: { facts: [["Service", "https://demo.example"], ["Version", "0.1.0"], ["Token", "ends in 29 days"], ["Cache", "12 replies, 4.1 MB"]] },
   history: { rows: HISTORY },
   refresh: { said: "7 functions. Nothing has changed." },
@@ -147,6 +151,31 @@ export const STATES = {
   running: at({ run: { ...RUN, state: "running", running } }),
   "running-again": at({ run: { ...done, state: "running", running } }),
   table: at({}),
+  filtered: at({}, async ({ $, pause }) => {
+    await click("sort:Spend", "filter:Region", "value:Southeast", "value:Pacific", "view-code")({ $, pause });
+    document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+    await click("filter:Spend")({ $, pause });
+    $("filter-lo").value = "400,000";
+    $("filter-lo").dispatchEvent(new Event("input", { bubbles: true }));
+    await pause(350);
+    document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
+    await pause(60);
+    document.querySelectorAll(".jf-tr")[3].children[2].dispatchEvent(new MouseEvent("mousedown", { bubbles: true }));
+    await pause(60);
+  }),
+  filter: at({}, async ({ $, pause }) => {
+    await click("filter:Spend")({ $, pause });
+    $("filter-lo").value = "250,000";
+    $("filter-lo").dispatchEvent(new Event("input", { bubbles: true }));
+    await pause(350);
+  }),
+  values: at({}, click("filter:Region", "value:Pacific")),
+  days: at({}, click("filter:Date")),
+  "no-rows": at({}, async ({ $, pause }) => {
+    $("find").value = "zzz";
+    $("find").dispatchEvent(new Event("input", { bubbles: true }));
+    await pause(350);
+  }),
   changed: at({ values: { ...FILLED, changed: true }, run: { ...done, warnings: ["Region is empty in 12 rows.", "The service has sent one page of two."] } }),
   chart: at({ tab: "chart" }, point(0.62)),
   zoom: at({ tab: "chart" }, async (page) => {

@@ -1,0 +1,155 @@
+import { html } from "htm/preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { count } from "./format.js";
+import { Button, Icon } from "./icons.js";
+import { Popover } from "./popover.js";
+import { usePanel } from "./state.js";
+
+/** @import * as P from "./protocol.js" */
+/** @typedef {{ text: string | null, count: number }} Value */
+
+const NUMBERS = new Set(["money", "count", "number", "percent"]);
+
+/** Numbers are aligned right, and sorted from the largest first. @param {P.ColumnView} [column] */
+export const isNumber = (column) => NUMBERS.has(column?.type ?? "");
+
+/** @param {P.ColumnView} column */
+const isDate = (column) => column.type === "date" || column.type === "datetime";
+
+/** "0%", "<1%", "20%". @param {number} share */
+export const percent = (share) => (share === 0 ? "0%" : share < 0.01 ? "<1%" : `${Math.round(share * 100)}%`);
+
+/** A shown or typed number as a number. @param {string} text */
+const parsed = (text) => (text.trim() ? Number(text.replace("−", "-").replace(/[,\s%+]/g, "")) : NaN);
+
+/** What a filter says: "Spend ≥ 400,000". @param {P.Filter} filter @param {P.ColumnView} [column] */
+export function filterText(filter, column) {
+  const name = column?.name ?? "";
+  if (filter.kind === "text") return `${name} contains “${filter.text}”`;
+  if (filter.kind === "range") {
+    const [low, high] = [filter.low, filter.high].map((each) => each.trim() && each.trim() + (column?.type === "percent" && !each.includes("%") ? "%" : ""));
+    return low && high ? `${name} ${low} to ${high}` : low ? `${name} ≥ ${low}` : `${name} ≤ ${high}`;
+  }
+  const [one, two] = filter.values.map((each) => each ?? "empty");
+  return filter.values.length > 2 ? `${name} is one of ${filter.values.length}` : `${name} is ${[one, two].filter((each) => each !== undefined).join(" or ")}`;
+}
+
+/** @param {{ summary: P.ColumnSummary, low?: number, high?: number }} props */
+export function Histogram({ summary, low = -Infinity, high = Infinity }) {
+  const bars = summary.histogram;
+  const [first, last] = [parsed(summary.minimum), parsed(summary.maximum)];
+  const wide = 96 / bars.length;
+  const out = (/** @type {number} */ at) => {
+    const middle = first + ((at + 0.5) / bars.length) * (last - first);
+    return middle < low || middle > high;
+  };
+  return html`<svg viewBox="0 0 96 22" preserveAspectRatio="none" aria-hidden="true">${bars.map((height, at) => {
+    const tall = height ? Math.max(1, height * 21) : 0;
+    return html`<rect x=${at * wide} y=${22 - tall} width=${wide * 0.8} height=${tall} fill="currentColor" opacity=${out(at) ? 0.25 : 1} />`;
+  })}</svg>`;
+}
+
+/** What is known of all values of a column, under its name. @param {{ column: P.ColumnView }} props */
+export function Summary({ column }) {
+  const { name, summary } = column;
+  if (!summary) return html`<div class="jf-sum" data-jf=${`summary:${name}`} />`;
+  const empty = summary.empty > 0 && `${percent(summary.empty)} empty`;
+  const nulls = empty && html`<i class="jf-nulls" style=${{ width: `${summary.empty * 100}%` }} />`;
+  const [low, high] = summary.short;
+  let shown;
+  if (summary.top.length) {
+    shown = html`<div class="jf-hist-row is-top"><div class="jf-top">${summary.top.map(({ text, share }, at) => html`<i title=${`${text}: ${percent(share)}`} style=${{ flex: String(share), "--p": `${72 - Math.min(at, 6) * 8}%` }} />`)}</div>${nulls}</div>
+      <p><span>${summary.top[0].text}</span>${summary.distinct > 1 && html`<span class="is-more">+${count(summary.distinct - 1)}</span>`}</p>`;
+  } else if (isDate(column)) shown = low && html`<p>${low} –</p><p>${high}</p>`;
+  else if (summary.histogram.length) {
+    shown = html`<div class="jf-hist-row"><${Histogram} summary=${summary} />${nulls}</div>
+      <p><span>${low}</span>${empty && html`<span class="is-empty">${empty}</span>`}<span>${high}</span></p>`;
+  } else shown = html`<p><span>${empty || low}</span></p>`;
+  return html`<div class="jf-sum" data-jf=${`summary:${name}`} title=${empty || undefined}>${shown}</div>`;
+}
+
+/**
+ * The box under a column's funnel: a range of numbers or dates, or values and a text.
+ * @param {object} props
+ * @param {HTMLElement} props.anchor
+ * @param {P.ColumnView} props.column
+ * @param {P.Filter | undefined} props.filter
+ * @param {string} props.found "7,710 of 10,956 rows"
+ * @param {number} props.run
+ * @param {(filter: P.Filter | null) => Promise<void>} props.apply refused with what is wrong with the filter
+ * @param {() => void} props.hide
+ * @param {() => void} props.close
+ */
+export function FilterBox({ anchor, column, filter, found, run, apply, hide, close }) {
+  const [wrong, setWrong] = useState("");
+  const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
+  const put = (/** @type {P.Filter | null} */ next, wait = 250) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => apply(next).then(() => setWrong(""), (/** @type {Error} */ error) => setWrong(error.message)), wait);
+  };
+  const range = isNumber(column) || isDate(column);
+  const enter = (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && /** @type {HTMLElement} */ (event.target).matches("input") && close();
+  return html`<${Popover} anchor=${anchor} close=${close} under=${anchor.closest(".jf-th")} role="dialog" label=${`Filter ${column.name}`} width=${272} right onKeyDown=${enter}>
+    <div class="jf-form2"><header><h3>${column.name}</h3><span class="jf-gap" /><${Button} kind="is-link" label="Hide column" data-jf=${`hide:${column.name}`} onClick=${() => (close(), hide())} /></header>
+      ${range ? html`<${RangeBox} column=${column} filter=${filter} put=${put} />` : html`<${ValuesBox} column=${column} filter=${filter} run=${run} put=${put} />`}
+      ${wrong && html`<p class="jf-err" role="alert">${wrong}</p>`}
+    </div>
+    <div class="jf-pf"><span class="jf-num" aria-live="polite">${found}</span><span class="jf-gap" />
+      <${Button} kind="is-link" label="Remove filter" data-jf="filter-remove" onClick=${() => (put(null, 0), close())} /></div>
+  <//>`;
+}
+
+/** @param {{ column: P.ColumnView, filter?: P.Filter, put: (filter: P.Filter | null, wait?: number) => void }} props */
+function RangeBox({ column, filter, put }) {
+  const { at, summary } = column;
+  const [bounds, setBounds] = useState(filter?.kind === "range" ? [filter.low, filter.high] : ["", ""]);
+  const none = filter?.kind === "values";
+  const set = (/** @type {string[]} */ next, wait = 250) => {
+    setBounds(next);
+    put(next[0].trim() || next[1].trim() ? { at, kind: "range", low: next[0], high: next[1] } : null, wait);
+  };
+  const date = isDate(column);
+  const box = (/** @type {number} */ place, /** @type {string} */ label) => html`<label>${label}<div class="jf-box">
+    <input class="jf-num" type=${date ? "date" : "text"} inputmode=${date ? undefined : "decimal"} data-jf=${place ? "filter-hi" : "filter-lo"} value=${bounds[place]}
+      placeholder=${place ? summary?.maximum : summary?.minimum} onInput=${(/** @type {any} */ event) => set(place ? [bounds[0], event.target.value] : [event.target.value, bounds[1]])} /></div></label>`;
+  const back = (/** @type {number} */ days) => new Date(Date.parse(`${summary?.short[1]}T00:00:00Z`) - days * 864e5).toISOString().slice(0, 10);
+  const quick = /** @type {[string, () => string][]} */ ([["Last 90 days", () => back(89)], ["This year", () => `${summary?.short[1].slice(0, 4)}-01-01`], ["Last 12 months", () => back(364)]]);
+  const [low, high] = bounds.map(parsed);
+  const unit = column.type === "percent" ? " (%)" : "";
+  return html`${!date && summary && summary.histogram.length > 1 && html`<div class="jf-bighist"><${Histogram} summary=${summary} low=${Number.isNaN(low) ? undefined : low} high=${Number.isNaN(high) ? undefined : high} /></div>`}
+    <div class="jf-two">${date ? [box(0, "From"), box(1, "To")] : [box(0, `At least${unit}`), box(1, `At most${unit}`)]}</div>
+    ${date && summary?.short[1] && html`<div class="jf-quick">${quick.map(([label, from]) => html`<${Button} kind="is-line" label=${label} onClick=${() => set([from(), ""], 0)} />`)}</div>`}
+    ${(summary?.empty ?? 0) > 0 && html`<button type="button" class="jf-opt" role="checkbox" aria-checked=${String(none)} data-jf="filter-empty" onClick=${() => (setBounds(["", ""]), put(none ? null : { at, kind: "values", values: [null] }, 0))}>
+      <span class="jf-check"><${Icon} name="check" size=${12} /></span>Only the ${percent(summary?.empty ?? 0)} that are empty</button>`}`;
+}
+
+/** @param {{ column: P.ColumnView, filter?: P.Filter, run: number, put: (filter: P.Filter | null, wait?: number) => void }} props */
+function ValuesBox({ column, filter, run, put }) {
+  const { ask, tell } = usePanel();
+  const { at } = column;
+  const [typed, setTyped] = useState(filter?.kind === "text" ? filter.text : "");
+  const [chosen, setChosen] = useState(/** @type {(string | null)[]} */ (filter?.kind === "values" ? filter.values : []));
+  const [page, setPage] = useState(/** @type {{ values: Value[], total: number }} */ ({ values: [], total: 0 }));
+  useLayoutEffect(() => {
+    let stale = false;
+    const wait = setTimeout(() => void tell(ask("values", { run, at, query: typed }).then((reply) => stale || setPage(reply))), typed ? 150 : 0);
+    return () => {
+      stale = true;
+      clearTimeout(wait);
+    };
+  }, [typed]);
+  const type = (/** @type {string} */ text) => {
+    setTyped(text);
+    setChosen([]);
+    put(text ? { at, kind: "text", text } : null);
+  };
+  const toggle = (/** @type {string | null} */ text) => {
+    const next = chosen.includes(text) ? chosen.filter((each) => each !== text) : [...chosen, text];
+    setChosen(next);
+    put(next.length ? { at, kind: "values", values: next } : typed ? { at, kind: "text", text: typed } : null, 0);
+  };
+  return html`<div class="jf-box"><input aria-label="Contains" placeholder="Contains…" data-jf="filter-text" value=${typed} onInput=${(/** @type {any} */ event) => type(event.target.value)} /></div>
+    <div class="jf-list jf-values" role="group" aria-label="Values">${page.values.map(({ text, count: n }) => html`<button type="button" key=${text ?? "\0"} class="jf-opt" role="checkbox" aria-checked=${String(chosen.includes(text))} data-jf=${`value:${text ?? ""}`} onClick=${() => toggle(text)}>
+      <span class="jf-check"><${Icon} name="check" size=${12} /></span><span class=${`jf-name1 ${text ? "" : "is-none"}`}>${text ?? "Empty"}</span><span class="jf-quiet jf-num">${count(n)}</span></button>`)}
+      ${page.total > page.values.length && html`<p class="jf-quiet">${count(page.total)} values; type to find others.</p>`}</div>`;
+}

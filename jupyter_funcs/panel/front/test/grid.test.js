@@ -1,0 +1,214 @@
+/** The table: pages as they are seen, sort, filters, keys, and what it asks for. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RUN, pause } from "./fake.js";
+import { press, shown, type } from "./page.js";
+import { ANSWERS, RESULT, rows } from "./states.js";
+
+const result = (more = {}) => ({ ...RESULT, ...more, table: { ...RESULT.table, ...more.table } });
+const panel = (answers = {}, more = {}) => shown({ run: { ...RUN, state: "done", number: 3, result: result(more) } }, { ...ANSWERS, ...answers });
+const asked = (model, kind) => model.asked.filter((each) => each.kind === kind);
+/** Wait until something is there: machines are slow at times. */
+const until = async (test) => {
+  for (let turn = 0; turn < 100 && !test(); turn++) await pause(10);
+  return test();
+};
+const last = (model, kind) => asked(model, kind).at(-1);
+
+test("the first page comes with the run, and the next when it is near", async () => {
+  const { model, el, $, close } = await panel();
+  assert.equal(asked(model, "rows").filter((each) => each.from === 0).length, 0);
+  assert.equal($("grid").getAttribute("aria-rowcount"), "10957");
+  assert.equal(el.querySelector(".jf-tr").children[1].textContent, "Mid-Atlantic");
+  $("grid").scrollTop = 28 * 5000;
+  $("grid").dispatchEvent(new Event("scroll"));
+  await until(() => el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
+  const { from, to, columns, run } = asked(model, "rows").find((each) => each.from === 5000);
+  assert.deepEqual([from, to, columns, run], [5000, 5040, [0, 1, 2, 3, 4, 5], 3]);
+  const line = el.querySelector('[aria-rowindex="5002"]');
+  assert.equal(line.children[2].textContent, rows(5000, 5001).rows[0][2]);
+  assert.equal(line.style.top, `${28 * 5000}px`);
+  await close();
+});
+
+test("ten million rows fit under the height that browsers allow, and the last one is reached", async () => {
+  const total = 10_000_000;
+  const { model, el, $, close } = await panel({ rows: ({ from, to }) => rows(from, to, total) }, { table: { rows: total, page: rows(0, 40, total) } });
+  const height = parseInt(el.querySelector(".jf-rows").style.height);
+  assert.ok(height <= 8_000_000);
+  $("grid").focus();
+  press($("grid"), "End", { ctrlKey: true });
+  press($("grid"), "End", { ctrlKey: true });
+  await pause(40);
+  const cell = el.querySelector(".is-on");
+  assert.equal(cell.parentElement.getAttribute("aria-rowindex"), String(total + 1));
+  assert.ok(parseInt(cell.parentElement.style.top) + 28 <= height + 1);
+  assert.equal($("grid").getAttribute("aria-activedescendant"), cell.id);
+  assert.ok(asked(model, "rows").some((each) => each.to === total));
+  await close();
+});
+
+test("numbers sort down first, texts up, and the third click gives the order as it came", async () => {
+  const { model, $, close } = await panel();
+  const sorts = [];
+  for (const [hook, shiftKey] of [["Spend"], ["Spend"], ["Spend"], ["Region"], ["Spend", true]]) {
+    $(`sort:${hook}`).dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: Boolean(shiftKey) }));
+    await pause(40);
+    sorts.push(last(model, "rows").sort.map(({ at, descending }) => `${at}${descending ? "-" : "+"}`).join());
+  }
+  assert.deepEqual(sorts, ["2-", "2+", "", "1+", "1+,2-"]);
+  assert.equal($("sort:Spend").closest("[role=columnheader]").getAttribute("aria-sort"), "descending");
+  await close();
+});
+
+test("a range is applied as it is typed, shown as a chip, and taken back", async () => {
+  const { model, $, close } = await panel();
+  $("filter:Spend").click();
+  await pause(20);
+  type($("filter-lo"), "250,000");
+  await until(() => $("chip:Spend"));
+  assert.deepEqual(last(model, "rows").filters, [{ at: 2, kind: "range", low: "250,000", high: "" }]);
+  assert.equal($("chip:Spend").textContent, "Spend ≥ 250,000");
+  assert.equal($("row-count").textContent, "7,710 of 10,956 rows");
+  $("chip-remove:Spend").click();
+  await until(() => !$("chip:Spend"));
+  assert.equal($("chip:Spend"), null);
+  assert.equal($("row-count").textContent, "");
+  await close();
+});
+
+test("a filter that is refused is said in its box, and the rows stay", async () => {
+  const { el, $, close } = await panel({ rows: ({ filters, from, to }) => (filters.length ? { error: ["'lots' isn't a number."] } : rows(from, to)) });
+  $("filter:Spend").click();
+  await pause(20);
+  type($("filter-lo"), "lots");
+  await until(() => el.querySelector(".jf-err"));
+  assert.equal(el.querySelector(".jf-err").textContent, "'lots' isn't a number.");
+  assert.equal($("chip:Spend"), null);
+  assert.ok(el.querySelector(".jf-tr"));
+  await close();
+});
+
+test("values are ticked, and a text is contained", async () => {
+  const { model, $, close } = await panel();
+  $("filter:Region").click();
+  await until(() => $("value:Pacific"));
+  $("value:Pacific").click();
+  await pause(20);
+  $("value:").click();
+  await pause(40);
+  assert.deepEqual(last(model, "rows").filters, [{ at: 1, kind: "values", values: ["Pacific", null] }]);
+  type($("filter-text"), "south");
+  await until(() => last(model, "rows").filters[0]?.kind === "text");
+  assert.deepEqual(last(model, "rows").filters, [{ at: 1, kind: "text", text: "south" }]);
+  await until(() => !$("value:Pacific"));
+  assert.equal($("value:Pacific"), null);
+  $("filter-remove").click();
+  await pause(30);
+  assert.deepEqual(last(model, "rows").filters, []);
+  await close();
+});
+
+test("of two answers the later question's counts, whichever comes first", async () => {
+  const { model, el, $, close } = await panel({ rows: null });
+  type($("find"), "a");
+  await until(() => last(model, "rows")?.find === "a");
+  type($("find"), "ab");
+  await until(() => last(model, "rows").find === "ab");
+  const [first, second] = asked(model, "rows").slice(-2);
+  assert.deepEqual([first.find, second.find], ["a", "ab"]);
+  model.emit("msg:custom", { v: 1, re: second.id, ...rows(0, 40, 22) });
+  model.emit("msg:custom", { v: 1, re: first.id, ...rows(0, 40, 11) });
+  await until(() => $("row-count").textContent);
+  assert.equal($("row-count").textContent, "22 of 10,956 rows");
+  assert.equal(el.querySelectorAll(".jf-tr").length > 0, true);
+  await close();
+});
+
+test("nothing found is said, with a way back", async () => {
+  const { $, close } = await panel();
+  type($("find"), "zzz");
+  await until(() => $("remove-filters"));
+  assert.match($("grid").textContent, /No row matches the filters/);
+  $("remove-filters").click();
+  await until(() => $("grid").querySelector(".jf-tr"));
+  assert.equal($("find").value, "");
+  assert.ok($("grid").querySelector(".jf-tr"));
+  await close();
+});
+
+test("keys move the cell, and a selection is copied with tabs", async () => {
+  const { model, el, $, close } = await panel();
+  const grid = $("grid");
+  grid.focus();
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight"]) press(grid, key);
+  await pause(20);
+  const on = el.querySelector(".is-on");
+  assert.deepEqual([on.dataset.r, on.dataset.c], ["1", "2"]);
+  press(grid, "Enter");
+  await pause(20);
+  assert.deepEqual([last(model, "copy").from, last(model, "copy").to, last(model, "copy").columns], [1, 2, [2]]);
+  press(grid, "ArrowDown", { shiftKey: true });
+  await pause(10);
+  press(grid, "ArrowLeft", { shiftKey: true });
+  await pause(10);
+  assert.equal(el.querySelectorAll(".is-sel").length, 4);
+  press(grid, "c", { ctrlKey: true });
+  await pause(20);
+  assert.deepEqual([last(model, "copy").from, last(model, "copy").to, last(model, "copy").columns], [1, 3, [1, 2]]);
+  await close();
+});
+
+test("a table of 2,000 columns draws those on the screen, and asks for what it shows of them", async () => {
+  const page = (columns, from, to) => ({ total: 50, from, columns, sums: {}, rows: Array.from({ length: Math.min(to, 50) - from }, (_, row) => columns.map((at) => `${from + row}:${at}`)) });
+  const all = Array.from({ length: 60 }, (_, at) => at);
+  const column = (at) => ({ at, name: `c${at}`, type: "text", width: 80, summary: null });
+  const { model, el, $, close } = await panel(
+    { rows: ({ columns, from, to }) => page(columns, from, to), columns: ({ columns }) => ({ columns: columns.map((at) => ({ ...column(at), summary: RESULT.table.columns[1].summary })) }) },
+    { table: { rows: 50, count: 2000, columns: all.map(column), page: page(all, 0, 40) } },
+  );
+  await pause(20);
+  assert.ok(el.querySelectorAll(".jf-th").length < 40);
+  assert.equal($("grid").getAttribute("aria-colcount"), "2000");
+  $("grid").focus();
+  press($("grid"), "End");
+  await pause(40);
+  $("grid").dispatchEvent(new Event("scroll"));
+  await until(() => el.querySelector(".is-on")?.textContent && $("summary:c1999"));
+  assert.deepEqual([last(model, "rows").columns[0], last(model, "rows").columns.at(-1)], [1980, 1999]);
+  assert.equal(el.querySelector(".is-on").textContent, "0:1999");
+  assert.ok($("summary:c1999"));
+  await close();
+});
+
+test("a column is hidden and shown again, and texts of a service stay texts", async () => {
+  const evil = "<img src=x onerror=alert(1)>";
+  const columns = RESULT.table.columns.map((each) => (each.at === 1 ? { ...each, name: evil, summary: { ...each.summary, top: [{ text: evil, share: 1 }] } } : each));
+  const { el, $, close } = await panel({}, { table: { columns, page: { ...rows(0, 40), rows: rows(0, 40).rows.map((row) => [row[0], evil, ...row.slice(2)]) } } });
+  assert.equal(el.querySelector("img"), null);
+  assert.equal(el.querySelector(".jf-tr").children[1].textContent, evil);
+  $(`filter:${evil}`).click();
+  await pause(20);
+  $(`hide:${evil}`).click();
+  await pause(20);
+  assert.equal($(`sort:${evil}`), null);
+  assert.equal($("grid").getAttribute("aria-colcount"), "5");
+  $("chip-remove:hidden").click();
+  await pause(20);
+  assert.ok($(`sort:${evil}`));
+  await close();
+});
+
+test("the view as code follows the view", async () => {
+  const { model, $, close } = await panel({ table_code: ({ sort }) => ({ code: `sorted by ${sort.length}` }) });
+  $("view-code").click();
+  await until(() => $("table-code")?.textContent);
+  assert.equal($("table-code").textContent, "sorted by 0");
+  $("sort:Spend").click();
+  await until(() => $("table-code").textContent !== "sorted by 0");
+  assert.equal($("table-code").textContent, "sorted by 1");
+  model.die();
+  await pause(20);
+  assert.ok($("sort:Spend").disabled && $("find").disabled);
+  await close();
+});
