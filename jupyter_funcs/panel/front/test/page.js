@@ -3,7 +3,7 @@ import { Window } from "happy-dom";
 import { FakeModel, pause } from "./fake.js";
 
 const window = new Window({ width: 1280, height: 900 });
-const NAMES = "document Element HTMLElement Node Event KeyboardEvent MouseEvent MutationObserver getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener removeEventListener innerWidth innerHeight navigator".split(" ");
+const NAMES = "document Element HTMLElement Node Event KeyboardEvent MouseEvent PointerEvent MutationObserver getComputedStyle requestAnimationFrame cancelAnimationFrame CSS addEventListener removeEventListener innerWidth innerHeight navigator".split(" ");
 for (const name of ["window", ...NAMES]) {
   const value = name === "window" ? window : window[name];
   Object.defineProperty(globalThis, name, { value: typeof value === "function" && !value.prototype ? value.bind(window) : value, configurable: true, writable: true });
@@ -22,9 +22,20 @@ export async function shown(traits, answers) {
   const close = async () => {
     away();
     el.remove();
-    await pause(60);
+    await pause();
   };
   return { model, el, $, close, root: $("panel") };
+}
+
+/** Wait until an assertion holds, since a busy machine draws late; it fails as the assertion does after three seconds. */
+export async function soon(assertion) {
+  for (const end = performance.now() + 3000; ; await pause(5)) {
+    try {
+      return assertion();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+  }
 }
 
 /** Press a key where the focus would be. */

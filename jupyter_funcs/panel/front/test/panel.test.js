@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pause } from "./fake.js";
-import { shown } from "./page.js";
+import { press, shown, soon, type } from "./page.js";
+import { ANSWERS, FILLED, RESULT, STATES } from "./states.js";
 
 test("a panel says its state, asks whether the kernel is there, and leaves nothing behind", async () => {
   const { model, el, root, $, close } = await shown();
@@ -15,11 +16,218 @@ test("a panel says its state, asks whether the kernel is there, and leaves nothi
   assert.ok(Object.values(model.callbacks).every((each) => each.size === 0));
 });
 
-test("a kernel that is gone is said at once", async () => {
-  const { model, root, $, close } = await shown();
-  model.die();
+
+/** A panel in one of the stage's states. */
+async function staged(state, answers = {}) {
+  const { traits, answers: known, after } = STATES[state];
+  const panel = await shown(traits, { ...known, ...answers });
+  await after?.({ ...panel, pause });
+  await pause(30);
+  return panel;
+}
+
+test("every state is drawn", async () => {
+  for (const state of Object.keys(STATES)) {
+    const { root, close } = await staged(state);
+    assert.ok(root.querySelector(".jf-head"), state);
+    assert.match(root.dataset.state, /^(empty|form|running|done|failed|gone)$/, state);
+    await close();
+  }
+});
+
+test("two views of one model show the same, and each leaves on its own", async () => {
+  const first = await staged("table");
+  const el = document.createElement("div");
+  document.body.append(el);
+  const { default: panel } = await import("../../static/panel.js");
+  const away = panel.render({ model: first.model, el });
   await pause(20);
-  assert.equal(root.dataset.state, "gone");
-  assert.match($("kernel-gone").textContent, /Run the cell again/);
+  first.model.write({ tab: "code" });
+  for (const each of [first.el, el]) await soon(() => assert.equal(each.querySelector('[data-jf="tab:code"]').getAttribute("aria-selected"), "true"));
+  await first.close();
+  assert.ok(el.querySelector('[data-jf="panel"]'));
+  away();
+  await soon(() => assert.equal(el.childElementCount, 0));
+});
+
+test("a kernel that is gone is said at once, and nothing can be asked of it", async () => {
+  const { model, root, $, close } = await staged("table");
+  model.die();
+  await soon(() => assert.equal(root.dataset.state, "gone"));
+  assert.match($("kernel-gone").textContent, /The kernel has stopped. Run the cell again to continue./);
+  for (const hook of ["picker", "presets", "history", "menu", "save", "var-name"]) assert.equal($(hook).disabled, true, hook);
+  assert.equal($("summary").textContent, RESULT.summary);
+  await close();
+});
+
+test("waiting for the kernel is said after half a second", async () => {
+  const { $, model, close } = await staged("busy");
+  assert.equal($("waiting").textContent, "Waiting for the kernel…");
+  model.event({ re: model.asked.find((each) => each.kind === "refresh").id, said: "Nothing has changed." });
+  await soon(() => assert.equal($("waiting").textContent, ""));
+  await close();
+});
+
+test("keys typed in the panel are no commands of the notebook, and keys with Ctrl still are", async () => {
+  const { $, el, close } = await staged("table");
+  const tab = $("tab:chart");
+  press(tab, "a");
+  assert.equal(tab.getAttribute("data-lm-suppress-shortcuts"), "true");
+  press(tab, "s", { ctrlKey: true });
+  assert.equal(tab.hasAttribute("data-lm-suppress-shortcuts"), false);
+  press(tab, "Enter", { ctrlKey: true });
+  assert.equal(tab.getAttribute("data-lm-suppress-shortcuts"), "true");
+  press(el, "a");
+  assert.equal(el.hasAttribute("data-lm-suppress-shortcuts"), false);
+  await close();
+});
+
+test("Ctrl+Enter runs, and what a run asks is answered in a banner", async () => {
+  const { $, model, close } = await staged("asks");
+  assert.equal(model.asked.at(-1).kind, "run");
+  assert.equal(model.asked.at(-1).values.Symbol, FILLED.fields.Symbol.value);
+  assert.match($("asks").textContent, /2,400 runs/);
+  $("asks-run").click();
+  await soon(() => assert.equal(model.asked.at(-1).confirmed, true));
+  await close();
+});
+
+test("the picker searches in the kernel, marks words as text, and is used by keys alone", async () => {
+  const wild = { ...ANSWERS.functions({ query: "" }).sections[0].functions[0], name: "Get <b>Panel</b>" };
+  const { $, model, close } = await staged("table", { functions: ({ query }) => (query ? { sections: [{ title: "", functions: [wild, { ...wild, id: "other" }] }], total: 7, found: 2 } : ANSWERS.functions({ query })), favourite: {} });
+  $("picker").focus();
+  press($("picker"), "/");
+  await soon(() => assert.equal($("picker").getAttribute("aria-expanded"), "true"));
+  type($("picker-search"), "panel");
+  await soon(() => assert.equal($("function:get_panel_daily").querySelector("mark").textContent, "Panel"));
+  assert.match($("function:get_panel_daily").textContent, /Get <b>Panel<\/b>/);
+  press($("picker-search"), "ArrowDown");
+  const second = $("function:other");
+  await soon(() => assert.equal(second.getAttribute("aria-selected"), "true"));
+  assert.equal($("picker-search").getAttribute("aria-activedescendant"), second.id);
+  press($("picker-search"), "d", { ctrlKey: true });
+  await soon(() => assert.deepEqual([model.asked.at(-2).kind, model.asked.at(-2).on], ["favourite", !wild.favourite]));
+  press($("picker-search"), "Enter");
+  await soon(() => assert.equal(model.asked.at(-1).function, "other"));
+  assert.ok(!$("picker-search"));
+  await close();
+});
+
+test("a slow answer to an earlier search does not replace the later one", async () => {
+  const { $, model, close } = await staged("table", { functions: null });
+  const row = ANSWERS.functions({ query: "" }).sections[0].functions[0];
+  const reply = (asked, name) => model.event({ re: asked.id, sections: [{ title: "", functions: [{ ...row, name }] }], total: 1, found: 1 });
+  $("picker").click();
+  const searches = () => model.asked.filter((each) => each.kind === "functions");
+  await soon(() => assert.equal(searches().length, 1));
+  type($("picker-search"), "new");
+  await soon(() => assert.equal(searches().length, 2));
+  const [old, young] = searches();
+  reply(young, "young");
+  reply(old, "old");
+  await pause(30);
+  await soon(() => assert.match($(`function:${row.id}`).textContent, /young/));
+  await close();
+});
+
+test("Escape closes what is open and gives the focus back", async () => {
+  const { $, close } = await staged("table");
+  for (const [opener, inside] of [["menu", "refresh"], ["presets", "preset-save"], ["save", "save:csv"]]) {
+    $(opener).click();
+    await soon(() => assert.ok($(inside), opener));
+    press($(inside), "Escape");
+    await soon(() => assert.ok(!$(inside)));
+    assert.ok(document.activeElement === $(opener));
+  }
+  await close();
+});
+
+test("tabs move with the arrows, and the kernel holds which is shown", async () => {
+  const { $, model, close } = await staged("table");
+  press($("tab:table"), "ArrowLeft");
+  await soon(() => assert.equal($("tab:code").getAttribute("aria-selected"), "true"));
+  assert.ok(document.activeElement === $("tab:code"));
+  assert.ok(model.asked.some(({ kind, tab }) => kind === "tab" && tab === "code"));
+  await soon(() => assert.ok($("code:python")));
+  await close();
+});
+
+test("a variable is renamed in place; a taken name is asked about", async () => {
+  const { $, model, close } = await staged("table", { rename: ({ name, replace }) => ({ variable: name, note: "panel_daily is gone.", exists: !replace }) });
+  $("var-name").click();
+  await soon(() => assert.ok($("var-name-input")));
+  type($("var-name-input"), "spend");
+  press($("var-name-input"), "Enter");
+  await soon(() => assert.ok($("var-replace")));
+  $("var-replace").click();
+  const sent = () => model.asked.filter((each) => each.kind === "rename").map(({ name, replace }) => [name, replace]);
+  await soon(() => assert.deepEqual(sent(), [["spend", false], ["spend", true]]));
+  await soon(() => assert.match(document.querySelector(".jf-toast").textContent, /panel_daily is gone/));
+  $("var-name").click();
+  await soon(() => assert.ok($("var-name-input")));
+  press($("var-name-input"), "Escape");
+  await soon(() => assert.ok(document.activeElement === $("var-name")));
+  await close();
+});
+
+test("a file that exists is only replaced when asked, and others are saved at once", async () => {
+  const { $, model, close } = await staged("exists");
+  assert.match($("save-name").closest("form").textContent, /panel_daily.csv already exists/);
+  $("save-now").closest("form").dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
+  const saves = () => model.asked.filter((each) => each.kind === "save").map(({ name, replace, filtered, download }) => [name, replace, filtered, download]);
+  await soon(() => assert.deepEqual(saves(), [["panel_daily.csv", false, null, false], ["panel_daily.csv", true, null, false]]));
+  await soon(() => assert.ok(!$("save-now")));
+  await close();
+});
+
+test("without trust nothing is saved beside the notebook, and no variable renamed", async () => {
+  const { traits } = STATES.table;
+  const { $, model, close } = await shown({ ...traits, view: { ...traits.view, trusted: false } }, ANSWERS);
+  assert.equal($("var-name").disabled, true);
+  $("save").click();
+  await soon(() => assert.ok($("save:csv")));
+  assert.ok(!$("save-as"));
+  $("save:csv").click();
+  await soon(() => assert.equal(model.asked.at(-1).download, true));
+  await close();
+});
+
+test("an error names what to do: fix, try again, details, dismiss", async () => {
+  const { $, model, close } = await staged("error-first");
+  $("error-fix:Symbol").click();
+  await soon(() => assert.equal(model.asked.at(-1).kind, "run"));
+  assert.equal(model.asked.at(-1).values.Symbol, "NVRA US EQUITY");
+  for (const [hook, kind] of [["retry", "retry"], ["dismiss", "dismiss"]]) {
+    $(hook).click();
+    await soon(() => assert.equal(model.asked.at(-1).kind, kind));
+  }
+  await close();
+});
+
+test("a sweep that failed in part lists what failed, and runs those again", async () => {
+  const { $, model, close } = await staged("partial");
+  assert.match($("failed:KORD LN EQUITY").textContent, /No data/);
+  $("retry-failed").click();
+  await soon(() => assert.equal(model.asked.at(-1).kind, "retry_failed"));
+  await close();
+});
+
+test("the empty panel offers functions, examples, presets and recent runs", async () => {
+  const { $, model, root, close } = await staged("empty");
+  assert.equal(root.dataset.state, "empty");
+  for (const [hook, kind, field, value] of [["try:get_kpis", "example", "function", "get_kpis"], ["open:get_kpis", "choose", "function", "get_kpis"], ["recent:9", "open", "number", 9], ["recent:7", "again", "number", 7], ["star:get_kpis", "favourite", "on", true]]) {
+    $(hook).click();
+    await soon(() => assert.deepEqual([model.asked.at(-1).kind, model.asked.at(-1)[field]], [kind, value], hook));
+  }
+  await close();
+});
+
+test("the theme is told from light and dark, and followed", async () => {
+  const { root, close } = await staged("table");
+  assert.equal(root.hasAttribute("data-dark"), false);
+  document.body.style.backgroundColor = "rgb(17, 17, 17)";
+  document.body.setAttribute("data-jp-theme-light", "false");
+  await soon(() => assert.equal(root.hasAttribute("data-dark"), true));
+  document.body.removeAttribute("style");
   await close();
 });

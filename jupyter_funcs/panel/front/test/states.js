@@ -96,7 +96,7 @@ const failure = { what: "The service did not answer in time.", hint: "It was ask
 const at = (traits, after, answers = {}) => ({ traits: { view, values: FILLED, run: done, ...traits }, answers: { ...ANSWERS, ...answers }, after });
 const click = (...hooks) => async ({ $, pause }) => {
   for (const hook of hooks) {
-    $(hook).click();
+    $(hook)?.click();
     await pause(60);
   }
 };
@@ -208,11 +208,9 @@ export const STATES = {
   "error-first": at({ run: { ...RUN, state: "failed", error: { ...failure, what: "NVRB isn't a symbol of this panel.", hint: "", fixes: [{ field: "Symbol", value: "NVRA US EQUITY", label: "Use NVRA US EQUITY" }] } } }),
   partial: at({ run: { ...done, partial } }, click("failed-runs")),
   offline: at({ view: { ...view, service: { ...view.service, trouble: ["The service at https://demo.example cannot be reached.", "Check the network, then try again."] } }, run: RUN }),
-  asks: at({}, async ({ model, pause }) => {
-    dispatchEvent(new Event("focus"));
-    document.querySelector(".jf-panel").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
+  asks: at({}, async ({ $, pause }) => {
+    $("picker").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
     await pause(60);
-    return model;
   }, { run: { asks: "This makes 2,400 runs. Run them all?" } }),
   busy: at({}, async ({ $, pause }) => {
     $("menu").click();
