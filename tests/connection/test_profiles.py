@@ -671,6 +671,7 @@ def test_without_a_token_the_message_says_where_to_give_it(profiles: dict[str, s
         with pytest.raises(ConfigError, match="There is no token for") as caught:
             use()
         assert hint in caught.value.hint
+        assert 'kind = "openapi" or "mcp"' in caught.value.hint
 
 
 def test_the_environment_is_that_of_the_process_when_none_is_given(monkeypatch: pytest.MonkeyPatch) -> None:

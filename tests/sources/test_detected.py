@@ -215,6 +215,25 @@ def test_what_says_nothing_about_the_kind_ends_the_search(
     assert len(server.seen) == asked
 
 
+def test_an_mcp_server_that_cannot_list_is_one(connected: Connect) -> None:
+    """Its own error is shown once it has answered as a server."""
+
+    async def answer(request: Request) -> Response:
+        asked = json.loads(await request.body() or b"{}")
+        if request.url.path.endswith(LIST) or "id" not in asked:
+            return Response("", 404 if request.url.path.endswith(LIST) else 202)
+        version = asked.get("params", {}).get("protocolVersion")
+        info = {"protocolVersion": version, "capabilities": {}, "serverInfo": {"name": "Small", "version": "1"}}
+        what = (
+            {"result": info} if asked["method"] == "initialize" else {"error": {"code": -32603, "message": "No luck"}}
+        )
+        return JSONResponse({"jsonrpc": "2.0", "id": asked["id"], **what})
+
+    funcs, _ = connected(Starlette(routes=[Route("/{rest:path}", answer, methods=["GET", "POST"])]))
+    with pytest.raises(jf.ProtocolError, match="did not answer as an MCP server: No luck"):
+        _ = funcs.names
+
+
 def test_an_unreachable_address_is_not_asked_again() -> None:
     """A network error is that of the first request."""
     with serving(answering()) as url:
