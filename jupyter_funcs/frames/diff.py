@@ -37,20 +37,30 @@ def diff(
     -------
     DataFrame
         One row per difference: ``added``, ``removed`` or ``changed`` in the column ``Change``, then the key columns,
-        then ``<name> (before)`` and ``<name> (after)`` of each column that differs in any row. Rows are in the order of
-        `after`, followed by the removed ones. A column of only one frame differs in every row with a value.
+        then ``<name> (before)`` and ``<name> (after)`` of each column that differs in any row; of numbers also
+        ``<name> (delta)`` and ``<name> (percent)``, the difference and its part of the value before, in percent. Rows
+        are in the order of `after`, followed by the removed ones. A column of only one frame differs in every row with
+        a value.
 
     Raises
     ------
     ArgumentError
         An argument is not a DataFrame, or has duplicate column names; a key is not a column of both, or holds lists or
-        objects; or the keys do not identify the rows of a frame.
+        objects; or the keys do not identify the rows of a frame. Of results of two functions it says what they share.
     """
     for frame, which in ((before, "first"), (after, "second")):
         _check(frame, which)
+    functions = [str(frame.attrs.get("funcs", {}).get("function", "")) for frame in (before, after)]
     before, after = _nullable(before), _nullable(after)
-    named = _keys(before, after, keys)
-    old, new = (_indexed(frame, named, which) for frame, which in ((before, "first"), (after, "second")))
+    try:
+        named = _keys(before, after, keys)
+        old, new = (_indexed(frame, named, which) for frame, which in ((before, "first"), (after, "second")))
+    except ArgumentError as error:
+        if keys is not None or not all(functions) or functions[0] == functions[1]:
+            raise
+        shared = [str(column) for column in after.columns if column in before.columns]
+        both = f"{listed(functions, 'and')} share {listed(shared, 'and') if shared else 'no column'}"
+        raise ArgumentError(f"{both}. {error.what}" if shared else f"{both}.", error.hint) from None
     removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
     columns = [*new.columns, *(column for column in old.columns if column not in new.columns)]
@@ -68,6 +78,12 @@ def diff(
         if differs[column].any():
             result[f"{column} (before)"] = left[column].array[shown]
             result[f"{column} (after)"] = right[column].array[shown]
+            if _are_numbers(left[column]) and _are_numbers(right[column]):
+                one, other = (side[column][shown].to_numpy(dtype=float, na_value=np.nan) for side in (left, right))
+                with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+                    delta = other - one
+                    percent = np.where(one == 0, np.nan, delta / np.abs(one) * 100)
+                result |= {f"{column} (delta)": delta, f"{column} (percent)": percent}
     compared = pd.DataFrame(result)
     compared.attrs["funcs"] = {"shape": "diff"}
     return compared
@@ -126,6 +142,10 @@ def _is_nested(column: pd.Series[Any]) -> bool:
 
 def _is_flag(column: pd.Series[Any]) -> bool:
     return bool(pd.api.types.is_bool_dtype(column.dtype))
+
+
+def _are_numbers(column: pd.Series[Any]) -> bool:
+    return pd.api.types.is_numeric_dtype(column.dtype) and not _is_flag(column) and column.dtype.kind != "c"
 
 
 def _identifies(column: pd.Series[Any]) -> bool:

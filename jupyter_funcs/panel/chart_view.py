@@ -163,7 +163,7 @@ class Chart:
         zoom
             The first and last day shown, counted from 1970.
         variable, filters
-            The frame's name in the code, and the lines before it that filter it.
+            The frame's name in the code, and code whose last line is the rows drawn, where these aren't all.
         """
         mask = rows
         if rows is not None and rows.dtype != bool:
@@ -611,8 +611,8 @@ def _chart(work: _Work, ranked: Sequence[str], *, all_lines: bool) -> View:
     colours |= {name: free.pop(0) for name in names[:COLOURS] if name not in colours}
     rest = {name: rank[name] % COLOURS if all_lines else -1 for name in names[COLOURS:]}
     written = _written(plan)
-    digits = 9 - math.floor(math.log10(max(float(table.abs().max().max()), 1e-9)))
-    digits = min(digits, {"money": 2, "index": 4}.get(written, 15))
+    size = max(float(table.abs().max().max()), 1e-9)
+    digits = min(9 - math.floor(math.log10(size)), 2 if written == "money" and size >= 100 else 12)
     cells = table.round(max(digits, 0)).astype(object).where(table.notna(), None)
     labels = [] if plan.is_time else [*map(str, table.index)]
     values = [*map(day_of, table.index)] if plan.is_time else list(range(len(table)))
@@ -669,7 +669,11 @@ def _unit(plan: _Plan, currency: str) -> str:
 def _program(work: _Work, variable: str, filters: str, *, labelled: bool) -> str:
     """Return code that computes the points from the frame and draws them."""
     plan, table = work.plan, work.table
-    lines = ["import matplotlib.pyplot as plt", "import pandas as pd", "", *filters.splitlines()]
+    lines = ["import matplotlib.pyplot as plt", "import pandas as pd", ""]
+    if filters:
+        *before, last = filters.splitlines()
+        lines += [*before, f"shown = {last}"]
+        variable = "shown"
     if "$" in f"{plan.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
     if labelled:

@@ -282,6 +282,7 @@ class CompareRequest(PageRequest):
     before: Number
     after: Number
     first: Number = msgspec.field(name="from")
+    again: bool
 
 
 _KINDS = {

@@ -166,7 +166,7 @@ class Run:
     @property
     def frame(self) -> pd.DataFrame | None:
         """Its result, if the notebook or the cache still has it."""
-        frame = self._in_notebook()
+        frame = self.in_memory
         if frame is None and self.in_cache and self.load_cached is not None and self._status == "done":
             frame = self.load_cached(self)
             self._frame = None if frame is None else weakref.ref(frame)
@@ -175,13 +175,15 @@ class Run:
     @property
     def variable(self) -> str:
         """The variable that holds its result in the notebook, or an empty text."""
-        frame = self._in_notebook()
+        frame = self.in_memory
         if frame is None or "IPython" not in sys.modules:
             return ""
         variables = list(notebook.variables().items())  # a copy, because a running cell may add one
         return next((name for name, value in variables if value is frame and not name.startswith("_")), "")
 
-    def _in_notebook(self) -> pd.DataFrame | None:
+    @property
+    def in_memory(self) -> pd.DataFrame | None:
+        """Its result, if the notebook or a panel still holds it."""
         self.end()
         return None if self._frame is None else self._frame()
 

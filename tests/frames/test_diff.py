@@ -26,12 +26,36 @@ B = frame(("2025-01-02", "Pacific", 3.0), ("2025-01-03", "Pacific", 4.0), ("2025
 def test_rows_are_told_apart_by_dates_and_texts() -> None:
     """Equal rows are left out; the order is the second result's, followed by removed rows."""
     shown = jf.diff(A, B)
-    assert shown.columns.tolist() == ["Change", "Date", "Region", "Spend (before)", "Spend (after)"]
+    spend = [f"Spend ({which})" for which in ("before", "after", "delta", "percent")]
+    assert shown.columns.tolist() == ["Change", "Date", "Region", *spend]
+    shown = shown.drop(columns=spend[2:])
     assert [tuple(row) for row in shown.astype(object).where(shown.notna(), None).itertuples(index=False)] == [
         ("changed", pd.Timestamp("2025-01-02"), "Pacific", None, 3.0),
         ("added", pd.Timestamp("2025-01-03"), "Pacific", None, 4.0),
         ("removed", pd.Timestamp("2025-01-01"), "Midwest", 2.0, None),
     ]
+
+
+def test_numbers_have_their_delta_and_percent() -> None:
+    """The percent is of the size of the value before, and is missing where that is zero or not there."""
+    before = pd.DataFrame({"k": list("abcd"), "v": [4.0, -2.0, 0.0, None], "n": [1, 2, 3, 4], "t": [True] * 4})
+    shown = jf.diff(before, before.assign(v=[5.0, -3.0, 1.0, 2.0], n=[1, 2, 3, 5], t=False))
+    assert shown["v (delta)"].fillna(0).tolist() == [1.0, -1.0, 1.0, 0]
+    assert shown["v (percent)"].fillna(0).tolist() == [25.0, -50.0, 0, 0]
+    assert shown["n (delta)"].tolist() == [0, 0, 0, 1]
+    assert "t (delta)" not in shown
+
+
+def test_results_of_two_functions_name_what_they_share() -> None:
+    """They are joined by the columns of both that identify rows; else the error says which columns they share."""
+    daily, other = A.assign(Cards=1), pd.DataFrame({"Date": A["Date"], "Region": A["Region"], "Spend": [1.0, 3.0, 2.0]})
+    for frame, name in ((daily, "Daily"), (other, "Weekly")):
+        frame.attrs["funcs"] = {"function": name}
+    assert jf.diff(daily, other)["Spend (delta)"].dropna().tolist() == [0, 1.0]
+    with pytest.raises(jf.ArgumentError, match=r"Daily and Weekly share Spend\. Nothing identifies the rows"):
+        jf.diff(daily[["Spend"]], other[["Spend"]])
+    with pytest.raises(jf.ArgumentError, match=r"Daily and Weekly share no column\."):
+        jf.diff(daily[["Cards"]], other[["Spend"]])
 
 
 @pytest.mark.slow
@@ -131,7 +155,12 @@ def test_a_flag_is_a_key_only_where_the_rows_need_it() -> None:
     once = before.drop(index=1)
     assert list(jf.diff(once, once.assign(ToDate=True))["Change"]) == ["changed"]
     flags = before[["ToDate", "Spend"]]
-    assert list(jf.diff(flags, flags.assign(Spend=[5, 3]))) == ["Change", "ToDate", "Spend (before)", "Spend (after)"]
+    assert list(jf.diff(flags, flags.assign(Spend=[5, 3])))[:4] == [
+        "Change",
+        "ToDate",
+        "Spend (before)",
+        "Spend (after)",
+    ]
 
 
 def test_large_integers_are_compared_exactly() -> None:

@@ -211,6 +211,15 @@ def test_a_line_keeps_its_colour_under_filters() -> None:
     assert nothing["choices"]
 
 
+def test_the_code_begins_with_the_filters_of_the_table(run: Callable[..., dict[str, Any]]) -> None:
+    """Their last line is the rows that are drawn; the others come before it."""
+    frame = daily(4)
+    mask = frame["Region"].isin(["R1", "R2"]).to_numpy()
+    filters = "chosen = ['R1', 'R2']\ndf[df['Region'].isin(chosen)]"
+    view = Chart(frame).view(rows=mask, filters=filters)
+    np.testing.assert_allclose(run(view["code"], frame)["table"].to_numpy(), drawn(view), atol=0.01)
+
+
 def test_bars_are_sums_by_category() -> None:
     """The largest first; a share is a mean."""
     frame = daily(3)

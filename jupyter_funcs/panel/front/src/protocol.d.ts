@@ -325,11 +325,21 @@ export interface HistoryRow {
 export interface CompareView {
   before: HistoryRow;
   after: HistoryRow;
+  /** Those that differ; of two functions those that both have. */
   args: { name: string; before: string; after: string }[];
+  /** The others, in one line. */
+  same: string;
+  /** How many rows differ, or why the results can't be compared. */
   said: string;
+  /** The runs whose results are no longer in memory: "Run again and compare". */
+  gone: number[];
+  /** The rows that differ, 50 at a time, with before, after, delta and percent. */
   columns: { name: string; type: ColumnType }[];
   rows: (string | null)[][];
   total: number;
+  /** Sums (or means) by category in both. */
+  totals: { title: string; unit: string; format: string; adds: boolean; rows: [string, number | null, number | null][] } | null;
+  /** Lines "Before" and "After". */
   chart: ChartView | null;
   code: string;
 }
@@ -387,7 +397,8 @@ export interface Requests {
   history: { in: {}; out: { rows: HistoryRow[] } };
   again: { in: { number: number }; out: {} };
   open: { in: { number: number }; out: { said: string } };
-  compare: { in: { before: number; after: number; from: number }; out: CompareView };
+  /** `again`: run again what is gone. */
+  compare: { in: { before: number; after: number; from: number; again: boolean }; out: CompareView };
 }
 
 export type Tab = "table" | "chart" | "json" | "code";
