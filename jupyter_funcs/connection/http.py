@@ -201,7 +201,8 @@ class Exchange:
         body = asked.body if isinstance(asked.body, bytes | None) else msgspec.json.encode(asked.body)
         headers = client.headers
         if asked.headers or body is None:
-            headers = httpx.Headers({**headers, **asked.headers}, encoding="latin-1")
+            headers = headers.copy()
+            headers.update(httpx.Headers(asked.headers, encoding="latin-1"))  # whatever the case of their names
             if body is None:
                 del headers["Content-Type"]
         request = httpx.Request(

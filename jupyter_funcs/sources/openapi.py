@@ -59,9 +59,10 @@ _YAML = re.compile(rb"^[\"']?(?:openapi|swagger)[\"']? *:", re.MULTILINE)
 _PLACE = re.compile(r"\{([^{}]*)\}")
 # The parts of a schema that say something about the values; the rest, such as descriptions, is left out.
 _SAID = re.compile("type|enum|const|format|default|required|pattern|uniqueItems|multipleOf|(min|max|exclusiveM).*")
-# What the parts that are schemas themselves come in.
-_INNER = {"items": object, "additionalProperties": object, "not": object, "properties": dict, "patternProperties": dict}
-_INNER |= {"allOf": list, "anyOf": list, "oneOf": list, "prefixItems": list}
+# The parts that are schemas themselves, or by name.
+_INNER = {"items", "additionalProperties", "not", "allOf", "anyOf", "oneOf", "prefixItems"}
+_NAMED = {"properties", "patternProperties"}
+_DELIMITERS = {"pipeDelimited": "%7C", "spaceDelimited": "%20"}
 
 
 class OpenApiSource:
@@ -214,7 +215,7 @@ class _Document:
         keys = {key.casefold() for key in self._keys.values()}
         for (where, name), one in given.items():
             required = where == "path" or one.get("required") is True
-            style = one.get("style", "form" if where == "query" else "simple")
+            style = only(str, one.get("style")) or ("form" if where == "query" else "simple")
             if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in keys):
                 continue
             if where not in {"path", "query", "header"} or not name.strip() or (where == "path" and style != "simple"):
@@ -371,13 +372,12 @@ class _Document:
             refs[ref] = None
             name = ref.removeprefix(_COMPONENTS).replace("~", "~0").replace("/", "~1")
             found["$ref"] = f"#/$defs/{_escaped(name)}"
-        for word in filter(schema.__contains__, _INNER):
-            inner = schema[word]
-            if _INNER[word] is dict:
-                found[word] = {name: self._plain(one, refs) for name, one in only(dict, inner).items()}
-            else:
-                several = [self._plain(one, refs) for one in only(list, inner)]
-                found[word] = several if _INNER[word] is list else self._plain(inner, refs)
+        for word, inner in schema.items():
+            if word in _NAMED and isinstance(inner, dict):
+                found[word] = {name: self._plain(one, refs) for name, one in inner.items()}
+            elif word in _INNER:
+                several = isinstance(inner, list)
+                found[word] = [self._plain(one, refs) for one in inner] if several else self._plain(inner, refs)
         for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
             if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
                 found[f"exclusive{word}"] = found.pop(word.lower(), None)
@@ -402,9 +402,7 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
             path[where["name"]] = _joined(where, value, _escaped)
         else:
             headers[where["name"]] = _header(name, _joined(where, value))
-    url = context["server"] + _filled(context["path"], path)
-    if query:
-        url += "?" + "&".join(query)
+    url = context["server"] + _filled(context["path"], path) + "?" * bool(query) + "&".join(query)
     if not _may_ask(connection, url):
         raise ConfigError(
             f"{function.name} runs on another server than {connection.name}.", "List the functions again."
@@ -435,22 +433,21 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 def _query(where: Mapping[str, Any], value: Any) -> list[str]:
     name, is_plain = where["name"], where["json"] or not isinstance(value, (list, dict))
-    if isinstance(value, dict) and where["style"] == "deepObject" and not is_plain:
-        return [f"{_escaped(f'{name}[{key}]')}={_escaped(text_of(one))}" for key, one in value.items()]
-    if where["explode"] and not is_plain:
-        pairs = value.items() if isinstance(value, dict) else [(name, one) for one in value]
-        return [f"{_escaped(key)}={_escaped(text_of(one))}" for key, one in pairs]
-    return [f"{_escaped(name)}={_joined(where, value, _escaped)}"]
+    is_deep = where["style"] == "deepObject" and isinstance(value, dict)
+    if is_plain or not (is_deep or where["explode"]):
+        return [f"{_escaped(name)}={_joined(where, value, _escaped)}"]
+    pairs = value.items() if isinstance(value, dict) else [(name, one) for one in value]
+    return [f"{_escaped(f'{name}[{key}]' if is_deep else key)}={_escaped(text_of(one))}" for key, one in pairs]
 
 
 def _joined(where: Mapping[str, Any], value: Any, escape: Callable[[str], str] = str) -> str:
-    """Return a value as one text, of several values joined by commas."""
+    """Return a value as one text, of several values joined as their style says."""
     if where["json"] or not isinstance(value, (list, dict)):
         return escape(json.dumps(value) if where["json"] else text_of(value))
     if isinstance(value, dict) and where["explode"]:
         return ",".join(f"{escape(key)}={escape(text_of(one))}" for key, one in value.items())
     several = value if isinstance(value, list) else [part for pair in value.items() for part in pair]
-    return ",".join(escape(text_of(one)) for one in several)
+    return _DELIMITERS.get(where["style"], ",").join(escape(text_of(one)) for one in several)
 
 
 def _header(name: str, text: str) -> str:

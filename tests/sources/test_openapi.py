@@ -75,6 +75,8 @@ class Server(httpx.AsyncBaseTransport):
 
     async def echo(self, request: Request) -> Response:
         body = await request.body()
+        names = [name for name, _ in request.headers.items()]
+        assert len(names) == len(set(names)), "each header is sent once"
         raw_path = request.scope["raw_path"].decode().partition("?")[0]
         self.seen.append(
             {
@@ -119,7 +121,9 @@ ADDRESS = {
         ([param("on", schema={"type": "boolean"})], {"on": True}, "/run", "on=true"),
         ([param("ids", schema=LIST)], {"ids": [1, 2]}, "/run", "ids=1&ids=2"),
         ([param("ids", schema=LIST, explode=False)], {"ids": [1, 2]}, "/run", "ids=1,2"),
-        ([param("ids", schema=LIST, style="pipeDelimited", explode=False)], {"ids": [1, 2]}, "/run", "ids=1,2"),
+        ([param("ids", schema=LIST, style="pipeDelimited", explode=False)], {"ids": [1, 2]}, "/run", "ids=1%7C2"),
+        ([param("ids", schema=LIST, style="spaceDelimited", explode=False)], {"ids": [1, 2]}, "/run", "ids=1%202"),
+        ([param("ids", schema=LIST, style=["odd"])], {"ids": [1, 2]}, "/run", "ids=1&ids=2"),
         ([param("o", schema=OBJECT, style="deepObject")], {"o": {"a": 1}}, "/run", "o%5Ba%5D=1"),
         ([param("o", schema=OBJECT)], {"o": {"a": 1}}, "/run", "a=1"),
         ([param("o", schema=OBJECT, explode=False)], {"o": {"a": 1}}, "/run", "o=a,1"),
@@ -228,6 +232,23 @@ def test_options_in_the_text_about_an_object_are_none_of_its_own() -> None:
         operation(body={"properties": {"image": OBJECT | {"description": "Use one of 'GET /a', 'GET /b'."}}})
     )
     assert run.fields[0].options == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [
+        ("application/json", "application/json"),
+        ("application/merge-patch+json", "application/merge-patch+json"),
+        ("*/*", "application/json"),
+    ],
+)
+def test_media_types_are_those_of_the_document(kind: str, sent: str) -> None:
+    """Of the body and of the reply, each instead of our own."""
+    replies = {"200": {"content": {"application/vnd.shop+json": {}}}}
+    server, run = served(operation(requestBody={"content": {kind: {"schema": OBJECT}}}, responses=replies))
+    run(a=1)
+    headers = server.seen[0]["headers"]
+    assert (headers["content-type"], headers["accept"]) == (sent, "application/vnd.shop+json")
 
 
 def test_a_body_that_is_no_object_is_one_field() -> None:
