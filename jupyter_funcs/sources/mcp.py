@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.catalog.changes import drift
@@ -95,7 +94,9 @@ class McpSource:
         except ImportError:
             raise ConfigError("MCP servers need another package.", "pip install 'jupyter-funcs[mcp]'") from None
         clock = asyncio.get_running_loop().time
-        for done in count():
+        done = -1
+        while True:
+            done += 1
             progress.attempts += 1
             if self._link is None or not self._link.is_usable:
                 self._link = from_sdk.Link(self._transport)
@@ -111,7 +112,6 @@ class McpSource:
                 error.attempts = done + 1
                 raise error
             await asyncio.sleep(seconds or 0)
-        raise AssertionError  # count() has no end
 
 
 async def _list(link: Link, ask: Ask) -> Callable[[], Catalog]:

@@ -243,10 +243,10 @@ class _Document:
         body = self._resolved(operation.get("requestBody"))
         content, needed = only(dict, body.get("content")), body.get("required") is True
         kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
-        if needed and not kind:
-            raise _UnusableError("its body is not JSON")
-        schema = only(dict, content.get(kind)).get("schema")
+        schema = only(dict, content.get(kind or next(iter(content), ""))).get("schema")
         named, required = self._once("properties", self._resolved(schema), self._properties)
+        if not kind and (needed or named):  # without its properties it would do something else
+            raise _UnusableError("its body is not JSON")
         if 0 < len(named) <= _MAX_PROPERTIES:
             sent = {name: one for name, one in named.items() if only(dict, one).get("readOnly") is not True}
             contexts = {name: {"in": "body", "name": name} for name in sent if name.strip()}

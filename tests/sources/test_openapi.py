@@ -288,6 +288,10 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
         "/b": {"post": operation(operationId="same"), "get": operation()},
         "/csv": {"get": operation() | {"responses": text}},
         "/form": {"post": operation() | {"requestBody": {"required": True, "content": {"text/plain": {}}}}},
+        "/filled": {
+            "post": operation() | {"requestBody": {"content": {"multipart/form-data": {"schema": OBJECT}}}},
+            "get": operation() | {"requestBody": {"content": {"text/plain": {"schema": {"properties": {}}}}}},
+        },
         "/{gone}": {"get": operation()},
         ".evil.example/x": {"get": operation()},
         "/moved": {"get": operation() | {"responses": {"302": {}, "404": {}}}},
@@ -297,10 +301,10 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
         "/ref": {"$ref": "https://evil.example/paths.json"},
     }
     server = Server(document(odd))
-    with pytest.warns(UserWarning, match=r"Left out 7 of 13 operations: GET /csv \(its reply is not JSON\)") as warned:
+    with pytest.warns(UserWarning, match=r"Left out 8 of 15 operations: GET /csv \(its reply is not JSON\)") as warned:
         names = server.session().names
     assert len(warned) == 1
-    assert names == ["a\\x1b[31m\\u202e", "same", "GET /b", "same (2)", "GET /odd", "POST /odd"]
+    assert names == ["a\\x1b[31m\\u202e", "same", "GET /b", "same (2)", "GET /filled", "GET /odd", "POST /odd"]
 
 
 def test_schemas_are_bounded() -> None:
