@@ -144,6 +144,7 @@ class _Document:
         # The header of each scheme that is an API key in a header, else an empty text.
         self._keys = {name: only(str, one.get("name")) * (one.get("in") == "header") for name, one in schemes.items()}
         self._known: dict[Any, Any] = {}
+        self._named: dict[str, Any] = {}  # what references lead to
         self._left = _MAX_PARAMS
 
     def catalog(self) -> Catalog:
@@ -345,9 +346,8 @@ class _Document:
         definitions: dict[str, Any] = {}
         pending = list(pending)
         while pending and size <= _MAX_SCHEMA and len(definitions) <= _MAX_DEFINITIONS:
-            ref = pending.pop()
-            if (name := ref.removeprefix(_COMPONENTS)) not in definitions:
-                definitions[name], more, length = self._once("schema", self._referred(ref), self._convert)
+            if (name := pending.pop()) not in definitions:
+                definitions[name], more, length = self._once("schema", self._named[name], self._convert)
                 pending += more
                 size += length
         if size > _MAX_SCHEMA or len(definitions) > _MAX_DEFINITIONS or not schema:
@@ -355,29 +355,29 @@ class _Document:
         return {**schema, "$defs": definitions} if definitions else schema
 
     def _convert(self, schema: Any) -> tuple[Any, list[str], int]:
-        """Return a schema as JSON Schema, its references, and its size."""
-        refs: dict[str, None] = {}
-        found = self._plain(schema, refs)
-        return found, list(refs), len(json.dumps(found))
+        """Return a schema as JSON Schema, the names of what it refers to, and its size."""
+        names: dict[str, None] = {}
+        found = self._plain(schema, names)
+        return found, list(names), len(json.dumps(found))
 
-    def _plain(self, schema: Any, refs: dict[str, None]) -> Any:
+    def _plain(self, schema: Any, names: dict[str, None]) -> Any:
         """Return a schema of OpenAPI 3.0 or 3.1 as JSON Schema; what can't be looked up here may be anything."""
         if not isinstance(schema, dict):
             return schema is not False
         found = {word: value for word, value in schema.items() if _SAID.fullmatch(word)}
         if "$ref" in schema:
-            ref = schema["$ref"]
-            if self._referred(ref) is None:
+            part = self._referred(schema["$ref"])
+            if part is None:
                 return True
-            refs[ref] = None
-            name = ref.removeprefix(_COMPONENTS).replace("~", "~0").replace("/", "~1")
-            found["$ref"] = f"#/$defs/{_escaped(name)}"
+            name = schema["$ref"].removeprefix(_COMPONENTS)
+            self._named[name], names[name] = part, None
+            found["$ref"] = f"#/$defs/{_escaped(name.replace('~', '~0').replace('/', '~1'))}"
         for word, inner in schema.items():
             if word in _NAMED and isinstance(inner, dict):
-                found[word] = {name: self._plain(one, refs) for name, one in inner.items()}
+                found[word] = {name: self._plain(one, names) for name, one in inner.items()}
             elif word in _INNER:
                 several = isinstance(inner, list)
-                found[word] = [self._plain(one, refs) for one in inner] if several else self._plain(inner, refs)
+                found[word] = [self._plain(one, names) for one in inner] if several else self._plain(inner, names)
         for word in ("Minimum", "Maximum"):  # of 3.0: true if the minimum itself is excluded
             if isinstance(found.get(f"exclusive{word}"), bool) and found.pop(f"exclusive{word}"):
                 found[f"exclusive{word}"] = found.pop(word.lower(), None)
