@@ -54,6 +54,15 @@ def summary_text(job: Job, frame: pd.DataFrame) -> str:
     return " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", cached]))
 
 
+def about_result(job: Job, frame: pd.DataFrame) -> dict[str, Any]:
+    """Return what is said of a result: its summary, the runs that have failed, and its warnings."""
+    return {
+        "summary": summary_text(job, frame),
+        "partial": partial_view(frame, job),
+        "warnings": [clip(inert(text), _LONGEST) for text in job.notes],
+    }
+
+
 def partial_view(frame: pd.DataFrame, job: Job) -> dict[str, Any] | None:
     """Return which runs of a sweep have failed, and why; `None` if none has."""
     errors = frame.attrs.get("errors")

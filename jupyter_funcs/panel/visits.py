@@ -44,6 +44,7 @@ class Visit:
     chart: Chart | None = None
     picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
     number: int = 0
+    about: Mapping[str, Any] | None = None  # of the result: its summary, the runs that failed, warnings
     error: dict[str, Any] | None = None
 
 

@@ -16,18 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anywidget
+import pandas as pd
 import traitlets
 
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.core.text import inert, listed, quote, size_text
+from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.frames.export import save
 from jupyter_funcs.panel import requests, run_view, saved_output
 from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import example_values, function_view, sections, service_view, start_view
+from jupyter_funcs.panel.history_view import Held, HistoryView
 from jupyter_funcs.panel.running import Runner, asked, begun, ended, is_vain, swept_by
 from jupyter_funcs.panel.shared.outcome import Outcome
 from jupyter_funcs.panel.shared.parts import lines_of
@@ -36,13 +39,12 @@ from jupyter_funcs.panel.visits import Visit, Visits
 from jupyter_funcs.records.presets import fill, form_values
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.client.status import Status
     from jupyter_funcs.panel.shared.outcome import PanelSession
+    from jupyter_funcs.records.run import Run
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
@@ -99,6 +101,9 @@ class PanelWidget(anywidget.AnyWidget):
         self._trouble: list[str] = []
         self._is_open = False
         self._told_at = 0.0
+        self._results = 0
+        self._held = Held()
+        self._history = HistoryView(session.history, self._held, self._labels)
         self._still = f"jf-still-{id(self):x}"
         self._lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
         try:
@@ -271,7 +276,7 @@ class PanelWidget(anywidget.AnyWidget):
             "start": None,
         }
         if visit is None or visit.inputs is None:
-            view["start"] = start_view(self._session, [])
+            view["start"] = start_view(self._session, self._history.rows()[:3])
             return view
         function = visit.function
         view["function"] = function_view(function.function, function.slug, self._session.favourites.names)
@@ -302,10 +307,9 @@ class PanelWidget(anywidget.AnyWidget):
         }
         if running and running.job is not None:
             shown["running"] = run_view.running_view(running.function.name, running.job)
-        if visit is not None and visit.outcome is not None and visit.table is not None and visit.job is not None:
+        if visit is not None and visit.outcome is not None and visit.table is not None and visit.about is not None:
             shown["result"] = self._result_of(visit, visit.outcome, visit.table)
-            shown["partial"] = run_view.partial_view(visit.outcome.frame, visit.job)
-            shown["warnings"] = list(visit.job.notes)
+            shown |= {"partial": visit.about["partial"], "warnings": visit.about["warnings"]}
         return shown
 
     def _result_of(self, visit: Visit, outcome: Outcome, table: TableView) -> dict[str, Any]:
@@ -313,7 +317,7 @@ class PanelWidget(anywidget.AnyWidget):
         return {
             "number": visit.number,
             "function": outcome.function.name,
-            "summary": run_view.summary_text(visit.job, outcome.frame) if visit.job else "",
+            "summary": visit.about["summary"] if visit.about else "",
             "variable": outcome.variable,
             "note": visit.note,
             "table": table.view(),
@@ -368,13 +372,8 @@ class PanelWidget(anywidget.AnyWidget):
         if visit.job is not job:  # it was run again by now
             return
         visit.note = visit.keeper.assign(frame)
-        await self._show(visit, job, frame)
-        await self._keep_still(visit)
-
-    async def _show(self, visit: Visit, job: Job, frame: pd.DataFrame) -> None:
-        function = visit.function
         outcome = Outcome(
-            function,
+            visit.function,
             job.args,
             frame,
             job.progress.reply,
@@ -384,13 +383,21 @@ class PanelWidget(anywidget.AnyWidget):
             visit.keeper.name,
             swept_by(job, frame),
         )
-        table = await asyncio.to_thread(TableView, frame, function.function.description)
+        await self._show(visit, outcome, run_view.about_result(job, frame))
+
+    async def _show(self, visit: Visit, outcome: Outcome, about: dict[str, Any]) -> None:
+        """Show a result; the tables and charts of the one before are dropped."""
+        table = await asyncio.to_thread(TableView, outcome.frame, outcome.function.function.description)
+        self._held.keep(outcome.frame)
         with self._lock:
-            visit.outcome, visit.table, visit.number = outcome, table, self._runner.number
+            visit.outcome, visit.table, visit.about = outcome, table, about
             visit.chart, visit.picture = None, None
             visit.state, visit.error = "done", None
+            self._results += 1
+            visit.number = self._results
             if visit.inputs is not None:
                 visit.inputs.ran = outcome.args
+        await self._keep_still(visit)
 
     async def _look(self) -> None:
         """Read how long the token lasts: its source may be a command that takes seconds."""
@@ -614,6 +621,56 @@ class PanelWidget(anywidget.AnyWidget):
     def _check_trust(self, what: str) -> None:
         if not self._trusted:
             raise ArgumentError(what, "Its author can allow it: funcs.panel(trusted=True).")
+
+    # History
+
+    def _on_history(self, _: requests.HistoryRequest) -> dict[str, Any]:
+        return {"rows": self._history.rows()}
+
+    def _on_again(self, request: requests.AgainRequest) -> None:
+        """Run what an earlier run has run, and take nothing from the cache that is as old."""
+        run = self._session.history.get(request.number)
+        self._fill(run)
+        visit = self._chosen
+        before, options = visit.function, self._session.history.function(run).options
+        visit.function = before.with_options(max_age=options.max_age)
+        try:
+            self.run()
+        finally:
+            visit.function = before
+
+    async def _on_open(self, request: requests.OpenRequest) -> dict[str, Any]:
+        run = self._session.history.get(request.number)
+        self._fill(run)
+        frame, visit = run.frame, self._chosen
+        if not isinstance(frame, pd.DataFrame):
+            return {"said": f"The result of run {run.label} is no longer in memory. Run it again."}
+        visit.note = ""
+        outcome = Outcome(
+            visit.function, run.args, frame, None, run.started, run.elapsed, self._session.where, run.variable
+        )
+        summary = f"{shape_text(frame)} · run {run.label}"
+        await self._show(visit, outcome, {"summary": summary, "partial": None, "warnings": []})
+        return {"said": ""}
+
+    async def _on_compare(self, request: requests.CompareRequest) -> dict[str, Any]:
+        numbers = (request.before, request.after, request.first)
+        return await asyncio.to_thread(partial(self._history.compare, *numbers, again=request.again))
+
+    def _labels(self, function: str) -> dict[str, str]:
+        """Return the labels of a function's fields; nothing if it is no longer listed."""
+        known = self._session.listed
+        if known is None or known.peek(function) is None:
+            return {}
+        return {field.name: field.label for field in self._session[function].fields}
+
+    def _fill(self, run: Run) -> None:
+        from jupyter_funcs.panel.result.history_tab import values_of
+
+        function = self._session[run.function]
+        if self._visit is None or self._visit.function.slug != function.slug:
+            self._enter(function)
+        fill(self._chosen.form, values_of(run, function))
 
     # What a saved notebook keeps
 
