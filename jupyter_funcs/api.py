@@ -87,11 +87,7 @@ def connect(
 
 
 def _connected(
-    where: str | os.PathLike[str] | ModuleType | Sequence[Callable[..., Any]] | None = None,
-    token: str | Callable[[], str] | None = None,
-    api_key: str | None = None,
-    transport: httpx.AsyncBaseTransport | httpx.BaseTransport | None = None,
-    allow_server: str = "",
+    where: Any, token: Any = None, api_key: str | None = None, transport: Any = None, allow_server: str = ""
 ) -> Session:
     connection = resolve(where, token, api_key, allow_server=allow_server)
     if connection is not None:

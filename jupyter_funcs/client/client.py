@@ -12,7 +12,7 @@ import weakref
 from concurrent import futures
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, NamedTuple, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, cast
 
 from jupyter_funcs.catalog.fields import read_fields, schema_problems, unknown_codes
 from jupyter_funcs.client.cache import user_cache
@@ -31,7 +31,6 @@ from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from concurrent.futures import Future
 
     import httpx
     import pandas as pd
@@ -43,8 +42,11 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.secrets import Hidden, Secret
     from jupyter_funcs.sources.base import Source
 
+    _Listed = tuple[Catalog, float, list[UserWarning]]  # the second on the steady clock
+
 CallT_co = TypeVar("CallT_co", bound=RemoteCall, covariant=True)
 
+_KINDS = {"service": "data service", "openapi": "OpenAPI document", "mcp": "MCP server", "python": "Python"}
 LOGIN_SECONDS = 20.0
 _ENDS_SOON = 600.0  # seconds; warn of a token that ends sooner
 # Seconds. A refused run lists the functions again only if the listing is older: most refusals are about a value.
@@ -55,12 +57,6 @@ _MIN_LEFT = 1.0  # seconds for a listing after one that was started early has fa
 
 class NoFunctionError(NotFoundError, AttributeError):
     """An attribute of a session names no function."""
-
-
-class _EarlyListing(NamedTuple):
-    catalog: Catalog
-    at: float  # on the steady clock
-    warnings: list[UserWarning]
 
 
 class Client(Generic[CallT_co]):
@@ -77,9 +73,7 @@ class Client(Generic[CallT_co]):
         weakref.finalize(self, _close, self._remote.source).atexit = False
         self._catalog: Catalog | None = None
         self._listed_at = 0.0  # on the steady clock
-        self._early: tuple[int, Future[_EarlyListing | None]] | None = (
-            None  # started before the first use, by which process
-        )
+        self._early: tuple[int, futures.Future[_Listed | None]] | None = None  # by which process
         self._has_waited = False  # for that listing, at Tab
         self._functions: dict[int, CallT_co] = {}
         self._lock = threading.Lock()
@@ -154,23 +148,14 @@ class Client(Generic[CallT_co]):
     @property
     def listed(self) -> Catalog | None:
         """The functions if they are listed already; never asks the service."""
-        early = self._early_listing
-        if self._catalog is None and early is not None and early.done() and not early.cancelled():
-            found = early.result()
-            return found and found.catalog
-        return self._catalog
-
-    @property
-    def _early_listing(self) -> Future[_EarlyListing | None] | None:
-        # A forked process has no loop that would finish its parent's listing.
-        return self._early[1] if self._early is not None and self._early[0] == os.getpid() else None
+        found = self._listed_early() if self._catalog is None else None
+        return self._catalog if found is None else found[0]
 
     def listed_within(self, seconds: float) -> Catalog | None:
         """Return `listed`, for Tab: waits so long for a listing that was started early, but only once."""
-        early = self._early_listing
-        if self._catalog is None and early is not None and not self._has_waited:
+        if self._catalog is None and not self._has_waited:
             self._has_waited = True
-            futures.wait([early], seconds)
+            self._listed_early(seconds)
         return self.listed
 
     def list_early(self) -> None:
@@ -183,19 +168,22 @@ class Client(Generic[CallT_co]):
                 self._early = os.getpid(), early
                 weakref.finalize(self, early.cancel).atexit = False
 
+    def _listed_early(self, seconds: float | None = 0) -> _Listed | None:
+        if self._early is not None and self._early[0] == os.getpid():  # a forked process has no loop that would end it
+            with suppress(TimeoutError, futures.CancelledError):
+                return background.wait(self._early[1], seconds, is_shared=True)
+        return None
+
     def _first_listing(self) -> tuple[Catalog, float]:
         """Return the functions of the listing that was started early, else list them, within the same time."""
-        until, found = time.monotonic() + LIST_SECONDS, None
-        if (early := self._early_listing) is not None:
-            with suppress(futures.CancelledError):
-                found = background.wait(early, is_shared=True)
-            self._early = None
-            if found is not None:
-                self._warn_if_token_ends()
-                warn_all(found.warnings)
-                return found.catalog, found.at
-        left = max(_MIN_LEFT, until - time.monotonic())
-        return self._list(left), time.monotonic()
+        until = time.monotonic() + LIST_SECONDS
+        found, self._early = self._listed_early(None), None
+        if found is None:
+            return self._list(max(_MIN_LEFT, until - time.monotonic())), time.monotonic()
+        catalog, at, warned = found
+        self._warn_if_token_ends()
+        warn_all(warned)
+        return catalog, at
 
     @cached_property
     def cache(self) -> Cache:
@@ -265,8 +253,8 @@ class Client(Generic[CallT_co]):
 
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
-        if (early := self._early_listing) is not None:
-            early.cancel()
+        if self._early is not None:
+            self._early[1].cancel()
         background.run(self._remote.source.close())
 
     def find(self, words: str = "") -> pd.DataFrame:
@@ -358,12 +346,21 @@ class Client(Generic[CallT_co]):
         return True  # without asking the service for the number of functions
 
     def __repr__(self) -> str:
+        return f"<Session {self.service}{self._summary(': ')}>"
+
+    def _repr_pretty_(self, printer: Any, *_: object) -> None:
+        # What a notebook shows, also of %funcs connect.
+        kind = f": {_KINDS.get(self.kind, self.kind)}, "
+        said = f"Connected to {quote(self.service)}{self._summary(kind)}."
+        printer.text(repr(self) if self.listed is None else said)
+
+    def _summary(self, separator: str) -> str:
         data = ", synthetic data" if self.synthetic else ""
         if (listed := self.listed) is None:
-            return f"<Session {self.service}{data}: catalog not listed yet>"
-        number, user = len(listed), self._remote.transport.user
+            return f"{data}{separator}catalog not listed yet"
+        user = self._remote.transport.user
         named = f" as {user}" if user else ""
-        return f"<Session {self.service}{named}{data}: {number:,} function{'s' * (number != 1)}>"
+        return f"{named}{data}{separator}{len(listed):,} function{'s' * (len(listed) != 1)}"
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self._remote.transport.login(email, password)
@@ -404,12 +401,12 @@ def _checked(catalog: Catalog, service: str) -> Catalog:
     return catalog
 
 
-async def _list_early(remote: Remote, service: str) -> _EarlyListing | None:
+async def _list_early(remote: Remote, service: str) -> _Listed | None:
     # Without the session, which would not be collected while this runs.
     warned: list[UserWarning] = []
     with suppress(Exception), collect_warnings(warned):  # the first use lists again, and says what is wrong
         read = await remote.listing(is_early=True)
-        return _EarlyListing(await asyncio.to_thread(lambda: _checked(read(), service)), time.monotonic(), warned)
+        return await asyncio.to_thread(lambda: _checked(read(), service)), time.monotonic(), warned
     return None
 
 

@@ -57,7 +57,7 @@ class Status(StatusTable):
         has_token = not self.address.startswith(("python:", "mcp:"))
         return [
             ("service", (named if self.address else self.service) + ", synthetic data" * self.synthetic),
-            ("kind", self.kind if self.kind != "service" else ""),
+            ("kind", self.kind),
             ("user", self.user or "not named by the token" * has_token),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
             ("token", ends_in(self.ends) if has_token else ""),

@@ -29,8 +29,8 @@ _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
 _KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
 _PROFILE_HINT = (
-    "A profile has url (or file), and one of these: "
-    "token_env, token_file, token_command, token_keyring (or api_key_…), login."
+    "A profile has url (or file) and one of token_env, token_file, token_command, token_keyring (or api_key_…), login; "
+    'also kind, keep and allow_server. With kind = "mcp" it may have command instead; with kind = "python", module.'
 )
 _DOCUMENTS = (".json", ".yaml", ".yml")
 NO_TOKEN = Constant(NoSecret())

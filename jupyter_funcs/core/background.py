@@ -111,7 +111,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def wait(future: Future[T], timeout: float | None = None, *, is_shared: bool = False) -> T:
     """Wait for a future of the loop from another thread; an interrupt cancels it, unless others may wait too."""
-    if not future.done():
+    if not future.done() and timeout != 0:
         forbid_on_loop()
     until = math.inf if timeout is None else time.monotonic() + timeout
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from concurrent import futures
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -27,8 +26,6 @@ from jupyter_funcs.magic.masking import as_secrets, mask
 from jupyter_funcs.magic.usage import OPTIONS, taken_by
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
-
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.api import RemoteFunction, Session
@@ -50,7 +47,7 @@ class MagicState:
         self.shell = shell
         self.panel: Panel | None = None  # opened last
         self._session: Session | None = None
-        self._early: Future[Session | None] | None = None  # connected by Tab, before the first use
+        self._early: futures.Future[Session | None] | None = None  # connected by Tab, before the first use
         self._by_profile: dict[str, Session] = {}  # kept, so that each profile's functions are listed once
 
     @property
@@ -70,30 +67,26 @@ class MagicState:
 
     def known(self, profile: str = "") -> Session | None:
         """Return the session in use, or a profile's, if there is one; connects to nothing."""
-        if profile or self._session is not None or self._early is None or not self._early.done():
-            return self._by_profile.get(profile) if profile else self._session
-        return self._early.result()
+        early = self._early.result() if self._early is not None and self._early.done() else None
+        return self._by_profile.get(profile) if profile else self._session or early
 
     def completed(self, profile: str) -> Session | None:
-        """Return what `known` does, for Tab: the first one connects in the background, and each may wait a moment."""
-        until = time.monotonic() + TAB_SECONDS
+        """Return what `known` does, for Tab: the first one connects in the background, and waits a moment."""
         if not profile and self._session is None and self._early is None:
             self._early = background.start(asyncio.to_thread(_connect_early))
             futures.wait([self._early], TAB_SECONDS)
-        if (session := self.known(profile)) is not None:
-            session.listed_within(max(0.0, until - time.monotonic()))
-        return session
+        return self.known(profile)
 
     def _connected_early(self) -> Session | None:
         """Return the session that Tab has connected, unless the configuration has changed since."""
-        from jupyter_funcs.connection.profiles import resolve
+        from jupyter_funcs.connection.profiles import config_problem, resolve
 
         session = None if self._early is None else background.wait(self._early, is_shared=True)
-        if self._early is None or session is None:
-            return None
-        self._early, now = None, resolve()
+        self._early = None
+        now = None if session is None else resolve()
         configured = ("", "") if now is None else (now.where, now.base_url)
-        return session if (session.where, session.address) == configured else None
+        is_same = session is not None and (session.where, session.address) == configured and not config_problem()
+        return session if is_same else None
 
     def session_for(self, line: Line) -> Session:
         """Return the session that a line uses: its `--profile`'s, else the one in use."""
@@ -187,10 +180,10 @@ class MagicState:
 def _connect_early() -> Session | None:
     from jupyter_funcs.api import connect
 
-    warned: list[UserWarning] = []
-    with suppress(Exception), collect_warnings(warned):  # the first use connects again, and says what is wrong
+    with suppress(Exception), collect_warnings([]):  # the first use connects again, and says what is wrong
         session = connect()
-        return None if warned else session
+        session.listed_within(TAB_SECONDS)
+        return session
     return None
 
 
