@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -52,9 +53,11 @@ class DetectedSource:
         self.kind = ""
         self._transport = transport
         self._source: Source = ServiceSource(transport)
-        self._detecting = asyncio.Lock()
+        self._detecting, self._pid = asyncio.Lock(), os.getpid()
 
     async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
+        if self._pid != os.getpid():  # what holds the lock stayed in the parent
+            self._detecting, self._pid = asyncio.Lock(), os.getpid()
         async with self._detecting:
             if not self.kind:
                 return await self._detect(terms, progress)
