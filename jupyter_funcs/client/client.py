@@ -52,6 +52,8 @@ _ENDS_SOON = 600.0  # seconds; warn of a token that ends sooner
 # Seconds. A refused run lists the functions again only if the listing is older: most refusals are about a value.
 _LISTED_JUST_NOW = 30.0
 _LONGEST_FOUND = 300  # characters of a description in a table of functions
+_running: set[futures.Future[_Listed | None]] = set()
+_FORK_SECONDS = 0.5
 _MIN_LEFT = 1.0  # seconds for a listing after one that was started early has failed
 
 
@@ -73,8 +75,7 @@ class Client(Generic[CallT_co]):
         weakref.finalize(self, _close, self._remote.source).atexit = False
         self._catalog: Catalog | None = None
         self._listed_at = 0.0  # on the steady clock
-        self._early: tuple[int, futures.Future[_Listed | None]] | None = None  # by which process
-        self._has_waited = False  # for that listing, at Tab
+        self._early: futures.Future[_Listed | None] | None = None  # a listing that was started before the first use
         self._functions: dict[int, CallT_co] = {}
         self._lock = threading.Lock()
         self._warned_of_end = 0.0
@@ -148,15 +149,8 @@ class Client(Generic[CallT_co]):
     @property
     def listed(self) -> Catalog | None:
         """The functions if they are listed already; never asks the service."""
-        found = self._listed_early() if self._catalog is None else None
+        found = self.listed_early() if self._catalog is None else None
         return self._catalog if found is None else found[0]
-
-    def listed_within(self, seconds: float) -> Catalog | None:
-        """Return `listed`, for Tab: waits so long for a listing that was started early, but only once."""
-        if self._catalog is None and not self._has_waited:
-            self._has_waited = True
-            self._listed_early(seconds)
-        return self.listed
 
     def list_early(self) -> None:
         """Start to list the functions in the background, unless that needs the user, a command or an import."""
@@ -164,20 +158,21 @@ class Client(Generic[CallT_co]):
         runs_code = isinstance(connection.target, str) or (connection.kind == "mcp" and connection.target is not None)
         if not runs_code and isinstance(connection.token, Constant | FromEnvironment | FromFile):
             with suppress(FuncsError):  # no thread or no loop; the first use says so
-                early = background.start(_list_early(self._remote, self.service))
-                self._early = os.getpid(), early
+                self._early = early = background.start(_list_early(self._remote, self.service))
                 weakref.finalize(self, early.cancel).atexit = False
+                _running.add(early)
+                early.add_done_callback(_running.discard)
 
-    def _listed_early(self, seconds: float | None = 0) -> _Listed | None:
-        if self._early is not None and self._early[0] == os.getpid():  # a forked process has no loop that would end it
-            with suppress(TimeoutError, futures.CancelledError):
-                return background.wait(self._early[1], seconds, is_shared=True)
+    def listed_early(self, seconds: float | None = 0) -> _Listed | None:
+        """Return what `list_early` has found, if it did within so many seconds."""
+        with suppress(TimeoutError, futures.CancelledError):
+            return None if self._early is None else background.wait(self._early, seconds, is_shared=True)
         return None
 
     def _first_listing(self) -> tuple[Catalog, float]:
         """Return the functions of the listing that was started early, else list them, within the same time."""
         until = time.monotonic() + LIST_SECONDS
-        found, self._early = self._listed_early(None), None
+        found, self._early = self.listed_early(None), None
         if found is None:
             return self._list(max(_MIN_LEFT, until - time.monotonic())), time.monotonic()
         catalog, at, warned = found
@@ -254,7 +249,7 @@ class Client(Generic[CallT_co]):
     def close(self) -> None:
         """Close the connections; the next request opens new ones."""
         if self._early is not None:
-            self._early[1].cancel()
+            self._early.cancel()
         background.run(self._remote.source.close())
 
     def find(self, words: str = "") -> pd.DataFrame:
@@ -408,6 +403,17 @@ async def _list_early(remote: Remote, service: str) -> _Listed | None:
         read = await remote.listing(is_early=True)
         return await asyncio.to_thread(lambda: _checked(read(), service)), time.monotonic(), warned
     return None
+
+
+def _cancel_after_fork() -> None:
+    for early in list(_running):
+        early.cancel()
+
+
+if hasattr(os, "register_at_fork"):
+    _ = futures.ThreadPoolExecutor  # imported now, because its module registers for forks as well
+    # A forked process has no loop that would end its parent's listings, and would have what they import half-imported.
+    os.register_at_fork(before=lambda: futures.wait(list(_running), _FORK_SECONDS), after_in_child=_cancel_after_fork)
 
 
 def _is_completing() -> bool:

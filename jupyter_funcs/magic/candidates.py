@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import RemoteFunction, Session
     from jupyter_funcs.catalog.fields import Field
 
-TAB_SECONDS = 0.3  # Tab waits so long for a listing that is under way
 _PLAIN_WORD = re.compile(r"[\w+./@%:-]+")
 _PLAIN_NAME = re.compile(r"\w[\w.-]*")
 _ARGUMENT_NAME = re.compile(r"\b(\w++)\s*+=(?!=)")

@@ -10,7 +10,6 @@ from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.magic.candidates import (
-    TAB_SECONDS,
     Offer,
     Quoting,
     field_named,
@@ -132,10 +131,7 @@ def _resolve(node: ast.expr | None, namespace: Mapping[str, Any]) -> Any:
     """Return the session or function that an expression names, without running the user's or a service's code."""
     match node:
         case ast.Name(id=name):
-            value: Any = namespace.get(name)
-            if _is_a(value, _SESSION):
-                value.listed_within(TAB_SECONDS)
-            return value
+            return namespace.get(name)
         case ast.Attribute(value=inner, attr=name):
             return _attribute(_resolve(inner, namespace), name)
         case ast.Subscript(value=inner, slice=ast.Constant(value=key)):

@@ -21,7 +21,6 @@ from jupyter_funcs.core.line import (
 )
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import collect_warnings
-from jupyter_funcs.magic.candidates import TAB_SECONDS
 from jupyter_funcs.magic.masking import as_secrets, mask
 from jupyter_funcs.magic.usage import OPTIONS, taken_by
 
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.magic.usage import Line
     from jupyter_funcs.panel.panel import Panel
 
+_TAB_SECONDS = 0.3  # the first Tab waits so long for the functions
 _LONGEST_PROFILE = 32
 _DASHES = ("–", "—")  # what a phone or a word processor makes of two hyphens
 _REFUSED = (
@@ -74,7 +74,7 @@ class MagicState:
         """Return what `known` does, for Tab: the first one connects in the background, and waits a moment."""
         if not profile and self._session is None and self._early is None:
             self._early = background.start(asyncio.to_thread(_connect_early))
-            futures.wait([self._early], TAB_SECONDS)
+            futures.wait([self._early], _TAB_SECONDS)
         return self.known(profile)
 
     def _connected_early(self) -> Session | None:
@@ -182,7 +182,7 @@ def _connect_early() -> Session | None:
 
     with suppress(Exception), collect_warnings([]):  # the first use connects again, and says what is wrong
         session = connect()
-        session.listed_within(TAB_SECONDS)
+        session.listed_early(_TAB_SECONDS)
         return session
     return None
 
