@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MAX_NODES, _MAX_DEPTH = 2_000_000, 100
-_CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
+_WORDS = {"null": None, "true": True, "false": False}
+_CONSTANTS = {"": None, "~": None} | {form(w): _WORDS[w] for w in _WORDS for form in (str.lower, str.title, str.upper)}
 _NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -26,9 +27,8 @@ def decode(data: bytes, *, what: str) -> Any:
         raise ConfigError(f"The {what} is in YAML.", "pip install 'jupyter-funcs[yaml]'") from None
     try:
         events = yaml.parse(data, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        started = ((type(each).__name__, each) for each in events)
-        first = next((each for each in started if each[0] not in {"StreamStartEvent", "DocumentStartEvent"}), None)
-        return _Reader(started, what).value(*first) if first and first[0] != "StreamEndEvent" else None
+        first = next(each for each in events if _kind(each) not in {"StreamStartEvent", "DocumentStartEvent"})
+        return None if _kind(first) == "StreamEndEvent" else _Reader(events, what).value(first)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         at = f" at line {mark.line + 1:,}" if mark else ""
@@ -39,16 +39,16 @@ def decode(data: bytes, *, what: str) -> Any:
 class _Reader:
     """Builds values from the parser's events; the library's own way recurses, and its aliases may grow without end."""
 
-    def __init__(self, events: Iterator[tuple[str, Any]], what: str) -> None:
+    def __init__(self, events: Iterator[Any], what: str) -> None:
         self._events, self._what = events, what
         self._anchored: dict[str, tuple[Any, int]] = {}
         self._left = _MAX_NODES
 
-    def value(self, kind: str, event: Any, depth: int = 0) -> Any:
+    def value(self, event: Any, depth: int = 0) -> Any:
         """Return the value that begins with an event."""
         if depth > _MAX_DEPTH:
             raise self._refused(f"more than {_MAX_DEPTH} levels")
-        before, anchor = self._left, event.anchor
+        before, kind, anchor = self._left, _kind(event), event.anchor
         if kind == "AliasEvent":
             value, nodes = self._anchored.get(anchor, (None, before + 1))  # of what has no end
             self._left -= nodes
@@ -58,7 +58,7 @@ class _Reader:
             if kind == "ScalarEvent":
                 value = _plain(event.value) if event.implicit[0] else event.value
             elif kind == "SequenceStartEvent":
-                value = [self.value(*each, depth + 1) for each in self._parts()]
+                value = [self.value(each, depth + 1) for each in self._parts()]
             else:
                 value = self._mapping(depth)
             if anchor:
@@ -69,30 +69,33 @@ class _Reader:
 
     def _mapping(self, depth: int) -> dict[str, Any]:
         found = {}
-        for kind, key in self._parts():
-            if kind != "ScalarEvent":
+        for key in self._parts():
+            if _kind(key) != "ScalarEvent":
                 raise self._refused("a key that is not text")
-            found[key.value] = self.value(*next(self._events), depth + 1)
+            found[key.value] = self.value(next(self._events), depth + 1)
         merged = found.pop("<<", None)
         for each in merged if isinstance(merged, list) else [merged]:
             found = {**each, **found} if isinstance(each, dict) else found
         return found
 
-    def _parts(self) -> Iterator[tuple[str, Any]]:
+    def _parts(self) -> Iterator[Any]:
         """Yield what is in the list or object that has begun."""
-        while not (each := next(self._events))[0].endswith("EndEvent"):
+        while _kind(each := next(self._events)) not in {"SequenceEndEvent", "MappingEndEvent"}:
             yield each
 
     def _refused(self, what: str) -> ProtocolError:
         return ProtocolError(f"The {self._what} has {what}.", "Simplify it, or convert it to JSON.")
 
 
+def _kind(event: Any) -> str:
+    return type(event).__name__
+
+
 def _plain(text: str) -> Any:
     """Return what an unquoted text is in YAML 1.2, where 'no' and dates are text."""
-    word = text.lower() if text in {text.title(), text.upper()} else text
-    if word in _CONSTANTS:
-        return _CONSTANTS[word]
+    if not _NUMBER.fullmatch(text):
+        return _CONSTANTS.get(text, text)
     with suppress(ValueError, OverflowError):
-        if _NUMBER.fullmatch(text) and math.isfinite(number := float(text)):
+        if math.isfinite(number := float(text)):
             return int(text) if text.lstrip("+-").isdecimal() else number
     return text
