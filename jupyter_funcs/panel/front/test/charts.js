@@ -34,14 +34,13 @@ export function compared({ before, after }, rows) {
   const [one, other] = [before, after].map((number) => rows.find((row) => row.number === number));
   const { x, ...rest } = chart();
   const sums = x.values.map((day) => wave(day, 0) * 5);
-  const regions = REGIONS.map((name, at) => [name, Math.round(wave(FIRST, at) * 1500), Math.round(wave(FIRST, at) * (1300 + 30 * at))]);
-  const percent = (from, to) => `${to < from ? "−" : "+"}${Math.abs((to / from - 1) * 100).toFixed(1)}%`;
-  const line = (name, from, to) => [name, from.toLocaleString("en-US"), to.toLocaleString("en-US"), `${to < from ? "−" : "+"}${Math.abs(to - from).toLocaleString("en-US")}`, percent(from, to)];
+  const rows2 = REGIONS.map((name, at) => [name, Math.round(wave(FIRST, at) * 1500), Math.round(wave(FIRST, at) * (1300 + 30 * at))]);
+  const joined = Array.from({ length: 50 }, (_, at) => ["changed", `2020-11-${16 + (at % 14)}`, REGIONS[at % 6], "323,402", "287,161", "−36,241", "−11.2"]);
   return {
-    before: one, after: other, args: [{ name: "Panel", before: "Demo Card Panel", after: "Demo Debit Panel" }], same: "Symbol NVRA · Dimensions Region · Growth Yes", said: "", title: "Spend by region, USD",
-    columns: [{ name: "Region", type: "text" }, ...["Before", "After", "Change"].map((name) => ({ name, type: "money" })), { name: "%", type: "percent" }],
-    rows: regions.map((each) => line(...each)), sums: line("Sum", ...[1, 2].map((at) => regions.reduce((sum, each) => sum + each[at], 0))), total: 6,
+    before: one, after: other, args: [{ name: "Panel", before: "Demo Card Panel", after: "Demo Debit Panel" }], same: "Symbol NVRA · Dimensions Region · Growth Yes", gone: [],
+    said: "10,956 changed, of 10,956 rows before and 10,956 after.", columns: ["Change", "Date", "Region", ...["before", "after", "delta", "percent"].map((which) => `Spend (${which})`)].map((name, at) => ({ name, type: at < 3 ? "text" : "number" })), rows: joined, total: 10_956,
+    totals: { title: "Spend by region", unit: "USD", format: "money", adds: true, rows: rows2 },
     chart: { ...rest, title: "Spend", x, choices: [], series: [{ name: "Before", colour: -2, values: sums }, { name: "After", colour: 0, values: sums.map((value) => value * 0.86) }], adds: false },
-    code: "import jupyter_funcs as jf\njf.diff(card_daily, panel_daily)",
+    code: "import jupyter_funcs as jf\n\njf.diff(card_daily, panel_daily)",
   };
 }
