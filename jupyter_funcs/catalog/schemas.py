@@ -7,6 +7,8 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jupyter_funcs.core.json_decoding import referred
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -90,7 +92,7 @@ def _simplified(part: Mapping[str, Any], root: Any, problems: list[str], steps: 
     for step in steps:
         inner: list[Any] = []
         if isinstance(ref := one.pop("$ref", None), str):
-            inner = [_referred(ref, root)]
+            inner = [referred(ref, root)]
         elif isinstance(parts := one.pop("allOf", None), list):
             inner = parts
         else:
@@ -108,18 +110,6 @@ def _simplified(part: Mapping[str, Any], root: Any, problems: list[str], steps: 
         for each in inner:
             one = _merged(one, each, problems)
     return one
-
-
-def _referred(ref: str, root: Any) -> Any:
-    """Return the part of a schema that a reference names; ``None`` if it names none of this schema."""
-    from referencing import Registry
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import DRAFT202012
-
-    try:
-        return Registry().resolver_with_root(DRAFT202012.create_resource(root)).lookup(ref).contents
-    except (Unresolvable, ValueError, TypeError, AttributeError, KeyError):
-        return None
 
 
 def _merged(one: dict[str, Any], other: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 
@@ -45,6 +46,17 @@ _decoder = msgspec.json.Decoder()
 def only(kind: type[T], value: Any) -> T:
     """Return a value if it is of the kind that it should be, else an empty one."""
     return value if isinstance(value, kind) else kind()
+
+
+def referred(ref: Any, root: Any) -> Any:
+    """Return the part of a document that a reference such as ``#/a/b`` names, if there is one."""
+    part = root if isinstance(ref, str) and ref.startswith("#/") else None
+    for step in ref[2:].split("/") if part else ():
+        if isinstance(part, list):
+            part = part[int(step)] if len(step) < 9 and step.isdecimal() and int(step) < len(part) else None
+        else:
+            part = only(dict, part).get(unquote(step).replace("~1", "/").replace("~0", "~"))
+    return part
 
 
 def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> Any:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote as quote_url
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.schemas import text_of
@@ -22,7 +22,7 @@ from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, ProtocolError
 from jupyter_funcs.core.files import read_small
-from jupyter_funcs.core.json_decoding import only
+from jupyter_funcs.core.json_decoding import only, referred
 from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.sources import yaml_decoding
@@ -303,18 +303,8 @@ class _Document:
         for _ in range(_MAX_STEPS):
             if (ref := only(dict, part).get("$ref")) is None:
                 return only(dict, part)
-            part = self._referred(ref)
+            part = referred(ref, self._root)
         return {}
-
-    def _referred(self, ref: Any) -> Any:
-        """Return the part of the document that a local reference names, if there is one."""
-        part: Any = self._root if isinstance(ref, str) and ref.startswith("#/") else None
-        for step in ref[2:].split("/") if part else ():
-            if isinstance(part, list):
-                part = part[int(step)] if len(step) < 9 and step.isdecimal() and int(step) < len(part) else None
-            else:
-                part = only(dict, part).get(unquote(step).replace("~1", "/").replace("~0", "~"))
-        return part
 
     def _server(self, *places: dict[str, Any]) -> tuple[str, bool]:
         """Return the server that the first of some places names, its variables replaced, and whether we may ask it."""
@@ -366,7 +356,7 @@ class _Document:
             return schema is not False
         found = {word: value for word, value in schema.items() if _SAID.fullmatch(word)}
         if "$ref" in schema:
-            part = self._referred(schema["$ref"])
+            part = referred(schema["$ref"], self._root)
             if part is None:
                 return True
             name = schema["$ref"].removeprefix(_COMPONENTS)
