@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jupyter_funcs.core.json_decoding import referred
+from jupyter_funcs.core.json_decoding import only, referred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -68,7 +68,7 @@ def read_schema(schema: object) -> Declaration | None:
     if low is not None and high is not None and low > high:
         problems.append(f"no number is between {text_of(low)} and {text_of(high)}")
         low = high = None
-    default, description = one.get("default"), one.get("description")
+    default = one.get("default")
     return Declaration(
         kind,
         item,
@@ -76,7 +76,7 @@ def read_schema(schema: object) -> Declaration | None:
         typed,
         None if default is None else text_of(default),
         *((low, high) if {"integer", "number"} & {kind, item} else (None, None)),
-        description if isinstance(description, str) else "",
+        only(str, one.get("description")),
         problems[0] if problems else "",
     )
 
@@ -97,8 +97,7 @@ def _simplified(part: Mapping[str, Any], root: Any, problems: list[str], steps: 
             inner = parts
         else:
             for word in ("anyOf", "oneOf"):
-                listed = one.get(word)
-                alternatives = [each for each in listed if each != {"type": "null"}] if isinstance(listed, list) else []
+                alternatives = [each for each in only(list, one.get(word)) if each != {"type": "null"}]
                 if len(alternatives) == 1:
                     inner = alternatives
                     del one[word]

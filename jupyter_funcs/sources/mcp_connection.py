@@ -349,12 +349,13 @@ class _HttpTransport(httpx2.AsyncBaseTransport):
                 reply = await self._open(request, body)
         except (FuncsError, TimeoutError) as error:  # of the token's source
             reply = Failure(error if isinstance(error, FuncsError) else DeadlineError("It was not accepted in time."))
+        if is_answered:
+            ask.failure = reply if isinstance(reply, Failure) else None
         if not isinstance(reply, Failure):
             headers = [(name, text) for name, text in reply.response.headers.items() if name.lower() not in _FRAMING]
             return httpx2.Response(reply.response.status_code, headers=headers, stream=_Pieces(self._link, ask, reply))
         if not is_answered:
             return httpx2.Response(202 if request.method == "POST" else 405)
-        ask.failure = reply
         # As an error of this request: what is raised here ends all the others too.
         refusal = {"code": types.INVALID_REQUEST, "message": reply.error.what}
         return httpx2.Response(502, json={"jsonrpc": "2.0", "id": None, "error": refusal})

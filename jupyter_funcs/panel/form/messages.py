@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import by_name
 from jupyter_funcs.catalog.values import Each, default_of
-from jupyter_funcs.core.text import clip, inert, listed, quote
+from jupyter_funcs.core.text import clip, inert, listed, quote, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,9 +55,7 @@ def summary(form: Form, errors: dict[str, list[str]]) -> str:
 
 
 def _several(names: list[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    shown = [clip(inert(name), 60) for name in names]
-    return listed([*shown[:_MOST_NAMED], f"{more} more"] if more > 0 else shown, "and") if names else ""
+    return some([clip(inert(name), 60) for name in names], _MOST_NAMED)
 
 
 def unlisted(value: Any, offers: Offers) -> list[str]:
