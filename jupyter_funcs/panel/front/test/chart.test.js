@@ -3,21 +3,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chart, manyLines } from "./charts.js";
 import { pause } from "./fake.js";
-import { press, shown } from "./page.js";
+import { press, shown, soon } from "./page.js";
 import { ANSWERS, STATES } from "./states.js";
 
+/** What is asked comes a moment after it is there. */
+const until = (holds) => soon(() => assert.ok(holds())).then(() => pause(30));
 const open = async (answers = {}, traits = {}) => {
   const page = await shown({ ...STATES.chart.traits, ...traits }, { ...ANSWERS, ...answers });
-  await pause(100);
+  await until(() => page.$("plot") || page.$("chart-empty")?.querySelector("b"));
   const asked = () => page.model.asked.filter((each) => each.kind === "chart");
   const choose = async (hook, value) => {
     page.$(hook).value = value;
     page.$(hook).dispatchEvent(new Event("change", { bubbles: true }));
-    await pause(100);
+    await pause(60);
   };
   const key = async (name) => {
     press(page.$("plot"), name);
-    await pause(100);
+    await pause(60);
   };
   return { ...page, asked, choose, key };
 };
@@ -37,17 +39,16 @@ test("the kernel is asked once, and draws a line for each series with its unit",
 test("a choice is asked of the kernel, and stays while another tab is shown", async () => {
   const { $, asked, choose, model, close } = await open();
   await choose("chart-show", "growth");
+  await until(() => $("unit").textContent === "%");
   assert.deepEqual(asked().at(-1).wish, { show: "growth" });
-  assert.equal($("unit").textContent, "%");
   $("chart-kind:bars").click();
-  await pause(100);
+  await until(() => !$("legend"));
   assert.deepEqual(asked().at(-1).wish, { show: "growth", kind: "bar" });
-  assert.equal($("legend"), null);
   assert.match($("plot").getAttribute("aria-label"), /Southeast .*Northeast/);
   model.write({ tab: "code" });
-  await pause(20);
+  await until(() => !$("plot"));
   model.write({ tab: "chart" });
-  await pause(100);
+  await until(() => $("plot"));
   assert.deepEqual(asked().at(-1).wish, { show: "growth", kind: "bar" });
   await close();
 });
@@ -62,6 +63,7 @@ test("keys move a cursor that says all values, and zoom", async () => {
   await key("Escape");
   assert.equal($("tooltip"), null);
   await key("+");
+  await until(() => asked().length === 2);
   const { low, high } = asked().at(-1);
   assert.ok(high - low > 900 && high - low < 920, `${low} ${high}`);
   assert.ok($("zoom-reset"));
@@ -74,14 +76,14 @@ test("keys move a cursor that says all values, and zoom", async () => {
 test("the legend hides a line, shows one alone, and shows all again", async () => {
   const { $, close } = await open();
   $("legend:Midwest").click();
-  await pause(20);
+  await pause(60);
   assert.equal($("legend:Midwest").getAttribute("aria-pressed"), "false");
   assert.equal(paths($).length, 5);
   $("legend:Pacific").dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
-  await pause(20);
+  await pause(60);
   assert.equal(paths($).length, 1);
   $("legend-all").click();
-  await pause(20);
+  await pause(60);
   assert.equal(paths($).length, 6);
   await close();
 });
@@ -91,7 +93,7 @@ test("many lines are grey but the eight largest, until all are wanted", async ()
   assert.equal($("plot").querySelectorAll(".g-rest").length, 14);
   assert.match($("chart-note").textContent, /The 8 largest of 22 lines are coloured/);
   $("show-all-lines").click();
-  await pause(100);
+  await until(() => asked().length === 2 && !$("show-all-lines"));
   assert.deepEqual(asked().at(-1).wish, { all: true });
   assert.equal($("plot").querySelectorAll(".g-rest").length, 0);
   await close();
@@ -117,7 +119,7 @@ test("texts of a service stay text", async () => {
 
 test("a table for screen readers has the values", async () => {
   const { $, close } = await open();
-  await pause(450);
+  await until(() => $("chart-table"));
   const table = $("chart-table");
   assert.ok(table.querySelectorAll("tbody tr").length <= 60);
   assert.match(table.textContent, /Week of 16 Nov 2020/);

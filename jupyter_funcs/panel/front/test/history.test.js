@@ -3,19 +3,22 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compared } from "./charts.js";
 import { pause } from "./fake.js";
-import { press, shown } from "./page.js";
+import { press, shown, soon } from "./page.js";
 import { ANSWERS, HISTORY, STATES } from "./states.js";
 
+/** What is asked comes a moment after it is there. */
+const until = (holds) => soon(() => assert.ok(holds())).then(() => pause(30));
 const open = async (answers = {}, hooks = []) => {
   const page = await shown(STATES.history.traits, { ...ANSWERS, ...answers });
   const click = async (...names) => {
     for (const name of names) {
-      for (let waited = 0; !page.$(name) && waited < 3000; waited += 20) await pause(20); // a busy machine
+      await until(() => page.$(name));
       page.$(name).click();
-      await pause(100);
+      await pause(60);
     }
   };
   await click("history", ...hooks);
+  await until(() => page.el.querySelector('tbody tr, [data-jf="compare-args"]'));
   return { ...page, click, asked: (kind) => page.model.asked.filter((each) => each.kind === kind) };
 };
 
@@ -28,6 +31,7 @@ test("runs are rows with what differs, and exactly two can be compared", async (
   assert.deepEqual([7, 8, 9].map((number) => $(`tick:${number}`).checked), [true, true, false]);
   assert.match($("compare").textContent, /Run again and compare/); // the result of 7 is gone
   await click("tick:7", "tick:9", "compare");
+  await until(() => asked("compare").length);
   assert.deepEqual(asked("compare").map(({ before, after, from, again }) => [before, after, from, again]), [[8, 9, 0, false]]);
   await close();
 });
@@ -39,9 +43,10 @@ test("a comparison has arguments, sums, a chart, rows and the code; Swap turns i
   assert.equal($("compare-chart").querySelectorAll(".g-path").length, 2);
   assert.equal($("compare-rows").querySelectorAll("tbody tr").length, 50);
   await click("compare-more");
-  assert.equal($("compare-rows").querySelectorAll("tbody tr").length, 100);
+  await until(() => $("compare-rows").querySelectorAll("tbody tr").length === 100);
   assert.equal(asked("compare").at(-1).from, 50);
   await click("compare-swap");
+  await until(() => asked("compare").length === 3);
   assert.deepEqual([asked("compare").at(-1).before, asked("compare").at(-1).after], [9, 8]);
   assert.match(el.querySelector(".jf-drawer").getAttribute("aria-label"), /Compare/);
   await close();
@@ -52,8 +57,8 @@ test("what is gone is run again on demand, and why nothing can be compared is sa
   const { $, click, asked, close } = await open({ compare: gone }, ["tick:9", "tick:8", "compare"]);
   assert.equal($("compare-rows"), null);
   await click("compare-again");
+  await until(() => $("compare-rows"));
   assert.ok(asked("compare").at(-1).again);
-  assert.ok($("compare-rows"));
   await close();
   const other = (request) => ({ ...compared(request, HISTORY), said: "Sales and Stock share no column.", columns: [], rows: [], total: 0, totals: null, chart: null });
   const refused = await open({ compare: other }, ["tick:9", "tick:8", "compare"]);
@@ -66,16 +71,14 @@ test("Escape goes back a step, and the focus stays inside and returns", async ()
   const focused = () => el.ownerDocument.activeElement;
   assert.equal(focused(), $("compare-back"));
   press($("drawer"), "Escape");
-  await pause(60);
-  assert.ok($("tick:9"));
+  await until(() => $("tick:9"));
   $(`open:${HISTORY.at(-1).number}`).focus();
   press(focused(), "Tab");
   assert.equal(focused(), $("compare")); // from the last stop to the first
   press(focused(), "Tab", { shiftKey: true });
   assert.equal(focused(), $(`open:${HISTORY.at(-1).number}`));
   press(focused(), "Escape");
-  await pause(60);
-  assert.equal($("drawer"), null);
+  await until(() => !$("drawer"));
   assert.equal(focused(), $("history"));
   await click("history");
   assert.ok($("drawer"));
@@ -85,8 +88,8 @@ test("Escape goes back a step, and the focus stays inside and returns", async ()
 test("a run is run again or opened, and the drawer closes", async () => {
   const { $, click, asked, close } = await open({ open: { said: "Opened run 8." } });
   await click("open:8");
+  await until(() => !$("drawer"));
   assert.deepEqual(asked("open").map(({ number }) => number), [8]);
-  assert.equal($("drawer"), null);
   await click("history", "again:9");
   assert.deepEqual(asked("again").map(({ number }) => number), [9]);
   await close();
