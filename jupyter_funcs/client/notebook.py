@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LONGEST_NAME = 60
+_OF_IPYTHON = {"In", "Out"}
 _SCALARS = (str, bool, int, float, dt.date)
 
 
@@ -55,7 +56,7 @@ def is_public() -> bool:
 
 def usable(name: str, value: Any) -> str:
     """Return what a variable holds in a few words, or an empty text if it is no value for a field of a form."""
-    if name.startswith("_") or not name.isidentifier() or isinstance(value, type) or callable(value):
+    if name.startswith("_") or name in _OF_IPYTHON or not name.isidentifier() or callable(value):
         return ""
     known = type(value).__module__.partition(".")[0] in {"pandas", "numpy", "decimal"}
     return about(value) if known or type(value) in (list, tuple, range) or isinstance(value, _SCALARS) else ""

@@ -127,7 +127,7 @@ class FormView:
             "hint": _hint(field, control),
             "default": None if field.default is None else clip(inert(field.default), 100),
             "help": help_text,
-            "brief": "" if (brief := _brief(help_text)) == help_text else brief,
+            "brief": "" if (brief := _brief(inert(field.brief), help_text)) == help_text else brief,
             "knownFrom": _known_from(field),
             "options": self._page(field.name) if control in {"choice", "several"} else None,
             "open": (bool(field.options) and not field.is_declared("options")) or field.name in self._sources,
@@ -214,18 +214,24 @@ class FormView:
             wrong = next((one for one in self._texts(field.name) if quote(one) in text), "")
         elif field.name not in self._refused:
             text = _explained(field, held, text)
-        use = fixed(field, wrong or str(held)) if wrong or isinstance(held, str) else ""
-        use = "" if field.name in self._refused or " is before " in text else use
+        value = wrong or (held if isinstance(held, str) else "")
+        if field.name in self._refused:
+            use = "".join(self._nearest(field, value)) if value and quote(value) in text else ""
+        else:
+            use = fixed(field, value) if value and " is before " not in text else ""
         return {"text": f"{text} It is sent as given." if sent else text, "use": use, "instead": wrong}
 
     def _unlisted(self, field: Field, value: str) -> dict[str, str]:
-        key = (field.name, value)
-        if key not in self._near:  # comparing with thousands takes a while
-            self._near[key] = nearest_listed(field, value, self._choices(field.name))[:1]
-        near = self._near[key]
+        near = self._nearest(field, value)
         text = f"{quote(value)} isn't in the list. {meant(near) if near else 'It is sent as given.'}"
         several = isinstance(self.form.values.get(field.name), (Each, list, tuple))
         return {"text": text, "use": next(iter(near), ""), "instead": value if several else ""}
+
+    def _nearest(self, field: Field, value: str) -> list[str]:
+        key = (field.name, value)
+        if key not in self._near:  # comparing with thousands takes a while
+            self._near[key] = nearest_listed(field, value, self._choices(field.name))[:1]
+        return self._near[key]
 
     def _unknown(self, field: Field) -> list[str]:
         """Return the values that another function doesn't list; a ticker alone stands for its symbol."""
@@ -412,7 +418,7 @@ class FormView:
 
     def _note(self, source: FieldSource) -> str:
         if not source.waits:
-            return source.line.partition(" · ")[0]
+            return source.line.partition(" · ")[0].removesuffix(". Try again")
         labels = {folded(name): self._label(name) for name in self._fields}
         missing = [labels.get(folded(name), inert(name)) for name in source.missing]
         return f"Fill in {listed(missing, 'and')} to see the {source.noun}."
@@ -507,9 +513,9 @@ def _hint(field: Field, control: str) -> str:
     return kinds.get(control, "" if field.required else "Optional")
 
 
-def _brief(text: str) -> str:
-    """Return the first whole sentences of a help."""
-    said = " ".join(text.split())
+def _brief(brief: str, whole: str) -> str:
+    """Return the first whole sentences of a help, without those that the control shows if that leaves any."""
+    said = brief if brief.endswith((".", "!", "?", ")")) else " ".join(whole.split())
     if len(said) <= _BRIEF:
         return said
     ends = [found.end() for found in re.finditer(r"[.!?](?= )", said[:_BRIEF])]

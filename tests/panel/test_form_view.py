@@ -355,6 +355,9 @@ def test_what_the_service_found_is_shown_until_the_field_changes(funcs: Session)
     assert not view.values()["changed"]
     view.refuse({"Symbol": ["The panel has no data of it."], "": ["Something else."]})
     assert texts(view, "Symbol") == ["The panel has no data of it."]
+    view.take("Symbol", "NVRB")
+    view.refuse({"Symbol": ["Symbol 'NVRB' is not known."]})
+    assert state(view, "Symbol")["errors"][0]["use"] == "NVRA US EQUITY"
     view.take("Symbol", "KORD US EQUITY")
     assert texts(view, "Symbol") == []
     assert view.values()["changed"]

@@ -47,9 +47,14 @@ export function Field({ field, missing, onHelp }) {
     if (!(/** @type {Element} */ (event.currentTarget).contains(/** @type {Node | null} */ (event.relatedTarget)))) onHelp(null);
   };
   const wide = field.control === "json" || lines;
-  return html`<div class=${`jf-field ${field.short && !each ? "is-short" : ""} ${wide ? "is-full" : ""} ${bad ? "is-bad" : said.length ? "is-warn" : ""}`} data-jf=${`field:${field.name}`} onFocusIn=${() => onHelp(field)} onFocusOut=${blur}>
+  const place = useRef(/** @type {HTMLDivElement | null} */ (null));
+  // What is wrong is read where it is typed, also at the foot of the pane.
+  useLayoutEffect(() => {
+    if (said.length && place.current?.contains(document.activeElement)) place.current.lastElementChild?.scrollIntoView?.({ block: "nearest" });
+  }, [said.length]);
+  return html`<div ref=${place} class=${`jf-field ${field.short && !each ? "is-short" : ""} ${wide ? "is-full" : ""} ${bad ? "is-bad" : said.length ? "is-warn" : ""}`} data-jf=${`field:${field.name}`} onFocusIn=${() => onHelp(field)} onFocusOut=${blur}>
     <div class="jf-label">
-      <label for=${id} id=${`${id}l`}>${field.label}${field.required && html`<span class="jf-req" aria-hidden="true">*</span><span class="jf-off"> (required)</span>`}</label>
+      <label for=${id} id=${`${id}l`} title=${field.label}>${field.label}${field.required && html`<span class="jf-req" aria-hidden="true">*</span><span class="jf-off"> (required)</span>`}</label>
       ${note && html`<span class="jf-note">${note}</span>`}
       <${FieldTools} field=${field} state=${state} onOther=${() => setOther(true)} />
     </div>
@@ -256,12 +261,15 @@ export function useOptions(field, state, query, open) {
   return { page, shown, total, whole, next: () => void tell(next()), all };
 }
 
+/** Soon listed: Enter waits for what matches, rather than to take half a name. @param {P.OptionPage} page */
+const waits = (page) => page.asking && page.note.startsWith("Listing");
+
 /** Where the values come from, and a button that lists them again. @param {{ field: P.FieldView, page: P.OptionPage, children?: unknown }} props */
 function Source({ field, page, children }) {
   const { ask, tell } = usePanel();
   if (!page.note && !children) return null;
   const old = page.at && !page.asking ? age(page.at) : "";
-  return html`<div class="jf-pf is-source">${children}<span class="jf-gap" title=${page.note}>${children && old ? old : `${inert(page.note)}${old && ` · ${old}`}`}</span>
+  return html`<div class="jf-pf is-source">${children}<span class="jf-gap" title=${page.note}>${!page.total && !page.asking ? "" : children && old ? old : `${inert(page.note)}${old && ` · ${old}`}`}</span>
     ${page.again && html`<button type="button" class="jf-btn is-icon" tabindex="-1" data-jf=${`ask:${field.name}`} aria-label="List them again" title="List them again" onClick=${() => tell(ask("list_again", { field: field.name }))}><${Icon} name="refresh" size=${14} /></button>`}
   </div>`;
 }
@@ -323,6 +331,7 @@ function Combo({ field, state, id, describe, bad }) {
       if (!open) start();
       else if (rows) setOn((on + by + rows + (on < 0 && by < 0 ? 1 : 0)) % rows);
     } else if (event.key === "Enter" && !event.isComposing) {
+      if (open && waits(page) && query.trim()) return event.preventDefault();
       if (open && on >= 0 && on < rows && !(event.ctrlKey || event.metaKey)) return (event.preventDefault(), pick(on));
       commit();
       setOpen(false);
@@ -395,6 +404,7 @@ function Chips({ field, state, id, describe, bad }) {
     } else if (event.key === "Enter" && !event.isComposing) {
       if (modified) return void add();
       event.preventDefault();
+      if (open && waits(page) && text.trim()) return;
       if (open && rows && (on >= 0 || text)) pick(Math.max(on, 0));
       else if (text.trim()) add();
       else if (!open) void tell(submit());
@@ -406,7 +416,7 @@ function Chips({ field, state, id, describe, bad }) {
     if (PASTE.test(clip)) (event.preventDefault(), paste(clip));
   };
   const chips = values.length > MOST_CHIPS ? values.slice(0, 4) : values;
-  const short = shortened(values);
+  const short = shortened(chips);
   const list = `${id}o`;
   const takeAll = () => tell(all("").then((more) => put([...values, ...more])));
   const group = (/** @type {string} */ name, /** @type {boolean} */ taken) => tell(all(name).then((of) => put(taken ? values.filter((one) => !of.includes(one)) : [...values, ...of])));

@@ -80,7 +80,6 @@ function Foot({ help, isRed, go }) {
   const said = help && (help.brief || help.help);
   return html`
     ${said && live !== "gone" && html`<p class="jf-help" data-jf="help-line"><b>${help.label}: </b>${said.replaceAll("\n", " ")}</p>`}
-    ${live === "busy" && html`<p class="jf-help" role="status" data-jf="kernel-busy">Waiting for the kernel…</p>`}
     ${why.length > 0 && html`<p class=${`jf-missing ${isRed ? "" : "is-soft"}`} id="jf-reason" data-jf="reason"><${Icon} name="err" size=${14} /><span>${why.map(([word, names], at) => html`${at ? " · " : ""}${word}${names.map(link)}`)}</span></p>`}
     ${advice.map((text) => html`<p class="jf-missing is-soft" role="status" data-jf="advice"><${Icon} name="warn" size=${14} /><span>${text}</span></p>`)}
     <div class="jf-acts">

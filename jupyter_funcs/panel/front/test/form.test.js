@@ -73,6 +73,22 @@ test("a combobox of declared options has no Other, an open one takes any text; E
   await close();
 });
 
+test("while options are being listed, Enter waits for them", async () => {
+  const { model, el, $, close } = await open([field("a", "choice", { open: true, options: page([], { asking: true, note: "Listing symbols…" }) })]);
+  type(box($, "a"), "ko");
+  await pause(20);
+  press(box($, "a"), "Enter");
+  await pause(TYPED);
+  assert.deepEqual(sent(model), []);
+  model.event({ ev: "options", field: "a", page: SYMBOLS });
+  await pause(20);
+  assert.deepEqual(options(el).slice(0, 2), ["KORD US EQUITY", "KORD LN EQUITY"]);
+  press(box($, "a"), "Enter");
+  await pause(TYPED);
+  assert.deepEqual(sent(model), [["a", "KORD US EQUITY"]]);
+  await close();
+});
+
 test("options beyond the page are searched in the kernel", async () => {
   const asked = [];
   const answers = { options: ({ query, from }) => (asked.push([query, from]), page([[`${query}1`], [`${query}2`]], { total: 2 })) };
