@@ -53,6 +53,7 @@ HOMES = {
         "connection.transport",
         "core.json_decoding",
         "frames.chunks",
+        "panel.json_view",
         "panel.requests",
     },
     "keyring": {"connection.login"},

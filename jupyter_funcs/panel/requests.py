@@ -246,6 +246,10 @@ class JsonRequest(PageRequest):
     first: Number = msgspec.field(name="from")
 
 
+class JsonTextRequest(PageRequest):
+    run: Number
+
+
 class CodeRequest(PageRequest): ...
 
 

@@ -467,10 +467,13 @@ class TableView:
 
     def code(self, query: TableQuery, name: str) -> str:
         """Return the view as code of pandas, whose last line is the view of the frame with this name."""
+        lines = list[str]()
+        if not name.isidentifier():
+            lines, name = [f"df = {name}"], "df"
         if not self.rows:
-            return name
+            return "\n".join([*lines, name])
         tests = [test.code for test in self._tests(query, name)]
-        lines, view = list[str](), name
+        view = name
         if len(" & ".join(tests)) > 80:
             lines += ["rows = (", *(f"    {'& ' * (at > 0)}{test}" for at, test in enumerate(tests)), ")"]
             view = f"{name}[rows]"

@@ -121,7 +121,7 @@ def run(code: str, frame: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def rows_of(frame: pd.DataFrame) -> list[int]:
+def numbers_of(frame: pd.DataFrame) -> list[int]:
     return list(frame.iloc[:, -1])
 
 
@@ -131,10 +131,10 @@ def check(data: st.DataObject) -> None:
     query = data.draw(queries(table))
     code = table.code(query, "df")
     shown = table.frame(query)
-    assert rows_of(run(code, frame)) == rows_of(shown), code
+    assert numbers_of(run(code, frame)) == numbers_of(shown), code
     page = table.page(query, 0, 1000, range(table.count))
     assert page["total"] == len(shown)
-    assert [row[-1] for row in page["rows"]] == [str(each) for each in rows_of(shown)]
+    assert [row[-1] for row in page["rows"]] == [str(each) for each in numbers_of(shown)]
     json.dumps([page, table.view(), table.columns(range(table.count))], allow_nan=False)
     table.text(query, 0, 1000, range(table.count))
 

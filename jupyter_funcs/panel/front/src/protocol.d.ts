@@ -386,6 +386,7 @@ export interface Requests {
   copy: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: { text: string } };
   chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; filters: Filter[]; find: string }; out: ChartView };
   json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
+  json_text: { in: { run: number }; out: { text: string } };
   code: { in: {}; out: { blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[] } };
 
   tab: { in: { tab: Tab }; out: {} };
@@ -410,11 +411,14 @@ export interface Section {
   functions: { id: string; name: string; about: string; group: string; favourite: boolean; changesData: boolean }[];
 }
 
+/** `text` is the beginning of the value, or where `whole` all of it; `total` is the number of its items. */
 export interface JsonNode {
-  type: "object" | "array" | "string" | "number" | "true" | "false" | "null";
+  type: "object" | "array" | "string" | "number" | "boolean" | "null";
   text: string;
   total: number;
-  children: { key: string | number; type: JsonNode["type"]; text: string; total: number }[];
+  whole: boolean;
+  /** Up to 50 of its items. */
+  children: { key: string | number; type: JsonNode["type"]; text: string; total: number; whole: boolean }[];
 }
 
 export type Request = { [K in keyof Requests]: { v: 1; id: number; kind: K } & Requests[K]["in"] }[keyof Requests];

@@ -1,0 +1,96 @@
+"""The reply of a run is read a level at a time, as it came, whatever its size and shape."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from jupyter_funcs.core.errors import ArgumentError, ProtocolError
+from jupyter_funcs.panel.json_view import JsonTree
+
+ROWS = [["2024-01-01", 1.50, None], ["2024-01-02", 2, True]]
+
+
+def shown(data: bytes | str, path: tuple[Any, ...] = (), first: int = 0) -> dict[Any, str]:
+    """Return the texts of the children of a node."""
+    node = JsonTree(data if isinstance(data, bytes) else data.encode()).node(path, first)
+    json.dumps(node, allow_nan=False).encode()
+    return {each["key"]: each["text"] for each in node["children"]}
+
+
+def test_a_node_tells_of_its_items_and_their_numbers() -> None:
+    """Gives types, texts as they came, counts, and which texts are whole."""
+    node = JsonTree(b'{"a": 1.50, "b": [1, "x", null], "c": {"d": {}}, "e": []}').node(())
+    assert (node["type"], node["total"]) == ("object", 4)
+    assert [tuple(each.values()) for each in node["children"]] == [
+        ("a", "number", "1.50", 0, True),
+        ("b", "array", '[1, "x", null]', 3, True),
+        ("c", "object", '{"d": {}}', 1, False),
+        ("e", "array", "[]", 0, True),
+    ]
+
+
+def test_items_come_fifty_at_a_time() -> None:
+    """Goes through a long array by pages."""
+    tree = JsonTree(json.dumps({"rows": list(range(1234))}).encode())
+    assert [each["key"] for each in tree.node(("rows",), 1200)["children"]] == list(range(1200, 1234))
+    assert len(tree.node(("rows",))["children"]) == 50
+    with pytest.raises(ArgumentError, match="no item 2,000"):
+        tree.node(("rows",), 2000)
+
+
+def test_json_in_a_text_is_opened() -> None:
+    """Opens an envelope's body, which holds JSON as a text."""
+    data = json.dumps({"body": json.dumps(ROWS)})
+    assert shown(data, ("body",)) == {0: '["2024-01-01", 1.5, null]', 1: '["2024-01-02", 2, true]'}
+    assert shown(data, ("body", 1)) == {0: '"2024-01-02"', 1: "2", 2: "true"}
+
+
+@pytest.mark.parametrize(
+    ("data", "texts"),
+    [
+        (b'\xef\xbb\xbf{"a": 12345678901234567890123}', {"a": "12345678901234567890123"}),
+        (b'{"a": NaN, "b": [Infinity]}', {"a": "NaN", "b": "[Infinity]"}),
+        (b'{"a": 1}\n{"a": 2}', {0: '{"a": 1}', 1: '{"a": 2}'}),
+        (rb'{"a": "\ud800", "k\ud800": 1}', {"a": '"\\ud800"', "k\ufffd": "1"}),
+        ('{"a": "\u202e\x7f"}', {"a": '"\\u202e\\u007f"'}),
+        (b"7", {}),
+        (b'{"a": "' + b"x" * 1000 + b'"}', {"a": '"' + "x" * 400 + '"… 1,000 characters'}),
+    ],
+)
+def test_what_services_send_is_shown_as_it_came(data: bytes | str, texts: dict[Any, str]) -> None:
+    """Keeps digits and constants, and shows invisible characters as escapes."""
+    assert shown(data) == texts
+
+
+@pytest.mark.parametrize("data", [b"", b"not json", b'{"a": ', b"[" * 5000 + b"]" * 5000, b'"\xff"'])
+def test_what_is_not_json_is_said(data: bytes) -> None:
+    """Says what is wrong with a reply that is no JSON, or nested without end."""
+    with pytest.raises(ProtocolError):
+        JsonTree(data).node(())
+
+
+@pytest.mark.parametrize("path", [("b",), (0,), ("a", 5), ("a", -1), ("a", "x"), ("a", 0, 0), ("a",) * 200])
+def test_a_place_that_is_not_there_is_refused(path: tuple[Any, ...]) -> None:
+    """Refuses keys and numbers that the reply has not."""
+    with pytest.raises(ArgumentError):
+        JsonTree(b'{"a": [1, 2]}').node(path)
+
+
+def test_a_long_reply_takes_a_fraction_of_its_values_in_memory() -> None:
+    """Reads 8 MB by the level: all its values at once would take eight times that."""
+    data = json.dumps({"rows": [{"Date": "2024-01-01", "Spend": at / 7, "n": None} for at in range(140_000)]}).encode()
+    tracemalloc.start()
+    try:
+        tree = JsonTree(data)
+        assert tree.node(("rows", 139_999))["children"][0]["text"] == '"2024-01-01"'
+        assert tree.node(())["children"][0]["total"] == 140_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * len(data)
+    with pytest.raises(ArgumentError, match="longer than 5 MB"):
+        tree.text()
