@@ -83,6 +83,8 @@ export function Summary({ column }) {
 export function FilterBox({ anchor, column, filter, found, run, apply, hide, close }) {
   const [wrong, setWrong] = useState("");
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
+  const form = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
   const put = (/** @type {P.Filter | null} */ next, wait = 250) => {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => apply(next).then(() => setWrong(""), (/** @type {Error} */ error) => setWrong(error.message)), wait);
@@ -90,7 +92,7 @@ export function FilterBox({ anchor, column, filter, found, run, apply, hide, clo
   const range = isNumber(column) || isDate(column);
   const enter = (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && /** @type {HTMLElement} */ (event.target).matches("input") && close();
   return html`<${Popover} anchor=${anchor} close=${close} under=${anchor.closest(".jf-th")} role="dialog" label=${`Filter ${column.name}`} width=${272} right onKeyDown=${enter}>
-    <div class="jf-form2"><header><h3>${column.name}</h3><span class="jf-gap" /><${Button} kind="is-link" label="Hide column" data-jf=${`hide:${column.name}`} onClick=${() => (close(), hide())} /></header>
+    <div class="jf-form2" ref=${form}><header><h3>${column.name}</h3><span class="jf-gap" /><${Button} kind="is-link" label="Hide column" data-jf=${`hide:${column.name}`} onClick=${() => (close(), hide())} /></header>
       ${range ? html`<${RangeBox} column=${column} filter=${filter} put=${put} />` : html`<${ValuesBox} column=${column} filter=${filter} run=${run} put=${put} />`}
       ${wrong && html`<p class="jf-err" role="alert">${wrong}</p>`}
     </div>

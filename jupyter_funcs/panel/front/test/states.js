@@ -69,6 +69,23 @@ const code = [
   { name: "curl", note: "a shell; the token comes from FUNCS_TOKEN", code: 'curl -sS https://demo.example/run/get_panel_daily \\\n  -H "Authorization: Bearer $FUNCS_TOKEN"' },
 ];
 const groups = () => [{ title: "Favourites", functions: [daily] }, ...["Panel data", "Fundamentals", "Reference", "Reports"].map((title) => ({ title, functions: FUNCTIONS.filter((each) => each.group === title && each !== daily) }))];
+const REPLY = {
+  function: "get_panel_daily",
+  request: { PanelName: "Demo Card Panel", Symbol: "NVRA US EQUITY", Dimensions: ["Region"], PoPGrowth: true },
+  synthetic: true,
+  columns: COLUMNS.map(({ name }) => ({ name })),
+  rows: Array.from({ length: 1234 }, (_, at) => ["2020-11-16", REGIONS[at % 6], 211240.52 + at, null, 3284]),
+};
+function jsonNode({ path, from }) {
+  const told = (value) => {
+    const held = value !== null && typeof value === "object";
+    const plain = Array.isArray(value) && value.length <= 10 && value.every((each) => each === null || typeof each !== "object");
+    const text = JSON.stringify(value).replaceAll(",", ", ");
+    return { type: Array.isArray(value) ? "array" : value === null ? "null" : typeof value, text: held && !plain ? text.slice(0, 99) + "…" : text, total: held ? Object.keys(value).length : 0, whole: !held || plain };
+  };
+  const value = path.reduce((inner, key) => inner[key], REPLY);
+  return { ...told(value), children: Object.entries(value).slice(from, from + 50).map(([key, each]) => ({ key: Array.isArray(value) ? Number(key) : key, ...told(each) })) };
+}
 export const ANSWERS = {
   functions: ({ query }) => {
     const found = FUNCTIONS.filter((each) => `${each.name} ${each.about}`.toLowerCase().includes(query.toLowerCase()));
@@ -82,6 +99,8 @@ export const ANSWERS = {
   values: ({ query }) => ({ values: [{ text: null, count: 12 }, ...REGIONS.map((text) => ({ text, count: 1_826 }))].filter(({ text }) => (text ?? "").toLowerCase().includes(query.toLowerCase())), total: 6 }),
   table_code: { code: 'panel_daily[panel_daily["Region"].isin(["Southeast", "Pacific"]) & (panel_daily["Spend"] >= 400000)].sort_values("Spend", ascending=False, kind="stable")' },
   copy: { text: "1\t2" },
+  json: (request) => jsonNode(request),
+  json_text: { text: "{}" },
   about: { facts: [["Service", "https://demo.example"], ["Version", "0.1.0"], ["Token", "ends in 29 days"], ["Cache", "12 replies, 4.1 MB"]] },
   history: { rows: HISTORY },
   refresh: { said: "7 functions. Nothing has changed." },
@@ -96,9 +115,17 @@ const failure = { what: "The service did not answer in time.", hint: "It was ask
 const at = (traits, after, answers = {}) => ({ traits: { view, values: FILLED, run: done, ...traits }, answers: { ...ANSWERS, ...answers }, after });
 const click = (...hooks) => async ({ $, pause }) => {
   for (const hook of hooks) {
+    for (let turn = 0; turn < 300 && !$(hook); turn++) await pause(20);
     $(hook)?.click();
     await pause(60);
   }
+};
+/** Type into a box, after some clicks. */
+const entered = (box, text, ...hooks) => async ({ $, pause }) => {
+  await click(...hooks, box)({ $, pause });
+  $(box).value = text;
+  $(box).dispatchEvent(new Event("input", { bubbles: true }));
+  await pause(350);
 };
 const typed = (name, text) => async ({ $, pause }) => {
   const input = $(`field:${name}`).querySelector("input");
@@ -151,31 +178,19 @@ export const STATES = {
   running: at({ run: { ...RUN, state: "running", running } }),
   "running-again": at({ run: { ...done, state: "running", running } }),
   table: at({}),
-  filtered: at({}, async ({ $, pause }) => {
-    await click("sort:Spend", "filter:Region", "value:Southeast", "value:Pacific", "view-code")({ $, pause });
-    document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
-    await click("filter:Spend")({ $, pause });
-    $("filter-lo").value = "400,000";
-    $("filter-lo").dispatchEvent(new Event("input", { bubbles: true }));
-    await pause(350);
-    document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }));
-    await pause(60);
-    document.querySelectorAll(".jf-tr")[3].children[2].dispatchEvent(new MouseEvent("mousedown", { bubbles: true }));
-    await pause(60);
+  filtered: at({}, async (page) => {
+    await click("sort:Spend", "filter:Region", "value:Southeast", "value:Pacific", "view-code")(page);
+    document.body.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    await entered("filter-lo", "400,000", "filter:Spend")(page);
+    document.body.dispatchEvent(new Event("pointerdown", { bubbles: true }));
+    await page.pause(60);
+    page.$("grid").querySelectorAll(".jf-tr")[3].children[2].dispatchEvent(new MouseEvent("mousedown", { bubbles: true }));
+    await page.pause(60);
   }),
-  filter: at({}, async ({ $, pause }) => {
-    await click("filter:Spend")({ $, pause });
-    $("filter-lo").value = "250,000";
-    $("filter-lo").dispatchEvent(new Event("input", { bubbles: true }));
-    await pause(350);
-  }),
+  filter: at({}, entered("filter-lo", "250,000", "filter:Spend")),
   values: at({}, click("filter:Region", "value:Pacific")),
   days: at({}, click("filter:Date")),
-  "no-rows": at({}, async ({ $, pause }) => {
-    $("find").value = "zzz";
-    $("find").dispatchEvent(new Event("input", { bubbles: true }));
-    await pause(350);
-  }),
+  "no-rows": at({}, entered("find", "zzz")),
   changed: at({ values: { ...FILLED, changed: true }, run: { ...done, warnings: ["Region is empty in 12 rows.", "The service has sent one page of two."] } }),
   chart: at({ tab: "chart" }, point(0.62)),
   zoom: at({ tab: "chart" }, async (page) => {
@@ -186,7 +201,7 @@ export const STATES = {
   }),
   bars: at({ tab: "chart" }, click("chart-kind:bars")),
   "many-lines": at({ tab: "chart", run: { ...done, partial } }, undefined, { chart: manyLines }),
-  json: at({ tab: "json" }),
+  json: at({ tab: "json" }, click("node:rows")),
   code: at({ tab: "code" }),
   "no-lines": at({ tab: "chart", run: { ...done, result: { ...RESULT, chart: { possible: false, why: "No column has numbers." } } } }),
   picker: at({}, click("picker")),

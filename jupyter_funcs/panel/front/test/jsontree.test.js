@@ -1,0 +1,45 @@
+/** The reply as a folded tree, which is asked for a level at a time. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RUN, pause } from "./fake.js";
+import { shown } from "./page.js";
+import { ANSWERS, RESULT } from "./states.js";
+
+const until = async (found) => {
+  for (let turn = 0; turn < 100 && !found(); turn++) await pause(10);
+  return found();
+};
+const panel = (answers = {}) => shown({ tab: "json", run: { ...RUN, state: "done", number: 3, result: RESULT } }, { ...ANSWERS, ...answers });
+const paths = (model) => model.asked.filter((each) => each.kind === "json").map(({ path, from }) => [...path, from].join("/"));
+
+test("a level is asked for when it is opened, and short objects of the first one at once", async () => {
+  const { model, $, close } = await panel();
+  await until(() => $("node:rows"));
+  await until(() => paths(model).length === 2);
+  assert.deepEqual(paths(model), ["0", "request/0"]);
+  assert.match($("json").textContent, /"function": "get_panel_daily"/);
+  assert.match($("node:rows").textContent, /"rows": \[1,234\]/);
+  $("node:rows").click();
+  await until(() => $("json-more"));
+  assert.equal($("node:rows").getAttribute("aria-expanded"), "true");
+  assert.match($("json").textContent, /49: \["2020-11-16", "Midwest"/);
+  assert.equal($("json-more").textContent, "Show 50 more of 1,234");
+  $("json-more").click();
+  await until(() => $("json").textContent.includes("99: ["));
+  assert.deepEqual(paths(model).slice(2), ["rows/0", "rows/50"]);
+  await close();
+});
+
+test("markup in keys and values stays text, and a reply without JSON says why", async () => {
+  const evil = "<img src=x onerror=alert(1)>";
+  const child = { key: evil, type: "string", text: JSON.stringify(evil), total: 0, whole: true };
+  const { el, $, close } = await panel({ json: { type: "object", text: "", total: 1, whole: false, children: [child] } });
+  await until(() => $("json").textContent);
+  assert.equal(el.querySelector("img"), null);
+  assert.match($("json").textContent, /onerror/);
+  await close();
+  const bad = await panel({ json: { error: ["The reply is not JSON at byte 0."] } });
+  await until(() => bad.$("json-empty"));
+  assert.match(bad.$("json-empty").textContent, /not JSON/);
+  await bad.close();
+});
