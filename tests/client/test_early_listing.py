@@ -134,16 +134,21 @@ def test_it_starts_only_if_nobody_is_asked_and_no_code_runs(
     session.close()
 
 
-def test_a_function_or_a_transport_of_the_user_is_not_called(server: Faulty) -> None:
-    """A function that returns a token and a transport are called at the first use."""
+def test_a_function_or_a_transport_of_the_user_is_not_called(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A function that returns a token and a transport are called at the first use; a sweep's worker lists nothing."""
+    monkeypatch.setenv("FUNCS_BASE_URL", server.url)
+    monkeypatch.setenv("FUNCS_TOKEN", CANARY)
 
     def refuse(*_: object) -> Any:
         raise AssertionError
 
-    jf.connect(server.url, token=refuse)
-    jf.connect(server.url, token=CANARY, transport=httpx.MockTransport(refuse))
-    jf.api.Session.reconnect("python:this")  # as in a worker of a sweep, which needs no listing
+    sessions = [
+        jf.connect(server.url, token=refuse),
+        jf.connect(server.url, token=CANARY, transport=httpx.MockTransport(refuse)),
+        jf.api.Session.reconnect(None),
+    ]
     time.sleep(0.05)
+    assert [session._early for session in sessions] == [None] * 3
     assert not server.requests
 
 
@@ -182,7 +187,14 @@ def test_nothing_is_sent_while_requests_are_paused(server: Faulty) -> None:
 
 def test_the_first_use_joins_it(server: Faulty) -> None:
     """Also from several threads; an interrupt of the wait leaves it alone."""
-    server.tell(slowly(0.4))
+    listing = reply(LISTING)
+
+    class Late(Connection):
+        def send(self, data: bytes) -> None:
+            self.server.stopping.wait(0.4)
+            super().send(data)
+
+    server.tell(lambda connection: listing(Late(connection.socket, server)))
     session = jf.connect(server.url, token=CANARY)
     with interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
         _ = session.names
