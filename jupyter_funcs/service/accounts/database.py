@@ -32,6 +32,7 @@ _ADVICE = {
     sqlite3.SQLITE_NOTADB: "Move the file away to start over, or set FUNCS_STATE_DIR to another state folder.",
     sqlite3.SQLITE_CORRUPT: "Move the file away and restore a backup.",
 }
+_CLOSE_SECONDS = 2.0
 _OTHER_ADVICE = "Check the free disk space, and that you have write access to the file and its folder."
 
 
@@ -50,12 +51,12 @@ class Database:
             self._writer = self._connect()
             # A file gets a second connection, which reads while the first one writes.
             self._reader, self._reading = self._writer, self._changing
-            weakref.finalize(self, self._writer.close)
+            weakref.finalize(self, _close, self._writer, self._changing)
             self._version()  # before anything is written: refuses another program's database
             if path is not None:
                 self._use_wal()
                 self._reader, self._reading = self._connect(), threading.RLock()
-                weakref.finalize(self, self._reader.close)
+                weakref.finalize(self, _close, self._reader, self._reading)
 
     def read(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query over the committed state."""
@@ -157,3 +158,10 @@ class Database:
         except sqlite3.Error as error:
             advice = _ADVICE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, _OTHER_ADVICE)
             raise SetupError(f"{self.path or 'The database'} cannot be used: {error}.\n{advice}") from None
+
+
+def _close(connection: sqlite3.Connection, lock: threading.RLock) -> None:
+    """Close a connection, unless a thread is inside of it: SQLite would crash the process."""
+    if lock.acquire(timeout=_CLOSE_SECONDS):
+        connection.close()
+        lock.release()

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -318,3 +319,17 @@ print("intact")
 def test_a_full_disk_at_any_write_leaves_the_old_keys_intact(tmp_path: Path) -> None:
     """FAULTS.md 117."""
     assert python(FULL_DISK, str(tmp_path)) == "intact"
+
+
+def test_a_process_ends_while_a_thread_reads() -> None:
+    """Its connection is closed after the query: SQLite crashes the process otherwise."""
+    program = """
+import threading, time
+from jupyter_funcs.service.accounts.database import Database
+database = Database(None)
+count = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000000) SELECT max(i) FROM n"
+threading.Thread(target=database.read, args=(count,), daemon=True).start()
+time.sleep(0.05)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
