@@ -32,7 +32,7 @@ export function Panel({ channel, root }) {
     <div class=${`jf-panel ${panel.stacked ? "is-stacked" : ""}`} onKeyDown=${keys}>
       <${Header} />
       <div class="jf-banners"><${Banners} /></div>
-      ${!view ? html`<div class="jf-skel" aria-busy="true" aria-label="Loading"><i /><i /><i /></div>` : html`<div class=${`jf-body ${view.function ? "" : "is-empty"}`}>
+      ${!view ? html`<div class="jf-skel" role="status" aria-label="Loading"><i /><i /><i /></div>` : html`<div class=${`jf-body ${view.function ? "" : "is-empty"}`}>
         ${view.function ? html`<${Form} /><${Result} />` : html`<${Start} />`}
       </div>`}
       ${panel.drawer && html`<${History} close=${() => panel.setDrawer(false)} />`}

@@ -39,7 +39,7 @@ function Shown({ result }) {
   const none = tab === "chart" ? result.chart : tab === "json" ? result.json : null;
   return html`<${Bar} result=${result} id=${id} />
     ${run.warnings.length > 0 && html`<${Warnings} lines=${run.warnings} key=${result.number} />`}
-    <div class=${`jf-view ${run.running ? "jf-stale" : ""}`} id=${id} role="tabpanel" aria-label=${TABS.find(([name]) => name === tab)?.[1]} data-jf="view">
+    <div class=${`jf-view ${run.running ? "jf-stale" : ""}`} id=${id} role="tabpanel" aria-disabled=${run.running ? "true" : undefined} aria-label=${TABS.find(([name]) => name === tab)?.[1]} data-jf="view">
       ${visited.current && html`<div class="jf-view" hidden=${tab !== "table"} key=${result.number}><${Grid} result=${result} /></div>`}
       ${none && !none.possible
         ? html`<div class="jf-blank" data-jf=${`${tab}-empty`}><b>${tab === "chart" ? "Nothing to draw" : "Nothing to show"}</b><span>${none.why}</span></div>`
@@ -66,7 +66,7 @@ function Bar({ result, id }) {
     <div class="jf-tabs" role="tablist" aria-label="Result" onKeyDown=${keys}>${TABS.map(([name, label]) => html`<button type="button" role="tab" key=${name} data-jf=${`tab:${name}`}
       aria-selected=${String(tab === name)} aria-controls=${id} tabindex=${tab === name ? 0 : -1} onClick=${() => showTab(name)}><span data-t=${label}>${label}</span></button>`)}</div>
     <div class="jf-bar-right">
-      ${values?.changed && html`<span class="jf-badge jf-changed" data-jf="changed" title="The inputs differ from those of this result.">inputs changed</span>`}
+      ${values?.changed && html`<span class="jf-badge jf-changed" data-jf="changed" title="The inputs differ from those of this result."><span class="jf-wide-only">inputs </span>changed</span>`}
       <span class="jf-stat jf-num" data-jf="summary">${result.summary}</span>
       ${result.variable && html`<${Name} name=${result.variable} off=${off || !view?.trusted} />`}
       ${savable && html`<${Button} data-jf="save" icon="save" kind="is-line" label="Save" chev aria-haspopup="menu" aria-expanded="false" disabled=${off}

@@ -83,7 +83,7 @@ export function usePanelState(channel, root) {
   useEffect(() => {
     setPressed(0);
     setAsks("");
-    if (chose.current) /** @type {HTMLElement | null} */ (root.querySelector('[data-jf="form"] :is(input, textarea, select, button)'))?.focus({ preventScroll: true });
+    if (chose.current) /** @type {HTMLElement | null} */ (root.querySelector('[data-jf="form"] :is(input, textarea, [role=radio][tabindex="0"])'))?.focus({ preventScroll: true });
     chose.current = false;
   }, [chosen]);
   useEffect(() => fold(Boolean(run.result)), [chosen, number]);

@@ -28,7 +28,7 @@ async function staged(state, answers = {}) {
 
 test("every state is drawn", async () => {
   for (const state of Object.keys(STATES)) {
-    const { root, close } = await staged(state);
+    const { root, close } = await shown(STATES[state].traits, STATES[state].answers);
     assert.ok(root.querySelector(".jf-head"), state);
     assert.match(root.dataset.state, /^(empty|form|running|done|failed|gone)$/, state);
     await close();

@@ -235,5 +235,6 @@ export const STATES = {
     await pause(700);
   }, { refresh: null }),
   kernel: at({}, ({ model }) => model.die()),
+  stacked: at({}, click("menu", "form-side")),
   edit: at({}, click("edit")),
 };
