@@ -83,7 +83,7 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     coloured = 0
     for line in sorted(view["series"], key=lambda each: each["colour"]):  # the grey ones lie below
         points = [(x, value) for x, value in zip(xs, line["values"], strict=True) if value is not None][::every]
-        path = "L".join(f"{_LEFT + (x - xs[0]) * across:.0f} {foot - (y - low) * down:.0f}" for x, y in points)
+        path = "L".join(f"{_LEFT + (x - xs[0]) * across:.0f} {foot - (y - low) * down:.1f}" for x, y in points)
         colour = _COLOURS[line["colour"] % 8]
         stroke = (
             f'stroke="{colour}" stroke-width="1.75"'

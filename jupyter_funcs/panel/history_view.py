@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from jupyter_funcs.catalog.fields import Kind
+from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core.errors import ArgumentError
@@ -23,6 +25,7 @@ from jupyter_funcs.sweeps.messages import value_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.records.history import History
     from jupyter_funcs.records.run import Run
 
@@ -193,6 +196,25 @@ class HistoryView:
         shown = [{"name": inert(labels.get(name, name)), **_sides(before, after, name)} for name in differ]
         kept = [f"{inert(labels.get(name, name))} {_text(before.args[name])}" for name in same]
         return {"args": shown, "same": " · ".join(kept)}
+
+
+def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:
+    """Return the values with which a form runs a run again: of a sweep, several for each swept parameter."""
+    again = f"%funcs again {run.label} runs it."
+    if not run.is_whole:
+        raise ArgumentError(f"The arguments of run {run.label} were not saved.", "Enter them again.")
+    if not run.is_sweep:
+        return dict(run.args)
+    lists = {field.name for field in function.fields if field.kind is Kind.LIST}
+    values: dict[str, Any] = {}
+    runs = 1
+    for name, value in run.args.items():
+        swept = isinstance(value, list) and (name not in lists or any(isinstance(item, list) for item in value))
+        values[name] = Each(tuple(value)) if swept else value
+        runs *= len(value) if swept else 1
+    if run.pairs or runs != run.runs:
+        raise ArgumentError(f"Run {run.label} took its values in pairs or from a table; a form cannot.", again)
+    return values
 
 
 def _sides(before: Run, after: Run, name: str) -> dict[str, str]:

@@ -19,7 +19,8 @@ from jupyter_funcs.panel.chooser import Chooser
 from jupyter_funcs.panel.form.controls import below
 from jupyter_funcs.panel.form.formbox import FormBox
 from jupyter_funcs.panel.header import Head, Heading
-from jupyter_funcs.panel.result.history_tab import HistoryTab, has_runs, values_of
+from jupyter_funcs.panel.history_view import values_of
+from jupyter_funcs.panel.result.history_tab import HistoryTab, has_runs
 from jupyter_funcs.panel.result.results import TABS, Results, TabType
 from jupyter_funcs.panel.run_bar import RunBar, StateLine, problem_html, refusal_html, running_html
 from jupyter_funcs.panel.running import (

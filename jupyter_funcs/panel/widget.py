@@ -30,7 +30,7 @@ from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import example_values, function_view, sections, service_view, start_view
-from jupyter_funcs.panel.history_view import Held, HistoryView
+from jupyter_funcs.panel.history_view import Held, HistoryView, values_of
 from jupyter_funcs.panel.running import Runner, asked, begun, ended, is_vain, swept_by
 from jupyter_funcs.panel.shared.outcome import Outcome
 from jupyter_funcs.panel.shared.parts import lines_of
@@ -665,8 +665,6 @@ class PanelWidget(anywidget.AnyWidget):
         return {field.name: field.label for field in self._session[function].fields}
 
     def _fill(self, run: Run) -> None:
-        from jupyter_funcs.panel.result.history_tab import values_of
-
         function = self._session[run.function]
         if self._visit is None or self._visit.function.slug != function.slug:
             self._enter(function)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import pandas as pd
 
-from jupyter_funcs.catalog.fields import Kind
-from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.client.snippets import connection
 from jupyter_funcs.connection.secrets import redacted_all
 from jupyter_funcs.core import background
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
 
-    from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.panel.shared.outcome import Outcome
     from jupyter_funcs.panel.shared.parts import Guard, Parts
     from jupyter_funcs.records.history import History
@@ -115,25 +112,6 @@ def compared_html(run: Run, frame: pd.DataFrame, outcome: Outcome) -> str:
     table = f'<div class="jf-scroll" tabindex="0" role="region" aria-label="Differences">{table_html(changes)}</div>'
     all_of_it = f'<div class="jf-quiet"><code>{html.escape(code)}</code> gives these as a DataFrame.</div>'
     return f"<div>{html.escape(''.join(said))}</div>{table}{all_of_it}"
-
-
-def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:
-    """Give the values with which a form runs a run again: of a sweep, several for each swept parameter."""
-    again = f"%funcs again {run.label} runs it."
-    if not run.is_whole:
-        raise ArgumentError(f"The arguments of run {run.label} were not kept.", "Enter them again.")
-    if not run.is_sweep:
-        return dict(run.args)
-    lists = {field.name for field in function.fields if field.kind is Kind.LIST}
-    values: dict[str, Any] = {}
-    runs = 1
-    for name, value in run.args.items():
-        swept = isinstance(value, list) and (name not in lists or any(isinstance(item, list) for item in value))
-        values[name] = Each(tuple(value)) if swept else value
-        runs *= len(value) if swept else 1
-    if run.pairs or runs != run.runs:
-        raise ArgumentError(f"Run {run.label} took its values in pairs or from a table; a form cannot.", again)
-    return values
 
 
 def _differing(before: dict[str, Any], after: dict[str, Any]) -> str:

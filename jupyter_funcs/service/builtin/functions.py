@@ -130,7 +130,7 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
     PoPLookback: Annotated[int, Help("How many years back growth compares; a year is 364 days."), Between(1, 50)] = 1,
     Dimensions: Dimensions | None = None,
 ) -> Query:
-    """Return the card spend of a company or of brands by day."""
+    """Return the card spend of a company or of brands by day, in USD."""
     lookback = PoPLookback if PoPGrowth == "Yes" else None
     return Query(queries.panel_daily, (_columns(call, Dimensions), lookback), _rows(call, PanelName, Symbol, Brand))
 
@@ -158,7 +158,7 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
         Help("Whether to add a to-date row for each quarter, over as many days as the current quarter has so far."),
     ] = "No",
 ) -> Query | list[Any]:
-    """Return the card spend of a company or of brands by fiscal quarter."""
+    """Return the card spend of a company or of brands by fiscal quarter, in USD."""
     rows = _rows(call, PanelName, Symbol, Brand)
     [bounds] = call.fetch(Query(queries.bounds, values=rows))
     if bounds["first"] is None:

@@ -194,7 +194,7 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
       ${y.ticks.map((value) => html`<line key=${`y${value}`} x1=${LEFT} x2=${LEFT + wide} y1=${Math.round(Y(value)) + 0.5} y2=${Math.round(Y(value)) + 0.5} class=${value === (view.format === "index" ? 100 : 0) ? "g-base" : "g-line"} />
         <text key=${`t${value}`} x=${LEFT - 8} y=${Y(value) + 4} text-anchor="end">${axisText(value, view.format)}</text>`)}
       ${plan.marks.map(([value, label]) => X(value) < LEFT + wide - 12 && html`<line key=${`x${value}`} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1=${TOP + tall} y2=${TOP + tall + 4} class="g-base" />
-        <text key=${`l${value}`} x=${X(value)} y=${TOP + tall + 17} text-anchor=${X(value) < LEFT + 12 ? "start" : "middle"}>${label}</text>`)}
+        <text key=${`l${value}`} x=${X(value)} y=${TOP + tall + 17} text-anchor=${isTime && X(value) < LEFT + 12 ? "start" : "middle"}>${label}</text>`)}
       <g clip-path=${`url(#${clip})`}>${[...plan.paths].reverse().map(({ line, d }) => html`<path key=${line.name} d=${d} class=${line.colour === -1 ? "g-rest" : `g-path ${dim !== null && dim !== line.name ? "is-dim" : ""}`}
         stroke=${line.colour === -1 ? undefined : ink(line.colour)} stroke-dasharray=${dash(line.colour)} />`)}</g>`,
     [plan, dim],
@@ -435,7 +435,8 @@ async function picture(drawn, view, lines, type) {
     const [x, y] = [8 + (at % columns) * 160, tall + 28 + Math.floor(at / columns) * 18 + 12];
     root.append(make("path", { d: `M${x} ${y - 4}h16`, stroke: resolve(ink(line.colour)), "stroke-width": 2.5 }), make("text", { x: x + 22, y, "font-size": 12, ...font }, brief(line.name).slice(0, 22)));
   });
-  const text = new XMLSerializer().serializeToString(root);
+  // Programs that draw don't know the colours that are mixed.
+  const text = new XMLSerializer().serializeToString(root).replace(/color\(srgb ([\d.]+) ([\d.]+) ([\d.]+)[^)]*\)/g, (_, ...parts) => `rgb(${parts.slice(0, 3).map((part) => Math.round(part * 255)).join(", ")})`);
   const blob = new Blob([text], { type: "image/svg+xml" });
   const link = document.createElement("a");
   link.download = `${view.title.replace(/[^\p{L}\p{N}]+/gu, "_") || "chart"}.${type}`;
