@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from enum import Enum
 from fractions import Fraction
 from functools import partial
 from itertools import islice
@@ -419,10 +420,15 @@ def _as_number(field: Field, value: Any) -> str:
 def _check_bounds(field: Field, number: int | Decimal) -> None:
     low, high = (field.minimum, field.maximum) if field.is_declared("bounds") else (None, None)
     if (low is not None and number < low) or (high is not None and number > high):
-        bounds = (
-            f"at least {low}" if high is None else f"at most {high}" if low is None else f"between {low} and {high}"
-        )
-        raise ValueError(f"{field.label} must be {bounds}, not {number}.")
+        raise ValueError(f"{field.label} must be {bounds_of(field)}, not {number}.")
+
+
+def bounds_of(field: Field) -> str:
+    """Return the bounds of a number as words, empty if it has none."""
+    low, high = field.minimum, field.maximum
+    if low is None or high is None:
+        return f"at least {low}" if low is not None else f"at most {high}" if high is not None else ""
+    return f"between {low} and {high}"
 
 
 def _as_date(field: Field, value: Any) -> str:
@@ -444,7 +450,8 @@ def _as_date(field: Field, value: Any) -> str:
 
 
 def _plain(field: Field, value: Any) -> Any:
-    """Convert a numpy scalar to Python exactly; refuse missing values."""
+    """Convert a numpy scalar, or the member of an enumeration, to Python exactly; refuse missing values."""
+    value = value.value if isinstance(value, Enum) else value
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if kind == "M" and str(value) != "NaT":
         # As text without a zero time of day; .item() of nanoseconds is an integer.

@@ -16,7 +16,7 @@ from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.listing import CHANGES_DATA
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.suggestions import Choice, suggest
-from jupyter_funcs.catalog.values import shorten
+from jupyter_funcs.catalog.values import bounds_of, shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import MOST_RUNS, CallOptions
@@ -300,7 +300,7 @@ class RemoteCall:
                 str(field.evidence.get("kind", "")),
                 " or ".join(field.rule.names) if field.rule else "yes" if field.required else "",
                 field.default or "",
-                ", ".join(field.options) or (f"see {field.source}" if field.source else ""),
+                ", ".join(field.options) or (f"see {field.source}" if field.source else bounds_of(field)),
                 field.help,
             )
             for field in self.fields

@@ -69,6 +69,9 @@ ANNOTATIONS = [
     (dt.date, "2024-05-06", dt.date(2024, 5, 6)),
     (dt.datetime, "2024-05-06T07:08:09", dt.datetime(2024, 5, 6, 7, 8, 9)),  # noqa: DTZ001
     (Color, "blue", Color.BLUE),
+    (Color, Color.RED, Color.RED),
+    (list[Color], [Color.RED], [Color.RED]),
+    (Point | Color, Color.RED, Color.RED),
     (Literal[1, 2], 2, 2),
     (bool, True, True),
     (bool, "no", False),
@@ -358,6 +361,7 @@ def test_form_sweep_describe_and_code_work_as_for_a_service() -> None:
         "default": 2,
     }
     assert function.describe()["help"].tolist()[0] == "The day to sum."
+    assert function.describe()["options"].tolist() == ["", "between 1 and 5", "d, w"]
     assert function.__doc__
     assert function.sweep(day=["2024-01-02", "2024-01-03"], count=3)["count"].tolist() == [3, 3]
     assert len(funcs.history) == 1
