@@ -15,6 +15,7 @@ from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core.background import loop_time, with_deadline
+from jupyter_funcs.core.errors import DeadlineError
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
 from jupyter_funcs.sources.detected import source_of
 
@@ -48,7 +49,11 @@ class Remote:
         progress, terms = Progress(), Terms(Purpose.LISTING, until=loop_time() + (left or LIST_SECONDS))
         terms = terms._replace(retries=0, counts=False) if is_early else terms
         work = self.source.listing(terms, progress)
-        return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
+        try:
+            return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
+        except DeadlineError as error:
+            error.hint = "Try again." if progress.attempts else error.hint  # no option gives it more time
+            raise
 
     async def run(
         self, function: Function, args: Args, options: CallOptions, progress: Progress, purpose: Purpose = Purpose.RUN

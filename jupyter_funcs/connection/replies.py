@@ -230,8 +230,9 @@ def _error(response: httpx.Response, body: bytes, again: str, secret: Hidden) ->
             return NotFoundError(
                 text or "The service has no such function.", "List yours with %funcs find, after %funcs refresh."
             )
-        what = "login" if url.path.endswith(LOGIN_PATH) else "function service"
-        return ConfigError(f"There is no {what} at {url} (404).", CHECK_ADDRESS)
+        is_service = url.path.endswith((LIST_PATH, RUN_PATH))
+        what = "no login" if url.path.endswith(LOGIN_PATH) else "no function service" if is_service else "nothing"
+        return ConfigError(f"There is {what} at {url} (404).", CHECK_ADDRESS)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
         texts = _texts_by_argument(body, secret)
         return ArgumentError(text or "The service rejects the arguments (422).", errors=texts)

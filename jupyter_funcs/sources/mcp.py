@@ -22,7 +22,7 @@ from jupyter_funcs.core.errors import (
     ProtocolError,
 )
 from jupyter_funcs.core.json_decoding import only
-from jupyter_funcs.core.text import clip, inert, quote, replace_surrogates, size_text, some
+from jupyter_funcs.core.text import clip, folded, inert, quote, replace_surrogates, size_text, some
 from jupyter_funcs.core.warn import collect_warnings, warn
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ def _function(given: Any, group: str, position: int) -> Function | None:
     properties = only(dict, schema.get("properties"))
     is_whole = not properties and any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref"))
     params = {_WHOLE: schema} if is_whole else {**{key: {} for key in required}, **properties}
-    texts = (only(str, text) for text in (tool.get("title") or hints.get("title"), tool.get("description")))
+    title, about = only(str, tool.get("title") or hints.get("title")), only(str, tool.get("description"))
+    texts = (title * (folded(title) != folded(name) or not about), about)
     definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
     return Function(
         name=name,

@@ -44,6 +44,7 @@ _MAX_PARAMS = 100_000  # of all operations
 _MAX_DEFINITIONS = 200  # of one parameter's schema
 _MAX_SCHEMA = 128 * 1024  # characters of one parameter's schema
 _MAX_NAME, _MAX_TEXT = 200, 4000
+_CHECK_DOCUMENT = "Check the document, and where it is."
 _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no data
 _SHOWN = 3  # operations named in a warning
 _COMPONENTS = "#/components/schemas/"
@@ -106,21 +107,26 @@ def _content(file: str) -> bytes:
         return read_small(Path(file), _MAX_DOCUMENT)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-    raise ConfigError(f"The document {quote(file, 200)} cannot be read: {why}.", "Check its path.")
+    raise ConfigError(f"The document {quote(file, 200)} cannot be read: {why}.", _CHECK_DOCUMENT)
 
 
 def read_document(data: bytes, connection: Connection) -> Catalog:
     """Read an OpenAPI document; operations that can't be run are left out with one warning."""
     is_yaml = connection.base_url.lower().endswith((".yaml", ".yml")) or _YAML.search(data)
     decode = yaml_decoding.decode if is_yaml and data.lstrip()[:1] != b"{" else json_decoding.decode
-    root = decode(data, what="OpenAPI document")
+    try:
+        root = decode(data, what="OpenAPI document")
+    except ProtocolError as error:
+        error.hint = _CHECK_DOCUMENT
+        raise
     version = str(only(dict, root).get("openapi") or "")
     if not version.startswith("3."):
         old = version or str(only(dict, root).get("swagger") or "")
-        what = f"OpenAPI (Swagger) {clip(old, 20)}" if old else "no OpenAPI document"
-        raise (ConfigError if old else ProtocolError)(
-            f"{connection.base_url} is {what}; OpenAPI 3.0 or 3.1 is needed.", "Check the address, or convert it."
-        )
+        where = quote(connection.name, 200)
+        if not old:
+            raise ProtocolError(f"{where} is not an OpenAPI document.", _CHECK_DOCUMENT)
+        what = f"{where} is OpenAPI (Swagger) {clip(old, 20)}; OpenAPI 3.0 or 3.1 is needed."
+        raise ConfigError(what, "Convert it, or ask its publisher for a newer one.")
     level = [root]
     for _ in range(_MAX_DEPTH):
         parts = [each.values() if isinstance(each, dict) else only(list, each) for each in level]

@@ -140,7 +140,7 @@ WRONG = [
     ("odd", "has a kind that is not 'service', 'openapi', 'mcp' or 'python'"),
     ("unnamed", "has no module, as in module = "),
     ("wordless", "has a command that is not a list of words"),
-    ("missing", r"The module 'no_such_module' can't be imported: ModuleNotFoundError"),
+    ("missing", r"'no_such_module' can't be imported: ModuleNotFoundError(.|\n)*add its folder to PYTHONPATH"),
     ("broken", r"ZeroDivisionError: division by zero \(.*broken_functions.py, line 1\)"),
     ("uninstalled", "The command 'no-such-command-of-the-tests' of the MCP server can't be started: it doesn't exist"),
     ("dying", "The server of dying ended with exit code 3"),

@@ -39,7 +39,7 @@ def got(  # one of each kind
     return {"json": json.dumps(given, default=lambda point: point.model_dump())}
 
 
-@app.tool()
+@app.tool(title="Change")
 def change(name: str) -> str:
     """Change something."""
     calls.append(name)

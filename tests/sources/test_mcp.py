@@ -156,6 +156,7 @@ def test_a_tool_is_a_function(session: Session) -> None:
     """Its title and description are the text, the server its group, and its hints say whether it changes data."""
     by_name = {function.name: function.function for function in session}
     assert by_name["got"].description == "What it got\n\nReturn the arguments as JSON."
+    assert by_name["change"].description == "Change something."  # its title is its name
     assert {function.group for function in by_name.values()} == {"Small server"}
     assert [name for name, function in by_name.items() if function.changes_data] == ["change"]
     assert session["change"](name="x")["Result"].tolist() == ["changed x"]

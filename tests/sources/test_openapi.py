@@ -337,10 +337,10 @@ def nested(depth: int) -> Any:
 @pytest.mark.parametrize(
     ("served", "said", "error"),
     [
-        (b'{"openapi": "3.0.0", ', "OpenAPI document is cut short", jf.ProtocolError),
+        (b'{"openapi": "3.0.0", ', r"OpenAPI document is cut short(.|\n)*Check the document", jf.ProtocolError),
         ({"swagger": "2.0"}, r"OpenAPI \(Swagger\) 2.0; OpenAPI 3.0 or 3.1", jf.ConfigError),
-        ({"a": 1}, "no OpenAPI document", jf.ProtocolError),
-        ([], "no OpenAPI document", jf.ProtocolError),
+        ({"a": 1}, "not an OpenAPI document", jf.ProtocolError),
+        ([], "not an OpenAPI document", jf.ProtocolError),
         (document(components={"schemas": {"A": nested(120)}}), "more than 100 levels", jf.ConfigError),
         (b"[" * 200_000, "OpenAPI document", jf.ProtocolError),
         (document(servers=[{"url": "https://evil.example"}]), "allow_server", jf.ConfigError),
@@ -356,6 +356,14 @@ def test_a_document_that_is_none_is_refused(served: Any, said: str, error: type[
     with pytest.raises(error, match=said):
         _ = server.session().names
     assert server.origins == {"https://shop.example/"}
+
+
+def test_an_address_without_a_document_is_named() -> None:
+    """Nothing is said of a service, which nobody asked for."""
+    server = Server(b"")
+    server.statuses = [404]
+    with pytest.raises(jf.ConfigError, match=r"^There is nothing at https://shop.example/v2/a.json \(404\)"):
+        _ = server.session(location="https://shop.example/v2/a.json?key=1").names
 
 
 def test_a_document_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
