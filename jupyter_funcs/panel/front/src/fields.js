@@ -8,7 +8,6 @@ import { usePanel } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {{ field: P.FieldView, state: P.FieldState, id: string, describe: string | undefined, bad: boolean }} ControlProps */
-/** @typedef {{ state: P.FieldState, values: string[], each: boolean, put: (values: string[]) => void }} Several */
 
 const PASTE = /[\r\n\t,;]/;
 const MOST_CHIPS = 6;
@@ -38,7 +37,7 @@ export function Field({ field, missing, onHelp }) {
   const note = each || variable?.each ? "one run each" : field.control === "flag" && (state.value ?? null) === null && field.default !== null ? field.hint || `${field.default} (default)` : state.carried ? "carried over" : "";
   const lines = each && (field.control === "json" || field.control === "several" || field.control === "list");
   const control = variable ? Bound : lines ? Lines : each || Array.isArray(state.value) || field.control === "several" || field.control === "list" ? Chips : other && field.control === "flag" ? TextBox : CONTROLS[field.control];
-  const said = [...errors.map((one) => ({ ...one, bad: true })), ...(state.warnings ?? []).map((one) => ({ ...one, bad: false }))];
+  const messages = [...errors.map((one) => ({ ...one, bad: true })), ...(state.warnings ?? []).map((one) => ({ ...one, bad: false }))];
   const fix = (/** @type {P.Message} */ { use, instead }) => {
     const fixed = several(state).map((one) => (one === instead ? use : one));
     set(field.name, isEach(state) ? { each: fixed } : instead ? fixed : use);
@@ -50,17 +49,17 @@ export function Field({ field, missing, onHelp }) {
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   // What is wrong is read where it is typed, also at the foot of the pane.
   useLayoutEffect(() => {
-    if (said.length && place.current?.contains(document.activeElement)) place.current.lastElementChild?.scrollIntoView?.({ block: "nearest" });
-  }, [said.length]);
-  return html`<div ref=${place} class=${`jf-field ${field.short && !each ? "is-short" : ""} ${wide ? "is-full" : ""} ${bad ? "is-bad" : said.length ? "is-warn" : ""}`} data-jf=${`field:${field.name}`} onFocusIn=${() => onHelp(field)} onFocusOut=${blur}>
+    if (messages.length && place.current?.contains(document.activeElement)) place.current.lastElementChild?.scrollIntoView?.({ block: "nearest" });
+  }, [messages.length]);
+  return html`<div ref=${place} class=${`jf-field ${field.short && !each ? "is-short" : ""} ${wide ? "is-full" : ""} ${bad ? "is-bad" : messages.length ? "is-warn" : ""}`} data-jf=${`field:${field.name}`} onFocusIn=${() => onHelp(field)} onFocusOut=${blur}>
     <div class="jf-label">
       <label for=${id} id=${`${id}l`} title=${field.label}>${field.label}${field.required && html`<span class="jf-req" aria-hidden="true">*</span><span class="jf-off"> (required)</span>`}</label>
       ${note && html`<span class="jf-note">${note}</span>`}
       <${FieldTools} field=${field} state=${state} onOther=${() => setOther(true)} />
     </div>
-    <${control} field=${field} state=${state} id=${id} describe=${said.length ? `${id}e` : undefined} bad=${bad} />
-    ${said.length > 0 && html`<div id=${`${id}e`}>
-      ${said.map((one) => html`<div class=${`jf-err ${one.bad ? "" : "is-warn"}`} data-jf=${`${one.bad ? "error" : "warning"}:${field.name}`} role=${one.bad ? "alert" : "status"}>
+    <${control} field=${field} state=${state} id=${id} describe=${messages.length ? `${id}e` : undefined} bad=${bad} />
+    ${messages.length > 0 && html`<div id=${`${id}e`}>
+      ${messages.map((one) => html`<div class=${`jf-err ${one.bad ? "" : "is-warn"}`} data-jf=${`${one.bad ? "error" : "warning"}:${field.name}`} role=${one.bad ? "alert" : "status"}>
         <${Icon} name=${one.bad ? "err" : "warn"} size=${14} />
         <span>${one.text} ${one.use && html`<button type="button" data-jf=${`fix:${field.name}`} onClick=${() => fix(one)}>${one.text.includes(one.use) ? "Use it" : `Use ${one.use}`}</button>`}</span>
       </div>`)}
@@ -88,7 +87,6 @@ function useTyped({ field, state }, isPart = (text) => text.startsWith("$")) {
     commit,
     /** @param {Event & { currentTarget: HTMLInputElement }} event */
     onInput: ({ currentTarget: { value } }) => (isPart(value) ? setDraft(value) : take(value)),
-    onBlur: commit,
     /** @param {KeyboardEvent} event */
     onEnter: (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
@@ -100,21 +98,28 @@ function useTyped({ field, state }, isPart = (text) => text.startsWith("$")) {
   };
 }
 
+/** What every control says of itself. @param {ControlProps} props */
+const said = ({ field, id, describe, bad }) => ({ id, autocomplete: "off", spellcheck: false, "aria-invalid": bad ? "true" : undefined, "aria-describedby": describe, "aria-required": field.required ? "true" : undefined });
+
+/** @param {{ of: ControlProps, typed?: ReturnType<typeof useTyped>, children?: unknown } & Record<string, any>} props */
+function Entry({ of, typed, children, ...rest }) {
+  return html`<div class="jf-box"><input ...${said(of)} value=${typed?.text} placeholder=${of.field.hint} onInput=${typed?.onInput} onBlur=${typed?.commit} onKeyDown=${typed?.onEnter} ...${rest} />${children}</div>`;
+}
+
 /** @param {ControlProps} props */
 function TextBox(props) {
-  const { field, id, describe, bad } = props;
-  const typed = useTyped(props);
-  return html`<div class="jf-box"><input id=${id} autocomplete="off" spellcheck=${false} value=${typed.text} placeholder=${field.hint} aria-invalid=${bad ? "true" : undefined} aria-describedby=${describe} onInput=${typed.onInput} onBlur=${typed.onBlur} onKeyDown=${typed.onEnter} /></div>`;
+  return html`<${Entry} of=${props} typed=${useTyped(props)} />`;
 }
 
 /** @param {ControlProps} props */
 function NumberBox(props) {
-  const { field, id, describe, bad } = props;
+  const { field } = props;
   const { minimum: low, maximum: high } = field;
   const typed = useTyped(props);
   const now = Number(typed.text || NaN);
+  const known = Number.isFinite(now) ? now : undefined;
   const step = (/** @type {number} */ by) => {
-    const from = Number.isFinite(now) ? now + by : Number(field.default ?? low ?? 0) + (field.default === null ? 0 : by);
+    const from = known === undefined ? Number(field.default ?? low ?? 0) + (field.default === null ? 0 : by) : now + by;
     const next = Math.max(low ?? -Infinity, Math.min(high ?? Infinity, from));
     if (Number.isFinite(next)) typed.take(String(+next.toPrecision(12)));
   };
@@ -123,19 +128,14 @@ function NumberBox(props) {
     if (by && field.strict) (event.preventDefault(), step(by));
     typed.onEnter(event);
   };
-  const spin = field.strict ? { role: "spinbutton", "aria-valuemin": low ?? undefined, "aria-valuemax": high ?? undefined, "aria-valuenow": Number.isFinite(now) ? now : undefined, "aria-valuetext": typed.text || field.hint || "Empty" } : {};
-  return html`<div class="jf-box">
-    <input id=${id} inputmode=${field.integer ? "numeric" : "decimal"} class="jf-num" autocomplete="off" value=${typed.text} placeholder=${field.hint} aria-invalid=${bad ? "true" : undefined} aria-describedby=${describe} ...${spin} onInput=${typed.onInput} onBlur=${typed.onBlur} onKeyDown=${keys} />
-    ${field.strict && html`<div class="jf-step">
-      <button type="button" tabindex="-1" aria-label=${`${field.label}: less`} data-jf=${`less:${field.name}`} onClick=${() => step(-1)}><${Icon} name="minus" size=${12} /></button>
-      <button type="button" tabindex="-1" aria-label=${`${field.label}: more`} data-jf=${`more:${field.name}`} onClick=${() => step(1)}><${Icon} name="plus" size=${12} /></button>
-    </div>`}
-  </div>`;
+  const spin = field.strict ? { role: "spinbutton", "aria-valuemin": low ?? undefined, "aria-valuemax": high ?? undefined, "aria-valuenow": known, "aria-valuetext": typed.text || field.hint || "Empty" } : {};
+  const button = (/** @type {"less" | "more"} */ hook) => html`<button type="button" tabindex="-1" aria-label=${`${field.label}: ${hook}`} data-jf=${`${hook}:${field.name}`} onClick=${() => step(hook === "less" ? -1 : 1)}><${Icon} name=${hook === "less" ? "minus" : "plus"} size=${12} /></button>`;
+  return html`<${Entry} of=${props} typed=${typed} inputmode=${field.integer ? "numeric" : "decimal"} class="jf-num" onKeyDown=${keys} ...${spin}>${field.strict && html`<div class="jf-step">${button("less")}${button("more")}</div>`}<//>`;
 }
 
 /** @param {ControlProps} props */
 function DateBox(props) {
-  const { field, state, id, describe, bad } = props;
+  const { field, state } = props;
   // A day is judged when its tenth character is typed; from then on at each key.
   const typed = useTyped(props, (text) => text.startsWith("$") || (text.length > 0 && text.length < 10 && !state.errors?.length && !state.warnings?.length));
   const native = useRef(/** @type {HTMLInputElement | null} */ (null));
@@ -149,11 +149,10 @@ function DateBox(props) {
       input.focus();
     }
   };
-  return html`<div class="jf-box">
-    <input id=${id} class="jf-num" autocomplete="off" value=${typed.text} placeholder=${field.hint} aria-invalid=${bad ? "true" : undefined} aria-describedby=${describe} onInput=${typed.onInput} onBlur=${typed.onBlur} onKeyDown=${typed.onEnter} />
+  return html`<${Entry} of=${props} typed=${typed} class="jf-num">
     <input ref=${native} type="date" class="jf-native" tabindex="-1" aria-hidden="true" onChange=${(/** @type {any} */ event) => typed.take(event.currentTarget.value)} />
     <button type="button" class="jf-mini" data-jf=${`calendar:${field.name}`} aria-label=${`${field.label}: open calendar`} onClick=${pick}><${Icon} name="cal" size=${14} /></button>
-  </div>`;
+  <//>`;
 }
 
 /** Yes, no, or the default. @param {ControlProps} props */
@@ -182,18 +181,18 @@ function Segments(props) {
 
 /** @param {ControlProps} props */
 function JsonBox(props) {
-  const { field, id, describe, bad } = props;
   const typed = useTyped(props);
-  return html`<div class="jf-box"><textarea id=${id} rows="3" spellcheck=${false} value=${typed.text} placeholder=${field.hint} aria-invalid=${bad ? "true" : undefined} aria-describedby=${describe} onInput=${typed.onInput} onBlur=${typed.onBlur} /></div>`;
+  return html`<div class="jf-box"><textarea ...${said(props)} rows="3" value=${typed.text} placeholder=${props.field.hint} onInput=${typed.onInput} onBlur=${typed.commit} /></div>`;
 }
 
 /** Several lists or JSON values, a line each. @param {ControlProps} props */
-function Lines({ field, state, id, describe }) {
+function Lines(props) {
+  const { field, state } = props;
   const { set } = usePanel();
   const [draft, setDraft] = useState(/** @type {string | null} */ (null));
   const input = (/** @type {any} */ { currentTarget: { value } }) => (setDraft(value), set(field.name, { each: value.split("\n") }));
   const hint = field.control === "json" ? "One JSON value per line" : "One list per line, with commas";
-  return html`<div class="jf-box"><textarea id=${id} rows="3" spellcheck=${false} value=${draft ?? several(state).join("\n")} placeholder=${hint} aria-describedby=${describe} onInput=${input} onBlur=${() => setDraft(null)} /></div>`;
+  return html`<div class="jf-box"><textarea ...${said(props)} rows="3" value=${draft ?? several(state).join("\n")} placeholder=${hint} onInput=${input} onBlur=${() => setDraft(null)} /></div>`;
 }
 
 /** A variable of the notebook. @param {ControlProps} props */
@@ -228,11 +227,10 @@ const NONE = { options: [], total: 0, note: "", at: null, again: false, asking: 
 /**
  * The options that match: searched here where the page has all of them, else by the kernel, a page at a time.
  * @param {P.FieldView} field
- * @param {P.FieldState} state
  * @param {string} query
  * @param {boolean} open
  */
-export function useOptions(field, state, query, open) {
+function useOptions(field, query, open) {
   const { ask, tell } = usePanel();
   const flags = (field.flag ?? []).map((value) => ({ value, label: "", group: "" }));
   const page = field.options ?? { ...NONE, options: flags, total: flags.length };
@@ -301,145 +299,121 @@ function Listbox({ id, label, query, on, options, chosen, several: many = false,
   </div>`;
 }
 
-/** One of few or many options, found by code or name. @param {ControlProps} props */
-function Combo({ field, state, id, describe, bad }) {
-  const { set, submit, tell } = usePanel();
-  const value = typeof state.value === "string" ? state.value : "";
-  const [draft, setDraft] = useState(/** @type {string | null} */ (null));
-  const [open, setOpen] = useState(false);
-  const [on, setOn] = useState(-1);
-  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const query = draft ?? "";
-  const { page, shown, total, next } = useOptions(field, state, query.startsWith("$") ? "" : query, open);
-  const exact = (/** @type {string} */ text) => [...shown, ...page.options].find((option) => option.value.toLowerCase() === text.trim().toLowerCase());
-  const extra = !field.open || page.asking ? "" : query.trim() ? (exact(query) ? "" : query.trim()) : "Other…";
-  const take = (/** @type {string} */ text) => (setDraft(null), setOpen(false), set(field.name, text.trim() || null));
-  const commit = () => draft !== null && take(exact(draft)?.value ?? draft.trim());
-  const start = () => (setOn(draft ? 0 : shown.findIndex((option) => option.value === value)), setOpen(true));
-  const pick = (/** @type {number} */ at) => {
-    if (shown[at]) return take(shown[at].value);
-    if (query.trim()) return commit();
-    setDraft("");
-    setOpen(false);
-  };
-  const keys = (/** @type {KeyboardEvent} */ event) => {
-    const rows = shown.length + (extra ? 1 : 0);
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (by) {
-      event.preventDefault();
-      if (!open) start();
-      else if (rows) setOn((on + by + rows + (on < 0 && by < 0 ? 1 : 0)) % rows);
-    } else if (event.key === "Enter" && !event.isComposing) {
-      if (open && waits(page) && query.trim()) return event.preventDefault();
-      if (open && on >= 0 && on < rows && !(event.ctrlKey || event.metaKey)) return (event.preventDefault(), pick(on));
-      commit();
-      setOpen(false);
-      if (event.ctrlKey || event.metaKey) return;
-      event.preventDefault();
-      if (!open) void tell(submit());
-    } else if (event.key === "Escape" && open) {
-      event.preventDefault();
-      event.stopPropagation();
-      setDraft(null);
-      setOpen(false);
-    }
-  };
-  const type = (/** @type {any} */ { currentTarget: { value: text } }) => (setDraft(text), setOpen(true), setOn(text.trim() && !text.startsWith("$") ? 0 : -1));
-  const hit = page.options.find((option) => option.value === value);
-  const list = `${id}o`;
-  return html`<div ref=${box} class=${`jf-box ${value ? "has-value" : ""}`} onMouseDown=${(/** @type {MouseEvent} */ event) => event.target === box.current && (event.preventDefault(), input.current?.focus(), start())}>
-    ${value && html`<div class="jf-shown" aria-hidden="true"><span>${inert(value)}</span>${hit?.label && html`<span class="is-name">${inert(hit.label)}</span>`}</div>`}
-    <input ref=${input} id=${id} role="combobox" aria-expanded=${String(open)} aria-autocomplete="list" aria-controls=${list} aria-activedescendant=${open && on >= 0 ? `${list}-${on}` : undefined} aria-invalid=${bad ? "true" : undefined} aria-describedby=${describe} aria-required=${field.required ? "true" : undefined}
-      autocomplete="off" spellcheck=${false} value=${draft ?? value} placeholder=${draft === "" ? "Type any value" : field.hint} onFocus=${() => input.current?.select()} onClick=${() => open || start()} onInput=${type} onKeyDown=${keys} onBlur=${() => (commit(), setDraft(null), setOpen(false))} />
-    <button type="button" class="jf-mini" tabindex="-1" data-jf=${`show:${field.name}`} aria-label=${`${field.label}: show values`} onMouseDown=${(/** @type {MouseEvent} */ event) => (event.preventDefault(), input.current?.focus(), open ? setOpen(false) : start())}><${Icon} name="chev" size=${14} /></button>
-    ${open && input.current && html`<${Popover} anchor=${input.current} keep=${box.current} close=${() => setOpen(false)} focus=${false} width=${box.current?.offsetWidth}>
-      <div class="jf-drop" onMouseDown=${(/** @type {MouseEvent} */ event) => event.preventDefault()}>
-        <${Listbox} id=${list} label=${field.label} query=${query} on=${on} options=${shown} chosen=${value ? [value] : []} extra=${extra} pick=${pick} more=${next} empty=${page.asking ? "Listing…" : query.startsWith("$") ? "Enter uses your variable." : page.total ? "No match" : page.note || "Nothing to choose"} />
-        ${total > shown.length && html`<div class="jf-pf">${count(shown.length)} of ${count(total)}: type to search</div>`}
-        <${Source} field=${field} page=${page} />
-      </div>
-    <//>`}
-  </div>`;
-}
-
-/** Several values: chips, and a list with all, by group and pasting where there are options. @param {ControlProps} props */
-function Chips({ field, state, id, describe, bad }) {
+/**
+ * One of few or many options, found by code or name; or several values as chips, with all, by group and pasting.
+ * @param {ControlProps & { many?: boolean }} props
+ */
+function Chooser(props) {
+  const { field, state, id, many = false } = props;
+  const { name } = field;
   const { ask, announce, set, submit, tell, toast } = usePanel();
   const [each, values] = [isEach(state), several(state)];
-  const [text, setText] = useState("");
+  const value = many ? "" : (values[0] ?? "");
+  const [draft, setDraft] = useState(/** @type {string | null} */ (null));
   const [open, setOpen] = useState(false);
   const [on, setOn] = useState(-1);
   const [pasting, setPasting] = useState(false);
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const { page, shown, total, whole, next, all } = useOptions(field, state, text, open);
+  const query = draft ?? "";
+  const text = query.trim();
+  const { page, shown, total, whole, next, all } = useOptions(field, query, open);
   const choosable = field.options !== null || field.flag !== null;
-  const grouped = !text && whole && shown.some((option) => option.group);
-  const options = grouped ? [...new Set(shown.map((option) => option.group))].flatMap((name) => shown.filter((option) => option.group === name)) : shown;
+  const grouped = many && !text && whole && shown.some((option) => option.group);
+  const options = grouped ? [...new Set(shown.map((option) => option.group))].flatMap((group) => shown.filter((option) => option.group === group)) : shown;
+  const hit = text && [...shown, ...page.options].find((option) => option.value.toLowerCase() === text.toLowerCase());
+  const extra = !field.open || page.asking || hit ? "" : text || (many ? "" : "Other…");
+  const rows = options.length + (extra ? 1 : 0);
+
   const put = (/** @type {string[]} */ list) => {
     const one = [...new Set(list)];
-    set(field.name, each ? { each: one } : one.length ? one : null);
+    set(name, each ? { each: one } : one.length ? one : null);
     announce(`${plural(one.length, "value")} chosen`);
   };
-  const toggle = (/** @type {string} */ value) => put(values.includes(value) ? values.filter((one) => one !== value) : [...values, value]);
-  const found = (/** @type {string} */ name) => page.options.find((option) => option.value.toLowerCase() === name.toLowerCase())?.value ?? name;
-  const add = () => text.trim() && (put([...values, found(text.trim())]), setText(""));
-  const paste = (/** @type {string} */ pasted) => tell(ask("paste", { field: field.name, text: pasted }).then((reply) => {
-    put([...values, ...reply.values]);
-    const missed = reply.unknown.length;
-    toast(`${plural(reply.values.length, "value")} pasted${missed ? `, ${count(missed)} not in the list` : ""}`);
-  }));
-  const start = () => choosable && (setOpen(true), setOn(-1));
-  const extra = text.trim() && field.open && !page.options.some((option) => option.value.toLowerCase() === text.trim().toLowerCase()) ? text.trim() : "";
-  const pick = (/** @type {number} */ at) => (options[at] ? toggle(options[at].value) : add(), setText(""));
+  const end = () => (setDraft(null), setOpen(false));
+  const commit = () => {
+    if (draft === null) return;
+    const taken = hit ? hit.value : text;
+    if (!many) set(name, taken || null);
+    else if (taken) put([...values, taken]);
+    setDraft(null);
+  };
+  const start = () => {
+    if (choosable) (setOn(text ? 0 : options.findIndex((option) => option.value === value)), setOpen(true));
+  };
+  const pick = (/** @type {number} */ at) => {
+    const option = options[at]?.value;
+    if (option === undefined) {
+      if (!text) return (setDraft(""), setOpen(false));
+      commit();
+      return many || end();
+    }
+    setDraft(null);
+    if (many) return put(values.includes(option) ? values.filter((one) => one !== option) : [...values, option]);
+    setOpen(false);
+    set(name, option);
+  };
   const keys = (/** @type {KeyboardEvent} */ event) => {
-    const rows = options.length + (extra ? 1 : 0);
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    const modified = event.ctrlKey || event.metaKey;
     if (by && choosable) {
       event.preventDefault();
       if (!open) start();
       else if (rows) setOn((on + by + rows + (on < 0 && by < 0 ? 1 : 0)) % rows);
     } else if (event.key === "Enter" && !event.isComposing) {
-      if (modified) return void add();
+      if (event.ctrlKey || event.metaKey) return (commit(), setOpen(false));
       event.preventDefault();
-      if (open && waits(page) && text.trim()) return;
-      if (open && rows && (on >= 0 || text)) pick(Math.max(on, 0));
-      else if (text.trim()) add();
-      else if (!open) void tell(submit());
-    } else if (event.key === "Escape" && open) (event.preventDefault(), event.stopPropagation(), setOpen(false));
-    else if (event.key === "Backspace" && !text && values.length) put(values.slice(0, -1));
+      if (open && waits(page) && text) return;
+      if (open && on >= 0 && on < rows) return pick(on);
+      const adds = many && text;
+      commit();
+      if (!open && !adds) void tell(submit());
+      if (!many) setOpen(false);
+    } else if (event.key === "Escape" && open) (event.preventDefault(), event.stopPropagation(), end());
+    else if (event.key === "Backspace" && many && !query && values.length) put(values.slice(0, -1));
   };
+  const type = (/** @type {any} */ { currentTarget: { value: typed } }) => (setDraft(typed), choosable && setOpen(true), setOn(typed.trim() && !typed.startsWith("$") ? 0 : -1));
+  const paste = (/** @type {string} */ list) => tell(ask("paste", { field: name, text: list }).then((reply) => {
+    put([...values, ...reply.values]);
+    toast(`${plural(reply.values.length, "value")} pasted${reply.unknown.length ? `, ${count(reply.unknown.length)} not in the list` : ""}`);
+  }));
   const pasted = (/** @type {ClipboardEvent} */ event) => {
-    const clip = event.clipboardData?.getData("text") ?? "";
-    if (PASTE.test(clip)) (event.preventDefault(), paste(clip));
+    const list = event.clipboardData?.getData("text") ?? "";
+    if (many && PASTE.test(list)) (event.preventDefault(), paste(list));
   };
-  const chips = values.length > MOST_CHIPS ? values.slice(0, 4) : values;
+  const group = (/** @type {string} */ of, /** @type {boolean} */ taken) => tell(all(of).then((list) => put(taken ? values.filter((one) => !list.includes(one)) : [...values, ...list])));
+  const aim = (/** @type {MouseEvent} */ event, toggle = false) => (event.preventDefault(), input.current?.focus(), toggle && open ? setOpen(false) : start());
+
+  const chips = !many ? [] : values.length > MOST_CHIPS ? values.slice(0, 4) : values;
   const short = shortened(chips);
+  const label = page.options.find((option) => option.value === value)?.label;
   const list = `${id}o`;
-  const takeAll = () => tell(all("").then((more) => put([...values, ...more])));
-  const group = (/** @type {string} */ name, /** @type {boolean} */ taken) => tell(all(name).then((of) => put(taken ? values.filter((one) => !of.includes(one)) : [...values, ...of])));
-  return html`<div ref=${box} class=${`jf-box is-chips ${choosable ? "" : "is-free"}`} onMouseDown=${(/** @type {MouseEvent} */ event) => event.target === box.current && (event.preventDefault(), input.current?.focus(), start())}>
-    ${chips.map((value) => html`<span key=${value} class=${`jf-chip ${state.unknown?.includes(value) ? "is-bad" : ""}`}><span title=${value}>${inert(short(value))}</span><button type="button" data-jf=${`remove:${field.name}:${value}`} aria-label=${`Remove ${value}`} onClick=${() => (put(values.filter((one) => one !== value)), input.current?.focus())}><${Icon} name="x" size=${12} /></button></span>`)}
-    ${values.length > chips.length && html`<span class="jf-chip"><button type="button" class="jf-chip-more" data-jf=${`chips-more:${field.name}`} onClick=${() => (input.current?.focus(), start())}>+${count(values.length - chips.length)} more</button></span>`}
-    <input ref=${input} id=${id} class=${values.length ? "" : "is-alone"} role=${choosable ? "combobox" : undefined} aria-expanded=${choosable ? String(open) : undefined} aria-controls=${choosable ? list : undefined} aria-autocomplete=${choosable ? "list" : undefined} aria-activedescendant=${open && on >= 0 ? `${list}-${on}` : undefined}
-      aria-label=${`${field.label}, ${count(values.length)} chosen`} aria-invalid=${bad ? "true" : undefined} aria-describedby=${describe} autocomplete="off" spellcheck=${false} value=${text} placeholder=${values.length ? "" : choosable ? field.hint : "Type, Enter adds"}
-      onClick=${() => open || start()} onInput=${(/** @type {any} */ event) => (setText(event.currentTarget.value), start(), setOn(event.currentTarget.value ? 0 : -1))} onKeyDown=${keys} onPaste=${pasted} onBlur=${() => (add(), setOpen(false))} />
-    ${choosable && html`<button type="button" class="jf-mini" tabindex="-1" data-jf=${`show:${field.name}`} aria-label=${`${field.label}: show values`} onMouseDown=${(/** @type {MouseEvent} */ event) => (event.preventDefault(), input.current?.focus(), open ? setOpen(false) : start())}><${Icon} name="chev" size=${14} /></button>`}
+  const combo = choosable ? { role: "combobox", "aria-expanded": String(open), "aria-autocomplete": "list", "aria-controls": list, "aria-activedescendant": open && on >= 0 && on < rows ? `${list}-${on}` : undefined } : {};
+  const hint = many ? (values.length ? "" : choosable ? field.hint : "Type, Enter adds") : draft === "" ? "Type any value" : field.hint;
+  const link = (/** @type {string} */ hook, /** @type {string} */ said, /** @type {() => void} */ click) => html`<button type="button" class="jf-btn is-link" tabindex="-1" data-jf=${`${hook}:${name}`} onClick=${click}>${said}</button>`;
+  return html`<div ref=${box} class=${`jf-box ${many ? "is-chips" : value ? "has-value" : ""} ${choosable ? "" : "is-free"}`} onMouseDown=${(/** @type {MouseEvent} */ event) => event.target === box.current && aim(event)}>
+    ${value && html`<div class="jf-shown" aria-hidden="true"><span>${inert(value)}</span>${label && html`<span class="is-name">${inert(label)}</span>`}</div>`}
+    ${chips.map((one) => html`<span key=${one} class=${`jf-chip ${state.unknown?.includes(one) ? "is-bad" : ""}`}><span title=${one}>${inert(short(one))}</span><button type="button" data-jf=${`remove:${name}:${one}`} aria-label=${`Remove ${one}`} onClick=${() => (put(values.filter((other) => other !== one)), input.current?.focus())}><${Icon} name="x" size=${12} /></button></span>`)}
+    ${values.length > chips.length && many && html`<span class="jf-chip"><button type="button" class="jf-chip-more" data-jf=${`chips-more:${name}`} onClick=${aim}>+${count(values.length - chips.length)} more</button></span>`}
+    <input ref=${input} ...${said(props)} ...${combo} class=${many && !values.length ? "is-alone" : ""} aria-label=${many ? `${field.label}, ${count(values.length)} chosen` : undefined} value=${draft ?? value} placeholder=${hint}
+      onFocus=${() => many || input.current?.select()} onClick=${() => open || start()} onInput=${type} onKeyDown=${keys} onPaste=${pasted} onBlur=${() => (commit(), end())} />
+    ${choosable && html`<button type="button" class="jf-mini" tabindex="-1" data-jf=${`show:${name}`} aria-label=${`${field.label}: show values`} onMouseDown=${(/** @type {MouseEvent} */ event) => aim(event, true)}><${Icon} name="chev" size=${14} /></button>`}
     ${open && input.current && html`<${Popover} anchor=${input.current} keep=${box.current} close=${() => setOpen(false)} focus=${false} width=${box.current?.offsetWidth}>
       <div class="jf-drop" onMouseDown=${(/** @type {MouseEvent} */ event) => event.preventDefault()}>
-        ${page.total > 1 && html`<div class="jf-pf is-top"><span>${count(values.length)} chosen</span><span class="jf-gap" />
-          <button type="button" class="jf-btn is-link" tabindex="-1" data-jf=${`select-all:${field.name}`} onClick=${takeAll}>${text ? `Select ${count(total)} found` : `Select all ${count(total)}`}</button>
-          ${values.length > 0 && html`<button type="button" class="jf-btn is-link" tabindex="-1" data-jf=${`clear:${field.name}`} onClick=${() => put([])}>Clear</button>`}
+        ${many && page.total > 1 && html`<div class="jf-pf is-top"><span>${count(values.length)} chosen</span><span class="jf-gap" />
+          ${link("select-all", text ? `Select ${count(total)} found` : `Select all ${count(total)}`, () => void group("", false))}${values.length > 0 && link("clear", "Clear", () => put([]))}
         </div>`}
-        <${Listbox} id=${list} label=${field.label} query=${text} on=${on} options=${options} chosen=${values} several=${true} groups=${grouped} extra=${extra} pick=${pick} more=${next} group=${group} ordered=${!each && values.length > 1} empty=${page.asking ? "Listing…" : page.total ? "No match" : page.note || "Nothing to choose"} />
-        <${Source} field=${field} page=${page}>${page.total > 5 && html`<button type="button" class="jf-btn is-link" tabindex="-1" data-jf=${`paste:${field.name}`} onClick=${() => (setOpen(false), setPasting(true))}>Paste a list…</button>`}<//>
+        <${Listbox} id=${list} label=${field.label} query=${query} on=${on} options=${options} chosen=${values} several=${many} groups=${grouped} extra=${extra} pick=${pick} more=${next} group=${group} ordered=${many && !each && values.length > 1}
+          empty=${page.asking ? "Listing…" : query.startsWith("$") ? "Enter uses your variable." : page.total ? "No match" : page.note || "Nothing to choose"} />
+        ${!many && total > shown.length && html`<div class="jf-pf">${count(shown.length)} of ${count(total)}: type to search</div>`}
+        <${Source} field=${field} page=${page}>${many && page.total > 5 && link("paste", "Paste a list…", () => (setOpen(false), setPasting(true)))}<//>
       </div>
     <//>`}
     ${pasting && input.current && html`<${Paste} anchor=${input.current} place=${box.current} field=${field} close=${() => setPasting(false)} done=${paste} />`}
   </div>`;
 }
+
+/** @param {ControlProps} props */
+const Chips = (props) => html`<${Chooser} ...${props} many=${true} />`;
 
 /** Chips leave out the words that all values end with, as long as those are several: "KORD" of "KORD US EQUITY". @param {string[]} values */
 export function shortened(values) {
@@ -450,4 +424,4 @@ export function shortened(values) {
 }
 
 /** @type {Record<P.Control, (props: ControlProps) => unknown>} */
-const CONTROLS = { choice: Combo, several: Chips, flag: Segments, number: NumberBox, date: DateBox, text: TextBox, list: Chips, json: JsonBox };
+const CONTROLS = { choice: Chooser, several: Chips, flag: Segments, number: NumberBox, date: DateBox, text: TextBox, list: Chips, json: JsonBox };
