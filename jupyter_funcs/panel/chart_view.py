@@ -33,7 +33,6 @@ _MOST_GROUPS = 1000  # categories by which to colour
 _MOST_CELLS = 5_000_000  # of the table of sums
 _MOST_TIMES = 200_000  # distinct ones, beyond which times are taken as irregular
 _CHUNK = 1_000_000  # rows at a time, so that a large frame needs little memory
-_COMPARABLE = 50  # measures of a single row are drawn while the largest is at most so much larger
 _MOST_VIEWS = 16  # kept
 NO_VALUE = "(none)"
 _CURRENCY = re.compile(r"\b(USD|EUR|GBP|CHF|JPY|CAD|AUD|CNY|INR)\b")
@@ -124,7 +123,7 @@ class _Plan:
         if self.show == "average":
             return "day", self.additive
         of_rows = self.is_time and bool(self.step) and not self.base and self.show == "value"
-        totals = self.additive and not of_rows
+        totals = self.additive and not of_rows and self.x is not None
         return (self.base if totals and self.base and self.show != "sum" else self.step), totals
 
     @property
@@ -154,16 +153,8 @@ class Chart:
         """
         Return a chart as a ``ChartView``, or why there is none.
 
-        Parameters
-        ----------
-        wish
-            A ``ChartWish``; what the frame can't give is passed over.
-        rows
-            Which rows to draw, as a mask or as positions; by default all.
-        zoom
-            The first and last day shown, counted from 1970.
-        variable, filters
-            The frame's name in the code, and code whose last line is the rows drawn, where these aren't all.
+        The zoom is the first and last day shown, counted from 1970; rows are a mask or positions. The code names the
+        frame by `variable`, or begins with `filters`, whose last line is the rows.
         """
         mask = rows
         if rows is not None and rows.dtype != bool:
@@ -394,7 +385,7 @@ class Chart:
         """Bring the rows together, a part of them at a time; also count those without a value, by column."""
         step, totals = plan.first
         rows = len(self._frame)
-        labels, places = self._placed(plan, step)
+        labels, places = self._placed(plan.x, step, mask)
         take = np.full(1, 0, dtype=np.int64)
         if plan.colour is not None and plan.kind == "line":
             at = {name: number for number, name in enumerate(lines)}
@@ -426,13 +417,15 @@ class Chart:
             cells = np.where(counts > 0, sums if totals else sums / counts, np.nan)
         return pd.DataFrame(cells.reshape(len(labels), width), index=labels, columns=list(lines)), missing
 
-    def _placed(self, plan: _Plan, step: str) -> tuple[pd.Index[Any], Callable[[slice], Array]]:
+    def _placed(
+        self, x: ChartColumn | None, step: str, mask: Array | None
+    ) -> tuple[pd.Index[Any], Callable[[slice], Array]]:
         """Return the labels of all points, and what numbers the points of some rows."""
-        x = plan.x
         if x is None:
-            each = -(-len(self._frame) // POINTS_OF_A_LINE)
-            rows = np.arange(len(self._frame)) // each
-            return pd.RangeIndex(0, len(self._frame), each), lambda part: rows[part]
+            count = len(self._frame) if mask is None else int(mask.sum())
+            each = max(1, -(-count // POINTS_OF_A_LINE))
+            rows = (np.arange(count) if mask is None else (np.cumsum(mask) - 1).clip(0)) // each
+            return pd.RangeIndex(0, max(count, 1), each), lambda part: rows[part]
         if x.role is not Role.TIME:
             codes = x.data.cat.codes.to_numpy()
             return pd.Index([*map(str, x.data.cat.categories)], dtype=object), lambda part: codes[part].astype(np.int64)
@@ -473,12 +466,16 @@ class Chart:
         plan = self._plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
-        ranked = self._ranked(plan.colour) if plan.colour and plan.kind == "line" else [plan.measure]
-        most = _MOST_LINES if wish.get("all") else _USUAL_LINES
-        shown = ranked[: most if mask is None else _MOST_GROUPS]
-        table, missing = self._reduced(plan, shown, mask)
-        present = [name for name in shown if table[name].notna().any()]
-        table = table[present[:most]].dropna(how="all")
+        ranked = there = [plan.measure]
+        if plan.colour and plan.kind == "line":
+            ranked = there = self._ranked(plan.colour)
+            if mask is not None:
+                names = np.array([*map(str, plan.colour.data.cat.categories), NO_VALUE], dtype=object)
+                found = set(names[np.unique(plan.colour.data.cat.codes.to_numpy()[mask])])
+                there = [name for name in ranked if name in found]
+        table, missing = self._reduced(plan, there[: _MOST_LINES if wish.get("all") else _USUAL_LINES], mask)
+        hidden = len(there) - table.shape[1]
+        table = table.dropna(axis=1, how="all").dropna(how="all")
         work = _Work(plan, table, missing)
         if not table.empty:
             work.points(self._parts(plan), zoom)
@@ -487,22 +484,10 @@ class Chart:
             no_row = mask is not None and not mask.any()
             return _nothing("No row matches the filters of the table." if no_row else why, plan.choices)
         return _chart(work, ranked, all_lines=bool(wish.get("all"))) | {
-            "hidden": len(present) + len(ranked) - len(shown) - table.shape[1],
-            "unit": _unit(plan, self._currency),
+            "hidden": hidden,
+            "unit": _unit(plan, self._about),
             "code": _program(work, variable, filters, labelled=has_labels(self._frame)),
         }
-
-    @cached_property
-    def _currency(self) -> str:
-        """The currency of all amounts, where the description or a column says it."""
-        if found := _CURRENCY.search(self._about):
-            return found[0]
-        only = (
-            each.data.cat.categories
-            for each in self.columns
-            if folded(each.name) in {"currency", "currencycode"} and each.role is Role.DIMENSION
-        )
-        return next((str(values[0]) for values in only if len(values) == 1), "")
 
 
 class _Work:
@@ -589,7 +574,9 @@ class _Work:
         """Return what was brought together or left out, in sentences."""
         plan, notes = self.plan, self.notes
         if plan.x is None:
+            each = -(-self.missing[""] // POINTS_OF_A_LINE)
             notes = [*notes, "In the order of the rows: there is no time and no category."]
+            notes += [f"Each point is the mean of {each:,} rows."] * (each > 1)
         if plan.over and plan.kind == "line" and plan.x is not None:
             how = "The sum over {}." if plan.additive else "The mean over {}, each row counting the same."
             notes = [*notes, how.format(listed(plan.over, "and"))]
@@ -654,13 +641,13 @@ def _is_money(name: str) -> bool:
     return not MONEY.isdisjoint(found[-1:] + found[:1] * ("per" in found))  # spend per card
 
 
-def _unit(plan: _Plan, currency: str) -> str:
+def _unit(plan: _Plan, about: str) -> str:
     """Return the unit at an axis: ``USD a day``, ``%``."""
     written = _written(plan)
     if written in {"percent", "index"}:
         return "%" if written == "percent" else "first point = 100"
-    found = _CURRENCY.search(plan.measure)
-    unit = found[0] if found else currency if written == "money" else ""
+    found = _CURRENCY.search(plan.measure) or (_CURRENCY.search(about) if written == "money" else None)
+    unit = found[0] if found else ""
     of_base = plan.show == "value" and plan.base
     each = "day" if plan.show == "average" else plan.base if of_base else plan.step if plan.first[1] else ""
     return f"{unit} a{'n' * (each == 'hour')} {each}".strip() if plan.additive and each else unit
@@ -702,13 +689,14 @@ def _sums(work: _Work, variable: str) -> list[str]:
     lines = ["data = pd.DataFrame({", *(f"    {name!r}: {code}," for name, code in made.items()), "})"]
     if plan.without is not None:
         lines.append(f"data = data[data[{plan.without.name!r}].astype(str) != 'True']")
-    if known := [name for name in made if work.missing.get(name)]:
-        lines.append(f"data = data.dropna(subset={known!r})")
     step, totals = plan.first
     how = "sum(min_count=1)" if totals else "mean()"
     if plan.x is None:
-        each = work.table.index[1] - work.table.index[0] if len(work.table) > 1 else 1
-        return [*lines, f"table = data.groupby(data.reset_index().index // {each})[[{y!r}]].mean()"]
+        each = max(1, -(-work.missing[""] // POINTS_OF_A_LINE))
+        lines.append("data = data.reset_index(drop=True)")
+        return [*lines, f"table = data.groupby(data.index // {each} * {each})[[{y!r}]].mean().dropna()"]
+    if known := [name for name in made if work.missing.get(name)]:
+        lines.append(f"data = data.dropna(subset={known!r})")
     by = repr(plan.x.name)
     if step:
         rule = f"{STEPS[step].rule!r}" + ", closed='left', label='left'" * (step == "week")

@@ -48,7 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, pd.DataFrame], dict[s
     """Run the code of a chart as far as the table of its points."""
 
     def run(code: str, frame: pd.DataFrame) -> dict[str, Any]:
-        names: dict[str, Any] = {"df": frame}
+        names: dict[str, Any] = {"df": frame, "np": np}
         lines = [line for line in code.splitlines() if not line.startswith(("ax", "plt", "import matplotlib"))]
         exec(compile("\n".join(lines), "a chart's", "exec"), names)
         return names
@@ -66,6 +66,7 @@ def generated(seed: int) -> tuple[pd.DataFrame, View]:
         "months": pd.date_range("2018-03-01", periods=int(random.integers(3, 60)), freq="ME"),
         "hours": pd.date_range("2022-03-05 05:00", periods=int(random.integers(3, 2000)), freq="h"),
         "any": pd.Timestamp("2022-01-01") + pd.to_timedelta(np.sort(random.integers(0, 40_000_000, 300)), "s"),
+        "rows": pd.Index(range(int(random.integers(3, 2000)))).astype(float) + 0.5,
         "quarters": pd.Index(
             [f"FQ{part} {year}" for year in range(2019, 2024) for part in range(1, 5)], dtype="string"
         ),
@@ -73,6 +74,7 @@ def generated(seed: int) -> tuple[pd.DataFrame, View]:
     }
     name = str(random.choice([*times]))
     labels = [f"line {number}" for number in range(int(random.choice([1, 2, 3, 12, 60])))]
+    labels = labels[:1] if name == "rows" else labels
     rows = pd.MultiIndex.from_product([times[name], labels, range(int(random.integers(1, 3)))]).to_frame(index=False)
     frame = pd.DataFrame({"When": rows[0], "Brand": rows[1].astype("string")})
     frame["Spend"] = random.normal(100, 40, len(frame)).round(2)
@@ -102,7 +104,9 @@ def test_the_code_computes_the_points_that_are_drawn(seed: int, run: Callable[..
     """On 50 generated frames; and all of a view is plain JSON."""
     frame, wish = generated(seed)
     zoom = None if seed % 3 else (19_200.0, 19_300.0)
-    view = Chart(frame).view(wish, zoom=zoom)
+    mask = None if seed % 2 else np.random.default_rng(seed).random(len(frame)) < 0.8
+    filters = f"df[np.random.default_rng({seed}).random(len(df)) < 0.8]" * (mask is not None)
+    view = Chart(frame).view(wish, zoom=zoom, rows=mask, filters=filters)
     assert json.loads(json.dumps(view, allow_nan=False)) == view
     if view["why"]:
         assert not view["series"]
