@@ -116,7 +116,7 @@ def test_the_code_computes_the_points_that_are_drawn(seed: int, run: Callable[..
     pd.testing.assert_frame_equal(frame, before)
     assert [str(name) for name in table.columns] == [line["name"] for line in view["series"]]
     np.testing.assert_allclose(
-        table.to_numpy(dtype=float), drawn(view), rtol=1e-5, atol=1e-2 if wish["show"] != "growth" else 1e-6
+        table.to_numpy(dtype=float), drawn(view), rtol=1e-5, atol=1e-2 if view["format"] == "money" else 1e-6
     )
     if view["x"]["type"] == "time":
         shown = pd.to_timedelta(view["x"]["values"], "D") + pd.Timestamp(0)

@@ -58,14 +58,17 @@ export function Chart({ result }) {
   }, [key, zoom?.[0], zoom?.[1], live]);
 
   if (trouble) return html`<div class="jf-blank" data-jf="chart-empty"><b>No chart</b><span>${trouble}</span></div>`;
+  if (!shown && live === "gone") return html`<div class="jf-blank" data-jf="chart-empty"><span>The kernel stopped before this chart was drawn.</span></div>`;
   if (!shown) return html`<div class="jf-blank" data-jf="chart-empty" aria-busy="true"><span>Drawing…</span></div>`;
   const { view, whole } = shown;
+  const days = whole.x.type === "time" ? whole.x.values : [];
+  const range = zoom && zoom[0] < (days.at(-1) ?? -Infinity) && zoom[1] > days[0] ? zoom : null; // another result may have other times
   const lines = view.series.filter((line) => line.colour !== -1);
   const others = view.series.length - lines.length;
   const filtered = query.filters.length > 0 || query.find !== "";
   const bars = view.kind === "bar";
   const legend = !bars && lines.length > 1;
-  const reset = zoom && !bars;
+  const reset = range && !bars;
   return html`<div class="jf-sub">
       ${view.choices.map((choice) => html`<${Choice} key=${choice.name} choice=${choice} choose=${(/** @type {string} */ value) => wished({ [choice.name]: value })} off=${live === "gone"} />`)}
       <span class="jf-gap" />
@@ -79,14 +82,14 @@ export function Chart({ result }) {
             ${reset && html`<${Button} kind="is-line" icon="zoom" label="Reset zoom" data-jf="zoom-reset" onClick=${() => (change({ zoom: null }), focusPlot(box.current))} />`}
             <${Button} icon="code" aria="Code of this chart" data-jf="chart-code" aria-expanded=${String(code)} onClick=${() => showCode(!code)} />
             <${SavePicture} box=${box} view=${view} lines=${lines} /></div>
-          ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${zoom} hidden=${hidden} dim=${dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range })} />`}
+          ${bars ? html`<${Bars} view=${view} />` : html`<${Lines} view=${view} whole=${whole} zoom=${range} hidden=${hidden} dim=${dim} onZoom=${(/** @type {Zoom} */ range) => change({ zoom: range })} />`}
           ${legend && html`<${Legend} view=${view} lines=${lines} hidden=${hidden} setHidden=${(/** @type {string[]} */ names) => change({ hidden: names })} setDim=${setDim} />`}
         </div>
         <div class="jf-note-line" data-jf="chart-note">
           ${view.notes.map((note) => html`<span key=${note}>${note}</span>`)}
           ${(others > 0 || view.hidden > 0) && html`<span>${`The ${lines.length} largest of ${count(view.series.length + view.hidden)} lines are ${others > 0 ? "coloured" : "drawn"}.`}</span>`}
           ${others > 0 && !wish.all && html`<button type="button" class="jf-inline" data-jf="show-all-lines" onClick=${() => wished({ all: true })}>${view.hidden ? "Show all" : "Colour all"} ${count(view.series.length + view.hidden)}</button>`}
-          ${!bars && !zoom && view.x.type === "time" && html`<span>Drag across the chart to zoom.</span>`}
+          ${!bars && !range && view.x.type === "time" && html`<span>Drag across the chart to zoom.</span>`}
         </div>
         ${code && html`<div class="jf-codeline is-tall"><code tabindex="0" data-jf="chart-code-text">${view.code}</code><${Button} icon="copy" label="Copy" data-jf="copy-chart-code" onClick=${() => void copy(view.code)} /></div>`}`}`;
 }

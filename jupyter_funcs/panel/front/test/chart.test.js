@@ -8,9 +8,10 @@ import { ANSWERS, STATES } from "./states.js";
 
 /** What is asked comes a moment after it is there. */
 const until = (holds) => soon(() => assert.ok(holds())).then(() => pause(30));
-const open = async (answers = {}, traits = {}) => {
+const open = async (answers = {}, traits = {}, before = () => {}) => {
   const page = await shown({ ...STATES.chart.traits, ...traits }, { ...ANSWERS, ...answers });
-  await until(() => page.$("plot") || page.$("chart-empty")?.querySelector("b"));
+  before(page);
+  await until(() => page.$("plot") || page.$("chart-empty")?.textContent.includes("stopped") || page.$("chart-empty")?.querySelector("b"));
   const asked = () => page.model.asked.filter((each) => each.kind === "chart");
   const choose = async (hook, value) => {
     page.$(hook).value = value;
@@ -71,6 +72,25 @@ test("keys move a cursor that says all values, and zoom", async () => {
   assert.equal($("zoom-reset"), null);
   assert.equal(asked().length, 2); // the whole is known
   await close();
+});
+
+test("a zoom is left when another result has other times, and a stopped kernel is said", async () => {
+  const { $, key, asked, model, close } = await open();
+  await key("+");
+  await until(() => asked().length === 2);
+  const later = (request) => {
+    const view = chart(request);
+    return { ...view, x: { ...view.x, values: view.x.values.map((day) => day + 10_000) } };
+  };
+  model.answers.chart = later;
+  const { run } = model.traits;
+  model.write({ run: { ...run, number: 4, result: { ...run.result, number: 4 } } });
+  await until(() => asked().length === 4 && !$("zoom-reset"));
+  assert.ok(paths($).every((each) => each.getAttribute("d").includes("L")));
+  await close();
+  const stopped = await open({ chart: null }, {}, (page) => page.model.die());
+  assert.match(stopped.$("chart-empty").textContent, /kernel stopped/);
+  await stopped.close();
 });
 
 test("the legend hides a line, shows one alone, and shows all again", async () => {
