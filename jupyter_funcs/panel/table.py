@@ -333,7 +333,8 @@ class _TableColumn:
         if self.kind == "date":
             return self._found_day(text, ref) if re.fullmatch(r"[\d: -]+", text, re.ASCII) else None
         if not self.right:
-            return self.contains(text, ref)
+            possible = self.kind != "number" or re.fullmatch(r"[\d.e+-]+", text, re.ASCII | re.IGNORECASE)
+            return self.contains(text, ref) if possible else None
         typed = _TYPED.fullmatch(text.strip().replace("−", "-").replace(",", ""))
         percent = self.type == "percent"
         if typed is None or (typed[2] and not percent):
@@ -655,4 +656,4 @@ def _histogram(values: NDArray[np.float64]) -> list[float]:
         return [1.0]
     places = ((values / 4 - low) * ((_BINS - 1e-9) / (high - low))).astype(np.int16)
     counts = np.bincount(places, minlength=_BINS)
-    return [round(each, 3) for each in (counts / counts.max()).tolist()]
+    return [round(max(each, 0.002), 3) if each else 0.0 for each in (counts / counts.max()).tolist()]

@@ -263,7 +263,7 @@ def test_a_summary_tells_of_all_values() -> None:
     assert (spend["minimum"], spend["maximum"]) == (f"{frame.Spend.min():,.2f}", f"{frame.Spend.max():,.2f}")
     assert spend["empty"] == 0.1
     counts, _ = np.histogram(frame.Spend.dropna(), 24)
-    assert spend["histogram"] == [round(each, 3) for each in counts / counts.max()]
+    assert spend["histogram"] == [round(max(each, 0.002 * (each > 0)), 3) for each in counts / counts.max()]
     assert region["distinct"] == 2
     assert region["top"] == [{"text": "b", "share": 0.5}, {"text": "a", "share": 0.25}]
 

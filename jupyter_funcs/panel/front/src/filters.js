@@ -58,13 +58,13 @@ export function Summary({ column }) {
   const [low, high] = summary.short;
   let shown;
   if (summary.top.length) {
-    shown = html`<div class="jf-hist-row is-top"><div class="jf-top">${summary.top.map(({ text, share }, at) => html`<i title=${`${text}: ${percent(share)}`} style=${{ flex: String(share), "--p": `${72 - Math.min(at, 6) * 8}%` }} />`)}</div>${nulls}</div>
+    shown = html`<div class="jf-hist-row is-top"><div class="jf-top">${summary.top.map(({ text, share }, at) => html`<i title=${`${text}: ${percent(share)}`} style=${{ flex: String(share * 100), "--p": `${72 - Math.min(at, 6) * 8}%` }} />`)}</div>${nulls}</div>
       <p><span>${summary.top[0].text}</span>${summary.distinct > 1 && html`<span class="is-more">+${count(summary.distinct - 1)}</span>`}</p>`;
   } else if (isDate(column)) shown = low && html`<p>${low} –</p><p>${high}</p>`;
   else if (summary.histogram.length) {
     shown = html`<div class="jf-hist-row"><${Histogram} summary=${summary} />${nulls}</div>
       <p><span>${low}</span>${empty && html`<span class="is-empty">${empty}</span>`}<span>${high}</span></p>`;
-  } else shown = html`<p><span>${empty || low}</span></p>`;
+  } else shown = html`<p><span>${summary.distinct ? `${count(summary.distinct)} distinct` : empty || low}</span></p>`;
   return html`<div class="jf-sum" data-jf=${`summary:${name}`} title=${empty || undefined}>${shown}</div>`;
 }
 
@@ -91,7 +91,7 @@ export function FilterBox({ anchor, column, filter, found, run, apply, hide, clo
   };
   const range = isNumber(column) || isDate(column);
   const enter = (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && /** @type {HTMLElement} */ (event.target).matches("input") && close();
-  return html`<${Popover} anchor=${anchor} close=${close} under=${anchor.closest(".jf-th")} role="dialog" label=${`Filter ${column.name}`} width=${272} right onKeyDown=${enter}>
+  return html`<${Popover} anchor=${anchor} close=${close} under=${anchor.closest(".jf-th")} role="dialog" label=${`Filter ${column.name}`} width=${288} right onKeyDown=${enter}>
     <div class="jf-form2" ref=${form}><header><h3>${column.name}</h3><span class="jf-gap" /><${Button} kind="is-link" label="Hide column" data-jf=${`hide:${column.name}`} onClick=${() => (close(), hide())} /></header>
       ${range ? html`<${RangeBox} column=${column} filter=${filter} put=${put} />` : html`<${ValuesBox} column=${column} filter=${filter} run=${run} put=${put} />`}
       ${wrong && html`<p class="jf-err" role="alert">${wrong}</p>`}

@@ -83,7 +83,7 @@ export function Grid({ result }) {
     redraw();
   };
   const [left, setLeft] = useState(0);
-  const [size, setSize] = useState({ width: 900, height: 400 });
+  const [size, setSize] = useState({ width: 900, height: 400, around: 110 });
   const [widths, setWidths] = useState(/** @type {Record<number, number>} */ ({}));
   const [hidden, setHidden] = useState(/** @type {Set<number>} */ (new Set()));
   const [box, setBox] = useState(/** @type {{ at: number, anchor: HTMLElement } | null} */ (null));
@@ -111,8 +111,7 @@ export function Grid({ result }) {
   const seen = shown.slice(first, beyond < 0 ? undefined : beyond);
   const across = { width: `${lefts[lefts.length - 1]}px`, paddingInlineStart: `${lefts[first]}px`, gridTemplateColumns: seen.map((_, at) => `${lefts[first + at + 1] - lefts[first + at]}px`).join(" ") };
 
-  const head = 82;
-  const room = Math.max(ROW, size.height - head - ROW);
+  const room = Math.max(ROW, size.height - size.around);
   const tall = Math.min(total * ROW, TALLEST);
   /** Rows for a pixel of the scroll bar. */
   const ratio = tall > room && total * ROW > TALLEST ? (total - room / ROW) / (tall - room) : 1 / ROW;
@@ -188,7 +187,10 @@ export function Grid({ result }) {
   useLayoutEffect(() => {
     const at = grid.current;
     if (!at) return;
-    const look = () => at.clientWidth && setSize({ width: at.clientWidth, height: at.clientHeight });
+    const look = () => {
+      const [head, , foot] = /** @type {HTMLElement[]} */ ([...at.children]);
+      if (at.clientWidth) setSize({ width: at.clientWidth, height: at.clientHeight, around: head.offsetHeight + (foot?.offsetHeight ?? 0) });
+    };
     look();
     const observer = globalThis.ResizeObserver && new ResizeObserver(look);
     observer?.observe(at);
