@@ -57,7 +57,7 @@ export function Chart({ result }) {
     };
   }, [key, zoom?.[0], zoom?.[1], live]);
 
-  if (trouble) return html`<div class="jf-blank" data-jf="chart-empty"><b>No chart</b><span>${trouble}</span></div>`;
+  if (trouble && !shown) return html`<div class="jf-blank" data-jf="chart-empty"><b>No chart</b><span>${trouble}</span></div>`;
   if (!shown && live === "gone") return html`<div class="jf-blank" data-jf="chart-empty"><span>The kernel stopped before this chart was drawn.</span></div>`;
   if (!shown) return html`<div class="jf-blank" data-jf="chart-empty" aria-busy="true"><span>Drawing…</span></div>`;
   const { view, whole } = shown;
@@ -86,6 +86,7 @@ export function Chart({ result }) {
           ${legend && html`<${Legend} view=${view} lines=${lines} hidden=${hidden} setHidden=${(/** @type {string[]} */ names) => change({ hidden: names })} setDim=${setDim} />`}
         </div>
         <div class="jf-note-line" data-jf="chart-note">
+          ${trouble && html`<span role="alert">${trouble}</span>`}
           ${view.notes.map((note) => html`<span key=${note}>${note}</span>`)}
           ${(others > 0 || view.hidden > 0) && html`<span>${`The ${lines.length} largest of ${count(view.series.length + view.hidden)} lines are ${others > 0 ? "coloured" : "drawn"}.`}</span>`}
           ${others > 0 && !wish.all && html`<button type="button" class="jf-inline" data-jf="show-all-lines" onClick=${() => wished({ all: true })}>${view.hidden ? "Show all" : "Colour all"} ${count(view.series.length + view.hidden)}</button>`}
