@@ -240,7 +240,8 @@ class Client(Generic[CallT_co]):
             number = len(self.catalog)
         except FuncsError as error:
             trouble = str(error)
-        return Status(self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind)
+        has_token = self._connection.token is not NO_TOKEN
+        return Status(self.service, self.address, user, number, ends, trouble, self.synthetic, self.kind, has_token)
 
     def redact(self, text: str) -> str:
         """Return a text without the token that was sent last."""

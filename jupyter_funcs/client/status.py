@@ -46,6 +46,7 @@ class Status(StatusTable):
     trouble: str = ""
     synthetic: bool = False
     kind: str = "service"
+    has_token: bool = True
 
     @property
     def remaining(self) -> float:
@@ -54,13 +55,12 @@ class Status(StatusTable):
 
     def _lines(self) -> list[tuple[str, str]]:
         named = f"{self.service} ({self.address})" if not self.address.endswith(self.service) else self.address
-        has_token = not self.address.startswith(("python:", "mcp:"))
         return [
             ("service", (named if self.address else self.service) + ", synthetic data" * self.synthetic),
             ("kind", self.kind),
-            ("user", self.user or "not named by the token" * has_token),
+            ("user", self.user or "not named by the token" * self.has_token),
             ("functions", "not listed" if self.functions is None else f"{self.functions:,}"),
-            ("token", ends_in(self.ends) if has_token else ""),
+            ("token", ends_in(self.ends) if self.has_token else ""),
             ("trouble", self.trouble),
         ]
 

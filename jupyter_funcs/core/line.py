@@ -3,7 +3,7 @@ Parse what follows %funcs: words, options, values, and the body of a cell. Nothi
 
 Lines are split as `shlex` does by POSIX's rules, with four exceptions for users who don't know them: an apostrophe
 after a letter or digit is part of the word (O'Brien), so is a backslash before a letter or digit (C:\data), typographic
-quotes work at the start of a value, and a list in square brackets is one value, even with lists in it.
+quotes work at the start of a value, and a list in square brackets or a JSON object is one value, whatever is in it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 import unicodedata
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
@@ -126,8 +127,15 @@ def split_open(line: str) -> tuple[list[str], int | None]:
                 return [*words, line[start:]], at
             at = closed.end()
         else:
-            at += 1
+            at = (_object_end(line, at) if char == "{" and value_begins else 0) or at + 1
     return words if start is None else [*words, line[start:]], None
+
+
+def _object_end(text: str, begin: int = 0) -> int:
+    """Return where the JSON object ends that begins here; 0 if there is none."""
+    with suppress(ValueError, RecursionError):
+        return json.JSONDecoder().raw_decode(text, begin)[1]
+    return 0
 
 
 def unquoted(word: str) -> str:
@@ -190,7 +198,7 @@ def _read(text: str, namespace: Mapping[str, Any], as_text: Any) -> Any:
             return JsonList(text)
         except (ValueError, RecursionError):
             return _items(text)
-    return as_text(text)
+    return text if text.startswith("{") and _object_end(text) == len(text) else as_text(text)
 
 
 def _items(text: str) -> list[Any]:

@@ -165,6 +165,8 @@ READ: dict[str, Any] = {
     "\\[a]": "[a]",
     "a' b'": "a' b'",
     "'a b'c": "a bc",
+    '{"a": "b"}': '{"a": "b"}',
+    '{"a b"}': "{a b}",
     "{name}": "{name}",
     "a$name": "a$name",
 }
@@ -178,6 +180,14 @@ def test_a_value_of_a_line_is_read_without_its_quotes(text: str, value: Any) -> 
             read_word(text, {"name": "expanded"})
     else:
         assert read_word(text, {"name": "expanded"}) == value
+
+
+@pytest.mark.parametrize("given", ['{"a b": {"c": [1, "d = {"]}}', "{}", '{"a": "\\""}'])
+def test_a_json_object_is_one_value(given: str) -> None:
+    """With its quotes and spaces; what only begins like one is read as before."""
+    assert split_line(f"f a={given} b=c") == ["f", f"a={given}", "b=c"]
+    assert read_word(given, {}) == given
+    assert split_line('f a={b c=" d"') == ["f", "a={b", 'c=" d"']
 
 
 def test_a_quoted_name_may_hold_an_equals_sign() -> None:

@@ -246,8 +246,9 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(make: Any, said: str, tmp_path: Path) -> None:
-    """With the reason, at the first use; a pipe isn't waited for."""
+    """With the reason, at the first use; a pipe isn't waited for. The status says nothing of a token there is not."""
     make(path := tmp_path / "a.yaml")
+    assert "token" not in str(jf.connect(path).status())
     with pytest.raises(jf.FuncsError, match=said):
         _ = jf.connect(path).names
 
