@@ -353,6 +353,7 @@ class _TableColumn:
 
     # What is said of all its values
 
+    @cached_property
     def summary(self) -> dict[str, Any]:
         empty = float(self.data.isna().mean()) if len(self.data) else 0.0
         said: dict[str, Any] = {"empty": empty, "distinct": 0, "minimum": "", "maximum": "", "short": ["", ""]}
@@ -386,7 +387,7 @@ class _TableColumn:
 
     def view(self, cells: Sequence[str | None], *, summary: bool) -> dict[str, Any]:
         """Return the column's name, type, first width and summary."""
-        said = self.summary() if summary else None
+        said = self.summary if summary else None
         texts = [each or "" for each in cells]
         texts += [said["minimum"], said["maximum"]] if said else []
         texts += [each["text"] for each in said["top"]] if said else []

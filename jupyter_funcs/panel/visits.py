@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.errors import ArgumentError
     from jupyter_funcs.panel.chart_view import Chart
     from jupyter_funcs.panel.form_view import FormView
+    from jupyter_funcs.panel.json_view import JsonTree
     from jupyter_funcs.panel.shared.outcome import Outcome
     from jupyter_funcs.panel.table import TableView
 
@@ -42,6 +43,7 @@ class Visit:
     inputs: FormView | None = None
     table: TableView | None = None
     chart: Chart | None = None
+    tree: JsonTree | None = None
     picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
     number: int = 0
     about: Mapping[str, Any] | None = None  # of the result: its summary, the runs that failed, warnings

@@ -31,6 +31,7 @@ from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import example_values, function_view, sections, service_view, start_view
 from jupyter_funcs.panel.history_view import Held, HistoryView, values_of
+from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.running import Runner, asked, begun, ended, is_vain, swept_by
 from jupyter_funcs.panel.shared.outcome import Outcome
 from jupyter_funcs.panel.shared.parts import lines_of
@@ -388,10 +389,11 @@ class PanelWidget(anywidget.AnyWidget):
     async def _show(self, visit: Visit, outcome: Outcome, about: dict[str, Any]) -> None:
         """Show a result; the tables and charts of the one before are dropped."""
         table = await asyncio.to_thread(TableView, outcome.frame, outcome.function.function.description)
+        await asyncio.to_thread(table.view)  # what it reads of the frame is kept
         self._held.keep(outcome.frame)
         with self._lock:
             visit.outcome, visit.table, visit.about = outcome, table, about
-            visit.chart, visit.picture = None, None
+            visit.chart, visit.picture, visit.tree = None, None, None
             visit.state, visit.error = "done", None
             self._results += 1
             visit.number = self._results
@@ -555,9 +557,9 @@ class PanelWidget(anywidget.AnyWidget):
         _, _, table = self._shown(request.run)
         return await asyncio.to_thread(table.values, request.at, request.query)
 
-    def _on_table_code(self, request: requests.TableCodeRequest) -> dict[str, Any]:
+    async def _on_table_code(self, request: requests.TableCodeRequest) -> dict[str, Any]:
         _, outcome, table = self._shown(request.run)
-        return {"code": table.code(request.query, outcome.variable or self.recipe)}
+        return {"code": await asyncio.to_thread(table.code, request.query, outcome.variable or self.recipe)}
 
     async def _on_copy(self, request: requests.CopyRequest) -> dict[str, Any]:
         _, _, table = self._shown(request.run)
@@ -580,6 +582,20 @@ class PanelWidget(anywidget.AnyWidget):
         visit.picture = view = await asyncio.to_thread(draw)
         background.start(self._keep_still(visit))
         return view
+
+    def _tree(self, number: int) -> JsonTree:
+        visit, outcome, _ = self._shown(number)
+        if outcome.reply is None:
+            raise ArgumentError("The reply of this run was not kept.", "The table shows what came of it.")
+        if visit.tree is None:
+            visit.tree = JsonTree(outcome.reply)
+        return visit.tree
+
+    async def _on_json(self, request: requests.JsonRequest) -> dict[str, Any]:
+        return await asyncio.to_thread(self._tree(request.run).node, request.path, request.first)
+
+    async def _on_json_text(self, request: requests.JsonTextRequest) -> dict[str, Any]:
+        return {"text": await asyncio.to_thread(self._tree(request.run).text)}
 
     def _on_code(self, _: requests.CodeRequest) -> dict[str, Any]:
         visit = self._chosen

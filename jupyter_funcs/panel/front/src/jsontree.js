@@ -46,8 +46,8 @@ function Items({ run, path, node, label }) {
 
 /** @param {{ item: Item, run: number, path: Path }} props */
 function Item({ item, run, path }) {
-  // What holds the rows is nearly always the second level: open the outermost object's short ones.
-  const [open, setOpen] = useState(path.length === 1 && item.type === "object" && item.total <= 10);
+  // The rows are nearly always on the second level: open the long arrays there, and the short objects.
+  const [open, setOpen] = useState(path.length === 1 && (item.type === "object" ? item.total <= 10 : item.total > 10));
   const { key, type, text, total, whole } = item;
   if (whole) return html`<div class="jf-node jf-leaf"><span><${Key} name=${key} /><${Line} text=${text} /></span></div>`;
   const size = type === "array" ? `[${count(total)}]` : `{${count(total)}}`;

@@ -12,14 +12,13 @@ const until = async (found) => {
 const panel = (answers = {}) => shown({ tab: "json", run: { ...RUN, state: "done", number: 3, result: RESULT } }, { ...ANSWERS, ...answers });
 const paths = (model) => model.asked.filter((each) => each.kind === "json").map(({ path, from }) => [...path, from].join("/"));
 
-test("a level is asked for when it is opened, and short objects of the first one at once", async () => {
+test("a level is asked for when it is opened; the rows, and short objects beside them, at once", async () => {
   const { model, $, close } = await panel();
   await until(() => $("node:rows"));
-  await until(() => paths(model).length === 2);
-  assert.deepEqual(paths(model), ["0", "request/0"]);
+  await until(() => paths(model).length === 3);
+  assert.deepEqual(paths(model), ["0", "request/0", "rows/0"]);
   assert.match($("json").textContent, /"function": "get_panel_daily"/);
   assert.match($("node:rows").textContent, /"rows": \[1,234\]/);
-  $("node:rows").click();
   await until(() => $("json-more"));
   assert.equal($("node:rows").getAttribute("aria-expanded"), "true");
   assert.match($("json").textContent, /49: \["2020-11-16", "Midwest"/);
@@ -27,6 +26,11 @@ test("a level is asked for when it is opened, and short objects of the first one
   $("json-more").click();
   await until(() => $("json").textContent.includes("99: ["));
   assert.deepEqual(paths(model).slice(2), ["rows/0", "rows/50"]);
+  $("node:columns").click();
+  await until(() => paths(model).length === 5);
+  assert.equal(paths(model)[4], "columns/0");
+  $("node:rows").click();
+  await until(() => !$("json-more"));
   await close();
 });
 

@@ -201,7 +201,7 @@ export const STATES = {
   }),
   bars: at({ tab: "chart" }, click("chart-kind:bars")),
   "many-lines": at({ tab: "chart", run: { ...done, partial } }, undefined, { chart: manyLines }),
-  json: at({ tab: "json" }, click("node:rows")),
+  json: at({ tab: "json" }),
   code: at({ tab: "code" }),
   "no-lines": at({ tab: "chart", run: { ...done, result: { ...RESULT, chart: { possible: false, why: "No column has numbers." } } } }),
   picker: at({}, click("picker")),
