@@ -97,6 +97,7 @@ export class Channel {
     this.model.on("msg:custom", this.receive);
     this.model.on("change:view", this.drawn);
     this.model.on("change:values", this.arrived);
+    this.model.on("change:run", this.ran);
     this.model.on("comm_live_update", this.lost);
     this.kernel?.statusChanged?.connect(this.status);
   }
@@ -106,6 +107,7 @@ export class Channel {
     this.model.off("msg:custom", this.receive);
     this.model.off("change:view", this.drawn);
     this.model.off("change:values", this.arrived);
+    this.model.off("change:run", this.ran);
     this.model.off("comm_live_update", this.lost);
     this.kernel?.statusChanged?.disconnect(this.status);
     this.fail("The panel has been closed.");
@@ -239,6 +241,11 @@ export class Channel {
     const { seq = 0 } = this.model.get("values") ?? {};
     for (const [field, typed] of this.typed) if (typed.seq && typed.seq <= seq) this.typed.delete(field);
     this.seq = Math.max(this.seq, seq);
+  };
+
+  // What was told of a run is older than what is written now, or of an earlier run.
+  ran = () => {
+    this.progress = null;
   };
 
   lost = () => {

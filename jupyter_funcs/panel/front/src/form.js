@@ -114,7 +114,7 @@ function Running() {
   const { note = "", bytes = 0, done = 0, of = 0 } = run.running ?? {};
   const state = live === "busy" ? "Waiting for the kernel…" : of > 1 ? `${count(done)} of ${count(of)} runs` : bytes ? `Receiving, ${size(bytes)}` : "Waiting for the service";
   return html`
-    <div class="jf-progline"><span data-jf="progress-text">${note || state}</span><${Elapsed} /></div>
+    <div class="jf-progline"><span data-jf="progress-text">${[state, note].filter(Boolean).join(" · ")}</span><${Elapsed} /></div>
     <${Progress} hook="progress" />
     <div class="jf-acts"><button type="button" class="jf-btn is-line is-cancel" data-jf="cancel" onClick=${() => tell(ask("cancel", {}))}><${Icon} name="stop" size=${14} fill=${true} />Cancel</button></div>`;
 }

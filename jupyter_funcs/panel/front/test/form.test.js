@@ -250,6 +250,14 @@ test("a run shows its progress and can be cancelled, in the folded line too", as
   const run = { ...RUN, state: "running", running: { name: "F", started: 0, elapsed: 3.4, bytes: 0, done: 6, of: 24, note: "" } };
   const { model, $, close } = await open([field("a", "several")], { a: { value: ["x", "y"] } }, { run });
   assert.equal($("progress-text").textContent, "6 of 24 runs");
+  model.event({ ev: "progress", running: { ...run.running, done: 7, note: "1 failed" } });
+  await pause(10);
+  assert.equal($("progress-text").textContent, "7 of 24 runs · 1 failed");
+  model.write({ run: { ...run, running: { ...run.running, done: 0, of: 1, bytes: 2e6 } } });
+  await pause(10);
+  assert.equal($("progress-text").textContent, "Receiving, 2.0 MB");
+  model.write({ run });
+  await pause(10);
   assert.equal($("progress").getAttribute("aria-valuenow"), "25");
   assert.match($("elapsed").textContent, /^3\.\d s$/);
   assert.equal($("fold").querySelector(".jf-chip").textContent, "x, y");
