@@ -663,9 +663,10 @@ def _program(work: _Work, variable: str, filters: str, *, labelled: bool) -> str
         variable = "shown"
     if "$" in f"{plan.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
-    if labelled:
-        lines.append(f"frame = {variable}.reset_index(allow_duplicates=True)")
-    lines += [*_sums(work, "frame" if labelled else variable), *work.code]
+    if labelled or not variable.isidentifier():
+        lines.append(f"frame = {variable}{'.reset_index(allow_duplicates=True)' * labelled}")
+        variable = "frame"
+    lines += [*_sums(work, variable), *work.code]
     percent = _written(plan) == "percent"
     draw = "table[::-1].plot.barh" if plan.kind == "bar" else "table.plot.line"
     if plan.kind == "line" and bool((table.isna() & table.ffill().notna() & table.bfill().notna()).any(axis=None)):

@@ -224,6 +224,29 @@ def test_the_code_begins_with_the_filters_of_the_table(run: Callable[..., dict[s
     np.testing.assert_allclose(run(view["code"], frame)["table"].to_numpy(), drawn(view), atol=0.01)
 
 
+def test_the_code_is_short() -> None:
+    """What a person copies has few lines; a call that returns the frame is there once."""
+    view = Chart(daily(2, DAYS[:60])).view(variable="panel.result()")
+    assert view["code"].splitlines() == [
+        "import matplotlib.pyplot as plt",
+        "import pandas as pd",
+        "",
+        "frame = panel.result()",
+        "data = pd.DataFrame({",
+        "    'Date': frame['Date'],",
+        "    'Region': frame['Region'],",
+        "    'Spend': frame['Spend'],",
+        "})",
+        "lines = ['R0', 'R1']",
+        (
+            "table = data.groupby([pd.Grouper(key='Date', freq='D'), 'Region'])['Spend']"
+            ".sum(min_count=1).unstack()[lines].dropna(how='all')"
+        ),
+        "ax = table.plot.line(title='Spend by region', figsize=(9, 4), xlabel='', ylabel='')",
+        "plt.show()",
+    ]
+
+
 def test_bars_are_sums_by_category() -> None:
     """The largest first; a share is a mean."""
     frame = daily(3)
