@@ -22,7 +22,7 @@ from h11 import _abnf, _readers
 
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, Reply, pieces, read_failure, read_reply
 from jupyter_funcs.connection.retries import Proof
-from jupyter_funcs.connection.secrets import mask_logs, redacted, redacted_all
+from jupyter_funcs.connection.secrets import mask_logs, redacted, redacted_line
 from jupyter_funcs.core.errors import (
     TRY_AGAIN,
     ConfigError,
@@ -465,4 +465,4 @@ def _translate(error: Exception, host: str, received: int | None) -> Failure:
 
 def _reason(error: Exception) -> str:
     texts = (cause.strerror for cause in with_causes(error) if isinstance(cause, OSError) and cause.strerror)
-    return clip(inert(redacted_all(next(texts, str(error)))), 120) or "no answer"
+    return redacted_line(next(texts, str(error)), 120) or "no answer"

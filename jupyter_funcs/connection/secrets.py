@@ -134,6 +134,11 @@ def redacted_all(text: str) -> str:
     return _masked(text, known_secrets())
 
 
+def redacted_line(text: str, most: int = 300) -> str:
+    """Return the beginning of a foreign text, as one line without the secrets of this process."""
+    return clip(inert(redacted_all(text[: 20 * most])), most)  # longer before: a secret that is cut can't be masked
+
+
 def redacted_values(value: T) -> T:
     """Copy an argument's value, or all arguments, with the long secrets of this process masked in its texts."""
     secrets = long_secrets()

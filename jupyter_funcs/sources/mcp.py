@@ -12,7 +12,7 @@ from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.values import json_args
 from jupyter_funcs.connection.replies import Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
-from jupyter_funcs.connection.secrets import Hidden, redacted_all
+from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import (
     ArgumentError,
@@ -22,7 +22,7 @@ from jupyter_funcs.core.errors import (
     ProtocolError,
 )
 from jupyter_funcs.core.json_decoding import only
-from jupyter_funcs.core.text import clip, folded, inert, quote, replace_surrogates, size_text, some
+from jupyter_funcs.core.text import folded, quote, replace_surrogates, size_text, some
 from jupyter_funcs.core.warn import collect_warnings, warn
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ T = TypeVar("T")
 
 _MOST_TOOLS, _MOST_PAGES, _MAX_LISTING = 10_000, 1000, 64 * 2**20  # the last in bytes
 _MOST_NAMES = 5  # of tools left out, in one warning
-_LONGEST_ERROR = 300
 _WHOLE = "arguments"  # the parameter of a tool that doesn't declare its arguments one by one
 _JSON = tuple('[{"-0123456789tfn')  # how it may begin
 
@@ -60,7 +59,7 @@ class McpSource:
         progress.received = len(data)
         if len(data) > terms.max_bytes:
             raise too_large(terms.max_bytes)
-        return Reply(data, Hidden("") if self._command else await self._transport.secret(), lines=False)
+        return Reply(data, await self._transport.secret(), lines=False)
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:
         arguments = json_args(function, args)
@@ -81,10 +80,6 @@ class McpSource:
         """Whether the server has answered as one."""
         opened = self._link.opened if self._link else None
         return opened is not None and opened.done() and opened.exception() is None
-
-    @property
-    def _command(self) -> bool:
-        return isinstance(self._transport.connection.target, tuple | list)
 
     async def _repeat(self, work: Callable[[Link, Ask], Awaitable[T]], terms: Terms, progress: Progress) -> T:
         """Do something with an open connection, as often as its failures allow."""
@@ -197,7 +192,7 @@ def _data(result: dict[str, Any], name: str) -> bytes:
     """Return the result of a call as JSON: what is structured in it, else its texts."""
     texts = [_text(block) for block in only(list, result.get("content")) if isinstance(block, dict)]
     if result.get("isError") is True:
-        text = clip(inert(redacted_all("\n".join(texts)[:_LONGEST_ERROR])), _LONGEST_ERROR) or "it gave no reason."
+        text = redacted_line("\n".join(texts)) or "it gave no reason."
         if text.casefold().startswith("unknown tool") or f"tool {name} not found" in text.casefold():
             raise NotFoundError(text, "See %funcs find, after %funcs refresh.")
         raise FunctionError(f"The function failed: {text}", "Check its arguments first.")

@@ -25,7 +25,7 @@ from mcp.shared.message import SessionMessage
 from jupyter_funcs.connection.profiles import same_origin
 from jupyter_funcs.connection.replies import CHECK_ADDRESS, Failure, too_large
 from jupyter_funcs.connection.retries import Proof
-from jupyter_funcs.connection.secrets import redacted_all
+from jupyter_funcs.connection.secrets import redacted_all, redacted_line
 from jupyter_funcs.connection.transport import MAX_BYTES
 from jupyter_funcs.core import background, json_decoding
 from jupyter_funcs.core.errors import (
@@ -39,7 +39,7 @@ from jupyter_funcs.core.errors import (
     ServiceConnectionError,
 )
 from jupyter_funcs.core.json_decoding import only
-from jupyter_funcs.core.text import clip, inert, quote
+from jupyter_funcs.core.text import quote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -258,9 +258,9 @@ class Link:
             return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError as error:
             if line.lstrip().startswith(b"{"):  # whichever request it answers would wait forever
-                what = f"A message of {self.name} can't be read: {_shown(_reason(error))}."
+                what = f"A message of {self.name} can't be read: {redacted_line(_reason(error))}."
                 raise ProtocolError(what, TRY_AGAIN) from None
-        self._noise = self._noise or line[:_LONGEST].strip()
+        self._noise = self._noise or line[: 10 * _LONGEST].strip()
         return None
 
     async def _write(self, process: Process, sent: Any) -> None:
@@ -277,7 +277,7 @@ class Link:
         """Return the last line that the server wrote about an error, or wrote at all."""
         lines = [line for line in self._said.decode("utf-8", "replace").splitlines() if line.strip()]
         word = next((line for line in reversed(lines) if "error" in line.casefold()), lines[-1] if lines else "")
-        return before + _shown(word) if word else ""
+        return before + redacted_line(word) if word else ""
 
     async def _on_notification(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
@@ -285,7 +285,7 @@ class Link:
 
     def _failure(self, error: Exception, ask: Ask, refusal: type[FuncsError]) -> Failure:
         """Return why a request failed; `refusal` is what a server's own error is."""
-        text, code = _shown(_reason(error)), error.code if isinstance(error, MCPError) else None
+        text, code = redacted_line(_reason(error)), error.code if isinstance(error, MCPError) else None
         if ask.failure is not None:
             return ask.failure
         if code == types.CONNECTION_CLOSED:
@@ -308,7 +308,7 @@ class Link:
         if self._noise:
             wrote = quote(redacted_all(self._noise.decode("utf-8", "replace")))
             return ServiceConnectionError(what, f"It wrote {wrote} where a message belongs.")
-        return ServiceConnectionError(what, f"Run it in a terminal to see why: {_shown(' '.join(self.command))}")
+        return ServiceConnectionError(what, f"Run it in a terminal to see why: {redacted_line(' '.join(self.command))}")
 
 
 class _LenientDispatcher(JSONRPCDispatcher[Any]):
@@ -427,10 +427,6 @@ def _reason(error: Exception) -> str:
         return str(error)
     first = error.errors()[0]
     return f"{'.'.join(map(str, first['loc'])) or 'message'}: {first['msg']}"
-
-
-def _shown(text: str) -> str:
-    return clip(inert(redacted_all(text[: 4 * _LONGEST])), _LONGEST)
 
 
 # A forked child keeps its parent's: freed there, they would leave the parent's event loop.

@@ -16,9 +16,8 @@ from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.schemas import text_of
 from jupyter_funcs.catalog.values import json_args
 from jupyter_funcs.connection.http import Request
-from jupyter_funcs.connection.profiles import same_origin
+from jupyter_funcs.connection.profiles import NO_TOKEN, same_origin
 from jupyter_funcs.connection.retries import Purpose
-from jupyter_funcs.connection.tokens import Constant
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, ProtocolError
 from jupyter_funcs.core.files import read_small
@@ -93,8 +92,7 @@ class OpenApiSource:
     def request(self, function: Function, args: Args) -> dict[str, Any]:
         connection = self._transport.connection
         sent = request_of(function, args, connection)
-        is_public = isinstance(connection.token, Constant) and not connection.token().reveal()
-        token = {} if is_public else {"token_header": sent.token_header}
+        token = {} if connection.token is NO_TOKEN else {"token_header": sent.token_header}
         body = {"body": json.loads(sent.body)} if isinstance(sent.body, bytes) else {}
         return {"method": sent.method, "url": sent.url, **token, "headers": dict(sent.headers), **body}
 

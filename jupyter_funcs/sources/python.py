@@ -25,7 +25,7 @@ from jupyter_funcs.catalog.fields import by_name, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.values import as_json, json_args
 from jupyter_funcs.connection.replies import Reply
-from jupyter_funcs.connection.secrets import redacted_all
+from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
 from jupyter_funcs.core.text import clip, distinct, inert, quote, some
 from jupyter_funcs.core.warn import warn
@@ -311,5 +311,5 @@ def _text(error: BaseException) -> str:
     """Return an exception as one line, without secrets."""
     text = ""
     with suppress(Exception):  # a user's __str__ may fail
-        text = clip(inert(redacted_all(str(error)[: 20 * _LONGEST])), _LONGEST)
+        text = redacted_line(str(error))
     return f"{type(error).__name__}{f': {text}' if text else ''}"

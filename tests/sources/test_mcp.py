@@ -20,6 +20,7 @@ from jupyter_funcs.client import client, remote
 from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.sources.mcp import _data
 from tests.conftest import serving
 from tests.faults.canary import CANARY, leaks
 
@@ -314,6 +315,14 @@ def test_a_changed_tool_is_named(over_http: Session) -> None:
         manager._tools = before
         over_http.refresh()
     assert len(over_http["rows"]()) == 2
+
+
+def test_a_secret_at_the_end_of_a_long_error_is_masked() -> None:
+    """It is masked before the text is cut, or its beginning would be shown."""
+    secret = Secret(CANARY)
+    with pytest.raises(jf.FunctionError) as caught:
+        _data({"isError": True, "content": [{"text": "x" * 290 + " " + secret.reveal()}]}, "f")
+    assert CANARY[:8] not in str(caught.value)
 
 
 BAD: dict[str, tuple[type[Exception], str]] = {
