@@ -34,6 +34,7 @@ _MOST_CELLS = 5_000_000  # of the table of sums
 _MOST_TIMES = 200_000  # distinct ones, beyond which times are taken as irregular
 _CHUNK = 1_000_000  # rows at a time, so that a large frame needs little memory
 _MOST_VIEWS = 16  # kept
+_COMPARABLE = 50  # measures of a single row are drawn while the largest is at most so many times the smallest
 NO_VALUE = "(none)"
 _CURRENCY = re.compile(r"\b(USD|EUR|GBP|CHF|JPY|CAD|AUD|CNY|INR)\b")
 _DAY = 86_400_000_000  # microseconds
@@ -270,8 +271,6 @@ class Chart:
         """Return what suits the frame and a person's wish, or in one sentence why there is nothing to draw."""
         if not self.columns or not len(self._frame):
             return f"The result has no {'rows' if self.columns else 'columns'}: there is nothing to draw."
-        if len(self._frame) == 1:
-            return "The result is one row: a chart of it would show less than the table does."
         measures = {each.name: each for each in self._measures}
         y = measures.get(wish.get("measure") or "", next(iter(measures.values()), None))
         dimensions = sorted(self._role(Role.DIMENSION), key=lambda each: (_is_flag(each), is_key(each.name)))
@@ -306,6 +305,29 @@ class Chart:
         if groups:
             plan.choices.append(_choice("colour", label, colour.name if colour else "", colours))
         return self._along(plan, wish, zoom) if kind == "line" and x is not None else plan
+
+    def _of_one_row(self, variable: str) -> View:
+        """Return the measures of the only row as bars, where the smallest can be seen beside the largest."""
+        for percent in (True, False):
+            several = [each for each in self._measures if each.percent is percent]
+            values = [float(each.data.iloc[0]) for each in several]
+            if len(several) < 2 or not (percent or max(map(abs, values)) <= _COMPARABLE * min(map(abs, values))):
+                continue
+            lines, variable = _prelude(variable, labelled=has_labels(self._frame))
+            rows = [f"    {each.name!r}: {each.code(variable)}," for each in several]
+            lines += ["table = pd.DataFrame({", *rows, "}).T", "ax = table[::-1].plot.barh(legend=False)", "plt.show()"]
+            names = [each.name for each in several]
+            return _nothing("") | {
+                "kind": "bar",
+                "title": "Growth" if percent else "Measures",
+                "rows": 1,
+                "code": "\n".join(lines),
+                "format": "percent" if percent else "number",
+                "notes": ["The measures of the only row."],
+                "x": {"type": "category", "values": list(range(len(names))), "labels": names},
+                "series": [{"name": "Value", "colour": 0, "values": values}],
+            }
+        return _nothing("The result is one row: a chart of it would show less than the table does.")
 
     def _axis(self, wish: Mapping[str, Any]) -> ChartColumn | None:
         """Return the period or time along which to draw: the finer one, unless it is finer for a few rows only."""
@@ -463,6 +485,8 @@ class Chart:
         return int(counts[0] < 0.9 * usual or early >= gap), int(counts[-1] < 0.9 * usual or late >= gap)
 
     def _made(self, wish: Mapping[str, Any], mask: Array | None, zoom: Zoom, variable: str, filters: str) -> View:
+        if len(self._frame) == 1 and self.columns:
+            return self._of_one_row(variable)
         plan = self._plan(wish, zoom)
         if isinstance(plan, str):
             return _nothing(plan)
@@ -653,19 +677,24 @@ def _unit(plan: _Plan, about: str) -> str:
     return f"{unit} a{'n' * (each == 'hour')} {each}".strip() if plan.additive and each else unit
 
 
-def _program(work: _Work, variable: str, filters: str, *, labelled: bool) -> str:
-    """Return code that computes the points from the frame and draws them."""
-    plan, table = work.plan, work.table
+def _prelude(variable: str, filters: str = "", *, labelled: bool) -> tuple[list[str], str]:
+    """Return the first lines of a program, and the name of the frame after them."""
     lines = ["import matplotlib.pyplot as plt", "import pandas as pd", ""]
     if filters:
         *before, last = filters.splitlines()
         lines += [*before, f"shown = {last}"]
         variable = "shown"
+    if not labelled and variable.isidentifier():
+        return lines, variable
+    return [*lines, f"frame = {variable}{'.reset_index(allow_duplicates=True)' * labelled}"], "frame"
+
+
+def _program(work: _Work, variable: str, filters: str, *, labelled: bool) -> str:
+    """Return code that computes the points from the frame and draws them."""
+    plan, table = work.plan, work.table
+    lines, variable = _prelude(variable, filters, labelled=labelled)
     if "$" in f"{plan.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")
-    if labelled or not variable.isidentifier():
-        lines.append(f"frame = {variable}{'.reset_index(allow_duplicates=True)' * labelled}")
-        variable = "frame"
     lines += [*_sums(work, variable), *work.code]
     percent = _written(plan) == "percent"
     draw = "table[::-1].plot.barh" if plan.kind == "bar" else "table.plot.line"

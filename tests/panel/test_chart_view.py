@@ -247,6 +247,20 @@ def test_the_code_is_short() -> None:
     ]
 
 
+def test_measures_of_a_single_row_are_bars(run: Callable[..., dict[str, Any]]) -> None:
+    """Growth beside growth, and amounts while the smallest can be seen beside the largest."""
+    frame = pd.DataFrame({"Name": ["a"], "Spend": [5e6], "Spend Growth": [0.1], "Cards Growth": [-0.2]})
+    view = Chart(frame).view()
+    assert (view["title"], view["x"]["labels"], view["format"]) == (
+        "Growth",
+        ["Spend Growth", "Cards Growth"],
+        "percent",
+    )
+    assert run(view["code"], frame)["table"][0].tolist() == [0.1, -0.2]
+    assert Chart(pd.DataFrame({"a": [1.0], "b": [49.0]})).view()["title"] == "Measures"
+    assert Chart(pd.DataFrame({"a": [1.0], "b": [51.0]})).view()["why"].startswith("The result is one row")
+
+
 def test_bars_are_sums_by_category() -> None:
     """The largest first; a share is a mean."""
     frame = daily(3)
