@@ -15,6 +15,7 @@ from jupyter_funcs.catalog.suggestions import Choice, fixed, nearest_listed, pas
 from jupyter_funcs.catalog.values import (
     Each,
     Variable,
+    default_of,
     has_variable,
     is_empty,
     is_iterable,
@@ -116,6 +117,8 @@ class FormView:
     def _field_view(self, field: Field, *, more: bool) -> dict[str, Any]:
         control = _control(field, listed=field.name in self._sources)
         help_text = "\n".join(inert(line) for line in clip(field.help, _LONGEST_HELP).splitlines())
+        if field.default is not None and default_of(field) is None:
+            help_text += f"\nThe default {quote(field.default)} is not a valid value of it."
         flag = field.options if control == "flag" else ()
         return {
             "name": field.name,
@@ -192,7 +195,8 @@ class FormView:
             return {"each": [_line(one) for one in held.values[:_MOST_VALUES]]}
         if isinstance(held, Variable):
             return self._bound(held, each=False)
-        held = held if has_variable(held) else args.get(field.name, held)
+        is_typed = isinstance(held, str) and not field.options  # "1." may become "1.5"
+        held = held if is_typed or has_variable(held) else args.get(field.name, held)
         if held is None:
             return None
         if field.kind is not Kind.JSON and (isinstance(held, (list, tuple)) or field.kind is Kind.LIST):

@@ -122,6 +122,13 @@ def test_a_wrong_value_is_said_at_once_with_what_would_fix_it(
         assert view.values()["valid"], view.values()
 
 
+def test_a_number_that_is_being_typed_stays_as_it_is(answering: Callable[..., Session]) -> None:
+    """What is shown is what was typed, and what is sent is the number."""
+    view = opened(answering(listing({"name": "a", "schema": {"type": "number"}})))
+    view.take("a", "1.")
+    assert (state(view, "a"), view.form.args) == ({"value": "1."}, {"a": "1"})
+
+
 def test_a_missing_field_is_said_once_run_was_pressed(funcs: Session) -> None:
     """Untouched, no field has an error; "Fill in Symbol or Brand" is said once, and never before any input."""
     view = opened(funcs, "Get Panel Daily")

@@ -28,7 +28,7 @@ export function several({ value }) {
 }
 /** Whether each of several values makes a run. @param {P.FieldState} state */
 export const isEach = ({ value }) => Boolean(value && typeof value === "object" && "each" in value && value.each);
-/** Help and menu of a field. @param {{ field: P.FieldView, state: P.FieldState, onOther: () => void }} props */
+/** Help and menu of a field. @param {{ field: P.FieldView, state: P.FieldState, onOther: (on: boolean) => void }} props */
 export function FieldTools({ field, state, onOther }) {
   const { view, ask, set, tell, toast } = usePanel();
   const [open, setOpen] = useState(/** @type {"" | "help" | "menu" | "bind" | "paste"} */ (""));
@@ -63,9 +63,9 @@ export function FieldTools({ field, state, onOther }) {
     total > 1 && { label: `Run for each of all ${count(total)}`, icon: "each", jf: `each-all:${name}`, click: () => void tell(takeAll()) },
     Boolean(view?.trusted) && { label: "Use a variable…", small: "A value of your notebook, looked up at the run", icon: "dollar", jf: `bind:${name}`, click: later("bind") },
     control !== "json" && { label: "Paste a list…", icon: "list", jf: `paste-menu:${name}`, click: later("paste") },
-    control === "flag" && field.open && { label: "Other…", small: "Any text, sent as given", icon: "pencil", jf: `other:${name}`, click: onOther },
+    control === "flag" && field.open && { label: "Other…", small: "Any text, sent as given", icon: "pencil", jf: `other:${name}`, click: () => onOther(true) },
     "-",
-    { label: "Clear", icon: "undo", jf: `reset:${name}`, click: () => set(name, null) },
+    { label: "Clear", icon: "undo", jf: `reset:${name}`, click: () => (onOther(false), set(name, null)) },
   ];
   return html`<span class="jf-tools">
     <button ref=${help} type="button" class="jf-mini" data-jf=${`help:${name}`} aria-label=${`About ${field.label}`} aria-haspopup="dialog" aria-expanded="false" onClick=${() => setOpen(open === "help" ? "" : "help")}><${Icon} name="info" size=${14} /></button>

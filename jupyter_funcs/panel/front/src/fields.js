@@ -55,7 +55,7 @@ export function Field({ field, missing, onHelp }) {
     <div class="jf-label">
       <label for=${id} id=${`${id}l`} title=${field.label}>${field.label}${field.required && html`<span class="jf-req" aria-hidden="true">*</span><span class="jf-off"> (required)</span>`}</label>
       ${note && html`<span class="jf-note">${note}</span>`}
-      <${FieldTools} field=${field} state=${state} onOther=${() => setOther(true)} />
+      <${FieldTools} field=${field} state=${state} onOther=${setOther} />
     </div>
     <${control} field=${field} state=${state} id=${id} describe=${messages.length ? `${id}e` : undefined} bad=${bad} />
     ${messages.length > 0 && html`<div id=${`${id}e`}>

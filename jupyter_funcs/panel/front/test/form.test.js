@@ -172,6 +172,7 @@ test("yes, no and default are three segments; another value is a text", async ()
   await pause(TYPED);
   assert.deepEqual(sent(model), [["a", "false"]]);
   assert.equal(box($, "b").value, "Maybe");
+  assert.equal(document.querySelector('[data-jf="other:b"]'), null);
   await close();
 });
 
