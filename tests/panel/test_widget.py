@@ -1,0 +1,214 @@
+"""The widget without a page: what it sends for each request, what it refuses, and what it leaves behind."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+import pytest
+
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.panel.widget import PanelWidget
+from tests.conftest import PANEL, SYMBOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from jupyter_funcs.api import Session
+
+DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
+ALL: dict[str, Any] = {"sort": [], "filters": [], "find": ""}
+
+
+class Page:
+    """What a page asks of a panel, and what it is sent."""
+
+    def __init__(self, panel: PanelWidget) -> None:
+        self.panel = panel
+        self.sent: list[dict[str, Any]] = []
+        panel.send = lambda content, _=None: self.sent.append(content)
+
+    def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Send a request, and return its reply."""
+        number = len(self.sent) + 1
+        background.run(self.panel._answer({"v": 1, "id": number, "kind": kind, **fields}))
+        [reply] = [each for each in self.sent if each.get("re") == number]
+        json.dumps(reply, allow_nan=False)
+        return reply
+
+    def run(self, **values: Any) -> int:
+        """Run with these values, and return the number of the result."""
+        assert self.ask("run", seq=1, values=values, confirmed=False)["asks"] == ""
+        self.panel.result(60)
+        return int(self.state("_run")["result"]["number"])
+
+    def state(self, name: str) -> Any:
+        return json.loads(getattr(self.panel, name))
+
+
+@pytest.fixture
+def page(funcs: Session) -> Iterator[Page]:
+    panel = PanelWidget(funcs, trusted=True)
+    yield Page(panel)
+    panel.close()
+
+
+def test_an_empty_panel_offers_functions_in_few_bytes(page: Page) -> None:
+    """Opens with nothing chosen and the functions of the catalog, within 15 kB beside the script."""
+    view = page.state("_view")
+    assert view["function"] is None
+    assert "Get Panel Daily" in [card["name"] for card in view["start"]["cards"]]
+    assert page.state("_run")["state"] == "empty"
+    assert sum(len(getattr(page.panel, name)) for name in ("_view", "_values", "_run")) < 15_000
+    with pytest.raises(ArgumentError, match="no function is chosen"):
+        page.panel.run()
+
+
+def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
+    """Chooses, fills in and runs; the first page, the rows of a sort and the saved file are the call's."""
+    page.ask("choose", function="get_panel_daily")
+    number = page.run(**DAILY)
+    frame = funcs.get_panel_daily(**DAILY)
+    pd.testing.assert_frame_equal(page.panel.result(60), frame)
+    run = page.state("_run")
+    assert run["state"] == "done"
+    assert run["result"]["summary"].startswith(f"{len(frame):,} rows × {frame.shape[1]} columns · ")
+    highest = frame.sort_values("Spend", ascending=False).head(3)
+    at = list(frame.columns).index("Spend")
+    query = {**ALL, "sort": [{"at": at, "descending": True}]}
+    rows = page.ask("rows", run=number, columns=[at], **query, **{"from": 0, "to": 3})["rows"]
+    assert rows == [[f"{value:,.2f}"] for value in highest["Spend"]]
+    saved = page.ask("save", run=number, format="csv", name="x.csv", replace=False, filtered=query, download=True)
+    read = pd.read_csv(io.BytesIO(base64.b64decode(saved["data"])))
+    assert list(read["Spend"].head(3)) == pytest.approx([float(value) for value in highest["Spend"]])
+
+
+def test_a_short_run_takes_few_messages(page: Page) -> None:
+    """Sends at most six messages and 20 kB for a run, the table's first page and its summaries included."""
+    page.ask("choose", function="get_panel_daily")
+    page.run(**DAILY)  # what depends on the values is listed
+    states: list[str] = []
+    page.panel.observe(lambda change: states.append(change["new"]), names=["_view", "_values", "_run"])
+    before = len(page.sent)
+    page.run(**DAILY)
+    sent = [*states, *(json.dumps(each) for each in page.sent[before:])]
+    assert len(sent) + 1 <= 6  # the request itself
+    assert sum(map(len, sent)) <= 20_000
+
+
+def test_a_missing_value_is_said_at_its_field(page: Page) -> None:
+    """Refuses to run without a required value, says which, and asks the service for nothing."""
+    page.ask("choose", function="get_panel_daily")
+    page.ask("run", seq=1, values={}, confirmed=False)
+    values = page.state("_values")
+    assert (values["valid"], values["missing"]) == (False, ["PanelName"])
+    assert values["fields"]["PanelName"]["errors"]
+    assert page.state("_run")["state"] == "form"
+    with pytest.raises(ArgumentError):
+        page.panel.result(5)
+
+
+def test_an_example_runs(page: Page) -> None:
+    """Fills in what a function needs from what its fields list, and runs."""
+    page.ask("example", function="get_panel_daily")
+    assert len(page.panel.result(60))
+    assert set(page.panel.form.args) == {"PanelName", "Symbol"} if page.panel.form else False
+
+
+def test_values_go_along_to_the_next_function(page: Page) -> None:
+    """Carries values of the same name over, says so, and gives them back on return."""
+    page.ask("choose", function="get_panel_daily")
+    page.ask("set", seq=1, field="Symbol", value=SYMBOL)
+    page.ask("choose", function="get_panel_fq")
+    field = page.state("_values")["fields"]["Symbol"]
+    assert (field["value"], field["carried"]) == (SYMBOL, True)
+
+
+def test_what_is_no_longer_shown_is_not_answered(page: Page) -> None:
+    """Drops requests about an earlier result."""
+    page.ask("choose", function="get_panels")
+    number = page.run()
+    assert page.run() == number + 1
+    said = page.ask("rows", run=number, columns=[0], **ALL, **{"from": 0, "to": 1})
+    assert said["error"] == ["This result is no longer shown: another run has ended since."]
+
+
+def test_two_runs_are_compared(page: Page) -> None:
+    """Lists the runs of the history, and compares the last two."""
+    page.ask("choose", function="get_panel_daily")
+    page.run(**DAILY)
+    page.run(PoPGrowth="Yes")
+    rows = page.ask("history")["rows"]
+    assert rows[0]["differs"] == [{"name": "PoP Growth", "value": "Yes"}]
+    compared = page.ask("compare", before=rows[1]["number"], after=rows[0]["number"], again=False, **{"from": 0})
+    assert [each["name"] for each in compared["args"]] == ["PoP Growth"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("../x.csv", "not a file name without a folder"),
+        ("/x.csv", "not a file name without a folder"),
+        ("a\\x.csv", "not a file name without a folder"),
+        ("..", "not a file name without a folder"),
+        ("", "not a file name without a folder"),
+    ],
+)
+def test_a_file_is_saved_beside_the_notebook_only(
+    page: Page, name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Takes a file's name without a folder."""
+    monkeypatch.chdir(tmp_path)
+    page.ask("choose", function="get_panels")
+    fields = {"run": page.run(), "format": "csv", "replace": True, "filtered": None, "download": False}
+    assert said in page.ask("save", name=name, **fields)["error"][0]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_replaced_only_when_asked(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Says that there is one, and replaces it on the second word."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("mine")
+    page.ask("choose", function="get_panels")
+    fields = {"run": page.run(), "format": "csv", "name": "x.csv", "filtered": None, "download": False}
+    assert page.ask("save", replace=False, **fields)["exists"]
+    assert (tmp_path / "x.csv").read_text() == "mine"
+    assert page.ask("save", replace=True, **fields)["said"].startswith("Saved x.csv · ")
+    assert (tmp_path / "x.csv").read_text().startswith("PanelName")
+
+
+def test_a_visitor_touches_no_file_variable_or_preset(funcs: Session, tmp_path: Path) -> None:
+    """Refuses, where the page is not trusted, what reaches beyond the form."""
+    page = Page(PanelWidget(funcs, funcs["Get Panels"], trusted=False))
+    number = page.run()
+    fields = {"run": number, "format": "csv", "name": str(tmp_path / "x"), "filtered": None, "download": False}
+    for kind, asked in {
+        "save": {**fields, "replace": True},
+        "rename": {"name": "x", "replace": True},
+        "preset_save": {"name": "x", "replace": True},
+        "preset_delete": {"name": "x"},
+    }.items():
+        assert "trusted=True" in page.ask(kind, **asked)["error"][-1]
+    page.panel.close()
+
+
+@pytest.mark.parametrize("content", [None, 3, [], "run", {"kind": "run"}, {"v": 1, "id": "x", "kind": "hello"}])
+def test_what_is_no_request_is_answered_in_words(page: Page, content: object) -> None:
+    """Survives anything that a page may send."""
+    background.run(page.panel._answer(content))
+    assert page.sent[-1]["error"]
+    assert page.ask("hello") == {"v": 1, "re": len(page.sent), "ok": True}
+
+
+def test_a_closed_panel_sends_nothing(funcs: Session) -> None:
+    """Closes its models, and answers no more."""
+    page = Page(PanelWidget(funcs))
+    page.panel.close()
+    page.panel.close()
+    background.run(page.panel._answer({"v": 1, "id": 1, "kind": "hello"}))
+    assert page.sent == []
