@@ -28,6 +28,7 @@ _MAX_PROFILE_NAME = 32
 _HEADERS = {"token": "Authorization", "api_key": "X-Api-Key"}
 _SOURCES = [f"{kind}_{origin}" for kind in _HEADERS for origin in ("env", "file", "command", "keyring")] + ["login"]
 _KEYS = {"url", "file", "keep", "kind", "allow_server", *_SOURCES}
+_KINDS = ("service", "openapi", "mcp", "python")
 _PROFILE_HINT = (
     "A profile has url (or file) and one of token_env, token_file, token_command, token_keyring (or api_key_…), login; "
     'also kind, keep and allow_server. With kind = "mcp" it may have command instead; with kind = "python", module.'
@@ -314,21 +315,25 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
             raise ConfigError(f"There is no profile {quote(name)}.", "An address starts with https:// or http://.")
         hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
-    checks = dict.fromkeys(("service", "openapi"), _profile_problem) | {"mcp": _mcp_problem, "python": _python_problem}
-    check = checks.get(str(profile.get("kind", "service")))
-    wrong = (
-        (check(profile) or _file_problem(profile)) if check else "has a kind that is not " + listed(map(quote, checks))
-    )
-    if wrong:
+    if wrong := _profile_problem(profile):
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)
     return profile
 
 
 def _profile_problem(profile: dict[str, Any]) -> str:
     """Return what is wrong with a profile, without its values: one may be a token written there by mistake."""
+    if (kind := profile.get("kind", "service")) not in _KINDS:
+        return f"has a kind that is not {listed(map(quote, _KINDS))}"
+    runs = "module" if kind == "python" else "command" if kind == "mcp" and "command" in profile else ""
+    if unknown := profile.keys() - ({"kind", runs} if runs else _KEYS):
+        which = "a command and the" if runs == "command" else "the unknown"
+        return f"has {which} key {quote(min(unknown))}"
+    return _target_problem(runs, profile.get(runs)) if runs else _address_problem(profile)
+
+
+def _address_problem(profile: dict[str, Any]) -> str:
+    """Return what is wrong with a profile of a service, a server or a document."""
     sources = [key for key in _SOURCES if key in profile]
-    if unknown := profile.keys() - _KEYS:
-        return f"has the unknown key {quote(min(unknown))}"
     if not isinstance(profile.get("url", profile.get("file")), str):
         return "has no url"
     if len(sources) > 1:
@@ -343,33 +348,17 @@ def _profile_problem(profile: dict[str, Any]) -> str:
             return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
     if "keep" in profile and (profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)):
         return 'has a keep; it can only be "keyring", and only with login = "EMAIL"'
-    return ""
-
-
-def _file_problem(profile: dict[str, Any]) -> str:
-    """Return what is wrong with a profile of a local document."""
     if "file" in profile and (others := {"url", "login"} & profile.keys()):
         return f"has a file and a {min(others)}"
-    is_document = profile.get("kind", "openapi") == "openapi" or "file" not in profile
+    is_document = "file" not in profile or profile.get("kind", "openapi") == "openapi"
     return "" if is_document else 'has a file; its kind can only be "openapi"'
 
 
-def _python_problem(profile: dict[str, Any]) -> str:
-    """Return what is wrong with a profile of Python functions."""
-    if unknown := profile.keys() - {"kind", "module"}:
-        return f"of kind python has the unknown key {quote(min(unknown))}"
-    has_module = isinstance(profile.get("module"), str) and profile["module"]
-    return "" if has_module else 'has no module, as in module = "team.functions"'
-
-
-def _mcp_problem(profile: dict[str, Any]) -> str:
-    """Return what is wrong with a profile of an MCP server."""
-    if "command" not in profile:
-        return _profile_problem(profile)
-    if unknown := profile.keys() - {"kind", "command"}:
-        return f"has a command and the key {quote(min(unknown))}"
-    words = profile["command"]
-    is_command = isinstance(words, list) and words and all(isinstance(word, str) and word for word in words)
+def _target_problem(key: str, target: object) -> str:
+    """Return what is wrong with the module or the command of a profile."""
+    if key == "module":
+        return "" if isinstance(target, str) and target else 'has no module, as in module = "team.functions"'
+    is_command = isinstance(target, list) and target and all(isinstance(word, str) and word for word in target)
     return "" if is_command else 'has a command that is not a list of words, as in command = ["uvx", "mcp-server-time"]'
 
 

@@ -321,8 +321,8 @@ def test_a_secret_at_the_end_of_a_long_error_is_masked() -> None:
     """It is masked before the text is cut, or its beginning would be shown."""
     secret = Secret(CANARY)
     with pytest.raises(jf.FunctionError) as caught:
-        _data({"isError": True, "content": [{"text": "x" * 290 + " " + secret.reveal()}]}, "f")
-    assert CANARY[:8] not in str(caught.value)
+        _data({"isError": True, "content": [{"text": "x" * 296 + secret.reveal()}]}, "f")
+    assert CANARY[:4] not in str(caught.value)
 
 
 BAD: dict[str, tuple[type[Exception], str]] = {
