@@ -164,7 +164,8 @@ class _Document:
                     unusable.append(f"{name} ({error})")
         server, is_allowed = self._server(self._root)
         if not functions and not is_allowed:
-            named, origin = f"names the server {quote(server)}, which is not where it comes from", _origin(server)
+            named = f"names the server {quote(server)}, which is not where it comes from"
+            origin = "://".join(urlsplit(server)[:2]) if same_origin(server, server) else "https://…"
             raise ConfigError(
                 f"The OpenAPI document {named if '://' in server else 'does not say at which address its server is'}.",
                 f'If you trust it with your token, use jf.connect(…, allow_server="{origin}"), or add the line '
@@ -457,8 +458,3 @@ def _escaped(text: str, safe: str = "") -> str:
 
 def _may_ask(connection: Connection, url: str) -> bool:
     return any(one and same_origin(url, one) for one in (connection.base_url, connection.allow_server))
-
-
-def _origin(url: str) -> str:
-    """Return the origin of a server as the user may allow it."""
-    return "://".join(urlsplit(url)[:2]) if same_origin(url, url) else "https://…"

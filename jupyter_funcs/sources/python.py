@@ -27,7 +27,7 @@ from jupyter_funcs.catalog.values import as_json, json_args
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
-from jupyter_funcs.core.text import clip, distinct, inert, quote, some
+from jupyter_funcs.core.text import distinct, quote, some
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ T = TypeVar("T")
 
 _MOST_ITEMS = 1_000_000  # read from a generator, which may have no end
 _MOST_NAMED = 3
-_LONGEST = 300  # characters of an error's text
 _ANY = {"type": ["null", "boolean", "number", "string", "array", "object"]}
 
 
@@ -240,7 +239,7 @@ def _arguments(function: Function, parameters: list[_Parameter], args: Args) -> 
             try:
                 value = adapter.validate_python(sent)
             except ValidationError as error:
-                reason = clip(inert(error.errors(include_url=False)[0]["msg"]), _LONGEST)
+                reason = redacted_line(error.errors(include_url=False)[0]["msg"])
                 errors[name] = [f"{fields[name].label} does not take {quote(sent)}: {reason}."]
         by_position = kind is kind.POSITIONAL_ONLY or (spreads and kind is kind.POSITIONAL_OR_KEYWORD)
         if kind is kind.VAR_POSITIONAL:
