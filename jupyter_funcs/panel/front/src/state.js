@@ -87,6 +87,8 @@ export function usePanelState(channel, root) {
     chose.current = false;
   }, [chosen]);
   useEffect(() => fold(Boolean(run.result)), [chosen, number]);
+  // What says so stands below the drawer.
+  useEffect(() => void (channel.live === "gone" && setDrawer(false)), [channel.live]);
   useEffect(() => {
     if (run.state === "running") fold(true);
     else if (run.error) fold(Boolean(run.result));
