@@ -248,7 +248,7 @@ class TableView:
             whole = abs(total) >= 1_000_000
             return f"{total:,.0f}" if whole else column.cell(total) or ""
 
-        return str(self._cache.get(("sum", column.at, repr(query)), make, len))
+        return str(self._cache.get(("sum", column.at, repr(query)), make, lambda _: 1_000))
 
     def _sampled(self) -> str:
         rows = np.linspace(0, max(self.rows - 1, 0), min(self.rows, 100)).astype(int)

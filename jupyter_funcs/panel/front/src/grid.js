@@ -75,6 +75,8 @@ export function Grid({ result }) {
     pages.current.asked.add("0:0");
   }
   const turn = useRef(0);
+  /** What was asked for last: the next click adds to it, though its page may be on its way. */
+  const wanted = useRef(pages.current.query);
   // Not states: keys and wheels may come faster than pictures.
   const now = useRef({ top: 0, cell: /** @type {Cell | null} */ (null), anchor: /** @type {Cell | null} */ (null) });
   const { top, cell, anchor } = now.current;
@@ -129,13 +131,13 @@ export function Grid({ result }) {
     if (Math.abs(at.scrollTop - now.current.top / ratio) > 1) put({ top: at.scrollTop * ratio });
   };
 
+  const groupOf = (/** @type {number} */ group) => Array.from({ length: Math.min(WIDE, table.count - group * WIDE) }, (_, place) => group * WIDE + place);
   /** Ask for a page, and for what is missing of what is said of columns. */
   const fetchPage = (/** @type {Pages} */ of, /** @type {number} */ block, /** @type {number} */ group) => {
     const at = `${block}:${group}`;
     if (block < 0 || block * PAGE >= of.total || of.asked.has(at)) return;
     of.asked.add(at);
-    const wanted = Array.from({ length: Math.min(WIDE, table.count - group * WIDE) }, (_, place) => group * WIDE + place);
-    ask("rows", { run, from: block * PAGE, to: (block + 1) * PAGE, columns: wanted, ...of.query }).then((page) => {
+    ask("rows", { run, from: block * PAGE, to: (block + 1) * PAGE, columns: groupOf(group), ...of.query }).then((page) => {
       of.put(page);
       if (of === pages.current) redraw();
     }, (/** @type {Error} */ error) => {
@@ -162,8 +164,11 @@ export function Grid({ result }) {
   const narrow = async (next) => {
     const mine = ++turn.current;
     const group = Math.floor((seen[0] ?? 0) / WIDE);
-    const wanted = Array.from({ length: Math.min(WIDE, table.count - group * WIDE) }, (_, place) => group * WIDE + place);
-    const page = await ask("rows", { run, from: 0, to: PAGE, columns: wanted, ...next });
+    wanted.current = next;
+    const page = await ask("rows", { run, from: 0, to: PAGE, columns: groupOf(group), ...next }).catch((error) => {
+      if (mine === turn.current) wanted.current = /** @type {Pages} */ (pages.current).query;
+      throw error;
+    });
     if (mine !== turn.current) return;
     const made = new Pages(next, page.total);
     made.put(page);
@@ -211,21 +216,21 @@ export function Grid({ result }) {
   };
 
   const sort = (/** @type {number} */ at, /** @type {boolean} */ adds) => {
-    const now = view.query.sort.find((each) => each.at === at);
+    const now = wanted.current.sort.find((each) => each.at === at);
     const down = isNumber(columns.current.get(at));
     const next = !now ? [{ at, descending: down }] : now.descending === down ? [{ at, descending: !down }] : [];
-    const sorted = adds ? (now && next.length ? view.query.sort.map((each) => (each.at === at ? next[0] : each)) : [...view.query.sort.filter((each) => each.at !== at), ...next]) : next;
-    void tell(narrow({ ...view.query, sort: sorted.slice(0, 8) }));
+    const sorted = adds ? (now && next.length ? wanted.current.sort.map((each) => (each.at === at ? next[0] : each)) : [...wanted.current.sort.filter((each) => each.at !== at), ...next]) : next;
+    void tell(narrow({ ...wanted.current, sort: sorted.slice(0, 8) }));
   };
-  const filter = (/** @type {number} */ at, /** @type {P.Filter | null} */ next) => narrow({ ...view.query, filters: [...view.query.filters.filter((each) => each.at !== at), ...(next ? [next] : [])] });
+  const filter = (/** @type {number} */ at, /** @type {P.Filter | null} */ next) => narrow({ ...wanted.current, filters: [...wanted.current.filters.filter((each) => each.at !== at), ...(next ? [next] : [])] });
   const search = (/** @type {string} */ text) => {
     setFind(text);
     clearTimeout(typing.current);
-    typing.current = setTimeout(() => void tell(narrow({ ...view.query, find: text })), 200);
+    typing.current = setTimeout(() => void tell(narrow({ ...wanted.current, find: text })), 200);
   };
   const clear = () => {
     setFind("");
-    void tell(narrow({ ...view.query, filters: [], find: "" }));
+    void tell(narrow({ ...wanted.current, filters: [], find: "" }));
   };
 
   const move = (/** @type {Cell} */ to, /** @type {boolean} */ selects) => {

@@ -61,6 +61,14 @@ test("numbers sort down first, texts up, and the third click gives the order as 
   await close();
 });
 
+test("a click adds to what the one before has asked for, though its page is on its way", async () => {
+  const { model, $, close } = await panel({ rows: null });
+  $("sort:Region").click();
+  $("sort:Spend").dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }));
+  assert.deepEqual(last(model, "rows").sort, [{ at: 1, descending: false }, { at: 2, descending: true }]);
+  await close();
+});
+
 test("a range is applied as it is typed, shown as a chip, and taken back", async () => {
   const { model, $, close } = await panel();
   $("filter:Spend").click();
