@@ -26,7 +26,7 @@ from jupyter_funcs.connection.transport import Transport
 from jupyter_funcs.core import background
 from jupyter_funcs.core.background import with_deadline
 from jupyter_funcs.core.errors import ConfigError, FuncsError, NotFoundError
-from jupyter_funcs.core.text import clip, listed, nearest, quote
+from jupyter_funcs.core.text import clip, listed, nearest, quote, some
 from jupyter_funcs.core.warn import collect_warnings, warn, warn_all
 
 if TYPE_CHECKING:
@@ -392,8 +392,7 @@ def _checked(catalog: Catalog, service: str) -> Catalog:
     for code in unknown_codes(catalog):
         warn(f"{service}: parameters of type code {code} (unknown) are read from their descriptions.")
     if problems := schema_problems(catalog):
-        more = f" and {len(problems) - 3:,} more" * (len(problems) > 3)
-        warn(f"Schemas that contradict themselves are not enforced: {', '.join(problems[:3])}{more}.")
+        warn(f"Schemas that contradict themselves are not enforced: {some(problems)}.")
     return catalog
 
 

@@ -51,13 +51,16 @@ def python(
     # Text typed after a $ becomes code only if it is a variable name.
     named = {name: variable for name, variable in (variables or {}).items() if variable.isidentifier()}
     call = function.code(args, named, sweeps=sweeps)
-    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where)}\ndf = {call}"
+    own = function.session.remote.transport.connection
+    allow_server = own.allow_server if own.where != own.name else ""  # a profile names it itself
+    return f"import jupyter_funcs as jf\n\nfuncs = {connection(where, allow_server)}\ndf = {call}"
 
 
-def connection(where: str) -> str:
+def connection(where: str, allow_server: str = "") -> str:
     """Return the code of a session, which needs no variable."""
-    # Functions given in Python are named in brackets, as in code.
-    return f"jf.connect({where if where.startswith('[') else repr(where)})" if where else "jf.connect()"
+    given = where if where.startswith("[") else repr(where)  # functions given in Python are in brackets, as in code
+    more = f", {allow_server=}" if allow_server else ""
+    return f"jf.connect({given}{more})" if where else "jf.connect()"
 
 
 def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:

@@ -340,10 +340,8 @@ def _address_problem(profile: dict[str, Any]) -> str:
         return f"names {'both ' * (len(sources) == 2)}{listed(sources, 'and')}"
     for key in [*sources, *({"allow_server", "file"} & profile.keys())]:
         value = profile[key]
-        is_command = (
-            key.endswith("_command") and isinstance(value, list) and all(isinstance(word, str) for word in value)
-        )
-        is_known = is_command or key.endswith("_env") or (key == "login" and value is True)
+        is_words = isinstance(value, list) and all(isinstance(word, str) for word in value)
+        is_known = key.endswith("_env") or (key.endswith("_command") and is_words) or (key == "login" and value is True)
         if not is_known and not (isinstance(value, str) and value):
             return f"has a{'n' * (key[0] == 'a')} {key} that is not text"
     if "keep" in profile and (profile["keep"] != "keyring" or not isinstance(profile.get("login"), str)):

@@ -100,7 +100,7 @@ def listed(names: Iterable[str], last: str = "or") -> str:
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
-def some(names: Sequence[str], most: int) -> str:
+def some(names: Sequence[str], most: int = 3) -> str:
     """Join the first names as in a sentence, and say how many more there are."""
     more = [f"{len(names) - most:,} more"] if len(names) > most else []
     return listed([*names[:most], *more], "and")

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _MOST_ITEMS = 1_000_000  # read from a generator, which may have no end
-_MOST_NAMED = 3
 _ANY = {"type": ["null", "boolean", "number", "string", "array", "object"]}
 
 
@@ -69,7 +68,7 @@ class PythonSource:
 
         def read() -> Catalog:
             if skipped:
-                names = some(skipped, _MOST_NAMED)
+                names = some(skipped)
                 warn(f"{self._connection.name}: left out {names}, which can't be called by keyword.")
             return Catalog(functions)
 

@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import jupyter_funcs as jf
+from jupyter_funcs.client.snippets import python
 from jupyter_funcs.connection.profiles import resolve
 from jupyter_funcs.sources import yaml_decoding
 from tests.conftest import serving
@@ -166,7 +167,7 @@ SERVERS: dict[str, tuple[list[str], str, str]] = {
 def test_a_file_runs_where_the_user_says(
     servers: list[str], path: str, asked: str, token: str | None, tmp_path: Path, api: tuple[str, Server]
 ) -> None:
-    """With `allow_server`, in YAML and JSON, with a token and without."""
+    """With `allow_server`, in YAML and JSON, with a token and without; the code of a run says so too."""
     url, server = api
     more = {"servers": [{"url": each.format(url=url)} for each in servers]} if servers else {}
     for name in ("shop.yaml", "shop.JSON") if token else ("shop.yml",):
@@ -175,6 +176,10 @@ def test_a_file_runs_where_the_user_says(
         assert (funcs.names, funcs.kind, funcs.service) == (["Look"], "openapi", name)
         assert list(funcs.look()["path"]) == [asked]
         assert server.seen == [(asked, f"Bearer {token}" if token else "")]
+        if not token:
+            exec(python(funcs.look, {}, funcs.where), space := {})  # type: ignore[var-annotated]
+            assert list(space["df"]["path"]) == [asked]
+            space["funcs"].close()
         server.seen.clear()
         funcs.close()
 
