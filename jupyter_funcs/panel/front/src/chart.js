@@ -1,10 +1,10 @@
 import { html } from "htm/preact";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, plural } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { Menu } from "./popover.js";
 import { axis, axisText, clamp, nearest, pointText, ticks, timeTicks, valueText } from "./scales.js";
-import { usePanel } from "./state.js";
+import { usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {[number, number] | null} Zoom the first and the last day shown */
@@ -158,7 +158,7 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   const [at, setAt] = useState(-1);
   const [brush, setBrush] = useState(/** @type {[number, number] | null} */ (null));
   const [moved, setMoved] = useState(/** @type {Zoom} */ (null));
-  const clip = useId();
+  const clip = useUniqueId();
   const isTime = view.x.type === "time";
   const canZoom = isTime && Boolean(onZoom) && whole.x.values.length > 2;
   const strip = canZoom && height > 220 ? STRIP : 0;

@@ -1,10 +1,10 @@
 import { html } from "htm/preact";
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { FieldTools, Paste, isEach, several } from "./fieldmenu.js";
 import { count, inert, marked, plural } from "./format.js";
 import { Icon } from "./icons.js";
 import { Popover } from "./popover.js";
-import { usePanel } from "./state.js";
+import { usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {{ field: P.FieldView, state: P.FieldState, id: string, describe: string | undefined, bad: boolean }} ControlProps */
@@ -27,7 +27,7 @@ function age(at) {
 /** One field: its name, tools, control and what is said of it. @param {{ field: P.FieldView, missing: boolean, onHelp: (field: P.FieldView | null) => void }} props */
 export function Field({ field, missing, onHelp }) {
   const { values, set } = usePanel();
-  const id = useId();
+  const id = useUniqueId();
   const [other, setOther] = useState(false);
   /** @type {P.FieldState} */
   const state = values?.fields[field.name] ?? {};

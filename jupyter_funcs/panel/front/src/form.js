@@ -4,7 +4,7 @@ import { isEach, several } from "./fieldmenu.js";
 import { Field } from "./fields.js";
 import { count, inert, size } from "./format.js";
 import { Icon } from "./icons.js";
-import { usePanel } from "./state.js";
+import { usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 
@@ -71,6 +71,7 @@ function Inputs() {
 function Foot({ help, isRed, go }) {
   const { view, values, live, submit, clear } = usePanel();
   const { missing = [], wrong = [], advice = [], runs = 1, valid = false } = values ?? {};
+  const id = useUniqueId();
   const label = (/** @type {string} */ name) => view?.fields.find((field) => field.name === name)?.label ?? name;
   /** @type {[string, string[]][]} */
   const parts = [["Missing: ", missing], ["Check: ", wrong]];
@@ -80,10 +81,10 @@ function Foot({ help, isRed, go }) {
   const said = help && (help.brief || help.help);
   return html`
     ${said && live !== "gone" && html`<p class="jf-help" data-jf="help-line"><b>${help.label}: </b>${said.replaceAll("\n", " ")}</p>`}
-    ${why.length > 0 && html`<p class=${`jf-missing ${isRed ? "" : "is-soft"}`} id="jf-reason" data-jf="reason"><${Icon} name="err" size=${14} /><span>${why.map(([word, names], at) => html`${at ? " · " : ""}${word}${names.map(link)}`)}</span></p>`}
+    ${why.length > 0 && html`<p class=${`jf-missing ${isRed ? "" : "is-soft"}`} id=${id} data-jf="reason"><${Icon} name="err" size=${14} /><span>${why.map(([word, names], at) => html`${at ? " · " : ""}${word}${names.map(link)}`)}</span></p>`}
     ${advice.map((text) => html`<p class="jf-missing is-soft" role="status" data-jf="advice"><${Icon} name="warn" size=${14} /><span>${text}</span></p>`)}
     <div class="jf-acts">
-      <button type="button" class="jf-btn is-main" data-jf="run" aria-disabled=${off ? "true" : undefined} aria-describedby=${why.length ? "jf-reason" : undefined} title="Ctrl+Enter" onClick=${() => live !== "gone" && void submit()}><${Icon} name="play" size=${14} fill=${true} />${runs > 1 ? `Run ${count(runs)} times` : "Run"}</button>
+      <button type="button" class="jf-btn is-main" data-jf="run" aria-disabled=${off ? "true" : undefined} aria-describedby=${why.length ? id : undefined} title="Ctrl+Enter" onClick=${() => live !== "gone" && void submit()}><${Icon} name="play" size=${14} fill=${true} />${runs > 1 ? `Run ${count(runs)} times` : "Run"}</button>
       <button type="button" class="jf-btn is-icon is-line" data-jf="clear" aria-label="Clear the form" title="Clear the form" disabled=${live === "gone"} onClick=${clear}><${Icon} name="undo" /></button>
     </div>`;
 }

@@ -1,9 +1,9 @@
 import { html } from "htm/preact";
-import { useId, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { FilterBox, Summary, filterText, isNumber } from "./filters.js";
 import { count } from "./format.js";
 import { Button, Icon } from "./icons.js";
-import { usePanel } from "./state.js";
+import { usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {{ row: number, at: number }} Cell a row of the view, and the place of a column among the shown ones */
@@ -62,7 +62,7 @@ export function Grid({ result }) {
   const { ask, tell, live, query, setQuery, copy, toast, announce } = usePanel();
   const { table, number: run } = result;
   const off = live === "gone";
-  const id = useId();
+  const id = useUniqueId();
   const [, draw] = useReducer((/** @type {number} */ n) => n + 1, 0);
   const redraw = () => draw(undefined);
   const grid = useRef(/** @type {HTMLElement | null} */ (null));

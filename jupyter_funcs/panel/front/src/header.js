@@ -1,9 +1,9 @@
 import { html } from "htm/preact";
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count, marked, plural } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { Menu, Popover } from "./popover.js";
-import { usePanel } from "./state.js";
+import { usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @import { MenuItem } from "./popover.js" */
@@ -87,7 +87,7 @@ function Picker({ anchor, close }) {
   const [at, setAt] = useState(0);
   const list = useRef(/** @type {HTMLDivElement | null} */ (null));
   const asked = useRef(0);
-  const id = useId();
+  const id = useUniqueId();
 
   const search = (/** @type {string} */ wanted) => {
     const mine = ++asked.current;

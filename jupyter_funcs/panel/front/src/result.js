@@ -1,5 +1,5 @@
 import { html } from "htm/preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart.js";
 import { Code } from "./code.js";
 import { count, plural } from "./format.js";
@@ -7,7 +7,7 @@ import { Grid } from "./grid.js";
 import { Button, Icon } from "./icons.js";
 import { JsonTree } from "./jsontree.js";
 import { Menu, Popover } from "./popover.js";
-import { usePanel } from "./state.js";
+import { usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @import { MenuItem } from "./popover.js" */
@@ -33,7 +33,7 @@ export function Result() {
 /** @param {{ result: P.ResultView }} props */
 function Shown({ result }) {
   const { run, tab } = usePanel();
-  const id = useId();
+  const id = useUniqueId();
   const visited = useRef(false);
   visited.current ||= tab === "table";
   const none = tab === "chart" ? result.chart : tab === "json" ? result.json : null;

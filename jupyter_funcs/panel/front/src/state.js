@@ -7,6 +7,9 @@ import { useContext, useEffect, useLayoutEffect, useReducer, useRef, useState } 
 
 export const PanelContext = createContext(/** @type {PanelState} */ (/** @type {unknown} */ (null)));
 
+/** An id that no other panel of the page has; Preact's own begin again in each. */
+export const useUniqueId = () => useState(() => `jf-${Math.random().toString(36).slice(2, 12)}`)[0];
+
 /** Everything that a part needs: what the kernel says, and what may be asked of it. */
 export const usePanel = () => useContext(PanelContext);
 

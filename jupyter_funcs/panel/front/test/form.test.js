@@ -281,3 +281,12 @@ test("a sweep says how many runs it makes, and markup in any text stays text", a
   assert.ok(el.textContent.includes("<img src=x"));
   await close();
 });
+
+test("two panels of a page share no id", async () => {
+  const [one, two] = [await open([field("a", "choice", { options: SYMBOLS })]), await open([field("a", "choice", { options: SYMBOLS })], {}, { valid: false, missing: ["a"] })];
+  const ids = [...document.querySelectorAll("[id]")].map(({ id }) => id);
+  assert.ok(ids.length >= 4);
+  assert.equal(new Set(ids).size, ids.length);
+  await one.close();
+  await two.close();
+});
