@@ -256,7 +256,7 @@ class FormView:
 
     # What the page asks for
 
-    def take(self, name: object, value: object, seq: int = 0) -> None:
+    def take(self, name: str, value: object, seq: int = 0) -> None:
         """Set a field to what a person has entered: nothing, a text, several, or several with a run for each."""
         field = self._field(name)
         new = self._read(field, value)
@@ -324,44 +324,44 @@ class FormView:
             self.form[field.name] = value
             self._carried.add(field.name)
 
-    def options(self, name: object, query: object = "", start: object = 0) -> dict[str, Any]:
+    def options(self, name: str, query: str = "", start: int = 0) -> dict[str, Any]:
         """Return one page of the options that match a search: the `OptionPage` of the protocol."""
-        if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start <= 10_000_000:
-            raise ArgumentError(f"Options start at a number from 0, not {quote(start)}.")
-        return self._page(self._field(name).name, _text(query, 200), start)
+        return self._page(self._field(name).name, query, start)
 
-    def list_again(self, name: object) -> None:
+    def list_again(self, name: str) -> None:
         """List the options of a field again."""
         source = self._sources.get(self._field(name).name)
         if source is not None and not source.waits:
             source.ask(again=True)
             self._on_news(source.field.name)
 
-    def all_options(self, name: object, group: object = "", query: object = "") -> dict[str, Any]:
+    def all_options(self, name: str, group: str = "", query: str = "") -> dict[str, Any]:
         """Return all values that match a search, or those of one group."""
-        field, group = self._field(name), _text(group, _LONGEST)
-        found = self._search(field.name, _text(query, 200))
+        field, found = self._field(name), self._search(name, query)
         return {"values": _bounded(field, [one.value for one in found if group in ("", one.group)])}
 
-    def paste(self, name: object, text: object) -> dict[str, Any]:
+    def paste(self, name: str, text: str) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, and which of them are not among the options."""
         field = self._field(name)
-        values, unknown = pasted(field, _text(text, _LONGEST), self._choices(field.name))
+        values, unknown = pasted(field, _bounded(field, [text])[0], self._choices(field.name))
         return {"values": _bounded(field, values), "unknown": unknown}
 
-    def variables(self, name: object) -> dict[str, Any]:
+    def variables(self, name: str) -> dict[str, Any]:
         """Return the variables that a field can be bound to, in alphabetical order."""
         field = self._field(name)
         held = dict(self.form.variables()) if self.trusted else {}
-        usable = [(one, about) for one, value in sorted(held.items()) if (about := notebook.usable(one, value))]
-        found = [{"name": one, "about": about, "each": _is_each(field, held[one])} for one, about in usable[:PAGE]]
-        return {"variables": found}
+        takes_one = field.kind not in {Kind.LIST, Kind.JSON}
+        usable = [
+            {"name": one, "about": about, "each": takes_one and is_iterable(value) and not isinstance(value, str)}
+            for one, value in sorted(held.items())
+            if (about := notebook.usable(one, value))
+        ]
+        return {"variables": usable[:PAGE]}
 
-    def _field(self, name: object) -> Field:
-        field = self._fields.get(name) if isinstance(name, str) else None
-        if field is None:
+    def _field(self, name: str) -> Field:
+        if name not in self._fields:
             raise ArgumentError(f"{self.form.function} has no field {quote(name)}.")
-        return field
+        return self._fields[name]
 
     def _read(self, field: Field, value: object) -> Any:
         """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""
@@ -375,10 +375,8 @@ class FormView:
             # What is only described as a list may be one value, and a variable may hold a whole list.
             is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
             return items[0] if is_one else items or None
-        if value is None or isinstance(value, str):
-            text = _text(value or "", _LONGEST)
-            return self._typed(field, text) if text.strip() else None
-        raise ArgumentError(f"{field.label} takes a text, not {quote(value)}.")
+        [text] = _bounded(field, ["" if value is None else value])
+        return self._typed(field, text) if text.strip() else None
 
     def _typed(self, field: Field, text: str) -> str | Variable:
         found = typed(text) if self.trusted else text
@@ -559,11 +557,6 @@ def _explained(field: Field, held: Any, text: str) -> str:
     return text
 
 
-def _is_each(field: Field, value: Any) -> bool:
-    """Return whether a variable has several values for a field that takes one."""
-    return field.kind not in {Kind.LIST, Kind.JSON} and is_iterable(value) and not isinstance(value, str)
-
-
 def _json_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
 
@@ -578,18 +571,11 @@ def _line(value: Any) -> str:
     return ", ".join('"{}"'.format(text.replace('"', '""')) if _IN_QUOTES.search(text) else text for text in texts)
 
 
-def _text(value: object, longest: int) -> str:
-    if not isinstance(value, str):
-        raise ArgumentError(f"A text was expected, not {quote(value)}.")
-    if len(value) > longest:
-        raise ArgumentError(f"A text of at most {longest:,} characters was expected, not {len(value):,}.")
-    return value
-
-
-def _bounded(field: Field, values: object) -> list[str]:
-    if not isinstance(values, list) or len(values) > _MOST_VALUES:
-        count = f"{len(values):,}" if isinstance(values, list) else quote(values)
-        raise ArgumentError(f"{field.label} takes at most {_MOST_VALUES:,} values, not {count}.")
-    if sum(len(_text(value, _LONGEST)) for value in values) > _LONGEST:
-        raise ArgumentError(f"The values of {field.label} have more than {_LONGEST:,} characters together.")
-    return values
+def _bounded(field: Field, texts: object) -> list[str]:
+    """Return texts of the page, unless they are too many, too long, or none."""
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ArgumentError(f"{field.label} takes texts, not {quote(texts)}.")
+    if len(texts) > _MOST_VALUES or sum(map(len, texts)) > _LONGEST:
+        most = f"{_MOST_VALUES:,} values of {_LONGEST:,} characters together"
+        raise ArgumentError(f"{field.label} takes at most {most}, not {len(texts):,} of {sum(map(len, texts)):,}.")
+    return texts
