@@ -19,7 +19,7 @@ from jupyter_funcs.connection.http import Request
 from jupyter_funcs.connection.profiles import NO_TOKEN, same_origin
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import json_decoding
-from jupyter_funcs.core.errors import ArgumentError, ConfigError, ProtocolError
+from jupyter_funcs.core.errors import TRY_AGAIN, ArgumentError, ConfigError, ProtocolError
 from jupyter_funcs.core.files import read_small
 from jupyter_funcs.core.json_decoding import only, referred
 from jupyter_funcs.core.text import clip, distinct, inert, quote
@@ -115,7 +115,7 @@ def read_document(data: bytes, connection: Connection) -> Catalog:
     try:
         root = decode(data, what="OpenAPI document")
     except ProtocolError as error:
-        error.hint = _CHECK_DOCUMENT
+        error.hint = error.hint.replace(TRY_AGAIN, _CHECK_DOCUMENT)  # nobody operates a document
         raise
     version = str(only(dict, root).get("openapi") or "")
     if not version.startswith("3."):

@@ -146,8 +146,8 @@ def _imported(name: str) -> Any:
         # The first place is the line above.
         places = [each for each in traceback.extract_tb(error.__traceback__) if "importlib" not in each.filename][1:]
         at = f" ({places[-1].filename}, line {places[-1].lineno})" if places else ""
-        is_missing = isinstance(error, ModuleNotFoundError)
-        hint = "Install it, or add its folder to PYTHONPATH." if is_missing else "Fix the module, and try again."
+        missing = "Check its name, install it, or add its folder to PYTHONPATH."
+        hint = missing if isinstance(error, ModuleNotFoundError) else "Fix the module, and try again."
         raise ConfigError(f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint) from error
 
 

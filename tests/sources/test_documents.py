@@ -243,6 +243,7 @@ def test_a_text_is_a_file_if_there_is_one(tmp_path: Path, monkeypatch: pytest.Mo
         (os.mkfifo, "cannot be read: it is not a regular file"),
         (lambda path: path.write_bytes(b"\xff\xfe\x00"), "is not YAML"),
         (lambda path: path.write_bytes(b'{"\xff": 1}'), r"is not UTF-8 at byte 2\.\nCheck the document"),
+        (lambda path: path.write_text(bomb(12, 10)), r"aliases without end\.\nSimplify it"),
         (lambda path: path.write_text("a: 1"), "'a.yaml' is not an OpenAPI document"),
         (lambda path: path.write_text(""), "'a.yaml' is not an OpenAPI document"),
         (lambda path: path.write_text("swagger: '2.0'"), r"OpenAPI \(Swagger\) 2.0"),
