@@ -15,7 +15,7 @@ from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.connection.transport import Terms
 from jupyter_funcs.core.background import loop_time, with_deadline
-from jupyter_funcs.core.errors import DeadlineError
+from jupyter_funcs.core.errors import DeadlineError, ReplyTooLargeError
 from jupyter_funcs.core.progress import MAX_RAW_REPLY, Progress
 from jupyter_funcs.sources.detected import source_of
 
@@ -51,8 +51,9 @@ class Remote:
         work = self.source.listing(terms, progress)
         try:
             return await with_deadline(LIST_SECONDS, work, "The listing of the functions", progress, terms.until)
-        except DeadlineError as error:
-            error.hint = "Try again." if progress.attempts else error.hint  # no option gives it more time
+        except (DeadlineError, ReplyTooLargeError) as error:  # no option gives it more time or more bytes
+            again = "Try again." if isinstance(error, DeadlineError) else "No more than this is read of a listing."
+            error.hint = again if progress.attempts else error.hint
             raise
 
     async def run(

@@ -369,7 +369,7 @@ def test_an_address_without_a_document_is_named() -> None:
 def test_a_document_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading stops at its limit."""
     monkeypatch.setattr(openapi, "_MAX_DOCUMENT", 1000)
-    with pytest.raises(jf.ReplyTooLargeError):
+    with pytest.raises(jf.ReplyTooLargeError, match=r"1,000\.\nNo more than this is read"):
         _ = Server(document({"/a": {"get": operation(description="x" * 1000)}})).session().names
 
 
