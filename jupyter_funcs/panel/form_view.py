@@ -496,7 +496,7 @@ def _is_short(field: Field, control: str) -> bool:
     if control in {"number", "date"}:
         return len(field.label) <= 24
     if control == "choice" and field.options:
-        return len(field.label) <= 24 and max(map(len, field.options)) <= 10
+        return len(field.label) <= 24 and max(map(len, (*field.options, _hint(field, control)))) <= 13
     return control == "flag" and len(field.label) <= 12
 
 

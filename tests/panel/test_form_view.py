@@ -64,7 +64,8 @@ def field(view: FormView, name: str) -> dict[str, Any]:
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 50, "default": 1}
 PARAMS = [
     ({"name": "a", "type": 6}, "choice", {"open": True}),
-    ({"name": "a", "schema": {"enum": ["x", "y"]}}, "choice", {"open": False, "short": True}),
+    ({"name": "a", "schema": {"enum": ["x", "y"], "default": "x"}}, "choice", {"open": False, "short": True}),
+    ({"name": "a", "schema": {"enum": ["month", "day"], "default": "month"}}, "choice", {"short": False}),
     ({"name": "a", "description": "Options are 'x', 'y'."}, "choice", {"open": True}),
     ({"name": "a", "description": "Options are 'Yes', 'No'."}, "flag", {"open": True, "flag": ["Yes", "No"]}),
     ({"name": "a", "schema": {"type": "boolean"}}, "flag", {"open": False, "flag": ["true", "false"]}),
