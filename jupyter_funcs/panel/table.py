@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` is all of them as they are
 
-FIRST_COLUMNS = 60
+FIRST_COLUMNS = 60  # and rows: a block of the page, as in front/src/grid.js
 FIRST_ROWS = 40
 _MOST_CELLS = 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box

@@ -311,9 +311,9 @@ class TableColumn:
         number, places = Decimal(typed[1]), len(typed[1].partition(".")[2])
         if self.data.dtype.kind != "f":
             return self._compared([("==", *self._literal_number(number))], ref)
-        rounded = f"({ref} * 100)" if percent else ref
-        code = f"({rounded}.round({places}) == {float(number)!r})"
-        return RowTest(code, lambda: _mask((self.data * 100 if percent else self.data).round(places) == float(number)))
+        half = Decimal(5).scaleb(-places - 1)  # what is shown as this number, however halves are rounded
+        low, high = ((each.scaleb(-2) if percent else each) for each in (number - half, number + half))
+        return self._compared([(">=", *self._literal_number(low)), ("<=", *self._literal_number(high))], ref)
 
     def _found_day(self, text: str, ref: str) -> RowTest:
         shown = "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"

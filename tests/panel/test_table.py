@@ -227,6 +227,54 @@ def test_a_view_is_what_a_plain_loop_gives(rows: list[Any], sort: list[Any], fil
     assert list(TableView(frame).frame(query).index) == naive(rows, query)
 
 
+FRAME = pd.DataFrame({
+    "Spend": [10.0, None, 12.345, 10.0, -1.0],
+    "Growth": [0.05, 0.1, None, -0.018, 0.05],
+    "At": pd.to_datetime(["2024-01-31 23:59", "2024-02-01 00:00", None, "2025-01-01 00:00", "2024-12-31 12:30"]),
+    "Region": ["b", "a", "B", None, "a"],
+    "Mixed": [2, "2", None, [1], "x"],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        (TableQuery([Sort(0, descending=False)]), [4, 0, 3, 2, 1]),
+        (TableQuery([Sort(0, descending=True)]), [2, 0, 3, 4, 1]),
+        (TableQuery([Sort(3, descending=False)]), [2, 1, 4, 0, 3]),
+        (TableQuery([Sort(3, descending=True)]), [0, 1, 4, 2, 3]),
+        (TableQuery([Sort(2, descending=False)]), [0, 1, 4, 3, 2]),
+        (TableQuery([Sort(2, descending=True)]), [3, 4, 1, 0, 2]),
+        (TableQuery([Sort(3, descending=False), Sort(0, descending=True)]), [2, 4, 1, 0, 3]),
+        (TableQuery([Sort(4, descending=False)]), [0, 1, 3, 4, 2]),
+        (TableQuery([], [Range(0, "10", "12.345")]), [0, 2, 3]),
+        (TableQuery([], [Range(0, " 10.5 ", "")]), [2]),
+        (TableQuery([], [Range(0, "", "1e1")]), [0, 3, 4]),
+        (TableQuery([], [Range(1, "5", "10%")]), [0, 1, 4]),
+        (TableQuery([], [Range(1, "", "−1.8")]), [3]),
+        (TableQuery([], [Range(2, "2024-02", "2024")]), [1, 4]),
+        (TableQuery([], [Range(2, "", "2024-01-31")]), [0]),
+        (TableQuery([], [Range(2, "2024-12-31 12:30", "2024-12-31 12:30")]), [4]),
+        (TableQuery([], [Range(2, "", "9999-12-31")]), [0, 1, 3, 4]),
+        (TableQuery([], [Contains(3, "B")]), [0, 2]),
+        (TableQuery([], [OneOf(3, ["a", None])]), [1, 3, 4]),
+        (TableQuery([], [OneOf(4, ["2", "[1]"])]), [0, 1, 3]),
+        (TableQuery([], [OneOf(0, [None]), Contains(3, "a")]), [1]),
+        (TableQuery([], [], "12.35"), [2]),
+        (TableQuery([], [], "12.345"), [2]),
+        (TableQuery([], [], "5.0%"), [0, 4]),
+        (TableQuery([], [], "b"), [0, 2]),
+        (TableQuery([], [], "2024-12"), [4]),
+        (TableQuery([Sort(0, descending=True)], [Range(0, "0", "")], "1"), [0, 3]),
+    ],
+)
+def test_a_view_has_the_rows_of_its_query(query: TableQuery, rows: list[int]) -> None:
+    """Takes bounds as typed, a whole month or year of a date, percent as shown; the code gives the same."""
+    table = TableView(FRAME)
+    assert list(table.frame(query).index) == rows
+    assert list(run(table.code(query, "df"), FRAME).index) == rows
+
+
 def test_columns_are_typed_written_and_summed_by_their_roles() -> None:
     """Money has two decimals, counts have separators, ids have none, growth has a sign; sums only where they add up."""
     frame = pd.DataFrame({
