@@ -144,7 +144,7 @@ _NEEDED = r"\b(?<!not )(?:required|needed|mandatory|must be (?:specified|provide
 _GIVEN = r"(?:specified|given|provided|set|supplied|present|filled|selected|passed|entered|used|chosen|defined)"
 _ABSENT = rf"(?:absent|missing|empty|blank|omitted|none|null|unspecified|left (?:blank|empty|out)|not {_GIVEN})"
 _IS = r"(?:(?:is|are|was|were|has been|have been) )?"
-_NAME = rf"(?:the )?([\w{QUOTES} ,/-]{{1,80}}?)(?: (?:parameters?|arguments?|fields?|values?))?"
+_NAME = rf"(?:the )?([\w{QUOTES} ,/-]{{1,50}}?)(?: (?:parameters?|arguments?|fields?|values?))?"
 _RULES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
