@@ -224,7 +224,7 @@ class Chart:
                     return None
             return np.sort(found)
 
-        return self._once(("times", column.name), find)  # type: ignore[no-any-return]
+        return self._once(("times", column.name), find)  # type: ignore[no-any-return]  # as it was made
 
     def _base(self, column: ChartColumn) -> str:
         """Return the step at which the times of a column come, or nothing if they are irregular."""
@@ -265,7 +265,7 @@ class Chart:
             order = np.argsort(-totals, kind="stable")
             return [names[at] for at in order if at < len(names) - 1 or has_none]
 
-        return self._once(("ranked", colour.name), find)  # type: ignore[no-any-return]
+        return self._once(("ranked", colour.name), find)  # type: ignore[no-any-return]  # as it was made
 
     def _plan(self, wish: Mapping[str, Any], zoom: Zoom) -> _Plan | str:
         """Return what suits the frame and a person's wish, or in one sentence why there is nothing to draw."""
@@ -399,7 +399,7 @@ class Chart:
 
     def _days(self, column: ChartColumn) -> tuple[float, float]:
         """Return the first and last time of a column in days since 1970."""
-        return self._once(  # type: ignore[no-any-return]
+        return self._once(  # type: ignore[no-any-return]  # as it was made
             ("days", column.name), lambda: (day_of(column.data.min()), day_of(column.data.max()))
         )
 

@@ -197,7 +197,7 @@ class TableView:
             order = self._cache.get(("order", repr(query.sort)), lambda: self._order(query), _bytes)
             masks = [test.mask() for test in self._tests(query, "df")]
             if not masks:
-                return order  # type: ignore[no-any-return]
+                return order  # type: ignore[no-any-return]  # as it was made
             mask = reduce(np.logical_and, masks)
             return (np.flatnonzero(mask) if order is None else order[mask[order]]).astype(np.uint32)
 

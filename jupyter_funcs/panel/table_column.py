@@ -377,8 +377,9 @@ def plain_text(value: Any) -> str:
 
 
 def _mask(found: Any) -> Mask:
-    dtype = found.dtype
-    return found.to_numpy() if isinstance(dtype, np.dtype) else found.to_numpy(dtype=bool, na_value=False)  # type: ignore[no-any-return]
+    is_plain = isinstance(found.dtype, np.dtype)
+    mask: Mask = found.to_numpy() if is_plain else found.to_numpy(dtype=bool, na_value=False)
+    return mask
 
 
 def _compare(data: Any, operator: str, value: Any) -> Any:
