@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import io
 import json
@@ -14,6 +15,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel.widget import PanelWidget
 from tests.conftest import PANEL, SYMBOL
+from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,7 +93,10 @@ def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
 def test_a_short_run_takes_few_messages(page: Page) -> None:
     """Sends at most six messages and 20 kB for a run, the table's first page and its summaries included."""
     page.ask("choose", function="get_panel_daily")
-    page.run(**DAILY)  # what depends on the values is listed
+    page.run(**DAILY)
+    sources = page.panel._inputs._sources.values()
+    wait_until(lambda: not any(source.asking for source in sources))  # what depends on the values is listed
+    background.run(asyncio.sleep(0.1))
     states: list[str] = []
     page.panel.observe(lambda change: states.append(change["new"]), names=["_view", "_values", "_run"])
     before = len(page.sent)
