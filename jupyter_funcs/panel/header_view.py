@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import read_fields
 from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.client.status import ends_in
-from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, inert
 
 if TYPE_CHECKING:
@@ -93,11 +94,13 @@ def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str,
         view = function_view(function, catalog.slug(function), favourites)
         del view["changesData"]
         cards.append(view)
-    presets = [
-        {"name": name, "about": "", "shipped": False, "function": catalog.slug(function)}
-        for function in shown
-        for name in session.presets.names(function.name)
-    ]
+    presets: list[dict[str, Any]] = []
+    with suppress(FuncsError):  # a broken file must not keep the panel from opening; a function's form says so
+        presets += (
+            {"name": name, "about": "", "shipped": False, "function": catalog.slug(function)}
+            for function in shown
+            for name in session.presets.names(function.name)
+        )
     return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.client import snippets
-from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError, ServiceConnectionError
+from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.display import shape_text
@@ -95,7 +95,6 @@ def error_view(
         "hint": clip(inert(redact(hint)), _LONGEST),
         "details": clip(redact(kept), _LONGEST_DETAILS),
         "retry": not isinstance(error, ArgumentError),
-        "offline": isinstance(error, ServiceConnectionError),
         "fixes": list(fixes),
     }
 
@@ -105,11 +104,6 @@ def cancelled_text(job: Job) -> str:
     if isinstance(job.progress, SweepProgress):
         return stopped_text(job.progress)
     return "Cancelled. The service may still finish the run."
-
-
-def is_cancelled(error: BaseException | None) -> bool:
-    """Return whether a run was stopped by a person."""
-    return isinstance(error, RunCancelledError)
 
 
 def code_view(function: RemoteCall, args: Args, swept: Sequence[str], where: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -230,7 +230,7 @@ class TableColumn:
             code, mask = f"{ref}.isin({values!r})", lambda: self.where(lambda found: found.isin(values))
         else:
             code = self._mapped(f"str(value) in {_listed(wanted)}", ref)
-            mask = lambda: self.texts_where(chosen.__contains__)  # noqa: E731
+            mask = partial(self.texts_where, chosen.__contains__)
         if None not in texts:
             return RowTest(code, mask)
         empty = self.data.isna().to_numpy()

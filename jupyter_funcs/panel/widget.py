@@ -115,6 +115,7 @@ class PanelWidget(anywidget.AnyWidget):
         self._runner = Runner(self._on_tick, self._on_end, self._visits.cell)
         self._status: Status | None = None
         self._trouble: list[str] = []
+        self._preset_names: list[str] = []
         self._is_open = False
         self._told_at = 0.0
         self._results = 0
@@ -225,12 +226,20 @@ class PanelWidget(anywidget.AnyWidget):
     def _enter(self, function: RemoteCall, form: Form | None = None) -> None:
         before = self._leave()
         visit = self._visits.of(function, form)
+        self._read_presets(visit.function)
         with self._lock:
             self._visit, self.form = visit, visit.form
             visit.inputs = FormView(visit.function, visit.form, self._on_news, trusted=self._trusted)
             visit.inputs.ran = visit.outcome.args if visit.outcome else None
             if before is not None and form is None:
                 visit.inputs.carry(before)
+
+    def _read_presets(self, function: RemoteCall) -> None:
+        """Read the names of a function's presets: once, since each change of the form shows them again."""
+        try:
+            self._preset_names = self._session.presets.names(function.name)
+        except FuncsError as error:  # a broken file must not keep the panel from opening
+            self._preset_names, self._trouble = [], error.lines
 
     def _leave(self) -> Form | None:
         """Stop following the form on the screen, and return it: the next one takes its values."""
@@ -297,9 +306,7 @@ class PanelWidget(anywidget.AnyWidget):
         function = visit.function
         view["function"] = function_view(function.function, function.slug, self._session.favourites.names)
         view["fields"] = visit.inputs.fields()
-        view["presets"] = [
-            {"name": name, "about": "", "shipped": False} for name in self._session.presets.names(function.name)
-        ]
+        view["presets"] = [{"name": name, "about": "", "shipped": False} for name in self._preset_names]
         return view
 
     def _values_of(self) -> dict[str, Any] | None:
@@ -515,11 +522,13 @@ class PanelWidget(anywidget.AnyWidget):
         if request.name.strip() in presets.names(name) and not request.replace:
             return {"said": f"{quote(request.name.strip(), 40)} exists already.", "exists": True}
         presets.save(name, request.name, form_values(self._chosen.form))
+        self._read_presets(self._chosen.function)
         return {"said": f"Saved as {quote(request.name.strip(), 40)}.", "exists": False}
 
     def _on_preset_delete(self, request: requests.PresetDeleteRequest) -> dict[str, Any]:
         self._check_trust("Presets can't be deleted from this page.")
         self._session.presets.remove(self._chosen.function.name, request.name)
+        self._read_presets(self._chosen.function)
         return {"said": f"Deleted {quote(request.name, 40)}. The form keeps its values."}
 
     def _on_run(self, request: requests.FormRunRequest) -> dict[str, Any]:

@@ -215,6 +215,7 @@ class Link:
         received, incoming = anyio.create_memory_object_stream[SessionMessage](0)
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](256)
         # A stray child may hold the pipes.
+        # A stray child may hold the pipes open, and anyio has no other way to close them.
         with received, incoming, outgoing, sent, closing(cast("Any", process)._process._transport):  # noqa: SLF001
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._read, process, received)

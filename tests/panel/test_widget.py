@@ -217,3 +217,26 @@ def test_a_closed_panel_sends_nothing(funcs: Session) -> None:
     page.panel.close()
     background.run(page.panel._answer({"v": 1, "id": 1, "kind": "hello"}))
     assert page.sent == []
+
+
+def test_presets_are_saved_listed_and_deleted(page: Page) -> None:
+    """Shows the presets of the function on the screen as they are saved and deleted."""
+    page.ask("choose", function="get_panel_daily")
+    page.ask("set", seq=1, field="Symbol", value=SYMBOL)
+    assert page.ask("preset_save", name="mine", replace=False)["exists"] is False
+    assert [each["name"] for each in page.state("_view")["presets"]] == ["mine"]
+    page.ask("preset_delete", name="mine")
+    assert page.state("_view")["presets"] == []
+
+
+def test_a_broken_file_of_presets_leaves_the_panel_usable(page: Page) -> None:
+    """Opens without presets, says why, and runs."""
+    path = page.panel._session.presets.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[profile")
+    try:
+        page.ask("choose", function="get_panels")
+        assert page.state("_view")["service"]["trouble"]
+        assert page.run()
+    finally:
+        path.unlink()
