@@ -263,7 +263,7 @@ class Session(Client[RemoteFunction]):
         """The presets of this profile: named values for forms."""
         return Presets("demo" if self._connection.synthetic else self.service, presets_file(os.environ))
 
-    def panel(self, name: str | int | None = None, /, **values: Any) -> Panel:
+    def panel(self, name: str | int | None = None, /, *, trusted: bool | None = None, **values: Any) -> Panel:
         """
         Return the widget: choose a function, fill in its form, run it, view the result.
 
@@ -272,12 +272,18 @@ class Session(Client[RemoteFunction]):
         name
             The function to open at. Without it, the panel opens even if the functions can't be listed, says why, and
             can retry.
+        trusted
+            Whether the panel's page may save files, name variables and read them. By default it may, except in Voila,
+            whose pages are seen by visitors.
         **values
             Values to fill the form with.
         """
         from jupyter_funcs.panel.panel import Panel
 
-        return Panel(self) if name is None else self[name].panel(**values)
+        if name is None:
+            return Panel(self, trusted=trusted)
+        function = self[name]
+        return Panel(self, function, function.form(**values), trusted=trusted)
 
     def _record(self, function: RemoteCall, job: Job) -> None:
         self.history.add(function, job)

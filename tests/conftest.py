@@ -253,6 +253,15 @@ def answering() -> Callable[..., Session]:
     return connect
 
 
+def wait_until(true: Callable[[], bool]) -> None:
+    """Wait until it comes true, for 20 s at most."""
+    for _ in range(2000):
+        if true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("It did not come true within 20 s.")
+
+
 @pytest.fixture
 def no_hang() -> Iterator[None]:
     """Let a pattern that backtracks for ever fail its test, and not hang the run."""

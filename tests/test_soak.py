@@ -15,8 +15,7 @@ from ipywidgets.widgets.widget import _instances
 import jupyter_funcs as jf
 from jupyter_funcs.core import background
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL
-from tests.panel.test_controls import wait_until
+from tests.conftest import PANEL, SYMBOL, wait_until
 
 if TYPE_CHECKING:
     from jupyter_funcs.api import Session

@@ -28,7 +28,7 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, folded, inert, listed, meant, quote
-from jupyter_funcs.panel.form.sources import FieldSource, has_source
+from jupyter_funcs.panel.sources import FieldSource, has_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

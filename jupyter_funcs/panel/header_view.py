@@ -10,7 +10,8 @@ from jupyter_funcs.catalog.fields import read_fields
 from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.client.status import ends_in
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.core.text import clip, inert, listed
+from jupyter_funcs.panel.visits import alike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.status import Status
-    from jupyter_funcs.panel.shared.outcome import PanelSession
+    from jupyter_funcs.panel.outcome import PanelSession
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8
+_MOST_CHANGES = 3  # functions that Refresh names
 _LONGEST_NAME, _LONGEST_ABOUT = 120, 240
 _EXAMPLE = "an example"
 _SOON = 600.0  # seconds; a token that ends later is not worth a word
@@ -129,3 +131,31 @@ async def example_values(function: RemoteCall, form: Form) -> dict[str, str]:
 
 def _shown(text: str) -> str:
     return clip(inert(text), _LONGEST_NAME)
+
+
+def changes(before: Catalog | None, after: Catalog) -> str:
+    """Say in words how one listing differs from the one before: which functions are new, gone, or otherwise."""
+    if before is None:
+        return ""
+    was, now = _by_name(before), _by_name(after)
+    added = [name for name, functions in now.items() for _ in functions[len(was.get(name, ())) :]]
+    removed = [name for name, functions in was.items() for _ in functions[len(now.get(name, ())) :]]
+    changed = [name for name, functions in now.items() if name in was and not alike(functions, was[name])]
+    said = [
+        f"{len(names):,} {what} ({_some(names)})"
+        for what, names in (("added", added), ("removed", removed), ("changed", changed))
+        if names
+    ]
+    return f"Listed again: {', '.join(said) if said else 'nothing has changed'}."
+
+
+def _by_name(catalog: Catalog) -> dict[str, list[Function]]:
+    functions: dict[str, list[Function]] = {}  # two may have one name
+    for each in catalog:
+        functions.setdefault(each.name, []).append(each)
+    return functions
+
+
+def _some(names: list[str]) -> str:
+    shown = [_shown(name) for name in names[:_MOST_CHANGES]]
+    return listed([*shown, "others"] if len(names) > _MOST_CHANGES else shown, "and")

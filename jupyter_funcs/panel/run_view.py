@@ -120,3 +120,10 @@ def code_view(function: RemoteCall, args: Args, swept: Sequence[str], where: str
         note = note if command else "A run is not a single HTTP request, so there is no curl command."
         blocks.append({"name": "curl", "code": command, "note": note})
     return {"blocks": blocks}
+
+
+def lines_of(error: BaseException) -> list[str]:
+    """Give what a person reads of an error, in one to three lines; one of our own making says that it is ours."""
+    if isinstance(error, FuncsError):
+        return error.lines
+    return [f"Something failed inside jupyter_funcs: {type(error).__name__}: {clip(inert(str(error)))}"]

@@ -5,18 +5,13 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-import ipywidgets as w
-
-from jupyter_funcs.client import notebook, snippets
+from jupyter_funcs.client import snippets
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.display import ends, shape_text, table_html
 from jupyter_funcs.sweeps.messages import value_text
 
 if TYPE_CHECKING:
-    from typing import Any
-
-    from jupyter_funcs.panel.shared.outcome import Outcome
-    from jupyter_funcs.panel.shared.parts import Parts
+    from jupyter_funcs.panel.outcome import Outcome
 
 
 _MOST_ROWS = 5  # at the top, and as many at the end
@@ -69,37 +64,3 @@ def left_html(outcome: Outcome, mark: str) -> str:
 
 def _shown(text: str) -> str:
     return html.escape(clip(inert(text), _LONGEST_VALUE))
-
-
-class Saved(w.HTML):  # type: ignore[misc]  # ipywidgets has no types
-    """
-    The panel's part of the saved notebook; as a widget, the style that hides it on the page of a panel that is there.
-
-    There are two outputs: writing to the one that holds the panel's view would make the view again, and take the focus
-    from whoever types.
-    """
-
-    def __init__(self, parts: Parts) -> None:
-        super().__init__(layout=parts.layout)
-        self._is_put = False
-
-    @property
-    def _mark(self) -> str:
-        return f"jf-left-{self.model_id}"
-
-    def html(self, name: str, outcome: Outcome | None) -> str:
-        """Say how to get the panel back, and give its last result."""
-        return reopen_html(name) + ("" if outcome is None else left_html(outcome, self._mark))
-
-    def put(self, bundle: dict[str, Any], name: str, outcome: Outcome | None) -> None:
-        """Show the panel, whose mime types these are, and below it what the notebook keeps."""
-        self.value = f"<style>.{self._mark} {{ display: none; }}</style>"
-        notebook.show({**bundle, "text/html": reopen_html(name)})
-        left = f'<div class="{self._mark}"></div>' if outcome is None else left_html(outcome, self._mark)
-        notebook.publish_html(left, self._mark)
-        self._is_put = True
-
-    def leave(self, outcome: Outcome) -> None:
-        """Let the notebook keep this result in place of the one before; any thread may."""
-        if self._is_put:
-            notebook.publish_html(left_html(outcome, self._mark), self._mark, again=True)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.values import as_several
 from jupyter_funcs.client import notebook
-from jupyter_funcs.panel.header import listed_again, taken_over
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from concurrent.futures import Future
 
     from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.core.errors import ArgumentError
     from jupyter_funcs.panel.chart_view import Chart
     from jupyter_funcs.panel.form_view import FormView
     from jupyter_funcs.panel.json_view import JsonTree
-    from jupyter_funcs.panel.shared.outcome import Outcome
+    from jupyter_funcs.panel.outcome import Outcome
     from jupyter_funcs.panel.table import TableView
 
 
@@ -78,3 +78,34 @@ class Visits:
                 visit.form.variables = notebook.variables
                 visit.is_old = visit.outcome is not None and visit.form.args != visit.outcome.args
             self._by_slug[visit.function.slug] = visit
+
+
+def listed_again(function: RemoteCall) -> RemoteCall | None:
+    """Give a function as it is listed now, with the same options: itself where nothing changed; ``None`` if gone."""
+    catalog = function.session.listed
+    if catalog is None:
+        return None
+    by_slug, by_name = catalog.peek(function.slug), catalog.peek(function.name)
+    found = next((each for each in (by_slug, by_name) if each is not None and each.name == function.name), None)
+    if found is None:
+        return None
+    slug = catalog.slug(found)
+    if alike([found], [function.function]) and slug == function.slug:
+        return function
+    now = function.session[slug].with_options()
+    now.options = function.options
+    return now
+
+
+def taken_over(form: Form, function: RemoteCall) -> Form:
+    """Give a form of a function that is listed otherwise by now, with the values of its earlier form."""
+    known = {field.name for field in function.fields}
+    return function.form(**{name: value for name, value in form.values.items() if name in known})
+
+
+def alike(some: list[Function], others: list[Function]) -> bool:
+    """Say whether functions are the same but for their places; those of another number were added or removed."""
+    return len(some) != len(others) or all(
+        one == other or one == other.model_copy(update={"sort_value": one.sort_value})
+        for one, other in zip(some, others, strict=True)
+    )

@@ -26,10 +26,10 @@ import httpx
 import ipywidgets as w
 from comm.base_comm import BaseComm
 from ipywidgets.widgets.widget import _instances
+from jupyter_funcs.panel.form.formbox import FormBox
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.form import Form
-from jupyter_funcs.panel.form.formbox import FormBox
 
 ROUNDS = 21
 PAINTS = 5

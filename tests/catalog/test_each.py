@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ipywidgets.widgets.widget import _instances
+from jupyter_funcs.panel.form import formbox
+from jupyter_funcs.panel.form.formbox import control_type
+from jupyter_funcs.panel.form.list_controls import EachLines, EachPick
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog import form as forms
@@ -19,9 +22,6 @@ from jupyter_funcs.catalog.fields import Field, Kind
 from jupyter_funcs.catalog.form import Form
 from jupyter_funcs.catalog.suggestions import Choice, Offers
 from jupyter_funcs.catalog.values import Each, Variable, only, several
-from jupyter_funcs.panel.form import formbox
-from jupyter_funcs.panel.form.formbox import control_type
-from jupyter_funcs.panel.form.list_controls import EachLines, EachPick
 from tests.conftest import PANEL, SYMBOL
 from tests.declared import declared
 from tests.panel.test_controls import BRAND, Known, field, wait_until

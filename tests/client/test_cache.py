@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
+from jupyter_funcs.panel.result.about_tab import about_html
+from jupyter_funcs.panel.result.json_tab import JsonTab
+from jupyter_funcs.panel.shared.parts import Parts
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.listing import Function
@@ -29,12 +32,8 @@ from jupyter_funcs.connection.profiles import Connection, results_folder
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.core import background
 from jupyter_funcs.frames.frame import to_frame
-from jupyter_funcs.panel.result.about_tab import about_html
-from jupyter_funcs.panel.result.json_tab import JsonTab
-from jupyter_funcs.panel.shared.parts import Parts
-from tests.conftest import interactive_shell
+from tests.conftest import interactive_shell, wait_until
 from tests.faults.canary import CANARY, leaks
-from tests.panel.test_controls import wait_until
 from tests.panel.test_panel import guard
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ import nbformat
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from jupyter_funcs.panel.result.results import KeepBar
+from jupyter_funcs.panel.shared.parts import Parts
 from nbclient import NotebookClient
 
 import jupyter_funcs as jf
 from jupyter_funcs.client.notebook import Cell, ResultVariable, default_name, this_cell
-from jupyter_funcs.panel.result.results import KeepBar
-from jupyter_funcs.panel.shared.parts import Parts
 from jupyter_funcs.service import embedded
 from tests.conftest import interactive_shell
 from tests.panel.test_panel import guard, hidden

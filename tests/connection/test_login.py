@@ -18,6 +18,7 @@ import pexpect
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from jupyter_client.manager import start_new_kernel
+from jupyter_funcs.panel.result.history_tab import run_html
 
 import jupyter_funcs as jf
 from jupyter_funcs.cli import main
@@ -26,7 +27,6 @@ from jupyter_funcs.connection import login
 from jupyter_funcs.connection.secrets import Hidden
 from jupyter_funcs.magic import extension
 from jupyter_funcs.magic.masking import mask, typed_secrets
-from jupyter_funcs.panel.result.history_tab import run_html
 from tests.conftest import Service, serving_accounts
 from tests.echoing import echoing
 

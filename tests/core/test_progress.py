@@ -10,7 +10,7 @@ import httpx
 
 import jupyter_funcs as jf
 from jupyter_funcs.client import remote
-from tests.panel.test_controls import wait_until
+from tests.conftest import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

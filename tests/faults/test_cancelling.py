@@ -19,10 +19,10 @@ from jupyter_client.manager import KernelManager
 import jupyter_funcs as jf
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
+from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, ROWS, Connection, Faulty, faulty, reply
 from tests.faults.test_transport_faults import broken, dripping, kept, listed, shown, tasks
-from tests.panel.test_controls import wait_until
 from tests.panel.test_panel import shown as on_screen
 from tests.panel.test_panel import state
 
@@ -337,6 +337,7 @@ def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server
 
 KERNEL = """
 import jupyter_funcs as jf
+from tests.conftest import wait_until
 session = jf.connect({url!r}, token={token!r})
 panel = session.f.panel(a="1")
 job = panel.run()

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 import jupyter_funcs as jf
-from tests.panel.test_controls import wait_until
+from tests.conftest import wait_until
 from tests.panel.test_panel import state
 
 if TYPE_CHECKING:

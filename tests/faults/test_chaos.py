@@ -28,10 +28,10 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
+from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, Faulty, faulty
 from tests.faults.test_transport_faults import shown, tasks
-from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -338,6 +338,7 @@ import sys
 from pathlib import Path
 from jupyter_funcs.service.accounts.state import open_grants
 from jupyter_funcs.service.builtin.demo_accounts import ORGANISATION, PANEL_DATA, add_to
+from tests.conftest import wait_until
 grants, number = open_grants(Path(sys.argv[1]), add_to), int(sys.argv[2])
 while True:
     name = f"user{number}"

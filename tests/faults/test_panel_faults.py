@@ -12,10 +12,10 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.connection import http, retries
 from jupyter_funcs.core import background, errors
+from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
 from tests.faults.test_transport_faults import broken, tasks
-from tests.panel.test_controls import wait_until
 from tests.panel.test_panel import shown, state
 
 if TYPE_CHECKING:

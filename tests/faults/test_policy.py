@@ -16,11 +16,11 @@ import jupyter_funcs as jf
 from jupyter_funcs.connection import http, retries
 from jupyter_funcs.connection.http import Lanes
 from jupyter_funcs.core import background
+from tests.conftest import wait_until
 from tests.echoing import echoing
 from tests.faults.canary import CANARY
 from tests.faults.server import ROWS, Connection, Faulty, faulty, reply
 from tests.faults.test_transport_faults import broken, listed, tasks
-from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -500,6 +500,7 @@ def test_a_forked_child_waits_for_no_request_of_its_parent(server: Faulty) -> No
 import os, sys, time, warnings
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
+from tests.conftest import wait_until
 warnings.simplefilter("ignore")
 session = jf.connect({server.url!r}, token="a-token-of-the-tests")
 assert session.names == ["F"]

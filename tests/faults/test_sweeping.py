@@ -20,11 +20,11 @@ import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
 from jupyter_funcs.core.errors import AuthenticationError, ConfigError
 from jupyter_funcs.sweeps import pacing
+from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, Connection, Faulty, faulty
 from tests.faults.test_cancelling import interrupted_after
 from tests.faults.test_transport_faults import kept, shown, tasks
-from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -415,6 +415,7 @@ def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, servic
 
 CELLS = """
 import jupyter_funcs as jf
+from tests.conftest import wait_until
 %load_ext jupyter_funcs
 f = jf.connect({url!r}, token={token!r}).f
 """

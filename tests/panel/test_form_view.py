@@ -15,8 +15,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
 from jupyter_funcs.panel import form_view
 from jupyter_funcs.panel.form_view import FormView
-from tests.conftest import PANEL
-from tests.panel.test_controls import wait_until
+from tests.conftest import PANEL, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable

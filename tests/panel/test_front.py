@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jupyter_funcs.panel.widget import PanelWidget
+from jupyter_funcs.panel.panel import Panel
 
 ROOT = Path(__file__).parents[2]
 FRONT = ROOT / "jupyter_funcs/panel/front"
@@ -32,7 +32,7 @@ def test_the_bundle_is_built_from_the_sources() -> None:
 
 def test_script_and_style_are_small() -> None:
     """Each panel sends both again, the script packed, so together they stay within 120 kB."""
-    assert len(PanelWidget._esm) + len(str(PanelWidget._css).encode()) <= 120 * KILOBYTE
+    assert len(Panel._esm) + len(str(Panel._css).encode()) <= 120 * KILOBYTE
 
 
 def test_the_lock_file_names_no_registry() -> None:

@@ -18,8 +18,7 @@ from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.cli.stubs import stub
 from jupyter_funcs.core import background
 from jupyter_funcs.magic import extension
-from tests.conftest import interactive_shell, serving
-from tests.panel.test_controls import wait_until
+from tests.conftest import interactive_shell, serving, wait_until
 from tests.sources.test_openapi import document, operation, param
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ import numpy as np
 import pandas as pd
 import pydantic
 import pytest
+from jupyter_funcs.panel.result.code_tab import code_blocks
+from jupyter_funcs.panel.shared.outcome import Outcome
 
 import jupyter_funcs as jf
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
 from jupyter_funcs.magic import extension
-from jupyter_funcs.panel.result.code_tab import code_blocks
-from jupyter_funcs.panel.shared.outcome import Outcome
 from jupyter_funcs.sweeps.executors import service_address
 from tests.conftest import interactive_shell
 

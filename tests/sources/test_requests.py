@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
+from jupyter_funcs.panel.result.code_tab import code_blocks
+from jupyter_funcs.panel.shared.outcome import Outcome
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -18,8 +20,6 @@ from starlette.routing import Route
 import jupyter_funcs as jf
 from jupyter_funcs.client.snippets import curl
 from jupyter_funcs.magic import extension
-from jupyter_funcs.panel.result.code_tab import code_blocks
-from jupyter_funcs.panel.shared.outcome import Outcome
 from tests.conftest import interactive_shell, serving
 from tests.sources.test_openapi import document, operation, param
 

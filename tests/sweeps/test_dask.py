@@ -18,8 +18,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.sweeps import dask as dask_results
 from jupyter_funcs.sweeps.combinations import Combos
 from jupyter_funcs.sweeps.stacking import stacked
-from tests.conftest import PANEL
-from tests.panel.test_controls import wait_until
+from tests.conftest import PANEL, wait_until
 from tests.sweeps.test_executors import configured
 from tests.sweeps.test_results import SYMBOLS, symbol
 

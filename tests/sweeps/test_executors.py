@@ -23,10 +23,9 @@ from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.service import embedded
 from jupyter_funcs.sweeps import executors
 from jupyter_funcs.sweeps.executors import ExecutorRunner
-from tests.conftest import PANEL
+from tests.conftest import PANEL, wait_until
 from tests.echoing import by_environment, echoing
 from tests.faults.canary import CANARY, leaks
-from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,10 +15,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import jupyter_funcs as jf
-from tests.conftest import PANEL
+from tests.conftest import PANEL, wait_until
 from tests.echoing import by_environment, echoing, giving
 from tests.faults.canary import CANARY, leaks
-from tests.panel.test_controls import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,19 +1,16 @@
-"""Where a field's valid values come from: a listing function, asked in the background. No widget here."""
+"""Where a field's valid values come from: a listing function, asked in the background."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
-
-import ipywidgets as w
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.fields import Kind, listing_args
 from jupyter_funcs.catalog.suggestions import PAGE, Offers
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import FuncsError, NotFoundError
 from jupyter_funcs.core.text import clip, folded, inert, listed
-from jupyter_funcs.panel.form.controls import synced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,27 +145,3 @@ def _age(at: float | None) -> str:
             return f"{number} {word}{'s' * (number != 1)} old"
     step = next((step for step in (30, 10, 5, 2, 1) if minutes >= step), 0)
     return f"{step} min old" if step else "just now"
-
-
-class SourceLine(w.Button):  # type: ignore[misc]  # ipywidgets has no types
-    """A button that the style sheet shows as a link."""
-
-    def __init__(self, source: FieldSource, at: int) -> None:
-        self._source = source
-        super().__init__(
-            **_traits(source),
-            tooltip="List them again",
-            keys=synced(w.Button),
-            _dom_classes=("jf-line", f"jf-at-{at}"),
-        )
-
-    def show(self) -> None:
-        """Say how it stands now."""
-        with self.hold_sync():  # one message
-            for trait, value in _traits(self._source).items():
-                setattr(self, trait, value)
-
-
-def _traits(source: FieldSource) -> dict[str, Any]:
-    can_ask = not (source.asking or source.missing)
-    return {"description": source.line, "disabled": not can_ask, "icon": "refresh" if can_ask else ""}

@@ -40,7 +40,7 @@ class PanelSession(ClientLike, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """One finished run, as the tabs show it."""
+    """One finished run, as the panel shows it."""
 
     function: RemoteCall
     args: Args

@@ -1,1 +1,0 @@
-"""The chart of a result, and its code."""

@@ -1,1 +1,0 @@
-"""The form of the panel, and its controls."""

@@ -1,1 +1,0 @@
-"""The result of a run in the panel, tab by tab."""

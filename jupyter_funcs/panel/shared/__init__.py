@@ -1,1 +1,0 @@
-"""What several parts of the panel use."""

@@ -1,0 +1,37 @@
+"""What a page asks of a panel, without the page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.core import background
+
+if TYPE_CHECKING:
+    from jupyter_funcs.panel.panel import Panel
+
+
+class Page:
+    """What a page asks of a panel, and what it is sent."""
+
+    def __init__(self, panel: Panel) -> None:
+        self.panel = panel
+        self.sent: list[dict[str, Any]] = []
+        panel.send = lambda content, _=None: self.sent.append(content)
+
+    def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Send a request, and return its reply."""
+        number = len(self.sent) + 1
+        background.run(self.panel._answer({"v": 1, "id": number, "kind": kind, **fields}))
+        [reply] = [each for each in self.sent if each.get("re") == number]
+        json.dumps(reply, allow_nan=False)
+        return reply
+
+    def run(self, **values: Any) -> int:
+        """Run with these values, and return the number of the result."""
+        assert self.ask("run", seq=1, values=values, confirmed=False)["asks"] == ""
+        self.panel.result(60)
+        return int(self.state("_run")["result"]["number"])
+
+    def state(self, name: str) -> Any:
+        return json.loads(getattr(self.panel, name))
