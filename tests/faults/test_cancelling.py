@@ -337,7 +337,6 @@ def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server
 
 KERNEL = """
 import jupyter_funcs as jf
-from tests.conftest import wait_until
 session = jf.connect({url!r}, token={token!r})
 panel = session.f.panel(a="1")
 job = panel.run()

@@ -338,7 +338,6 @@ import sys
 from pathlib import Path
 from jupyter_funcs.service.accounts.state import open_grants
 from jupyter_funcs.service.builtin.demo_accounts import ORGANISATION, PANEL_DATA, add_to
-from tests.conftest import wait_until
 grants, number = open_grants(Path(sys.argv[1]), add_to), int(sys.argv[2])
 while True:
     name = f"user{number}"

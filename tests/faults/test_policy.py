@@ -500,7 +500,6 @@ def test_a_forked_child_waits_for_no_request_of_its_parent(server: Faulty) -> No
 import os, sys, time, warnings
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
-from tests.conftest import wait_until
 warnings.simplefilter("ignore")
 session = jf.connect({server.url!r}, token="a-token-of-the-tests")
 assert session.names == ["F"]

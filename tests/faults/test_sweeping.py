@@ -415,7 +415,6 @@ def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, servic
 
 CELLS = """
 import jupyter_funcs as jf
-from tests.conftest import wait_until
 %load_ext jupyter_funcs
 f = jf.connect({url!r}, token={token!r}).f
 """
