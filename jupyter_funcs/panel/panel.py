@@ -627,7 +627,7 @@ class Panel(anywidget.AnyWidget):
 
     def _on_code(self, _: requests.CodeRequest) -> dict[str, Any]:
         visit = self._chosen
-        return run_view.code_view(visit.function, visit.form.args, visit.form.swept, self._session.where)
+        return run_view.code_view(visit.function, visit.form, self._session.where)
 
     def _on_tab(self, request: requests.TabRequest) -> None:
         self._tab = request.tab

@@ -6,6 +6,7 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.catalog.values import Each, Variable, only
 from jupyter_funcs.client import snippets
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.progress import SweepProgress
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
 
@@ -106,13 +107,14 @@ def cancelled_text(job: Job) -> str:
     return "Cancelled. The service may still finish the run."
 
 
-def code_view(function: RemoteCall, args: Args, swept: Sequence[str], where: str) -> dict[str, Any]:
+def code_view(function: RemoteCall, form: Form, where: str) -> dict[str, Any]:
     """Return what the form holds as code: the magic, Python, and the request of the first run; no token in it."""
+    args, swept, named = form.args, form.swept, _variables(form)
     sweeps = bool(swept)
     first: Args = {name: value[0] if name in swept else value for name, value in args.items()}
     blocks = [
         {"name": "magic", "code": snippets.magic(function, args, sweeps=sweeps), "note": ""},
-        {"name": "python", "code": snippets.python(function, args, where, sweeps=sweeps), "note": ""},
+        {"name": "python", "code": snippets.python(function, args, where, named, sweeps=sweeps), "note": ""},
     ]
     with suppress(FuncsError):  # values that give no request
         command = snippets.curl(function, first)
@@ -120,6 +122,16 @@ def code_view(function: RemoteCall, args: Args, swept: Sequence[str], where: str
         note = note if command else "A run is not a single HTTP request, so there is no curl command."
         blocks.append({"name": "curl", "code": command, "note": note})
     return {"blocks": blocks}
+
+
+def _variables(form: Form) -> dict[str, str]:
+    """Return the variables that stand for the whole of a value, by wire name."""
+    found: dict[str, str] = {}
+    for name, held in dict(form.values).items():  # a copy, since a person may change it now
+        alone = only(held) if isinstance(held, Each) and len(held) == 1 else held
+        if isinstance(alone, Variable):
+            found[name] = alone.name
+    return found
 
 
 def lines_of(error: BaseException) -> list[str]:

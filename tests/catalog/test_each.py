@@ -10,30 +10,29 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ipywidgets.widgets.widget import _instances
-from jupyter_funcs.panel.form import formbox
-from jupyter_funcs.panel.form.formbox import control_type
-from jupyter_funcs.panel.form.list_controls import EachLines, EachPick
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog import form as forms
 from jupyter_funcs.catalog import values as swept
-from jupyter_funcs.catalog.fields import Field, Kind
+from jupyter_funcs.catalog.fields import Field, Kind, read_fields
 from jupyter_funcs.catalog.form import Form
-from jupyter_funcs.catalog.suggestions import Choice, Offers
+from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.values import Each, Variable, only, several
-from tests.conftest import PANEL, SYMBOL
+from jupyter_funcs.panel.form_view import FormView
+from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.declared import declared
-from tests.panel.test_controls import BRAND, Known, field, wait_until
-from tests.panel.test_controls import DIMENSIONS as DESCRIBED_DIMENSIONS
-from tests.panel.test_formbox import open_box, parts, settled, universe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jupyter_funcs.api import Session
 
-DIMENSIONS = declared(DESCRIBED_DIMENSIONS)
+
+def field(name: str, code: int = 0, text: str = "") -> Field:
+    return read_fields(Function(name="F", params=(Param(name=name, type=code, description=text),)))[0]
+
+
+DIMENSIONS = declared(field("Dimensions", 4, "Options are 'Age Group', 'Region', 'Brand'."))
 LOOKBACK = declared(field("n", 1, "At least 1 and at most 50."))
 DAY = declared(field("start_date"))
 NAME = field("Name")
@@ -173,44 +172,22 @@ def test_one_value_becomes_several_and_back() -> None:
     assert (only(Each(("a", "b"))), only(Each(())), only("a")) == ("a", None, "a")
 
 
-@pytest.mark.parametrize(
-    ("one", "source", "wanted"),
-    [
-        (YES, None, EachPick),
-        (field("PanelName", 8), Known(2), EachPick),
-        (field("Symbol", 6), Known(2), EachLines),
-        (NAME, None, EachLines),
-        (DAY, None, EachLines),
-        (LOOKBACK, None, EachLines),
-        (DIMENSIONS, None, EachLines),
-        (BRAND, Known(2), EachLines),
-    ],
-)
-def test_few_options_are_picked_and_the_rest_is_a_line_each(one: Field, source: Any, wanted: type[Any]) -> None:
-    """A few options are picked; texts, symbols, dates, numbers and lists are typed, one per line."""
-    assert control_type(one, source, each=True) is wanted
+@pytest.fixture
+def daily(funcs: Session) -> Callable[..., FormView]:
+    """Open the inputs of a function with these values, once its options are listed."""
+
+    def daily(**values: Any) -> FormView:
+        function = funcs["Get Panel Daily"]
+        view = FormView(function, function.form(**values), lambda _: None, trusted=True)
+        wait_until(lambda: not any(source.asking for source in view._sources.values()))
+        return view
+
+    return daily
 
 
-@pytest.mark.parametrize(
-    ("one", "text", "values"),
-    [
-        (NAME, "a\nSmith, Jones\r\n\n b \n a\tc", ("a", "Smith, Jones", "b", "c")),
-        (NAME, "$names\n'$5'", (Variable("names"), "$5")),
-        (LOOKBACK, "1, 2;3\n4 1", ("1", "2", "3", "4")),
-        (DAY, "2025-01-01, 2025-02-01", ("2025-01-01", "2025-02-01")),
-        (DIMENSIONS, "Region\nRegion, Brand\n", (["Region"], ["Region", "Brand"])),
-        (DIMENSIONS, '[Region, "a, b"]\n$dims', (["Region", "a, b"], Variable("dims"))),
-        (DIMENSIONS, "Region, $more", (["Region", Variable("more")],)),
-        (DIMENSIONS, "Region\tBrand, both", (["Region", "Brand, both"],)),
-    ],
-)  # fmt: skip
-def test_lines_are_read_as_people_write_them(one: Field, text: str, values: tuple[Any, ...]) -> None:
-    """Lines and cells separate values; commas separate numbers, dates and list items, but belong to names."""
-    made = EachLines(one, 0)
-    made.box.value = text
-    assert made.read() == Each(values)
-    made.show(Each(values))
-    assert made.box.value == text  # as it was typed
+def shown(view: FormView, name: str) -> dict[str, Any]:
+    state: dict[str, Any] = view.values()["fields"][name]
+    return state
 
 
 _TEXTS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=8).map(str.strip).filter(bool)
@@ -218,151 +195,64 @@ _TEXTS = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_s
 
 @given(st.lists(_TEXTS, unique=True, max_size=5), st.lists(st.lists(_TEXTS, min_size=1, max_size=4), max_size=4))
 def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]) -> None:
-    """Any texts and lists of texts are shown in a form that reads back the same."""
-    for one, values in (NAME, texts), (field("Items", 4), lists):
-        made = EachLines(one, 0)
-        made.show(Each(tuple(values)))
-        assert made.read() == Each(tuple(values))
+    """Any texts and lists of texts are shown in a form that the page sends back as the same."""
+
+    def told(name: str = "", items: list[str] = []) -> None:  # noqa: B006  # nobody calls it
+        pass
+
+    function = jf.connect([told]).told
+    view = FormView(function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda _: None)
+    for name, values in ("name", texts), ("items", lists):
+        held = shown(view, name).get("value", {"each": []})
+        view.take(name, Each(tuple(held["each"])))
+        assert view.form[name] == Each(tuple(values))
+    view.close()
 
 
-def test_a_search_adds_lines() -> None:
-    """Picking in the search adds a line, as does typing and Enter; a note names text that isn't added yet."""
-    made = EachLines(field("Symbol", 6), 0)
-    made.show(Each(("zz",)))
-    made.offer(Offers([Choice("AA US", "Alpha"), Choice("AB US", "Beta")]))
-    _, search = made.parts()
-    search.value = "AA US — Alpha"
-    assert (made.box.value, search.value) == ("zz\nAA US", "")
-    search.value = "beta"
-    assert search.options == ("AB US — Beta",)
-    assert made.word == "2 values. beta is not added yet: press Enter there."
-    search._handle_custom_msg({"event": "submit"}, [])
-    search.value = "ab us"
-    search._handle_custom_msg({"event": "submit"}, [])
-    assert made.box.value == "zz\nAA US\nbeta\nAB US"
-    made.box.value = "ab us\nAB US — Beta"
-    assert made.read() == Each(("AB US",))
+def test_clear_takes_every_value_and_reports_nothing(daily: Callable[..., FormView]) -> None:
+    """Clear leaves a field empty, without an error until a run is tried."""
+    view = daily(PanelName=PANEL, Symbol=Each((SYMBOL, "BVQS US EQUITY")))
+    assert shown(view, "Symbol") == {"value": {"each": [SYMBOL, "BVQS US EQUITY"]}}
+    view.clear()
+    assert view.form.args == {}
+    assert not any("errors" in each for each in view.values()["fields"].values())
+    view.close()
 
 
-def test_commas_part_values_that_are_listed() -> None:
-    """Commas separate listed values; a listed name with a comma, and an unlisted one, stay whole."""
-    made = EachLines(field("Symbol", 6), 0)
-    made.offer(Offers([Choice("AA"), Choice("BB"), Choice("AA, BB Inc")]))
-    made.box.value = "aa, BB;AA\nAA, BB inc\nAA, ZZ"
-    assert made.read() == Each(("AA", "BB", "AA, BB Inc", "AA, ZZ"))
+def test_a_required_field_with_a_run_for_each_is_not_at_once_called_missing(daily: Callable[..., FormView]) -> None:
+    """Several values of which none is given yet are no error before a run is tried."""
+    view = daily()
+    view.take("PanelName", Each(()), 1)
+    assert "errors" not in shown(view, "PanelName")
+    assert not view.values()["valid"]
+    view.press()
+    [error] = shown(view, "PanelName")["errors"]
+    assert error["text"].startswith("Panel Name is required.")
+    view.close()
 
 
-def test_all_options_are_taken_at_once() -> None:
-    """Options are picked one by one or all at once; each has a tag that removes it."""
-    made = EachPick(YES, 0)
-    told: list[Any] = []
-    made.watch(lambda _: told.append(made.read()))
-    made.box.value = "No"
-    made.box.value = made.box.options[1][1]
-    assert told == [Each(("No",)), Each(("No", "Yes"))]
-    made.parts()[1].children[0].click()
-    assert made.read() == Each(("Yes",))
-    assert made.box.options[1][0] == "Add all 2"
+def test_a_form_follows_code_that_gives_several_values(daily: Callable[..., FormView]) -> None:
+    """Code that sets several values, or one, changes what the page shows."""
+    view = daily()
+    view.form["PoPLookback"] = Each((1, 2))
+    assert shown(view, "PoPLookback")["value"] == {"each": ["1", "2"]}
+    assert view.values()["runs"] == 2
+    view.form["PoPLookback"] = 3
+    assert shown(view, "PoPLookback")["value"] == "3"
+    view.close()
 
 
-@pytest.mark.slow
-def test_a_field_is_given_several_values_and_one_again(funcs: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Switching a field to several values and back keeps the first one and leaves no widget model behind."""
-    monkeypatch.setattr(formbox, "_STAY", 0.5)
-    funcs.get_panels(), funcs.get_universe()
-    before = set(_instances)
-    box = open_box(funcs, "Get Panel Daily", PanelName=PANEL, Symbol=SYMBOL)
-    wait_until(lambda: settled(box))
-    made = len(set(_instances) - before)
-    box.run_for_each(["Symbol", "Dimensions"])
-    assert box.each == ["Symbol", "Dimensions"]
-    assert box._controls["Symbol"].box.value == SYMBOL
-    assert box.messages == {}
-    box._controls["Symbol"].box.value = f"{SYMBOL}\nBVQS US EQUITY"
-    box._controls["Dimensions"].box.value = "Region\nRegion, Brand"
-    assert box._form.runs == 4
-    assert box.valid
-    box.run_for_each([])
-    assert box._form.args == {"PanelName": PANEL, "Symbol": SYMBOL, "Dimensions": ["Region"]}
-    assert len(set(_instances) - before) > made + 2  # a page may still be drawing what was replaced
-    wait_until(
-        lambda: len(set(_instances) - before) <= made + 3
-    )  # the tag of Dimensions, what holds it, Symbol's place
-    box.run_for_each(["PanelName"])
-    box.close()
-    assert set(_instances) == before
-
-
-def test_clear_keeps_which_fields_have_several_values(funcs: Session) -> None:
-    """Clear empties the lines but keeps several values per field, without an error until a run is tried."""
-    box = open_box(funcs, "Get Panel Daily", PanelName=PANEL, Symbol=Each((SYMBOL, "BVQS US EQUITY")))
-    box.clear()
-    assert box.each == ["Symbol"]
-    assert box._controls["Symbol"].box.value == ""
-    assert box._form.args == {}
-    assert box.messages == {}
-    assert box.summary == "To run: give PanelName."
-    box.close()
-
-
-def test_a_required_field_is_not_at_once_called_missing(funcs: Session) -> None:
-    """Switching a required field to several values shows no error before a run is tried."""
-    box = open_box(funcs, "Get Panel Daily")
-    box.run_for_each(["PanelName"])
-    assert box.messages == {}
-    assert not box.valid
-    box.refuse({})
-    assert box.messages["PanelName"][0].startswith("Panel Name is required.")
-    box.close()
-
-
-def test_a_form_follows_code_that_gives_several_values(funcs: Session) -> None:
-    """Code that sets several values, or one, changes the control, which shows them as typed."""
-    box = open_box(funcs, "Get Panel Daily")
-    box._form["PoPLookback"] = Each((1, 2))
-    assert box._controls["PoPLookback"].box.value == "1\n2"
-    assert box.each == ["PoPLookback"]
-    box._form["PoPLookback"] = 3
-    assert box._controls["PoPLookback"].box.value == "3"
-    assert box.each == []
-    box.close()
-
-
-def test_a_bad_value_among_several_stands_at_its_field(funcs: Session) -> None:
-    """An invalid line shows an error at the field and blocks the run; an unlisted value shows a note."""
-    box = open_box(funcs, "Get Panel Daily", PanelName=PANEL)
-    wait_until(lambda: settled(box))
-    box.run_for_each(["PoPLookback", "Symbol"])
-    box._controls["PoPLookback"].box.value = "1, 2, x"
-    assert box.messages == {"PoPLookback": ["PoP Lookback takes a whole number, not 'x'."]}
-    assert not box.valid
-    box._controls["Symbol"].box.value = f"NOPE\n{SYMBOL}\nBV"
-    assert "The list has no &#x27;NOPE&#x27;; it is sent" in box._said.value
-    assert "BV" not in box._said.value.replace("BVQS", "")  # as long as it may become one that is listed
-    box.close()
-
-
-def test_several_values_follow_what_is_listed(answering: Callable[..., Session]) -> None:
-    """Values are typed while the listing fails and searched once it works; delisted values are removed."""
-    with universe(answering) as (session, state):
-        state["go"].set()
-        state["reply"] = {"error": "no symbols today", "body": None}
-        box = open_box(session, Symbol=Each(("B",)))
-        line, made = box._lines["Symbol"], box._controls["Symbol"]
-        wait_until(lambda: settled(box))
-        assert len(made.parts()) == 1
-        state["reply"] = [{"Symbol": "B", "Name": "Beta"}, {"Symbol": "C", "Name": "Gamma"}]
-        line.click()
-        wait_until(lambda: settled(box))
-        assert made.parts()[1] in parts(box)
-        made.parts()[1].value = "C — Gamma"
-        assert box._form.args == {"Symbol": ["B", "C"]}
-        state["reply"] = [{"Symbol": "C", "Name": "Gamma"}]
-        line.click()
-        wait_until(lambda: box._form.args == {"Symbol": ["C"]})
-        wait_until(lambda: "Taken away, since Get Universe lists no &#x27;B&#x27; any more." in box._said.value)
-        assert made.box.value == "C"
-        box.close()
+def test_a_bad_value_among_several_stands_at_its_field(daily: Callable[..., FormView]) -> None:
+    """A wrong one is an error at the field; an unlisted one is a warning."""
+    view = daily(PanelName=PANEL)
+    view.take("PoPLookback", Each(("1", "2", "x")), 1)
+    assert [error["text"] for error in shown(view, "PoPLookback")["errors"]] == [
+        "PoP Lookback takes a whole number, not 'x'."
+    ]
+    view.take("Symbol", Each(("NOPE", SYMBOL, "BVQS")), 2)
+    [warning] = shown(view, "Symbol")["warnings"]
+    assert "'NOPE' isn't in the list." in warning["text"]
+    view.close()
 
 
 def test_the_values_of_the_first_run_list_those_of_another_field(answering: Callable[..., Session]) -> None:
@@ -391,8 +281,9 @@ def test_the_values_of_the_first_run_list_those_of_another_field(answering: Call
         asked.append(request.content.decode())
         return httpx.Response(200, json=[{"Brand": "x"}])
 
-    box = open_box(answering(answer), PanelName=Each(("p1", "p2")))
-    wait_until(lambda: settled(box) and bool(asked))
+    function = answering(answer)["F"]
+    view = FormView(function, function.form(PanelName=Each(("p1", "p2"))), lambda _: None, trusted=True)
+    wait_until(lambda: bool(asked) and not any(source.asking for source in view._sources.values()))
     assert '"p1"' in asked[0]
     assert '"p2"' not in asked[0]
-    box.close()
+    view.close()

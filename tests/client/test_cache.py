@@ -17,9 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from jupyter_funcs.panel.result.about_tab import about_html
-from jupyter_funcs.panel.result.json_tab import JsonTab
-from jupyter_funcs.panel.shared.parts import Parts
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.listing import Function
@@ -30,11 +27,10 @@ from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.client.status import CacheStatus, span
 from jupyter_funcs.connection.profiles import Connection, results_folder
 from jupyter_funcs.connection.secrets import Secret
-from jupyter_funcs.core import background
 from jupyter_funcs.frames.frame import to_frame
-from tests.conftest import interactive_shell, wait_until
+from tests.conftest import interactive_shell
 from tests.faults.canary import CANARY, leaks
-from tests.panel.test_panel import guard
+from tests.panel.page import Page, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -519,20 +515,16 @@ def test_the_folder_is_the_users_own_unless_it_is_named(tmp_path: Path) -> None:
 
 
 def test_the_panel_says_what_came_from_the_cache(answering: Callable[..., Session]) -> None:
-    """The state line, About and the reply tab say that a result is from the cache, and only then."""
+    """The summary says that a result is from the cache, whose reply was not kept, and only then."""
     panel = answering(Counting())["F"].with_options(cache=True).panel(a="1")
+    page = Page(panel)
     for is_cached in (False, True):
         panel.run()
         panel.result(20)
-        outcome = panel._visit.outcome
-        assert outcome is not None
-        wait_until(lambda number=1 + is_cached: f'data-state="done" data-run="{number}"' in panel._state.value)
-        assert (" · from the cache (" in panel._state.value) == is_cached
-        assert (f"{outcome.frame.attrs['funcs']['time']}, from the cache (" in about_html(outcome)) == is_cached
-        tab = JsonTab(guard, Parts())
-        background.start(tab.show(outcome)).result(20)
-        assert ("from the cache, which keeps the table and not the reply" in tab._html.value) == is_cached
-        tab.close()
+        result = state(panel)["result"]
+        assert (" · from the cache (" in result["summary"]) == is_cached
+        assert result["json"]["possible"] != is_cached
+        assert ("error" in page.ask("json", run=result["number"], path=[], **{"from": 0})) == is_cached
     panel.close()
 
 

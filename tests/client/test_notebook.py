@@ -12,15 +12,13 @@ import nbformat
 import pandas as pd
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from jupyter_funcs.panel.result.results import KeepBar
-from jupyter_funcs.panel.shared.parts import Parts
 from nbclient import NotebookClient
 
 import jupyter_funcs as jf
 from jupyter_funcs.client.notebook import Cell, ResultVariable, default_name, this_cell
 from jupyter_funcs.service import embedded
 from tests.conftest import interactive_shell
-from tests.panel.test_panel import guard, hidden
+from tests.panel.page import Page, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,29 +127,25 @@ def test_a_rename_moves_the_variable(shell: InteractiveShell) -> None:
 
 
 def test_a_rename_onto_a_name_that_is_taken_asks(shell: InteractiveShell) -> None:
-    """A free name is used at once; a name in use, or a built-in, only after a second click."""
-    shell.run_cell("mine = 5")
-    keeper, renamed = ResultVariable("get_panels", HERE), []
-    keeper.assign(frame := pd.DataFrame())
-    bar = KeepBar(lambda: renamed.append(keeper.name), guard, Parts())
-    bar.show(keeper)
-    assert (bar.name.value, hidden(bar.sure)) == ("panels", True)
-    bar.name.value = "mine"
-    assert "mine already exists (an int)." in bar.said.value
-    assert (hidden(bar.sure), shell.user_ns["mine"]) == (False, 5)
-    bar.sure.click()
+    """A free name is used at once; a name in use, or a built-in, only if a person confirms it."""
+    shell.run_cell("mine = 5; one = __import__('jupyter_funcs').connect().panel('Get Panels'); one.run().result(60)")
+    panel = shell.user_ns["one"]
+    frame, page = panel.result(60), Page(panel)
+
+    def rename(name: str, *, replace: bool = False) -> dict[str, Any]:
+        return page.ask("rename", name=name, replace=replace)
+
+    asked = rename("mine")
+    assert (asked["exists"], asked["note"]) == (True, "mine already exists (an int).")
+    assert shell.user_ns["mine"] == 5
+    assert rename("mine", replace=True)["variable"] == "mine"
     assert shell.user_ns["mine"] is frame
-    assert hidden(bar.sure)
-    bar.name.value = "list"
-    assert "list is a Python built-in" in bar.said.value
-    bar.name.value = "a b"
-    assert "t a valid variable name" in bar.said.value
-    assert hidden(bar.sure)
-    bar.name.value = "free"
+    assert "list is a Python built-in" in rename("list")["note"]
+    assert "t a valid variable name" in rename("a b")["error"][0]
+    assert "error" in rename(" ")
+    assert (rename("free")["variable"], rename("free")["exists"]) == ("free", False)
     assert shell.user_ns["free"] is frame
-    assert renamed == ["mine", "free"]
-    bar.name.value = " "
-    assert bar.name.value == "free"
+    panel.close()
 
 
 def test_nothing_is_kept_outside_of_ipython() -> None:
@@ -171,11 +165,11 @@ def test_a_panel_keeps_its_results(shell: InteractiveShell) -> None:
     assert shell.user_ns["panels"] is shell.user_ns["first"]
     assert shell.user_ns["panels_2"] is shell.user_ns["second"]
     one, two = shell.user_ns["one"], shell.user_ns["two"]
-    assert one._results.keep_bar.name.value == "panels"
-    assert "You already have a variable panels" in two._results.keep_bar.said.value
-    assert "<code>panels</code>" in one._state.value
-    one._results.keep_bar.name.value = "mine"
+    assert state(one)["result"]["variable"] == "panels"
+    assert "You already have a variable panels" in state(two)["result"]["note"]
+    Page(one).ask("rename", name="mine", replace=False)
     assert shell.user_ns["mine"] is shell.user_ns["first"]
+    assert state(one)["result"]["variable"] == "mine"
     shell.run_cell("one.close(); two.close()").raise_error()
 
 
@@ -186,9 +180,10 @@ def test_a_variable_of_the_notebook_is_a_value(shell: InteractiveShell) -> None:
     )
     panel = shell.user_ns["panel"]
     panel.form["PanelName"] = "Demo Card Panel"
-    panel._box._controls["Symbol"].entry.value = "$symbol"
+    page = Page(panel)
+    page.ask("set", field="Symbol", value="$symbol", seq=1)
     assert panel.form.args["Symbol"] == "BKQU US EQUITY"
-    assert "Symbol=symbol" in panel._code.value
+    assert "Symbol=symbol" in page.ask("code")["blocks"][1]["code"]
     panel.close()
 
 
@@ -196,7 +191,7 @@ CELLS = [
     "%load_ext jupyter_funcs",
     "panel = %funcs panel get_panel_daily PanelName='Demo Card Panel' Symbol='BKQU US EQUITY'\npanel",
     "panel.run()\npanel.result(60).shape",
-    "panel._results.keep_bar.name.value = 'renamed'\npanel._leaving.result(60)",
+    "from tests.panel.page import Page\nPage(panel).ask('rename', name='renamed', replace=False)",
 ]
 
 
@@ -214,10 +209,10 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_saved_notebook_holds_the_last_result(saved: Any) -> None:
     """Beside the view are a hint how to open it again, and a later run's result with its variable."""
     view, left = saved.cells[1].outputs
-    assert view.data["text/html"] == "<p><b>Get Panel Daily</b>: run this cell to open the panel.</p>"
     assert "application/vnd.jupyter.widget-view+json" in view.data
     assert set(left.data) == {"text/html"}
     said = left.data["text/html"]
+    assert "<p><b>Get Panel Daily</b>: run this cell to open the panel.</p>" in said
     for text in ("1,826 rows × 7 columns", "PanelName = Demo Card Panel", "<code>renamed</code>", "2025-11-15"):
         assert text in said
     assert "%funcs panel get_panel_daily PanelName=&quot;Demo Card Panel&quot; Symbol=&quot;BKQU" in said

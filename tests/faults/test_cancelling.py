@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import json
 import signal
 import socket
 import threading
@@ -23,8 +24,7 @@ from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, ROWS, Connection, Faulty, faulty, reply
 from tests.faults.test_transport_faults import broken, dripping, kept, listed, shown, tasks
-from tests.panel.test_panel import shown as on_screen
-from tests.panel.test_panel import state
+from tests.panel.page import Page, frame_of, state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -198,6 +198,7 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_
     before = tasks()
     session = listed(server)
     panel = session.panel("F", a="1")
+    page = Page(panel)
     panel.run()
     good = panel.result(10)
     assert user_ns == {"f": good}
@@ -210,19 +211,19 @@ def test_a_reply_that_comes_after_a_cancel_changes_nothing(server: Faulty, user_
         panel.form["a"] = "2"
         panel.run()
         wait_until(lambda: len(server.requests) == 1)
-        panel._bar.cancel.click()
-        wait_until(lambda: 'data-state="cancelled"' in state(panel))
-        assert "Cancelled; the service may still finish the run." in state(panel)
+        page.ask("cancel")
+        wait_until(lambda: state(panel)["state"] == "cancelled")
+        assert page.sent[-1]["text"] == "Cancelled. The service may still finish the run."
     assert watched.closed.wait(5)
     late.go.set()
     assert late.sent.wait(5)
     wait_until(lambda: tasks() <= before)
     with pytest.raises(jf.RunCancelledError, match="the service may still finish it"):
         panel.result(5)
-    assert on_screen(panel) is good
+    assert frame_of(panel) is good
     assert user_ns == {"f": good}
     assert dict(session._remote.choices._held) == held
-    assert 'data-state="cancelled"' in state(panel)
+    assert state(panel)["state"] == "cancelled"
     panel.close()
     session.close()
 
@@ -250,11 +251,11 @@ def test_a_cell_that_is_run_again_cancels_its_earlier_run(
     in_cell(monkeypatch, "here", 3)
     latest = session.panel("F", a="2")
     assert watched.closed.wait(5)
-    wait_until(lambda: 'data-state="cancelled"' in state(first))
+    wait_until(lambda: state(first)["state"] == "cancelled")
     latest.run()
     frame = latest.result(10)
     assert user_ns == {"f": frame}
-    assert 'data-state="running"' in state(elsewhere)
+    assert state(elsewhere)["state"] == "running"
     for panel in (elsewhere, first, latest):
         panel.close()
     session.close()
@@ -294,7 +295,7 @@ def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None
     outcome = panel._visit.outcome
     background.run(panel._on_end(panel._visit, first))
     assert panel._visit.outcome is outcome
-    assert 'data-state="running" data-run="2"' in state(panel)
+    assert (state(panel)["state"], state(panel)["number"]) == ("running", 2)
     panel.close()
 
 
@@ -307,16 +308,16 @@ def test_two_panels_of_one_profile_have_forms_of_their_own_and_one_budget(server
     assert other.form is not None
     one.form["a"] = "changed"
     assert other.form["a"] == "other"
-    assert other._box._controls["a"].box.value == "other"
+    assert json.loads(other._values)["fields"]["a"]["value"] == "other"
     server.tell(broken(Connection.hold))
     one.run()
     wait_until(lambda: len(server.requests) == 1)
     other.run()
     assert len(other.result(10)) == 2
-    assert 'data-state="running"' in state(one)
+    assert state(one)["state"] == "running"
     one.cancel()
-    wait_until(lambda: 'data-state="cancelled"' in state(one))
-    assert 'data-state="done"' in state(other)
+    wait_until(lambda: state(one)["state"] == "cancelled")
+    assert state(other)["state"] == "done"
     health = session._remote.transport._health
     left = health.budget.left
     server.script = [broken(Connection.reset)]

@@ -10,7 +10,7 @@ import pytest
 
 import jupyter_funcs as jf
 from tests.conftest import wait_until
-from tests.panel.test_panel import state
+from tests.panel.page import Page, messages, state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,10 +74,10 @@ def test_rules_in_a_circle_end_and_are_said(cyclic: tuple[Service, Session]) -> 
     assert len(session.f(A="x", B="y", C=7)) == 2
     assert service.runs[-1]["Args"] == {"A": "x", "B": "y", "C": "7"}
     panel = session.panel("F")
-    assert panel._box.summary == "To run: give B."
+    assert json.loads(panel._values)["missing"] == ["B"]
     panel.form["B"] = "y"
     panel.form["A"] = "x"
-    assert panel._box.valid
+    wait_until(lambda: json.loads(panel._values)["valid"])
     panel.run()
     assert len(panel.result(10)) == 2
     panel.close()
@@ -100,11 +100,11 @@ def test_functions_that_list_each_others_values_are_asked_a_few_times() -> None:
     session = service.session()
     panel = session.panel("F")
     assert panel.form is not None
-    assert "Fill in B to see the values." in panel._box._said.value
+    assert "Fill in B to see the values." in panel._view
     for value in ("a1", "nowhere", "a2"):
         panel.form["A"] = value
         panel.form["B"] = value.replace("a", "b")
-        wait_until(lambda: not any(source.asking for source in panel._box._sources.values()))
+        wait_until(lambda: not any(source.asking for source in panel._visit.inputs._sources.values()))
     assert (panel.form["A"], panel.form["B"]) == ("a2", "b2")
     assert len(service.runs) <= 20
     panel.run()
@@ -134,17 +134,16 @@ def test_ten_thousand_options_are_searched_and_a_page_of_them_is_sent(many: tupl
     service, session = many
     assert [len(field.options) for field in session.f.fields] == [10_000, 10_000]
     panel = session.panel("F")
-    box = panel._box
-    sent = sum(len(json.dumps(model.get_state(), default=str)) for model in everything(panel))
-    assert sent < 60_000
-    assert box._said.value.count("10,000 options: type to search them.") == 2
-    choice, items = box._controls["Choice"], box._controls["Items"]
-    assert len(choice.box.options) == len(items.box.options) == 20
-    choice.box.value = "option 09"
-    assert "Option 09000" in choice.box.options
-    assert "Choice has no option" in box.messages["Choice"][0]
-    choice.box.value = "option 09999"
-    items.box.value = "Option 00007"
+    page = Page(panel)
+    assert len(panel._view) + len(panel._values) < 60_000
+    listed = page.ask("options", field="Choice", query="option 099", **{"from": 0})
+    assert listed["total"] == sum("099" in option for option in MANY)
+    assert len(json.dumps(listed)) < 60_000
+    assert "Option 09900" in json.dumps(listed)
+    page.ask("set", field="Choice", value="option 09", seq=1)
+    assert "Choice has no option" in messages(panel)["Choice"][0]
+    page.ask("set", field="Choice", value="option 09999", seq=2)
+    page.ask("set", field="Items", value=["Option 00007"], seq=3)
     assert panel.form.args == {"Choice": "Option 09999", "Items": ["Option 00007"]}
     panel.run()
     panel.result(10)
@@ -163,34 +162,25 @@ def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(many: tuple[Servi
     assert len(session.f(Choice="option 00123")) == 2
 
 
-def everything(panel: Any) -> list[Any]:
-    from jupyter_funcs.panel.form.controls import below  # only here
-
-    return [*below(panel), panel]
-
-
 @pytest.mark.fault(80)
 @pytest.mark.parametrize(
-    ("param", "default", "said", "value", "sent"),
+    ("param", "default", "value", "sent"),
     [
         (
             one("unit", "Defaults to 'year'.", schema={"enum": ["day", "week"]}),
             "year",
-            "none of its options",
             "week",
             "week",
         ),
         (
             one("n", "Defaults to 500.", 1, schema={"type": "integer", "minimum": 1, "maximum": 10}),
             "500",
-            "no valid value of it",
             7,
             "7",
         ),
         (
             one("date", "Defaults to 'soon'.", schema={"type": "string", "format": "date"}),
             "soon",
-            "no valid value of it",
             DAY,
             DAY,
         ),
@@ -198,7 +188,7 @@ def everything(panel: Any) -> list[Any]:
     ids=["80-option", "80-number", "80-date"],
 )
 def test_a_default_that_is_not_valid_is_said_and_another_value_given(
-    param: dict[str, Any], default: str, said: str, value: Any, sent: str
+    param: dict[str, Any], default: str, value: Any, sent: str
 ) -> None:
     """If nothing is sent, the service uses its own default; any valid value is accepted."""
     service = Service(F=[param])
@@ -210,8 +200,8 @@ def test_a_default_that_is_not_valid_is_said_and_another_value_given(
     assert session.f.__signature__.parameters[name].default is None
     assert "default" not in session.f.json_schema()["properties"][name]
     panel = session.panel("F")
-    assert f"Its default &#x27;{default}&#x27; is {said}." in panel._box._help.value
-    assert panel._box.valid
+    assert f"The default '{default}' is not a valid value of it." in panel._view
+    assert json.loads(panel._values)["valid"]
     panel.run()
     panel.result(10)
     assert service.runs[-1]["Args"] == {}
@@ -219,12 +209,12 @@ def test_a_default_that_is_not_valid_is_said_and_another_value_given(
     with pytest.raises(jf.ArgumentError):
         session.f(**{name: default})
     panel.form[name] = default
-    assert name in panel._box.messages
+    wait_until(lambda: name in messages(panel))
     panel.form[name] = value
-    assert panel._box.messages == {}
+    wait_until(lambda: messages(panel) == {})
     panel.run()
     panel.result(10)
     assert service.runs[-1]["Args"] == {name: sent}
-    wait_until(lambda: 'data-state="done" data-run="2"' in state(panel))
+    assert (state(panel)["state"], state(panel)["number"]) == ("done", 2)
     panel.close()
     session.close()

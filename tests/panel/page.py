@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.core import background
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from jupyter_funcs.panel.panel import Panel
 
 
@@ -35,3 +37,21 @@ class Page:
 
     def state(self, name: str) -> Any:
         return json.loads(getattr(self.panel, name))
+
+
+def state(panel: Panel) -> dict[str, Any]:
+    """Return what a page knows of the panel's run."""
+    return dict(json.loads(panel._run))
+
+
+def messages(panel: Panel) -> dict[str, list[str]]:
+    """Return the errors at the fields that a page shows."""
+    fields = json.loads(panel._values)["fields"]
+    told = {name: [each["text"] for each in field.get("errors", [])] for name, field in fields.items()}
+    return {name: texts for name, texts in told.items() if texts}
+
+
+def frame_of(panel: Panel) -> pd.DataFrame | None:
+    """Return the frame that the panel shows."""
+    outcome = panel._visit.outcome if panel._visit else None
+    return None if outcome is None else outcome.frame

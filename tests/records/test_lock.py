@@ -23,6 +23,7 @@ from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.magic import subcommands
 from jupyter_funcs.records import lock
 from tests.conftest import interactive_shell
+from tests.panel.page import state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -385,5 +386,5 @@ def test_the_panel_says_it_below_the_result() -> None:
     with pytest.warns(UserWarning, match="removed 'Gone'"):
         panel.run().result(30)
     panel.result(30)
-    assert "changed &#x27;Get Panels&#x27;: removed &#x27;Gone&#x27;" in panel._state.value
+    assert "changed 'Get Panels': removed 'Gone'" in state(panel)["warnings"][0]
     panel.close()

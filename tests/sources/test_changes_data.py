@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import json
 import threading
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from jupyter_funcs.cli.stubs import stub
 from jupyter_funcs.core import background
 from jupyter_funcs.magic import extension
 from tests.conftest import interactive_shell, serving, wait_until
+from tests.panel.page import Page
 from tests.sources.test_openapi import document, operation, param
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def test_it_is_marked_wherever_it_is_shown(funcs: Session) -> None:
     change, look = funcs.create_order, funcs.orders
     for function, marked in ((change, True), (look, False)):
         panel = function.panel()
-        assert ('<span class="jf-badge">changes data</span>' in panel._heading.title.value) is marked
+        assert json.loads(panel._view)["function"]["changesData"] is marked
         panel.close()
         described = function.describe()
         assert repr(described).startswith("Changes data.") is marked
@@ -208,19 +208,17 @@ def test_a_panel_asks_with_a_second_press(shop: Shop, funcs: Session) -> None:
     panel = funcs.create_order.panel(item=["a", "b"])
     assert panel.form is not None
     assert isinstance(panel.form["item"], Each)
+    page = Page(panel)
+
+    def press(*, confirmed: bool) -> str:
+        return str(page.ask("run", seq=1, values={"item": {"each": ["a", "b"]}}, confirmed=confirmed)["asks"])
+
     for times in (1, 2):
-        panel._bar.run.click()
-        wait_until(lambda: "This changes data, in 2 runs. Press the Run button again" in panel._state.value)
+        assert "This changes data, in 2 runs." in press(confirmed=False)
         assert len(shop.orders) == 2 * (times - 1)
-        panel._runner.wait()
-        panel._bar.run.click()
-        wait_until(lambda n=2 * times: len(shop.orders) == n and 'data-state="done"' in panel._state.value)  # type: ignore[misc]
-    shop.statuses = [500]
-    for _ in range(2):
-        panel._runner.wait()
-        panel._bar.run.click()
-        panel._runner.wait()
-    wait_until(lambda: "whose results aren't in the cache" in html.unescape(panel._state.value))
+        assert press(confirmed=True) == ""
+        panel.result(20)
+        assert len(shop.orders) == 2 * times
     panel.close()
 
 

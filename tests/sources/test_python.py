@@ -7,7 +7,6 @@ import collections
 import dataclasses
 import datetime as dt
 import enum
-import html
 import itertools
 import math
 import sys
@@ -21,12 +20,11 @@ import numpy as np
 import pandas as pd
 import pydantic
 import pytest
-from jupyter_funcs.panel.result.code_tab import code_blocks
-from jupyter_funcs.panel.shared.outcome import Outcome
 
 import jupyter_funcs as jf
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, DeadlineError, FunctionError
 from jupyter_funcs.magic import extension
+from jupyter_funcs.panel.run_view import code_view
 from jupyter_funcs.sweeps.executors import service_address
 from tests.conftest import interactive_shell
 
@@ -378,9 +376,7 @@ def test_the_panel_runs_a_function() -> None:
     frame = panel.result(10)
     panel.close()
     assert frame["count"].tolist() == [3]
-    started = dt.datetime.now(dt.UTC)
-    run = Outcome(funcs.daily_total, {"day": "2024-01-02"}, frame, None, started, 0.1, funcs.where, "df")
-    code = html.unescape(code_blocks(run))
+    code = str(code_view(funcs.daily_total, funcs.daily_total.form(day="2024-01-02"), funcs.where))
     assert "curl -X" not in code
     assert "jf.connect([daily_total])" in code
 

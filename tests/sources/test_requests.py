@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import html
 import json
 import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import pytest
-from jupyter_funcs.panel.result.code_tab import code_blocks
-from jupyter_funcs.panel.shared.outcome import Outcome
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route
@@ -20,6 +15,7 @@ from starlette.routing import Route
 import jupyter_funcs as jf
 from jupyter_funcs.client.snippets import curl
 from jupyter_funcs.magic import extension
+from jupyter_funcs.panel.run_view import code_view
 from tests.conftest import interactive_shell, serving
 from tests.sources.test_openapi import document, operation, param
 
@@ -140,8 +136,7 @@ def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
 
 
 def code_of(function: RemoteFunction, args: Any) -> str:
-    started = dt.datetime.now(dt.UTC)
-    return html.unescape(code_blocks(Outcome(function, args, pd.DataFrame(), None, started, 0.1, "x", "df")))
+    return str(code_view(function, function.form(**args), "x"))
 
 
 def test_the_code_of_a_run_has_a_command_only_where_there_is_one(funcs: Session) -> None:
@@ -152,9 +147,9 @@ def test_the_code_of_a_run_has_a_command_only_where_there_is_one(funcs: Session)
 
     python = jf.connect([add])
     assert "curl -X GET" in code_of(funcs.look, {"id": "a"})
-    assert "curl" not in code_of(funcs.look, {"id": ".."}).replace("No curl", "")
+    assert "curl" not in code_of(funcs.look, {"id": ".."})
     assert python.add.request(count="7", text="007") == {"function": "Add", "arguments": {"count": 7, "text": "007"}}
-    assert "No curl: a run is not a single HTTP request." in code_of(python.add, {"count": "7"})
+    assert "A run is not a single HTTP request, so there is no curl command." in code_of(python.add, {"count": "7"})
 
 
 def test_the_request_of_a_tool_is_its_call() -> None:
@@ -174,4 +169,4 @@ def test_the_request_of_a_tool_is_its_call() -> None:
         "method": "tools/call",
         "params": {"name": "get", "arguments": {"n": 7, "t": "007"}},
     }
-    assert "No curl" in code_of(session["get"], {"n": "7"})
+    assert "no curl command" in code_of(session["get"], {"n": "7"})
