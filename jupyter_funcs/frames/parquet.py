@@ -244,12 +244,13 @@ class Segment:
     ) -> tuple[pa.Table, list[int], list[dict[str, Any]]]:
         """Return the rows of some results, the row at which each starts, and the attrs of all."""
         with open_regular(self.path) as file:
-            parquet = pq.ParquetFile(file, page_checksum_verification=True)
+            # On no thread of Arrow's: one that still holds what it read from Python as the interpreter ends aborts it.
+            parquet = pq.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
             attrs = _unsealed(parquet.metadata.metadata[_ATTRS])
             if len(positions) == len(self.results) == parquet.num_row_groups == len(attrs):
-                table = parquet.read(columns)  # faster than by row group
+                table = parquet.read(columns, use_threads=False)  # faster than by row group
             else:
-                table = parquet.read_row_groups(list(positions), columns)
+                table = parquet.read_row_groups(list(positions), columns, use_threads=False)
         ends = [*accumulate(self._row_count(self.results[at]) for at in positions)]
         # Without the footer, which would end up in the schema of the next file.
         return table.replace_schema_metadata(), [0, *ends][:-1], attrs
