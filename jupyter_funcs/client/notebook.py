@@ -14,6 +14,8 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, quote
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
 
 _LONGEST_NAME = 60
@@ -47,6 +49,13 @@ def variables() -> dict[str, Any]:
     """Return the user's namespace; empty outside of IPython."""
     shell = _shell()
     return {} if shell is None else shell.user_ns
+
+
+def watch_cells(look: Callable[..., None], *, on: bool = True) -> None:
+    """Call a function after each cell, or no longer."""
+    shell = _shell()
+    if shell is not None and (look in shell.events.callbacks["post_run_cell"]) is not on:
+        (shell.events.register if on else shell.events.unregister)("post_run_cell", look)
 
 
 def is_public() -> bool:
@@ -104,6 +113,7 @@ class ResultVariable:
         while self._is_taken(shell, name):
             number += 1
             name = f"{wanted}_{number}"
+        self._frame = frame
         self._assign(shell, name, frame)
         return "" if name == wanted else f"You already have a variable {wanted}, so this result is {name}."
 
@@ -118,11 +128,14 @@ class ResultVariable:
             return f"{name} already exists (a{'n' * (kind[0] in 'aeiouAEIO')} {kind})."
         return f"{name} is a Python built-in, which this variable would hide." if hasattr(builtins, name) else ""
 
-    def rename(self, name: str) -> None:
-        """Move the result to another name, even one that is taken, and delete the old variable."""
+    def rename(self, name: str, frame: pd.DataFrame | None = None, before: str = "") -> None:
+        """Move a result, by default the last one, to another name, even one that is taken; delete the old variable."""
         self.conflict(name)
-        shell, frame, before = _shell(), self._frame, self.name
-        self._wanted = name
+        if frame is None:
+            frame, before = self._frame, self.name
+        shell = _shell()
+        if frame is self._frame:
+            self._wanted = name
         if shell is None or frame is None or name == before:
             return
         if shell.user_ns.get(before) is frame:
@@ -131,7 +144,8 @@ class ResultVariable:
 
     def _assign(self, shell: Any, name: str, frame: pd.DataFrame) -> None:
         shell.push({name: frame})
-        self.name, self._wanted, self._frame = name, name, frame
+        if frame is self._frame:
+            self.name, self._wanted = name, name
         _assigned[name] = (weakref.ref(frame), self._cell)
 
     def _is_taken(self, shell: Any, name: str) -> bool:

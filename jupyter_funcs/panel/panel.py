@@ -8,10 +8,10 @@ import dataclasses
 import datetime as dt
 import gzip
 import inspect
-import io
 import json
 import threading
 import time
+import weakref
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,12 +23,10 @@ import traitlets
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
-from jupyter_funcs.core.text import inert, listed, quote, size_text
+from jupyter_funcs.core.text import inert, listed, quote
 from jupyter_funcs.frames.display import shape_text
-from jupyter_funcs.frames.export import save
 from jupyter_funcs.panel import requests, run_view, saved_output
 from jupyter_funcs.panel.chart_svg import svg
-from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import (
     changes,
@@ -39,14 +37,15 @@ from jupyter_funcs.panel.header_view import (
     start_view,
 )
 from jupyter_funcs.panel.history_view import Held, HistoryView, values_of
-from jupyter_funcs.panel.json_view import JsonTree
 from jupyter_funcs.panel.outcome import Outcome
+from jupyter_funcs.panel.result_view import ResultView
 from jupyter_funcs.panel.running import Runner, asked, begun, ended, is_vain, swept_by
-from jupyter_funcs.panel.table import TableView
 from jupyter_funcs.panel.visits import Visit, Visits
 from jupyter_funcs.records.presets import fill, form_values
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
@@ -55,9 +54,21 @@ if TYPE_CHECKING:
     from jupyter_funcs.records.run import Run
 
 _STATIC = Path(__file__).with_name("static")
-_MOST_DOWNLOADED = 25 * 2**20  # bytes
+_MOST_ASKED = 200  # requests at once; a page has a few
 _GONE = "This result is no longer shown: another run has ended since."
-
+_UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
+_BEGIN_A_RUN = {"run", "retry", "retry_failed", "again", "example"}
+# What reaches beyond the form, and what a visitor's page is told.
+_TRUSTED_ONLY = {
+    "variables": "Variables can't be read",
+    "rename": "Variables can't be renamed",
+    "save": "Files can't be saved",
+    "preset_save": "Presets can't be saved",
+    "preset_delete": "Presets can't be deleted",
+    "favourite": "Favourites can't be changed",
+}
+# The open panels, each with the cells that made and show it.
+_open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = weakref.WeakKeyDictionary()
 
 _UNPACK = """const packed = Uint8Array.from(atob("%s"), (each) => each.charCodeAt(0));
 const script = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
@@ -118,7 +129,7 @@ class Panel(anywidget.AnyWidget):
         self._trusted = not notebook.is_public() if trusted is None else trusted
         self._visits = Visits()
         self._visit: Visit | None = None
-        self._runner = Runner(self._on_tick, self._on_end, self._visits.cell)
+        self._runner = Runner(self._on_tick, self._on_end)
         self._status: Status | None = None
         self._trouble: list[str] = []
         self._preset_names: list[str] = []
@@ -127,8 +138,9 @@ class Panel(anywidget.AnyWidget):
         self._results = 0
         self._held = Held()
         self._history = HistoryView(session.history, self._held, self._labels)
-        self._still = f"jf-still-{id(self):x}"
+        self._asked: dict[Future[None], object] = {}  # requests that are being answered, with their kinds
         self._lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
+        _close_earlier(self._visits.cell)
         try:
             _ = session.catalog
         except FuncsError as error:
@@ -136,11 +148,14 @@ class Panel(anywidget.AnyWidget):
         if function is not None:
             self._enter(function, form)
         super().__init__(**self._state())
+        self._still = f"jf-still-{self.model_id}"
         self._is_open = True
+        _open[self] = [self._visits.cell]
         # ipykernel 7.4 hands a comm's messages to the subshell that has published last, where they wait for its cell.
         if hasattr(self.comm, "_reply_subshell_for"):
             self.comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001  # there is no setting
         self.on_msg(self._receive)
+        notebook.watch_cells(self._on_cell)
         if session.listed is not None:
             background.start(self._look())
 
@@ -160,6 +175,7 @@ class Panel(anywidget.AnyWidget):
         NotFoundError
             There is no such function.
         """
+        self._check_open()
         self._enter(self._session[name])
         self._publish()
 
@@ -172,8 +188,9 @@ class Panel(anywidget.AnyWidget):
         Raises
         ------
         ArgumentError
-            Nothing is chosen, or a value is missing or not valid; the fields say which.
+            Nothing is chosen, a value is missing or not valid (the fields say which), or the panel is closed.
         """
+        self._check_open()
         visit = self._visit
         if visit is None:
             raise ArgumentError("There is nothing to run: no function is chosen.", "Choose one in the list.")
@@ -184,13 +201,16 @@ class Panel(anywidget.AnyWidget):
             visit.refusal = error
             self._fail(visit, error)
             raise
-        visit.refusal, visit.error, visit.state = None, None, "idle"
-        self._session.favourites.add_recent(visit.function.name)
+        visit.refusal, visit.error, visit.state = None, None, "form"
+        if self._trusted:  # else visitors would fill the author's list
+            self._session.favourites.add_recent(visit.function.name)
         return job
 
     def result(self, timeout: float | None = None) -> pd.DataFrame:
         """
         Wait for the latest run of the chosen function and give its DataFrame, once the panel shows it.
+
+        A run that was asked for on the page before, and has not begun yet, is the latest one.
 
         Parameters
         ----------
@@ -204,6 +224,8 @@ class Panel(anywidget.AnyWidget):
         FuncsError
             What the run failed with.
         """
+        for future in [future for future, kind in list(self._asked.items()) if kind in _BEGIN_A_RUN]:
+            background.wait(future, timeout, is_shared=True)
         visit = self._visit
         if visit is not None and visit.refusal is not None:
             raise visit.refusal
@@ -218,14 +240,20 @@ class Panel(anywidget.AnyWidget):
         self._runner.cancel()
 
     def close(self) -> None:
-        """Cancel what runs and close the panel's models."""
+        """Cancel what runs and close the panel's models; the last result stays in the notebook."""
         if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
             return
         self._is_open = False
+        _open.pop(self, None)
+        notebook.watch_cells(self._on_cell, on=False)
         self.cancel()
         self._leave()
         self.layout.close()
         super().close()
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise ArgumentError("This panel is closed.", "Open another one with funcs.panel().")
 
     # What is chosen
 
@@ -236,7 +264,7 @@ class Panel(anywidget.AnyWidget):
         with self._lock:
             self._visit, self.form = visit, visit.form
             visit.inputs = FormView(visit.function, visit.form, self._on_news, trusted=self._trusted)
-            visit.inputs.ran = visit.outcome.args if visit.outcome else None
+            visit.inputs.ran = visit.result.outcome.args if visit.result else None
             if before is not None and form is None:
                 visit.inputs.carry(before)
 
@@ -275,6 +303,11 @@ class Panel(anywidget.AnyWidget):
         if inputs is not None and self._is_open:
             if name:
                 self.send({"v": 1, "ev": "options", "field": name, "page": inputs.options(name)})
+            background.start(self._publish_soon())
+
+    def _on_cell(self, *_: object) -> None:
+        """Look at the variable of the result after each cell: a person may have deleted or reassigned it."""
+        if self._visit is not None and self._visit.result is not None:
             background.start(self._publish_soon())
 
     # What the page shows
@@ -319,40 +352,23 @@ class Panel(anywidget.AnyWidget):
         visit = self._visit
         if visit is None or visit.inputs is None:
             return None
-        return visit.inputs.values()
+        values = visit.inputs.values()
+        if not visit.is_listed:
+            values["advice"] = [*values["advice"], _UNLISTED]
+        return values
 
     def _run_of(self) -> dict[str, Any]:
-        visit = self._visit
-        running = visit if visit is not None and self._runner.running is visit else None
-        state = {"invalid": "form", "idle": "form"}.get(visit.state, visit.state) if visit else "empty"
-        shown: dict[str, Any] = {
-            "state": "running" if running else state,
-            "number": self._runner.number,
-            "running": None,
-            "result": None,
-            "error": visit.error if visit else None,
-            "partial": None,
-            "warnings": [],
-        }
-        if running and running.job is not None:
-            shown["running"] = run_view.running_view(running.function.name, running.job)
-        if visit is not None and visit.outcome is not None and visit.table is not None and visit.about is not None:
-            shown["result"] = self._result_of(visit, visit.outcome, visit.table)
-            shown |= {"partial": visit.about["partial"], "warnings": visit.about["warnings"]}
-        return shown
-
-    def _result_of(self, visit: Visit, outcome: Outcome, table: TableView) -> dict[str, Any]:
-        no_reply = "This result has no JSON reply." if outcome.function.session.kind == "python" else ""
+        visit, running = self._visit, self._runner.running
+        result = visit.result if visit else None
+        job = running.job if running and visit else None
         return {
-            "number": visit.number,
-            "function": outcome.function.name,
-            "summary": visit.about["summary"] if visit.about else "",
-            "variable": outcome.variable,
-            "note": visit.note,
-            "table": table.view(),
-            "chart": {"possible": True, "why": ""},
-            "json": {"possible": outcome.reply is not None, "why": no_reply},
-            "save": dict.fromkeys(("csv", "xlsx", "parquet", "json"), self._trusted) | {"download": True},
+            "state": "empty" if visit is None else "running" if job else visit.state,
+            "number": self._runner.number,
+            "running": run_view.running_view(running.function.name, job) if running and job else None,
+            "result": result.view(visit.note, trusted=self._trusted) if visit and result else None,
+            "error": visit.error if visit else None,
+            "partial": result.about["partial"] if result else None,
+            "warnings": result.about["warnings"] if result else [],
         }
 
     # A run
@@ -360,7 +376,7 @@ class Panel(anywidget.AnyWidget):
     def _on_tick(self, visit: Visit) -> None:
         """Say that a run has begun, and then once a second how far it is."""
         if self._is_open and visit.job is not None:
-            if visit.job.elapsed < 1.0 or self._visit is not visit:
+            if visit.job.elapsed < 1.0:
                 self._publish()
             elif time.monotonic() - self._told_at >= 1.0:
                 self._told_at = time.monotonic()
@@ -392,9 +408,8 @@ class Panel(anywidget.AnyWidget):
             visit.inputs.press()
             if job is not None:
                 visit.inputs.refuse(at_fields)
-        is_at_fields = bool(at_fields)
-        visit.error = None if is_at_fields else run_view.error_view(error, self._session.redact, job)
-        visit.state = "invalid" if is_at_fields else "failed"
+        visit.error = None if at_fields else run_view.error_view(error, self._session.redact, job)
+        visit.state = "form" if at_fields else "failed"
         self._publish()
 
     async def _finish(self, visit: Visit, job: Job, frame: pd.DataFrame) -> None:
@@ -416,15 +431,11 @@ class Panel(anywidget.AnyWidget):
 
     async def _show(self, visit: Visit, outcome: Outcome, about: dict[str, Any]) -> None:
         """Show a result; the tables and charts of the one before are dropped."""
-        table = await asyncio.to_thread(TableView, outcome.frame, outcome.function.function.description)
-        await asyncio.to_thread(table.view)  # what it reads of the frame is kept
+        self._results += 1
+        result = await asyncio.to_thread(ResultView, self._results, outcome, about, self.recipe)
         self._held.keep(outcome.frame)
         with self._lock:
-            visit.outcome, visit.table, visit.about = outcome, table, about
-            visit.chart, visit.picture, visit.tree = None, None, None
-            visit.state, visit.error = "done", None
-            self._results += 1
-            visit.number = self._results
+            visit.result, visit.state, visit.error = result, "done", None
             if visit.inputs is not None:
                 visit.inputs.ran = outcome.args
         await self._keep_still(visit)
@@ -437,32 +448,51 @@ class Panel(anywidget.AnyWidget):
     # Requests of the page
 
     def _receive(self, _: object, content: object, __: object) -> None:
-        background.start(self._answer(content))
+        if len(self._asked) >= _MOST_ASKED:
+            self._reply(content, {"error": ["The panel has too many requests to answer.", "Wait a moment."]})
+            return
+        future = background.start(self._answer(content))
+        self._asked[future] = content.get("kind") if isinstance(content, dict) else None
+        future.add_done_callback(lambda done: self._asked.pop(done, None))
+
+    def _reply(self, content: object, told: dict[str, Any]) -> None:
+        number = content.get("id") if isinstance(content, dict) else None
+        if self._is_open:
+            self.send({"v": 1, "re": number if isinstance(number, int) else None, **told})
 
     async def _answer(self, content: object) -> None:
-        number = content.get("id") if isinstance(content, dict) else None
         try:
-            request = requests.read(content)
-            reply = getattr(self, f"_on_{requests.kind_of(request)}")(request)
-            told = await reply if inspect.isawaitable(reply) else reply
-            answer = {"v": 1, "re": number, **(told or {})}
+            told = await self._answer_to(requests.read(content))
         except Exception as error:  # noqa: BLE001  # the page says it
-            lines = [inert(self._session.redact(line)) for line in run_view.lines_of(error)]
-            answer = {"v": 1, "re": number, "error": lines}
-        if self._is_open:
-            self.send(answer)
-            self._publish()
+            told = {"error": [inert(self._session.redact(line)) for line in run_view.lines_of(error)]}
+        self._reply(content, told)
+        self._publish()
 
-    def _on_hello(self, _: requests.HelloRequest) -> dict[str, Any]:
+    async def _answer_to(self, request: requests.PageRequest) -> dict[str, Any]:
+        refused = "" if self._trusted else _TRUSTED_ONLY.get(request.kind, "")
+        if refused and not (isinstance(request, requests.SaveRequest) and request.download):
+            raise ArgumentError(f"{refused} from this page.", "Its author can allow it: funcs.panel(trusted=True).")
+        if not isinstance(request, requests.ResultRequest):
+            reply = getattr(self, f"_on_{request.kind}")(request)
+            return (await reply if inspect.isawaitable(reply) else reply) or {}
+        visit = self._chosen
+        if visit.result is None or visit.result.number != request.run:
+            raise ArgumentError(_GONE)
+        told: dict[str, Any] = await asyncio.to_thread(getattr(visit.result, request.kind), request)
+        if request.kind == "chart":
+            background.start(self._keep_still(visit))
+        return told
+
+    def _on_hello(self, _: requests.PageRequest) -> dict[str, Any]:
         return {"ok": True}
 
     def _on_functions(self, request: requests.FunctionsRequest) -> dict[str, Any]:
         return sections(self._session, request.query)
 
-    def _on_choose(self, request: requests.ChooseRequest) -> None:
+    def _on_choose(self, request: requests.FunctionRequest) -> None:
         self._enter(self._session[request.function])
 
-    async def _on_example(self, request: requests.ExampleRequest) -> None:
+    async def _on_example(self, request: requests.FunctionRequest) -> None:
         if self._visit is None or self._visit.function.slug != request.function:
             self._enter(self._session[request.function])
         visit = self._chosen
@@ -472,33 +502,33 @@ class Panel(anywidget.AnyWidget):
         self.run()
 
     def _on_favourite(self, request: requests.FavouriteRequest) -> None:
-        name = self._session[request.function].name
-        self._session.favourites.mark(name, is_favourite=request.on)
+        self._session.favourites.mark(self._session[request.function].name, is_favourite=request.on)
 
-    async def _on_refresh(self, _: requests.RefreshRequest) -> dict[str, Any]:
+    async def _on_refresh(self, _: requests.PageRequest) -> dict[str, Any]:
         before = self._session.listed
         await asyncio.to_thread(self._session.refresh)
         self._trouble = []
         shown = self._visit
+        form = shown.form if shown else None
         self._visits.list_again()
-        if shown is not None:
+        if shown is not None and shown.form is not form:
             self._enter(shown.function)
         background.start(self._look())
         return {"said": changes(before, self._session.catalog)}
 
-    def _on_about(self, _: requests.AboutRequest) -> dict[str, Any]:
+    def _on_about(self, _: requests.PageRequest) -> dict[str, Any]:
         return {"facts": self._status.rows if self._status else [("service", self._session.service)]}
 
     def _on_set(self, request: requests.SetRequest) -> None:
         self._inputs.take(request.field, requests.plain(request.value), request.seq)
 
-    def _on_clear(self, _: requests.ClearRequest) -> None:
+    def _on_clear(self, _: requests.PageRequest) -> None:
         self._inputs.clear()
 
     async def _on_options(self, request: requests.OptionsRequest) -> dict[str, Any]:
         return await asyncio.to_thread(self._inputs.options, request.field, request.query, request.first)
 
-    def _on_list_again(self, request: requests.ListAgainRequest) -> None:
+    def _on_list_again(self, request: requests.FieldRequest) -> None:
         self._inputs.list_again(request.field)
 
     def _on_paste(self, request: requests.PasteRequest) -> dict[str, Any]:
@@ -507,8 +537,7 @@ class Panel(anywidget.AnyWidget):
     def _on_all_options(self, request: requests.AllOptionsRequest) -> dict[str, Any]:
         return self._inputs.all_options(request.field, request.group, request.query)
 
-    def _on_variables(self, request: requests.VariablesRequest) -> dict[str, Any]:
-        self._check_trust("Variables can't be read from this page.")
+    def _on_variables(self, request: requests.FieldRequest) -> dict[str, Any]:
         return self._inputs.variables(request.field)
 
     def _on_preset(self, request: requests.PresetRequest) -> dict[str, Any]:
@@ -520,19 +549,18 @@ class Panel(anywidget.AnyWidget):
         gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
         return {"said": gone if unknown else ""}
 
-    def _on_preset_save(self, request: requests.PresetSaveRequest) -> dict[str, Any]:
-        self._check_trust("Presets can't be saved from this page.")
-        name, presets = self._chosen.function.name, self._session.presets
-        if request.name.strip() in presets.names(name) and not request.replace:
-            return {"said": f"{quote(request.name.strip(), 40)} exists already.", "exists": True}
-        presets.save(name, request.name, form_values(self._chosen.form))
-        self._read_presets(self._chosen.function)
-        return {"said": f"Saved as {quote(request.name.strip(), 40)}.", "exists": False}
+    def _on_preset_save(self, request: requests.NewNameRequest) -> dict[str, Any]:
+        visit, presets, shown = self._chosen, self._session.presets, quote(request.name.strip(), 40)
+        if request.name.strip() in presets.names(visit.function.name) and not request.replace:
+            return {"said": f"{shown} exists already.", "exists": True}
+        presets.save(visit.function.name, request.name, form_values(visit.form))
+        self._read_presets(visit.function)
+        return {"said": f"Saved as {shown}.", "exists": False}
 
-    def _on_preset_delete(self, request: requests.PresetDeleteRequest) -> dict[str, Any]:
-        self._check_trust("Presets can't be deleted from this page.")
-        self._session.presets.remove(self._chosen.function.name, request.name)
-        self._read_presets(self._chosen.function)
+    def _on_preset_delete(self, request: requests.NameRequest) -> dict[str, Any]:
+        visit = self._chosen
+        self._session.presets.remove(visit.function.name, request.name)
+        self._read_presets(visit.function)
         return {"said": f"Deleted {quote(request.name, 40)}. The form keeps its values."}
 
     def _on_run(self, request: requests.FormRunRequest) -> dict[str, Any]:
@@ -553,125 +581,44 @@ class Panel(anywidget.AnyWidget):
                 raise
         return {"asks": ""}
 
-    def _on_cancel(self, _: requests.CancelRequest) -> None:
+    def _on_cancel(self, _: requests.PageRequest) -> None:
         self.cancel()
 
-    def _on_retry(self, _: requests.RetryRequest) -> None:
-        self.run()
+    def _on_retry(self, _: requests.PageRequest) -> None:
+        self.run()  # of a sweep, the runs that have succeeded come from the cache
 
-    def _on_retry_failed(self, _: requests.RetryFailedRequest) -> None:
-        self.run()  # the runs that have succeeded come from the cache
+    _on_retry_failed = _on_retry
 
-    def _on_dismiss(self, _: requests.DismissRequest) -> None:
+    def _on_dismiss(self, _: requests.PageRequest) -> None:
         self._chosen.error = None
 
-    # Requests about the result
-
-    def _shown(self, number: int) -> tuple[Visit, Outcome, TableView]:
-        visit = self._chosen
-        if visit.outcome is None or visit.table is None or visit.number != number:
-            raise ArgumentError(_GONE)
-        return visit, visit.outcome, visit.table
-
-    async def _on_rows(self, request: requests.RowsRequest) -> dict[str, Any]:
-        _, _, table = self._shown(request.run)
-        return await asyncio.to_thread(table.page, request.query, request.first, request.end, request.columns)
-
-    async def _on_columns(self, request: requests.ColumnsRequest) -> dict[str, Any]:
-        _, _, table = self._shown(request.run)
-        return {"columns": await asyncio.to_thread(table.columns, request.columns)}
-
-    async def _on_values(self, request: requests.ValuesRequest) -> dict[str, Any]:
-        _, _, table = self._shown(request.run)
-        return await asyncio.to_thread(table.values, request.at, request.query)
-
-    async def _on_table_code(self, request: requests.TableCodeRequest) -> dict[str, Any]:
-        _, outcome, table = self._shown(request.run)
-        return {"code": await asyncio.to_thread(table.code, request.query, outcome.variable or self.recipe)}
-
-    async def _on_copy(self, request: requests.CopyRequest) -> dict[str, Any]:
-        _, _, table = self._shown(request.run)
-        text = await asyncio.to_thread(table.text, request.query, request.first, request.end, request.columns)
-        return {"text": text}
-
-    async def _on_chart(self, request: requests.ChartRequest) -> dict[str, Any]:
-        visit, outcome, table = self._shown(request.run)
-        query = requests.TableQuery(filters=request.filters, find=request.find)
-        zoom = None if request.low is None or request.high is None else (request.low, request.high)
-
-        def draw() -> dict[str, Any]:
-            if visit.chart is None:
-                visit.chart = Chart(outcome.frame, outcome.function.function.description)
-            variable = outcome.variable or self.recipe
-            filters = table.code(query, variable) if query.filters or query.find else ""
-            rows = table.positions(query)
-            return visit.chart.view(requests.wished(request), rows=rows, zoom=zoom, variable=variable, filters=filters)
-
-        visit.picture = view = await asyncio.to_thread(draw)
-        background.start(self._keep_still(visit))
-        return view
-
-    def _tree(self, number: int) -> JsonTree:
-        visit, outcome, _ = self._shown(number)
-        if outcome.reply is None:
-            raise ArgumentError("The reply of this run was not kept.", "The table shows what came of it.")
-        if visit.tree is None:
-            visit.tree = JsonTree(outcome.reply)
-        return visit.tree
-
-    async def _on_json(self, request: requests.JsonRequest) -> dict[str, Any]:
-        return await asyncio.to_thread(self._tree(request.run).node, request.path, request.first)
-
-    async def _on_json_text(self, request: requests.JsonTextRequest) -> dict[str, Any]:
-        return {"text": await asyncio.to_thread(self._tree(request.run).text)}
-
-    def _on_code(self, _: requests.CodeRequest) -> dict[str, Any]:
+    def _on_code(self, _: requests.PageRequest) -> dict[str, Any]:
         visit = self._chosen
         return run_view.code_view(visit.function, visit.form, self._session.where)
 
     def _on_tab(self, request: requests.TabRequest) -> None:
         self._tab = request.tab
 
-    def _on_rename(self, request: requests.RenameRequest) -> dict[str, Any]:
+    def _on_rename(self, request: requests.NewNameRequest) -> dict[str, Any]:
         visit, name = self._chosen, request.name.strip()
-        self._check_trust("Variables can't be renamed from this page.")
-        before = visit.keeper.name
-        question = visit.keeper.conflict(name)
+        if visit.result is None:
+            raise ArgumentError(_GONE)
+        before = visit.result.held_as
+        question = visit.keeper.conflict(name) if name != before else ""
         if question and not request.replace:
             return {"variable": before, "note": question, "exists": True}
-        visit.keeper.rename(name)
+        visit.keeper.rename(name, visit.result.outcome.frame, before)
         visit.note = f"{before} is now {name}." if before and before != name else ""
-        if visit.outcome is not None:
-            visit.outcome = dataclasses.replace(visit.outcome, variable=visit.keeper.name)
+        visit.result.variable = name
         background.start(self._keep_still(visit))
-        return {"variable": visit.keeper.name, "note": visit.note, "exists": False}
-
-    async def _on_save(self, request: requests.SaveRequest) -> dict[str, Any]:
-        _, outcome, table = self._shown(request.run)
-        frame = outcome.frame
-        if request.filtered is not None:
-            frame = await asyncio.to_thread(table.frame, request.filtered)
-        if request.download:
-            buffer = io.BytesIO()
-            await asyncio.to_thread(save, frame, buffer, request.format)
-            if buffer.tell() > _MOST_DOWNLOADED:
-                what = f"The file has {size_text(buffer.tell())}; a page takes {size_text(_MOST_DOWNLOADED)} at most."
-                raise ArgumentError(what, "Save it beside the notebook instead.")
-            data = base64.b64encode(buffer.getvalue()).decode()
-            return {"said": "", "exists": False, "name": request.name, "data": data}
-        self._check_trust("Files can't be saved from this page.")
-        return await asyncio.to_thread(_save, frame, request)
-
-    def _check_trust(self, what: str) -> None:
-        if not self._trusted:
-            raise ArgumentError(what, "Its author can allow it: funcs.panel(trusted=True).")
+        return {"variable": name, "note": visit.note, "exists": False}
 
     # History
 
-    def _on_history(self, _: requests.HistoryRequest) -> dict[str, Any]:
+    def _on_history(self, _: requests.PageRequest) -> dict[str, Any]:
         return {"rows": self._history.rows()}
 
-    def _on_again(self, request: requests.AgainRequest) -> None:
+    def _on_again(self, request: requests.NumberRequest) -> None:
         """Run what an earlier run has run, and take nothing from the cache that is as old."""
         run = self._session.history.get(request.number)
         self._fill(run)
@@ -683,7 +630,7 @@ class Panel(anywidget.AnyWidget):
         finally:
             visit.function = before
 
-    async def _on_open(self, request: requests.OpenRequest) -> dict[str, Any]:
+    async def _on_open(self, request: requests.NumberRequest) -> dict[str, Any]:
         run = self._session.history.get(request.number)
         self._fill(run)
         frame, visit = run.frame, self._chosen
@@ -717,41 +664,39 @@ class Panel(anywidget.AnyWidget):
     # What a saved notebook keeps
 
     def _ipython_display_(self, **_: Any) -> None:
-        notebook.show(self._repr_mimebundle_()[0])
-        outcome = self._visit.outcome if self._visit else None
-        notebook.publish_html(saved_output.still_html(self._name, outcome), self._still)
+        if self._is_open:
+            _open[self].append(notebook.this_cell())
+            notebook.show(self._repr_mimebundle_()[0])
+        notebook.publish_html(self._still_html(self._visit), self._still)
+
+    def _still_html(self, visit: Visit | None) -> str:
+        result = visit.result if visit else None
+        outcome = dataclasses.replace(result.outcome, variable=result.held_as) if result else None
+        picture = svg(result.picture) if result and result.picture else ""
+        return saved_output.still_html(visit.function.name if visit else "", outcome, picture)
 
     async def _keep_still(self, visit: Visit) -> None:
         """Let the notebook keep the result, and the chart as it was drawn last, in place of the one before."""
-        if visit.outcome is not None:
-            picture = svg(visit.picture) if visit.picture else ""
-            html = await asyncio.to_thread(saved_output.still_html, self._name, visit.outcome, picture)
-            notebook.publish_html(html, self._still, again=True)
-
-    @property
-    def _name(self) -> str:
-        return self._visit.function.name if self._visit else ""
+        html = await asyncio.to_thread(self._still_html, visit)
+        notebook.publish_html(html, self._still, again=True)
 
     def __repr__(self) -> str:
         """Say what the panel shows; ipywidgets would print every trait."""
-        return f"<Panel of {self._session.service}: {inert(self._name) or 'nothing chosen'}>"
+        shown = inert(self._visit.function.name) if self._visit else "nothing chosen" if self._is_open else "closed"
+        return f"<Panel of {self._session.service}: {shown}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, "text/plain": repr(self)}, metadata
 
 
-def _save(frame: pd.DataFrame, request: requests.SaveRequest) -> dict[str, Any]:
-    """Save a file beside the notebook, unless there is one of that name already."""
-    name = request.name.strip()
-    if name in {"", ".", ".."} or Path(name).name != name or "\\" in name:
-        what = f"{quote(name)} is not a file name without a folder."
-        raise ArgumentError(what, f"Write a name such as spend.{request.format}.")
-    path = Path(name).absolute()
-    if path.exists() and not request.replace:
-        return {"said": f"{name} exists already.", "exists": True, "name": name, "data": ""}
-    save(frame, path, request.format)
-    return {"said": f"Saved {name} · {size_text(path.stat().st_size)}", "exists": False, "name": name, "data": ""}
+def _close_earlier(cell: notebook.Cell) -> None:
+    """Close the panels of the same cell's earlier execution; one that another cell shows too stays open."""
+    for panel, cells in list(_open.items()):
+        if cell.is_rerun_of(cells[0]):
+            panel.cancel()
+            if all(each.id == cell.id for each in cells):
+                panel.close()
 
 
 def _json(value: Any) -> str:

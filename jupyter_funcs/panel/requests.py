@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -19,6 +18,7 @@ _MOST_VALUES = 100_000  # of one field
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 Text = Annotated[str, Meta(max_length=1_000)]
 Name = Annotated[str, Meta(max_length=500)]
+Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]  # no NaN either
 LongText = Annotated[str, Meta(max_length=10_000_000)]
 Texts = Annotated[list[LongText], Meta(max_length=_MOST_VALUES)]
 
@@ -87,41 +87,24 @@ class ChartWish(Struct, frozen=True, forbid_unknown_fields=True):
     all: bool = False
 
 
-def _kind(name: str) -> str:
-    return re.sub(r"(?<!^)([A-Z])", r"_\1", name.removesuffix("Request")).lower()
-
-
-class PageRequest(Struct, forbid_unknown_fields=True, tag_field="kind", tag=_kind, kw_only=True):
-    """Any request; the kind is the class's name in lower case, words joined by underscores."""
+class PageRequest(Struct, forbid_unknown_fields=True, kw_only=True):
+    """Any request; one of the kinds without values of their own is this alone."""
 
     v: Literal[1]
     id: Number
-
-
-class HelloRequest(PageRequest): ...
+    kind: str
 
 
 class FunctionsRequest(PageRequest):
     query: Text
 
 
-class ChooseRequest(PageRequest):
+class FunctionRequest(PageRequest):
     function: Name
 
 
-class ExampleRequest(PageRequest):
-    function: Name
-
-
-class FavouriteRequest(PageRequest):
-    function: Name
+class FavouriteRequest(FunctionRequest):
     on: bool
-
-
-class RefreshRequest(PageRequest): ...
-
-
-class AboutRequest(PageRequest): ...
 
 
 class SetRequest(PageRequest):
@@ -130,68 +113,49 @@ class SetRequest(PageRequest):
     value: PageValue
 
 
-class ClearRequest(PageRequest): ...
-
-
-class OptionsRequest(PageRequest):
+class FieldRequest(PageRequest):
     field: Name
+
+
+class OptionsRequest(FieldRequest):
     query: Text
     first: Number = msgspec.field(name="from")
 
 
-class ListAgainRequest(PageRequest):
-    field: Name
-
-
-class PasteRequest(PageRequest):
-    field: Name
+class PasteRequest(FieldRequest):
     text: LongText
 
 
-class AllOptionsRequest(PageRequest):
-    field: Name
+class AllOptionsRequest(FieldRequest):
     group: Name
     query: Text
 
 
-class VariablesRequest(PageRequest):
-    field: Name
-
-
-class PresetRequest(PageRequest):
+class NameRequest(PageRequest):
     name: Name
+
+
+class PresetRequest(NameRequest):
     function: Name
 
 
-class PresetSaveRequest(PageRequest):
-    name: Name
+class NewNameRequest(NameRequest):
     replace: bool
 
 
-class PresetDeleteRequest(PageRequest):
-    name: Name
-
-
-class FormRunRequest(PageRequest, tag="run"):
+class FormRunRequest(PageRequest):
     seq: Number
     values: Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
     confirmed: bool
 
 
-class CancelRequest(PageRequest): ...
+class ResultRequest(PageRequest):
+    """About the result of this number; another one may be shown by now."""
 
-
-class RetryRequest(PageRequest): ...
-
-
-class RetryFailedRequest(PageRequest): ...
-
-
-class DismissRequest(PageRequest): ...
-
-
-class _OfTable(PageRequest):
     run: Number
+
+
+class QueryRequest(ResultRequest):
     sort: Sorts
     filters: Filters
     find: Text
@@ -201,69 +165,58 @@ class _OfTable(PageRequest):
         return TableQuery(self.sort, self.filters, self.find)
 
 
-class RowsRequest(_OfTable):
+class CopyRequest(QueryRequest):
     first: Number = msgspec.field(name="from")
     end: Number = msgspec.field(name="to")
     columns: Columns
 
+
+class RowsRequest(CopyRequest):
     def __post_init__(self) -> None:
         if not 0 <= self.end - self.first <= _MOST_ROWS:
             raise ValueError(f"a page has at most {_MOST_ROWS:,} rows")
 
 
-class ColumnsRequest(PageRequest):
-    run: Number
+class ColumnsRequest(ResultRequest):
     columns: Columns
 
 
-class ValuesRequest(PageRequest):
-    run: Number
+class ValuesRequest(ResultRequest):
     at: Number
     query: Text
 
 
-class TableCodeRequest(_OfTable): ...
-
-
-class CopyRequest(_OfTable):
-    first: Number = msgspec.field(name="from")
-    end: Number = msgspec.field(name="to")
-    columns: Columns
-
-
-class ChartRequest(PageRequest):
-    run: Number
+class ChartRequest(ResultRequest):
     wish: ChartWish
-    low: float | None
-    high: float | None
+    low: Finite | None
+    high: Finite | None
     filters: Filters
     find: Text
 
+    @property
+    def query(self) -> TableQuery:
+        return TableQuery(filters=self.filters, find=self.find)
 
-class JsonRequest(PageRequest):
-    run: Number
+    @property
+    def zoom(self) -> tuple[float, float] | None:
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def wished(self) -> dict[str, Any]:
+        """What was chosen of the chart."""
+        return {name: value for name, value in msgspec.structs.asdict(self.wish).items() if value is not None}
+
+
+class JsonRequest(ResultRequest):
     path: Annotated[list[Text | Number], Meta(max_length=1_000)]
     first: Number = msgspec.field(name="from")
-
-
-class JsonTextRequest(PageRequest):
-    run: Number
-
-
-class CodeRequest(PageRequest): ...
 
 
 class TabRequest(PageRequest):
     tab: Literal["table", "chart", "json", "code"]
 
 
-class RenameRequest(PageRequest):
-    name: Name
-    replace: bool
-
-
-class SaveRequest(PageRequest):
-    run: Number
+class SaveRequest(ResultRequest):
     format: Literal["csv", "xlsx", "parquet", "json"]
     name: Name
     replace: bool
@@ -271,14 +224,7 @@ class SaveRequest(PageRequest):
     download: bool
 
 
-class HistoryRequest(PageRequest): ...
-
-
-class AgainRequest(PageRequest):
-    number: Number
-
-
-class OpenRequest(PageRequest):
+class NumberRequest(PageRequest):
     number: Number
 
 
@@ -289,10 +235,34 @@ class CompareRequest(PageRequest):
     again: bool
 
 
-_KINDS = {
-    each.__struct_config__.tag: each
-    for each in globals().copy().values()
-    if isinstance(each, type) and issubclass(each, PageRequest) and each not in {PageRequest, _OfTable}
+_BARE = ("hello", "refresh", "about", "clear", "cancel", "retry", "retry_failed", "dismiss", "code", "history")
+_KINDS: dict[str, type[PageRequest]] = {
+    **dict.fromkeys(_BARE, PageRequest),
+    **dict.fromkeys(("choose", "example"), FunctionRequest),
+    **dict.fromkeys(("list_again", "variables"), FieldRequest),
+    **dict.fromkeys(("preset_save", "rename"), NewNameRequest),
+    **dict.fromkeys(("again", "open"), NumberRequest),
+    "functions": FunctionsRequest,
+    "favourite": FavouriteRequest,
+    "set": SetRequest,
+    "options": OptionsRequest,
+    "paste": PasteRequest,
+    "all_options": AllOptionsRequest,
+    "preset": PresetRequest,
+    "preset_delete": NameRequest,
+    "run": FormRunRequest,
+    "tab": TabRequest,
+    "compare": CompareRequest,
+    # About a result
+    "rows": RowsRequest,
+    "columns": ColumnsRequest,
+    "values": ValuesRequest,
+    "table_code": QueryRequest,
+    "copy": CopyRequest,
+    "chart": ChartRequest,
+    "json": JsonRequest,
+    "json_text": ResultRequest,
+    "save": SaveRequest,
 }
 
 
@@ -308,22 +278,12 @@ def read(content: object) -> PageRequest:
     kind = content.get("kind") if isinstance(content, dict) else None
     wanted = _KINDS.get(kind) if isinstance(kind, str) else None
     if wanted is None:
-        raise ArgumentError(f"The panel takes no request of the kind {quote(str(kind))}.", _RELOAD)
+        raise ArgumentError(f"The panel takes no request of the kind {quote(clip(str(kind), 60))}.", _RELOAD)
     try:
         return msgspec.convert(content, wanted)
     except (msgspec.ValidationError, RecursionError) as error:
         what = clip(inert(str(error)), 200).rstrip(".")
         raise ArgumentError(f"The panel can't read the request {kind}: {what}.", _RELOAD) from None
-
-
-def kind_of(request: PageRequest) -> str:
-    """Return the kind of a request: the name of what answers it."""
-    return str(type(request).__struct_config__.tag)
-
-
-def wished(request: ChartRequest) -> dict[str, Any]:
-    """Return what was chosen of a chart."""
-    return {name: value for name, value in msgspec.structs.asdict(request.wish).items() if value is not None}
 
 
 def plain_values(request: FormRunRequest) -> dict[str, Any]:

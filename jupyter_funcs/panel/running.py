@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import weakref
 from typing import TYPE_CHECKING
 
 from jupyter_funcs.core import background
@@ -20,31 +19,24 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.catalog.form import Args
     from jupyter_funcs.client.jobs import Job
-    from jupyter_funcs.client.notebook import Cell
     from jupyter_funcs.panel.visits import Visit
 
 
 _TICK_SECONDS = 0.5
-_runners: weakref.WeakSet[Runner] = weakref.WeakSet()
 
 
 class Runner:
     """The runs of a panel."""
 
     def __init__(
-        self, on_tick: Callable[[Visit], None], on_end: Callable[[Visit, Job], Coroutine[Any, Any, None]], cell: Cell
+        self, on_tick: Callable[[Visit], None], on_end: Callable[[Visit, Job], Coroutine[Any, Any, None]]
     ) -> None:
         self.number = 0
         self.running: Visit | None = None
         self._on_tick = on_tick
         self._on_end = on_end
-        self.cell = cell
         # A run is begun by any thread, and ends on the loop.
         self._lock = threading.Lock()
-        for other in list(_runners):
-            if cell.is_rerun_of(other.cell):
-                other.cancel()
-        _runners.add(self)
 
     def start(self, visit: Visit, begin: Callable[[], Job]) -> Job:
         """Start a run, or a sweep; one that goes on is cancelled."""

@@ -9,7 +9,6 @@ from jupyter_funcs.catalog.values import as_several
 from jupyter_funcs.client import notebook
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from concurrent.futures import Future
 
     from jupyter_funcs.catalog.form import Args, Form
@@ -17,11 +16,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.core.errors import ArgumentError
-    from jupyter_funcs.panel.chart_view import Chart
     from jupyter_funcs.panel.form_view import FormView
-    from jupyter_funcs.panel.json_view import JsonTree
-    from jupyter_funcs.panel.outcome import Outcome
-    from jupyter_funcs.panel.table import TableView
+    from jupyter_funcs.panel.result_view import ResultView
 
 
 @dataclass(slots=True, eq=False)
@@ -31,23 +27,16 @@ class Visit:
     function: RemoteCall
     form: Form
     keeper: notebook.ResultVariable
-    state: str = "idle"
-    said: str = ""
+    inputs: FormView | None = None  # while it is on the screen
+    is_listed: bool = True
+    state: str = "form"
     job: Job | None = None
     shown: Future[None] | None = None
     refusal: ArgumentError | None = None
-    outcome: Outcome | None = None
-    note: str = ""
-    is_old: bool = False
-    asked: Args | None = None
-    inputs: FormView | None = None
-    table: TableView | None = None
-    chart: Chart | None = None
-    tree: JsonTree | None = None
-    picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
-    number: int = 0
-    about: Mapping[str, Any] | None = None  # of the result: its summary, the runs that failed, warnings
     error: dict[str, Any] | None = None
+    asked: Args | None = None
+    result: ResultView | None = None
+    note: str = ""  # what happened to the result's variable
 
 
 class Visits:
@@ -73,10 +62,10 @@ class Visits:
         now = [listed_again(visit.function) for visit in visits]
         # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
         for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
+            visit.is_listed = function is not None
             if function is not None and function is not visit.function:
                 visit.function, visit.form = function, taken_over(visit.form, function)
                 visit.form.variables = notebook.variables
-                visit.is_old = visit.outcome is not None and visit.form.args != visit.outcome.args
             self._by_slug[visit.function.slug] = visit
 
 

@@ -35,7 +35,7 @@ def test_a_request_is_read_into_its_structure() -> None:
     )
     read = requests.read(sent)
     assert isinstance(read, requests.RowsRequest)
-    assert requests.kind_of(read) == "rows"
+    assert read.kind == "rows"
     assert (read.first, read.end, read.query.find) == (0, 99, "q")
     assert read.query.sort == [requests.Sort(1, descending=True)]
     assert read.query.filters == [

@@ -1,0 +1,145 @@
+"""A result in the panel: what the page shows of it, and what it asks about it."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.client import notebook
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.text import quote, size_text
+from jupyter_funcs.frames.export import Format, save
+from jupyter_funcs.panel.chart_view import Chart
+from jupyter_funcs.panel.json_view import JsonTree
+from jupyter_funcs.panel.table import TableView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from jupyter_funcs.panel import requests
+    from jupyter_funcs.panel.outcome import Outcome
+
+_FORMATS = ("csv", "xlsx", "parquet", "json")
+_MOST_DOWNLOADED = 25 * 2**20  # bytes
+_LONGEST_NAME = 200  # bytes
+# Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
+_DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10))}
+
+
+class ResultView:
+    """One result: its methods may be called from any thread, and give plain JSON."""
+
+    def __init__(self, number: int, outcome: Outcome, about: Mapping[str, Any], recipe: str) -> None:
+        self.number, self.outcome, self.about = number, outcome, about
+        self.variable = outcome.variable  # as it was named last
+        self.picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
+        self._recipe = recipe
+        self._table = TableView(outcome.frame, outcome.function.function.description)
+        self._table.view()  # what it reads of the frame is kept
+
+    @property
+    def held_as(self) -> str:
+        """The variable that holds the frame; empty if a person has deleted it or assigned something else to it."""
+        return self.variable if notebook.variables().get(self.variable) is self.outcome.frame else ""
+
+    def view(self, note: str, *, trusted: bool) -> dict[str, Any]:
+        """Return the `ResultView` of the protocol."""
+        variable = self.held_as
+        if self.variable and not variable:
+            note = f"{self.variable} no longer holds this result."
+        no_reply = "This result has no JSON reply." if self.outcome.function.session.kind == "python" else ""
+        return {
+            "number": self.number,
+            "function": self.outcome.function.name,
+            "summary": self.about["summary"],
+            "variable": variable,
+            "note": note,
+            "table": self._table.view(),
+            "chart": {"possible": True, "why": ""},
+            "json": {"possible": self.outcome.reply is not None, "why": no_reply},
+            "save": dict.fromkeys(_FORMATS, trusted) | {"download": True},
+        }
+
+    def rows(self, request: requests.RowsRequest) -> dict[str, Any]:
+        return self._table.page(request.query, request.first, request.end, request.columns)
+
+    def columns(self, request: requests.ColumnsRequest) -> dict[str, Any]:
+        return {"columns": self._table.columns(request.columns)}
+
+    def values(self, request: requests.ValuesRequest) -> dict[str, Any]:
+        return self._table.values(request.at, request.query)
+
+    def table_code(self, request: requests.QueryRequest) -> dict[str, Any]:
+        return {"code": self._table.code(request.query, self.held_as or self._recipe)}
+
+    def copy(self, request: requests.CopyRequest) -> dict[str, Any]:
+        return {"text": self._table.text(request.query, request.first, request.end, request.columns)}
+
+    def chart(self, request: requests.ChartRequest) -> dict[str, Any]:
+        query, variable = request.query, self.held_as or self._recipe
+        filters = self._table.code(query, variable) if query.filters or query.find else ""
+        rows = self._table.positions(query)
+        self.picture = self._chart.view(
+            request.wished, rows=rows, zoom=request.zoom, variable=variable, filters=filters
+        )
+        return dict(self.picture)
+
+    @cached_property
+    def _chart(self) -> Chart:
+        return Chart(self.outcome.frame, self.outcome.function.function.description)
+
+    def json(self, request: requests.JsonRequest) -> dict[str, Any]:
+        return self._tree.node(request.path, request.first)
+
+    def json_text(self, _: requests.ResultRequest) -> dict[str, Any]:
+        return {"text": self._tree.text()}
+
+    @cached_property
+    def _tree(self) -> JsonTree:
+        if self.outcome.reply is None:
+            raise ArgumentError("The reply of this run was not kept.", "The table shows what came of it.")
+        return JsonTree(self.outcome.reply)
+
+    def save(self, request: requests.SaveRequest) -> dict[str, Any]:
+        """Save a file beside the notebook, unless there is one of that name already, or hand it to the browser."""
+        name, frame = _file_name(request.name, request.format), self.outcome.frame
+        told = {"said": "", "exists": False, "name": name, "data": ""}
+        if not request.download and os.path.lexists(name) and not request.replace:
+            return told | {"said": f"{name} exists already.", "exists": True}
+        if request.filtered is not None:
+            frame = self._table.frame(request.filtered)
+        if request.download:
+            return told | {"data": _downloaded(frame, request.format)}
+        path = Path(name).absolute()
+        if path.is_symlink():  # it may lead out of the folder
+            raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
+        save(frame, path, request.format)
+        return told | {"said": f"Saved {name} · {size_text(path.stat().st_size)}"}
+
+
+def _file_name(text: str, ending: str) -> str:
+    """Return the name of a file of this kind in the notebook's own folder."""
+    name = text.strip()
+    is_plain = name.isprintable() and not set(name) & set('/\\:*?"<>|') and not name.startswith(".")
+    if not name or not is_plain or name.partition(".")[0].rstrip().upper() in _DEVICES:
+        raise ArgumentError(
+            f"{quote(name)} is not a file name without a folder.", f"Write a name such as spend.{ending}."
+        )
+    if len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
+        raise ArgumentError(f"{quote(name)} is too long.", f"Write a name such as spend.{ending}.")
+    return name if name.lower().endswith(f".{ending}") else f"{name}.{ending}"
+
+
+def _downloaded(frame: pd.DataFrame, ending: Format) -> str:
+    buffer = io.BytesIO()
+    save(frame, buffer, ending)
+    if buffer.tell() > _MOST_DOWNLOADED:
+        what = f"The file has {size_text(buffer.tell())}; a page takes {size_text(_MOST_DOWNLOADED)} at most."
+        raise ArgumentError(what, "Save it beside the notebook instead.")
+    return base64.b64encode(buffer.getvalue()).decode()
