@@ -310,7 +310,6 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "panel.table_column._DAY": ["1111-11-", ("1111-11-11 11:11:11.", "1")],
     "panel.table_column._TYPED": ["1", (".", "1"), ("1.", "1")],
     "panel.table_column.TableColumn": ["1-", "1e", " ,"],
-    "panel.table._copied": ["a", '"\t'],
     "service.config.calendar._NAME": ["4Q", "FQ1 1111"],
     "service.config.config_file._POSITION": [(" (at line 1, column ", "0"), (" (at", "(2")],
     "service.config.config_file._problem": ["''", ("'a", "'")],

@@ -73,6 +73,7 @@ class TableQuery(Struct, frozen=True, forbid_unknown_fields=True):
     sort: Sorts = []
     filters: Filters = []
     find: Text = ""
+    hidden: Columns = []  # columns that aren't searched
 
 
 class ChartWish(Struct, frozen=True, forbid_unknown_fields=True):
@@ -155,14 +156,15 @@ class ResultRequest(PageRequest):
     run: Number
 
 
-class QueryRequest(ResultRequest):
+class QueryRequest(ResultRequest, kw_only=True):
     sort: Sorts
     filters: Filters
     find: Text
+    hidden: Columns = []
 
     @property
     def query(self) -> TableQuery:
-        return TableQuery(self.sort, self.filters, self.find)
+        return TableQuery(self.sort, self.filters, self.find, self.hidden)
 
 
 class CopyRequest(QueryRequest):
@@ -192,10 +194,11 @@ class ChartRequest(ResultRequest):
     high: Finite | None
     filters: Filters
     find: Text
+    hidden: Columns = []
 
     @property
     def query(self) -> TableQuery:
-        return TableQuery(filters=self.filters, find=self.find)
+        return TableQuery([], self.filters, self.find, self.hidden)
 
     @property
     def zoom(self) -> tuple[float, float] | None:

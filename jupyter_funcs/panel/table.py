@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
-from contextlib import suppress
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -13,28 +11,26 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.frames.export import cell_text, unarmed
 from jupyter_funcs.frames.roles import has_labels
 from jupyter_funcs.panel.requests import OneOf, Range, TableQuery
-from jupyter_funcs.panel.table_column import RowTest, TableColumn, is_empty, plain_text
+from jupyter_funcs.panel.table_column import FIRST_ROWS, RowTest, TableColumn, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from jupyter_funcs.panel.requests import Filter
+    from jupyter_funcs.panel.requests import Filter, Sort
 
     Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` is all of them as they are
 
-FIRST_COLUMNS = 60  # and rows: a block of the page, as in front/src/grid.js
-FIRST_ROWS = 40
+FIRST_COLUMNS = 60  # a block of the page, as in front/src/grid.js
 _MOST_CELLS = 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box
 _LONGEST_VALUE = 1_000  # characters; a longer one can't be picked from a list
 _LONGEST_COPY = 5_000_000  # characters
 _SUMMARIZED = 10_000_000  # cells that are read for the first view; later columns are summarized when they are seen
-_AGAIN = "Run the function again to see it."
+_ROWS = "rows"  # the lane of orders, rows and sums
 
 
 class Latest:
@@ -43,21 +39,28 @@ class Latest:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._held: OrderedDict[object, tuple[Any, int]] = OrderedDict()
-        self._lock = threading.RLock()  # one computation at a time: each takes memory, and several may ask for the same
+        self._lock = threading.Lock()
+        self._lanes: dict[object, threading.RLock] = {}
 
-    def get(self, key: object, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
-        """Return what is held, at once while something else is computed, or make it."""
-        with suppress(KeyError):
-            self._held.move_to_end(key)
-            return self._held[key][0]
-        with self._lock, np.errstate(all="ignore"):  # infinities may be summed and rounded
-            if key not in self._held:
+    def get(self, lane: object, key: object, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+        """Return what is held, or make it: one at a time of a lane, since each takes memory and several may ask."""
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key][0]
+            mine = self._lanes.setdefault(lane, threading.RLock())
+        with mine, np.errstate(all="ignore"):  # infinities may be summed and rounded
+            with self._lock:
+                held = self._held.get(key)
+            if held is None:
                 made = make()
-                self._held[key] = made, size(made)
+                held = made, size(made)
+            with self._lock:
+                self._held[key] = held
+                self._held.move_to_end(key)
                 while len(self._held) > 1 and sum(size for _, size in self._held.values()) > self._limit:
                     self._held.popitem(last=False)
-            self._held.move_to_end(key)
-            return self._held[key][0]
+        return held[0]
 
 
 class TableView:
@@ -77,21 +80,16 @@ class TableView:
 
     def view(self) -> dict[str, Any]:
         """Return the size, the first columns, and the first page."""
-        first = list(range(min(self.count, FIRST_COLUMNS)))
-        page = self.page(TableQuery(), 0, min(FIRST_ROWS, self.rows), first)
-        read = _SUMMARIZED // max(self.rows, 1)
-        columns = [
-            self._column(at).view([row[at] for row in page["rows"]], summary=place < read)
-            for place, at in enumerate(first)
-        ]
+        first = range(min(self.count, FIRST_COLUMNS))
+        page = self.page(TableQuery(), 0, FIRST_ROWS, first)
+        columns = self.columns(first, _SUMMARIZED // max(self.rows, 1))
         return {"rows": self.rows, "count": self.count, "columns": columns, "page": page}
 
-    def columns(self, columns: Sequence[int]) -> list[dict[str, Any]]:
-        """Return what there is to say of some columns, with their summaries."""
+    def columns(self, columns: Sequence[int], summarized: int = FIRST_COLUMNS) -> list[dict[str, Any]]:
+        """Return what there is to say of some columns, with the summaries of so many."""
         if len(columns) > FIRST_COLUMNS:
             raise ArgumentError(f"{len(columns):,} columns are too many at once.", f"Ask for {FIRST_COLUMNS} at most.")
-        chosen = [self._column(at) for at in columns]
-        return [each.view([each.cell(value) for value in each.data.head(FIRST_ROWS)], summary=True) for each in chosen]
+        return [self._column(at).view(summary=place < summarized) for place, at in enumerate(columns)]
 
     def page(self, query: TableQuery, first: int, end: int, columns: Sequence[int]) -> dict[str, Any]:
         """Return the shown texts of some rows and columns, and the sums over all rows of the view."""
@@ -106,16 +104,14 @@ class TableView:
 
     def values(self, at: int, query: str) -> dict[str, Any]:
         """Return the most frequent values of a column whose text contains this one, with their counts."""
-        column = self._column(at)
-        codes, found = column.factorized()
+        codes, found = self._column(at).factorized()
         counts = np.bincount(codes.astype(np.int64) + 1, minlength=len(found) + 1)
-        wanted, listed = query.casefold(), list[dict[str, Any]]()
-        texts = {place: plain_text(found[place]) for place in np.flatnonzero(counts[1:]).tolist()}
-        hits = [place for place, text in texts.items() if wanted in text.casefold() and len(text) <= _LONGEST_VALUE]
-        if counts[0] and not query:
-            listed.append({"text": None, "count": int(counts[0])})
-        hits.sort(key=lambda place: -counts[place + 1])
-        listed += [{"text": texts[place], "count": int(counts[place + 1])} for place in hits[:_MOST_VALUES]]
+        order = np.argsort(-counts[1:], kind="stable")[: np.count_nonzero(counts[1:])]
+        texts = ((plain_text(found[place]), int(counts[place + 1])) for place in order)
+        wanted = query.casefold()
+        hits = [(text, n) for text, n in texts if wanted in text.casefold() and len(text) <= _LONGEST_VALUE]
+        empty = [(None, int(counts[0]))] if counts[0] and not query else []
+        listed = [{"text": text, "count": n} for text, n in [*empty, *hits[:_MOST_VALUES]]]
         return {"values": listed, "total": len(hits)}
 
     def text(self, query: TableQuery, first: int, end: int, columns: Sequence[int]) -> str:
@@ -124,11 +120,11 @@ class TableView:
         rows, _ = self._window(query, first, end)
         lines, length = list[str](), 0
         for start in range(0, len(rows), 500):
-            block = [[_copied(each, value) for value in each.data.iloc[rows[start : start + 500]]] for each in chosen]
-            lines += ["\t".join(row) for row in zip(*block, strict=True)]
+            cells = [map(each.copied, each.data.iloc[rows[start : start + 500]]) for each in chosen]
+            lines += map("\t".join, zip(*cells, strict=True))
             length += sum(map(len, lines[start:]))
             if length > _LONGEST_COPY:
-                raise ArgumentError("The selection is more than 5 MB of text.", "Select less, or save it as a file.")
+                raise ArgumentError("More than 5 MB can't be copied: select less, or use Save to write a file.")
         return "\n".join(lines)
 
     def code(self, query: TableQuery, name: str) -> str:
@@ -139,13 +135,10 @@ class TableView:
         if not self.rows:
             return "\n".join([*lines, name])
         tests = [test.code for test in self._tests(query, name)]
-        view = name
-        if len(" & ".join(tests)) > 80:
-            lines += ["rows = (", *(f"    {'& ' * (at > 0)}{test}" for at, test in enumerate(tests)), ")"]
-            view = f"{name}[rows]"
-        elif tests:
-            test = " & ".join(tests)
-            view = f"{name}[{test}]"
+        test = " & ".join(tests)
+        if len(test) > 80:
+            lines += ["rows = (", *(f"    {'& ' * (at > 0)}{each}" for at, each in enumerate(tests)), ")"]
+        view = f"{name}[{'rows' if len(test) > 80 else test}]" if tests else name
         columns = [self._column(each.at) for each in query.sort]
         if columns and all(each.label and each.kind != "mixed" for each in columns):
             by = [each.label for each in columns]
@@ -161,7 +154,7 @@ class TableView:
                 lines.append("view = view.iloc[order]")
             view = "view"
         needed = {"Decimal(": "from decimal import Decimal", "pd.Series(": "import pandas as pd"}
-        imports = [line for call, line in needed.items() if any(call in test for test in tests)]
+        imports = [line for call, line in needed.items() if call in test]
         return "\n".join([*imports, *lines, view])
 
     def frame(self, query: TableQuery) -> pd.DataFrame:
@@ -169,7 +162,23 @@ class TableView:
         rows = self.positions(query)
         return self._frame if rows is None else self._frame.iloc[rows]
 
-    # The order and the tests
+    def positions(self, query: TableQuery) -> Positions:
+        """Return which rows a view shows, in its order; `None` for all of them as they are."""
+        if not self._keeps and self._sample != self._sampled():
+            raise ArgumentError("The DataFrame has changed since the run.", "Run the function again to see it.")
+        if not (query.sort or query.filters or query.find) or not self.rows:
+            return None
+
+        def make() -> Positions:
+            order: Positions = self._cache.get(_ROWS, repr(query.sort), lambda: self._order(query.sort), _bytes)
+            masks = [test.mask() for test in self._tests(query, "df")]
+            if not masks:
+                return order
+            mask = reduce(np.logical_and, masks)
+            return (np.flatnonzero(mask) if order is None else order[mask[order]]).astype(np.uint32)
+
+        rows: Positions = self._cache.get(_ROWS, repr(query), make, _bytes)
+        return rows
 
     def _column(self, at: int) -> TableColumn:
         if not 0 <= at < self.count:
@@ -186,27 +195,9 @@ class TableView:
         end = min(end, total)
         return (np.arange(first, end) if rows is None else rows[first:end]), total
 
-    def positions(self, query: TableQuery) -> Positions:
-        """Return which rows a view shows, in its order; `None` for all of them as they are."""
-        if not self._keeps and self._sample != self._sampled():
-            raise ArgumentError("The DataFrame has changed since the run.", _AGAIN)
-        if not (query.sort or query.filters or query.find) or not self.rows:
-            return None
-
-        def make() -> Positions:
-            order = self._cache.get(("order", repr(query.sort)), lambda: self._order(query), _bytes)
-            masks = [test.mask() for test in self._tests(query, "df")]
-            if not masks:
-                return order  # type: ignore[no-any-return]  # as it was made
-            mask = reduce(np.logical_and, masks)
-            return (np.flatnonzero(mask) if order is None else order[mask[order]]).astype(np.uint32)
-
-        rows: Positions = self._cache.get(("rows", repr(query)), make, _bytes)
-        return rows
-
-    def _order(self, query: TableQuery) -> Positions:
+    def _order(self, sort: Sequence[Sort]) -> Positions:
         order: Positions = None
-        for each in reversed(query.sort):
+        for each in reversed(sort):
             key = self._column(each.at).key(descending=each.descending)
             places = np.argsort(key if order is None else key[order], kind="stable")
             order = (places if order is None else order[places]).astype(np.uint32)
@@ -218,14 +209,13 @@ class TableView:
             if test is not None:
                 yield test
         if query.find:
-            found = [self._column(at) for at in range(self.count)]
-            tests = [test for column in found if (test := column.found(query.find, column.code(name))) is not None]
+            shown = (self._column(at) for at in range(self.count) if at not in set(query.hidden))
+            tests = [test for each in shown if (test := each.found(query.find, each.code(name))) is not None]
             if not tests:  # no column can hold it
                 tests = [RowTest(f"pd.Series(False, index={name}.index)", lambda: np.zeros(self.rows, dtype=bool))]
             code = " | ".join(test.code for test in tests)
-            yield RowTest(
-                f"({code})" if len(tests) > 1 else code, lambda: reduce(np.logical_or, [t.mask() for t in tests])
-            )
+            masks = (test.mask() for test in tests)  # read only where the rows are asked for
+            yield RowTest(f"({code})" if len(tests) > 1 else code, lambda: reduce(np.logical_or, masks))
 
     def _test(self, each: Filter, name: str) -> RowTest | None:
         column = self._column(each.at)
@@ -239,29 +229,13 @@ class TableView:
     def _sum(self, query: TableQuery, column: TableColumn) -> str:
         def make() -> str:
             rows = self.positions(query)
-            values = column.data if rows is None else column.data.iloc[rows]
-            if values.dtype.kind in "iu":
-                known = values.dropna().to_numpy(dtype="uint64" if values.dtype.kind == "u" else "int64")
-                total: Any = (int((known >> 32).sum()) << 32) + int((known & 0xFFFFFFFF).sum())  # exact beyond 64 bits
-            else:
-                total = values.sum()
-            whole = abs(total) >= 1_000_000
-            return f"{total:,.0f}" if whole else column.cell(total) or ""
+            return column.sum(column.data if rows is None else column.data.iloc[rows])
 
-        return str(self._cache.get(("sum", column.at, repr(query)), make, lambda _: 1_000))
+        return str(self._cache.get(_ROWS, (column.at, repr(query)), make, lambda _: 1_000))
 
     def _sampled(self) -> str:
         rows = np.linspace(0, max(self.rows - 1, 0), min(self.rows, 100)).astype(int)
         return repr((self._frame.shape, self._frame.iloc[rows, :50].to_numpy(dtype=object).tolist()))
-
-
-def _copied(column: TableColumn, value: Any) -> str:
-    if is_empty(value):
-        return ""
-    if column.kind in {"number", "objects"}:
-        return plain_text(value)
-    text = column.cell(value) or "" if column.kind == "date" else unarmed(cell_text(value))
-    return '"' + text.replace('"', '""') + '"' if re.search(r'[\t\r\n"]', text) else text
 
 
 def _bytes(rows: Positions) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
+import operator
 import re
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,23 +17,34 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.display import MONEY, format_of, number_pattern, short_text
-from jupyter_funcs.frames.roles import adds_up, as_float, is_growth, is_key, words
+from jupyter_funcs.frames.export import cell_text, unarmed
+from jupyter_funcs.frames.roles import adds_up, as_float, is_growth, is_identifier, is_key, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
     Mask = NDArray[np.bool_]
-    Held = Callable[[object, Callable[[], Any], Callable[[Any], int]], Any]  # what is held under a key, or made
-    Bound = tuple[str, Any, str]  # operator, value, and the value as code
+    Held = Callable[[object, object, Callable[[], Any], Callable[[Any], int]], Any]  # of a lane and a key, or made
+    Bound = tuple[str, Any]  # an operator, and what is compared
 
+FIRST_ROWS = 40  # a block of the page, as in front/src/grid.js
 _BINS = 24
 _WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
 _NUMBERS = {"money", "count", "number", "percent"}
 _OBJECTS = {"integer", "decimal", "floating", "mixed-integer-float"}
-_DAY = re.compile(r"(\d{4})(?:-(\d\d?)(?:-(\d\d?)(?:[ T](\d\d?):(\d\d)(?::(\d\d(?:\.\d{1,6})?))?)?)?)?", re.ASCII)
+_DAY = re.compile(r"\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?", re.ASCII)
 _TYPED = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)", re.ASCII)
+_COVERED = {
+    1: pd.DateOffset(years=1),
+    2: pd.DateOffset(months=1),
+    3: pd.DateOffset(days=1),
+    5: pd.DateOffset(minutes=1),
+}
+_COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operator.eq}
+# What reading values of any type may raise: they can't be compared, are too large, or contain themselves.
+TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +63,23 @@ class TableColumn:
         self._place = at if self._level else at - levels
         if self._level:
             label = frame.index.names[at] if frame.index.names[at] is not None else "index"
-            self.data = pd.Series(frame.index.get_level_values(at)).reset_index(drop=True)
+            data = pd.Series(frame.index.get_level_values(at)).reset_index(drop=True)
         else:
-            label = frame.columns[self._place]
-            self.data = frame.iloc[:, self._place]
+            label, data = frame.columns[self._place], frame.iloc[:, self._place]
         self.name = short_text(" ".join(map(str, label)) if isinstance(label, tuple) else label)
+        to = _plainer(data, self.name)
+        self.data = data.astype(to) if to else data
+        self._made = f'.astype("{to}")' * bool(to)
         # The label, where it alone names the column in code.
         self.label = ""
-        if not self._level and isinstance(label, str) and label not in frame.index.names:
-            self.label = _literal(label) * (list(frame.columns).count(label) == 1)
+        if not self._level and isinstance(label, str) and label not in frame.index.names and to != "object":
+            self.label = literal(label) * isinstance(frame.columns.get_loc(label), int)
 
     def code(self, name: str) -> str:
         """Return the code of the column of a frame with this name."""
         if self._level:
-            return f"{name}.index.get_level_values({self._place}).to_series(index={name}.index)"
-        return f"{name}[{self.label}]" if self.label else f"{name}.iloc[:, {self._place}]"
+            return f"{name}.index.get_level_values({self._place}).to_series(index={name}.index){self._made}"
+        return (f"{name}[{self.label}]" if self.label else f"{name}.iloc[:, {self._place}]") + self._made
 
     @cached_property
     def kind(self) -> str:
@@ -84,12 +97,13 @@ class TableColumn:
         if dtype.kind == "c" or (objects and found not in _OBJECTS):
             return "mixed"
         try:
-            self._factorized(mixed=False)
-        except (TypeError, ValueError, ArithmeticError, NotImplementedError):  # values that can't be compared
+            self.factorized(by_text=False)
+            self.floats() if objects else None
+        except TROUBLE:
             return "mixed"
         return "objects" if objects else "other"
 
-    @cached_property
+    @property
     def type(self) -> str:
         return self._format[0]
 
@@ -103,37 +117,63 @@ class TableColumn:
 
     @cached_property
     def _format(self) -> tuple[str, Callable[[Any], str]]:
-        if self.kind in {"number", "objects"}:
+        if self.kind == "number":
             return self._number_format()
         text = format_of(self.data, self._about).text
+        if self.kind == "objects":
+            return "number", text
         if self.kind == "date":
             known = self.data.dropna()
             of_days = known.dt.tz is None and bool((known == known.dt.normalize()).all())
             return "date" if of_days else "datetime", text
         if pd.api.types.is_bool_dtype(self.data.dtype):
             return "bool", text
-        if self.kind == "mixed":
-            return "mixed", text
-        return "id" if self.kind == "text" and is_key(self.name) else "text", text
+        if self.kind == "text" and is_key(self.name):
+            return "id", text
+        return "mixed" if self.kind == "mixed" else "text", text
 
     def _number_format(self) -> tuple[str, Callable[[Any], str]]:
-        if self.kind == "objects":
-            return "number", format_of(self.data, self._about).text
-        floats = pd.Series(self.floats(), name=self.name)
-        pattern = number_pattern(floats, self._about)
+        whole = self.data.dtype.kind in "iu"
+        if whole and is_identifier(self.name):
+            return "id", str
+        pattern = number_pattern(pd.Series(self.floats(), name=self.name), self._about)
         if pattern.endswith("%}"):
             return "percent", lambda value: f"{value:+,.1%}".replace("-", "−")
-        whole = self.data.dtype.kind in "iu"
-        if pattern == "{:.0f}":
-            return "id", (str if whole else pattern.format)
         if not MONEY.isdisjoint(words(self.name)) and not is_growth(self.name):
             return "money", ("{:,}" if whole else "{:,.2f}").format
-        kind = "count" if whole or pattern == "{:,.0f}" else "number"
-        return kind, ("{:,}" if whole else pattern).format
+        return "count" if whole or pattern == "{:,.0f}" else "number", ("{:,}" if whole else pattern).format
 
     def cell(self, value: Any) -> str | None:
         """Return a value as it is shown; `None` if it is empty."""
-        return None if is_empty(value) else short_text(self._format[1](value))
+        try:
+            return None if is_empty(value) else short_text(self._format[1](value))
+        except TROUBLE:
+            return short_text(plain_text(value))
+
+    def copied(self, value: Any) -> str:
+        """Return a value as it is copied: numbers as exact as they are, texts disarmed and quoted for a spreadsheet."""
+        if is_empty(value):
+            return ""
+        if self.kind in {"number", "objects"}:
+            return plain_text(value)
+        try:
+            text = self.cell(value) or "" if self.kind == "date" else unarmed(cell_text(value))
+        except TROUBLE:
+            text = plain_text(value)
+        return '"' + text.replace('"', '""') + '"' if re.search(r'[\t\r\n"]', text) else text
+
+    def sum(self, values: pd.Series[Any]) -> str:
+        """Return the sum of some of the values as it is shown."""
+        total: Any = 0.0
+        try:
+            if values.dtype.kind in "iu":
+                known = values.dropna().to_numpy(dtype="uint64" if values.dtype.kind == "u" else "int64")
+                total = (int((known >> 32).sum()) << 32) + int((known & 0xFFFFFFFF).sum())  # exact beyond 64 bits
+            else:
+                total = values.sum()
+            return f"{total:,.0f}" if abs(total) >= 1_000_000 else self.cell(total) or ""
+        except TROUBLE:
+            return short_text(plain_text(total))
 
     def floats(self) -> NDArray[np.float64]:
         """Return the numbers as floats."""
@@ -141,37 +181,34 @@ class TableColumn:
             return self.data.map(as_float, na_action="ignore").to_numpy(dtype=float, na_value=np.nan)
         return self.data.to_numpy(dtype=float, na_value=np.nan)
 
-    def factorized(self) -> tuple[NDArray[Any], Any]:
-        """Return the place of each value among the sorted distinct ones (-1 if empty), and these."""
-        return self._factorized(mixed=self.kind == "mixed")
+    def factorized(self, *, by_text: bool | None = None) -> tuple[NDArray[Any], Any]:
+        """Return the place of each value, or of its text, among the sorted distinct ones (-1 if empty), and these."""
+        by_text = self.kind == "mixed" if by_text is None else by_text
 
-    def _factorized(self, *, mixed: bool) -> tuple[NDArray[Any], Any]:
         def make() -> tuple[NDArray[Any], Any]:
-            if isinstance(self.data.dtype, pd.CategoricalDtype):
+            if isinstance(self.data.dtype, pd.CategoricalDtype) and not by_text:
                 return self.data.cat.codes.to_numpy(), self.data.cat.categories
             values: Any = self.data
-            if mixed:
+            if by_text:
                 values = np.empty(len(self.data), dtype=object)
                 values[:] = [None if is_empty(each) else plain_text(each) for each in self.data]
             codes, found = pd.factorize(values, sort=True)
             return codes.astype(np.min_scalar_type(-len(found) - 1)), found
 
-        def size(made: tuple[NDArray[Any], Any]) -> int:
-            return made[0].nbytes + 8 * len(made[1])
-
-        found: tuple[NDArray[Any], Any] = self._held(("codes", self.at), make, size)
-        return found
+        made = self._held(self.at, ("codes", self.at, by_text), make, lambda made: made[0].nbytes + 8 * len(made[1]))
+        codes, found = made
+        return codes, found
 
     def key(self, *, descending: bool) -> NDArray[Any]:
         """Return numbers that sort as the values do, with the empty ones last."""
-        kind, data = self.kind, self.data
+        data = self.data
         key: NDArray[Any]
-        if kind == "number" and isinstance(data.dtype, np.dtype):
+        if self.kind == "number" and isinstance(data.dtype, np.dtype):
             values = data.to_numpy()
             if values.dtype.kind == "f":
                 return -values if descending else values
             key = ~values if descending else values
-        elif kind == "date":
+        elif self.kind == "date":
             naive = data if getattr(data.dtype, "tz", None) is None else data.dt.tz_convert(None)
             times = naive.to_numpy().view(np.int64)
             key = ~times if descending else times - 1  # either makes the lowest number, which is NaT, the highest
@@ -179,25 +216,15 @@ class TableColumn:
             codes, found = self.factorized()
             codes = codes.astype(np.min_scalar_type(-len(found) - 1))
             key = np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)
-        if len(key) and int(key.max()) - int(key.min()) < 2**16:
-            key = np.subtract(key, key.min(), dtype=np.int64).astype(
-                np.uint16
-            )  # numpy sorts short numbers ten times as fast
+        if len(key) and int(key.max()) - int(key.min()) < 2**16:  # numpy sorts short numbers ten times as fast
+            key = np.subtract(key, key.min(), dtype=np.int64).astype(np.uint16)
         return key
 
-    def where(self, test: Callable[[Any], Any]) -> Mask:
+    def where(self, test: Callable[[Any], Any], *, by_text: bool | None = None) -> Mask:
         """Return where the values are that pass a test of the distinct ones; no empty value passes."""
-        codes, found = self.factorized()
+        codes, found = self.factorized(by_text=by_text)
         passed: Mask = np.append(np.asarray(test(found), dtype=bool), False)[codes]
         return passed
-
-    def texts_where(self, test: Callable[[str], bool]) -> Mask:
-        """Return where the texts of values pass a test."""
-        if self.kind == "objects" or self.data.dtype.kind == "f":  # equal numbers may have several texts: 1.0, 1.00
-            return np.fromiter(
-                (not is_empty(each) and test(plain_text(each)) for each in self.data), bool, len(self.data)
-            )
-        return self.where(lambda found: [test(plain_text(each)) for each in found])
 
     # The tests
 
@@ -205,97 +232,92 @@ class TableColumn:
         """Test whether the texts contain this one, in any case."""
         if self.kind == "text":
             options = {"case": False, "regex": False, "na": False}
-            code = f"{ref}.str.contains({_literal(text)}, case=False, regex=False, na=False)"
             return RowTest(
-                code,
+                f"{ref}.str.contains({literal(text)}, case=False, regex=False, na=False)",
                 lambda: self.where(lambda found: pd.Series(found, dtype=found.dtype).str.contains(text, **options)),
             )
-        folded = text.casefold()
-        inside = f"{_literal(folded)} in str(value).casefold()"
-        return RowTest(self._mapped(inside, ref), lambda: self.texts_where(lambda each: folded in each.casefold()))
+        wanted = text.casefold()
+        # Equal numbers may have several texts: 1.0 and 1.00.
+        by_text = self.kind in {"objects", "mixed"} or self.data.dtype.kind == "f"
+        return RowTest(
+            self._mapped(f"{literal(wanted)} in str(value).casefold()", ref),
+            lambda: self.where(
+                lambda found: [wanted in plain_text(each).casefold() for each in found], by_text=by_text
+            ),
+        )
 
     def _mapped(self, test: str, ref: str) -> str:
         objects = "" if isinstance(self.data.dtype, np.dtype) else ".astype(object)"
         return f"({ref}{objects}.map(lambda value: {test}) & {ref}.notna())"
 
-    def one_of(self, texts: Sequence[str | None], ref: str) -> RowTest:
+    def one_of(self, texts: Iterable[str | None], ref: str) -> RowTest:
         """Test whether the values are among these texts; `None` is an empty value."""
-        wanted = sorted({each for each in texts if each is not None})
-        chosen = set(wanted)
-        mask: Callable[[], Mask]
-        if self.kind == "text":
-            code, mask = f"{ref}.isin({_listed(wanted)})", lambda: self.where(lambda found: found.isin(wanted))
-        elif self.data.dtype.kind in "iub":
-            values = [each for each in self.factorized()[1].tolist() if str(each) in chosen]
-            code, mask = f"{ref}.isin({values!r})", lambda: self.where(lambda found: found.isin(values))
+        chosen = set(texts)
+        empty, wanted = None in chosen, sorted(each for each in chosen if each is not None)
+        if self.kind in {"number", "objects", "text"} or self.type == "bool":
+            values = [each for each in self.factorized()[1].tolist() if plain_text(each) in chosen]
+            code = f"{ref}.isin([{', '.join(map(literal, values))}])"
         else:
-            code = self._mapped(f"str(value) in {_listed(wanted)}", ref)
-            mask = partial(self.texts_where, chosen.__contains__)
-        if None not in texts:
-            return RowTest(code, mask)
-        empty = self.data.isna().to_numpy()
-        return RowTest(f"({code} | {ref}.isna())" if chosen else f"{ref}.isna()", lambda: mask() | empty)
+            code = self._mapped(f"str(value) in [{', '.join(map(literal, wanted))}]", ref)
+        codes = [code] * bool(wanted) + [f"{ref}.isna()"] * empty or [code]
+
+        def mask() -> Mask:
+            found = self.where(lambda found: [plain_text(each) in chosen for each in found])
+            return found | self.data.isna().to_numpy() if empty else found
+
+        return RowTest(f"({' | '.join(codes)})" if len(codes) > 1 else codes[0], mask)
 
     def within(self, low: str, high: str, ref: str) -> RowTest:
         """Test whether the values lie between two texts as they were typed, both included."""
         if self.kind not in {"number", "objects", "date"}:
             raise ArgumentError(f"{quote(self.name)} has no numbers or dates.", "Filter it by text or by values.")
         find = self._day if self.kind == "date" else self._number
-        bounds = [find(text, last=last) for text, last in ((low, False), (high, True)) if text.strip()]
-        return self._compared(bounds, ref)
+        return self._compared([find(text, op) for text, op in ((low, ">="), (high, "<=")) if text.strip()], ref)
 
     def _compared(self, bounds: list[Bound], ref: str) -> RowTest:
         known = ".fillna(False)" * isinstance(self.data.dtype, pd.ArrowDtype)  # its NA is taken by no mask
-        code = " & ".join(f"({ref} {operator} {literal}){known}" for operator, _, literal in bounds)
+        code = " & ".join(f"({ref} {op} {literal(value)}){known}" for op, value in bounds)
 
         def mask() -> Mask:
-            masks = [_mask(_compare(self.data, operator, value)) for operator, value, _ in bounds]
-            return reduce(np.logical_and, masks)
+            found: Any = reduce(operator.and_, (_COMPARE[op](self.data, value) for op, value in bounds))
+            plain = {} if isinstance(found.dtype, np.dtype) else {"na_value": False}
+            return np.asarray(found.to_numpy(dtype=bool, **plain))
 
         return RowTest(code if len(bounds) == 1 else f"({code})", mask)
 
-    def _number(self, text: str, *, last: bool) -> Bound:
-        operator = "<=" if last else ">="
+    def _number(self, text: str, op: str) -> Bound:
         try:
             number = Decimal(re.sub(r"[\s,_%]", "", text).replace("−", "-"))
         except InvalidOperation:
             number = Decimal("nan")
         if number.is_nan():
             raise ArgumentError(f"{quote(text)} isn't a number.", "Enter one such as 250,000 or -1.5.")
-        if self.type == "percent":
-            number = number.scaleb(-2)
-        return (operator, *self._literal_number(number))
+        return op, self._comparable(number.scaleb(-2) if self.type == "percent" else number)
 
-    def _literal_number(self, number: Decimal) -> tuple[Any, str]:
+    def _comparable(self, number: Decimal) -> float | Decimal:
         if not number.is_finite() or abs(number.adjusted()) > 40:
-            value = float(number)
-            return value, repr(value) if math.isfinite(value) else f'float("{value}")'
+            return float(number)
         if number == number.to_integral_value() and (abs(number) < 2**63 or self.kind == "objects"):
-            return int(number), repr(int(number))
-        if self.kind == "objects" and any(isinstance(each, Decimal) for each in self.data):
-            return number, f'Decimal("{number}")'
-        return float(number), repr(float(number))
+            return int(number)
+        exact = self.kind == "objects" and any(isinstance(each, Decimal) for each in self.data)
+        return number if exact else float(number)
 
-    def _day(self, text: str, *, last: bool) -> Bound:
+    def _day(self, text: str, op: str) -> Bound:
         found = _DAY.fullmatch(text.strip())
         try:
-            year, month, day, hour, minute, second = found.groups() if found else [""] * 6  # which is no number
-            start = dt.datetime.combine(dt.date(int(year), int(month or 1), int(day or 1)), dt.time())
-            start += dt.timedelta(hours=int(hour or 0), minutes=int(minute or 0), seconds=float(second or 0))
+            time = pd.Timestamp(found[0] if found else "none")
         except ValueError:
             raise ArgumentError(f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025.") from None
-        if last and not (self.type == "date" and day):
-            days = 1 if day else 31 if month else 366
-            step = dt.timedelta(days=days) if not hour else dt.timedelta(seconds=1 if second else 60)
-            with suppress(OverflowError):
-                end = start + step  # 2025 ends before 2026, and 14:30 before 14:31
-                end = end if day else end.replace(day=1) if month else end.replace(month=1, day=1)
-                return self._bound("<", end)
-        return self._bound("<=" if last else ">=", start)
-
-    def _bound(self, operator: str, time: dt.datetime) -> Bound:
-        text = time.isoformat(sep=" ").removesuffix(" 00:00:00")
-        return operator, text, _literal(text)
+        typed = len(re.findall(r"\d+", text, re.ASCII))  # numbers: 2 in 2025-01
+        if op == "<=" and not (self.type == "date" and typed == 3):
+            with suppress(ValueError, OverflowError):  # 9999 has no end
+                op, time = (
+                    "<",
+                    time + _COVERED.get(typed, pd.DateOffset(seconds=1)),
+                )  # 2025 ends before 2026, and 14:30 before 14:31
+        if getattr(self.data.dtype, "tz", None) is not None:  # where clocks change, a midnight may not exist
+            time = time.tz_localize(self.data.dt.tz, ambiguous=True, nonexistent="shift_forward")
+        return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")
 
     def found(self, text: str, ref: str) -> RowTest | None:
         """Test for a text that is searched in all columns: numbers are found whole, as typed or as shown."""
@@ -310,14 +332,14 @@ class TableColumn:
             return None
         number, places = Decimal(typed[1]), len(typed[1].partition(".")[2])
         if self.data.dtype.kind != "f":
-            return self._compared([("==", *self._literal_number(number))], ref)
+            return self._compared([("==", self._comparable(number))], ref)
         half = Decimal(5).scaleb(-places - 1)  # what is shown as this number, however halves are rounded
         low, high = ((each.scaleb(-2) if percent else each) for each in (number - half, number + half))
-        return self._compared([(">=", *self._literal_number(low)), ("<=", *self._literal_number(high))], ref)
+        return self._compared([(">=", self._comparable(low)), ("<=", self._comparable(high))], ref)
 
     def _found_day(self, text: str, ref: str) -> RowTest:
         shown = "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
-        code = f"{ref}.dt.strftime({_literal(shown)}).str.contains({_literal(text)}, regex=False, na=False)"
+        code = f"{ref}.dt.strftime({literal(shown)}).str.contains({literal(text)}, regex=False, na=False)"
         return RowTest(code, lambda: self.where(lambda days: [text in each for each in days.strftime(shown)]))
 
     # What is said of all its values
@@ -345,23 +367,16 @@ class TableColumn:
             short = [str(low)[:10], str(high)[:10]]
         else:
             values = self.floats()
-            values = values[np.isfinite(values)]
             short = [_short(as_float(each), percent=self.type == "percent") for each in (low, high)]
-        return {
-            "minimum": self.cell(low),
-            "maximum": self.cell(high),
-            "short": short,
-            "histogram": _histogram(values),
-        }
+        histogram = _histogram(values[np.isfinite(values)])
+        return {"minimum": self.cell(low), "maximum": self.cell(high), "short": short, "histogram": histogram}
 
-    def view(self, cells: Sequence[str | None], *, summary: bool) -> dict[str, Any]:
+    def view(self, *, summary: bool) -> dict[str, Any]:
         """Return the column's name, type, first width and summary."""
         said = self.summary if summary else None
-        texts = [each or "" for each in cells]
-        texts += [said["minimum"], said["maximum"]] if said else []
-        texts += [each["text"] for each in said["top"]] if said else []
-        longest = max([min(len(self.name), 16), *map(len, texts)])
-        width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * longest)))
+        texts = [self.name[:16], *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
+        texts += [said["minimum"], said["maximum"], *(each["text"] for each in said["top"])] if said else []
+        width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * max(map(len, texts)))))
         return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": said}
 
 
@@ -372,31 +387,33 @@ def is_empty(value: Any) -> bool:
 def plain_text(value: Any) -> str:
     try:
         return str(value)
-    except (ValueError, RecursionError):  # an integer of thousands of digits, or nested too deeply
+    except TROUBLE:
         return f"<{type(value).__name__}>"
 
 
-def _mask(found: Any) -> Mask:
-    is_plain = isinstance(found.dtype, np.dtype)
-    mask: Mask = found.to_numpy() if is_plain else found.to_numpy(dtype=bool, na_value=False)
-    return mask
-
-
-def _compare(data: Any, operator: str, value: Any) -> Any:
-    if operator == ">=":
-        return data >= value
-    if operator == "<=":
-        return data <= value
-    return data < value if operator == "<" else data == value
-
-
-def _literal(text: str) -> str:
-    quoted = repr(text)
+def literal(value: Any) -> str:
+    """Return a value as code: texts in double quotes."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, Decimal):
+        return f'Decimal("{value}")'
+    if isinstance(value, float) and not math.isfinite(value):
+        return f'float("{value}")'
+    quoted = repr(value)
     return f'"{quoted[1:-1]}"' if quoted[0] == "'" and '"' not in quoted else quoted
 
 
-def _listed(texts: Sequence[str]) -> str:
-    return f"[{', '.join(map(_literal, texts))}]"
+def _plainer(data: pd.Series[Any], name: str) -> Any:
+    """Return the type that compares as the values do: of dates and nested values of Arrow, and of whole identifiers."""
+    dtype: Any = data.dtype
+    if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
+        unit, zone = getattr(dtype.pyarrow_dtype, "unit", "s"), getattr(dtype.pyarrow_dtype, "tz", None)
+        return f"datetime64[{unit}, {zone}]" if zone else f"datetime64[{unit}]"
+    if isinstance(dtype, pd.ArrowDtype) and dtype.kind not in "iufbUm":
+        return "object"
+    if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(name):
+        known = data.dropna()
+        return "Int64" * bool((known % 1 == 0).all() and known.abs().max() < 2**53)
+    return ""
 
 
 def _short(value: float, *, percent: bool) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import threading
+from collections import Counter
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -51,6 +54,11 @@ KINDS: dict[str, tuple[list[Any], Any]] = {
     "nothing": ([None], object),
     "arrow": ([1, 2, 12], "int32[pyarrow]"),
     "arrow text": (WORDS, "string"),
+    "arrow large text": (WORDS, "large_string[pyarrow]"),
+    "arrow day": ([dt.date(2024, 1, 31), dt.date(2023, 5, 6)], "date32[pyarrow]"),
+    "arrow zone": (TIMES, "timestamp[us, tz=America/New_York][pyarrow]"),
+    "arrow decimal": ([Decimal("1.5"), Decimal("0.1")], pd.ArrowDtype(pa.decimal128(10, 2))),
+    "arrow flag": ([True, False], "bool[pyarrow]"),
 }
 FULL = {"tiny", "numpy int", "small", "numpy bool"}
 NAMES = ["Spend", "Region", "Spend", "", "a b", 'q"', 2024, None, ("x", 1), "Id", "Date", "row"]
@@ -109,7 +117,8 @@ def queries(draw: st.DrawFn, table: TableView) -> TableQuery:
             filters.append(OneOf(at, draw(st.lists(st.sampled_from([*texts, None, "none of these"]), max_size=3))))
         else:
             filters.append(Contains(at, draw(st.sampled_from(TEXTS))))
-    return TableQuery(sort, filters, draw(st.sampled_from(["", "", *TEXTS])))
+    hidden = draw(st.lists(places, max_size=2))
+    return TableQuery(sort, filters, draw(st.sampled_from(["", "", *TEXTS])), hidden)
 
 
 def run(code: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -135,8 +144,38 @@ def check(data: st.DataObject) -> None:
     page = table.page(query, 0, 1000, range(table.count))
     assert page["total"] == len(shown)
     assert [row[-1] for row in page["rows"]] == [str(each) for each in numbers_of(shown)]
-    json.dumps([page, table.view(), table.columns(range(table.count))], allow_nan=False)
+    json.dumps([page, table.view()], allow_nan=False)
     table.text(query, 0, 1000, range(table.count))
+    for view in table.columns(range(table.count)):
+        at = view["at"] - table._levels
+        levels = frame.index.get_level_values(view["at"]).to_series() if at < 0 else None
+        agrees(view, frame.iloc[:, at] if levels is None else levels, table, page["sums"].get(str(view["at"])), shown)
+
+
+def agrees(view: dict[str, Any], values: Any, table: TableView, total: str | None, shown: pd.DataFrame) -> None:
+    """Check what the table says of a column against pandas."""
+    said, known, column = view["summary"], values.dropna(), table._column(view["at"])
+    assert said["empty"] == (values.isna().mean() if len(values) else 0)
+    if column.right or column.kind == "date":
+        bounds = [column.cell(known.min()), column.cell(known.max())] if len(known) else ["", ""]
+        assert [said["minimum"], said["maximum"]] == bounds
+        assert max(said["histogram"], default=1) == 1
+    else:
+        texts = Counter(known.astype(object).map(str))
+        if column.kind != "mixed" and view["type"] != "id":  # others by value: 1 and True are one
+            assert said["distinct"] == known.nunique()
+        else:
+            assert [each["share"] for each in said["top"]] == [
+                round(count / len(values), 4) for _, count in texts.most_common()
+            ]
+        counts = {each["text"]: each["count"] for each in table.values(view["at"], "")["values"]}
+        assert sum(counts.values()) == len(values)
+        assert counts.pop(None, 0) == len(values) - len(known)
+    if total is not None:
+        numbers = shown.iloc[:, view["at"] - table._levels].dropna()
+        exact = float(sum(map(int, numbers))) if numbers.dtype.kind in "iu" else float(numbers.sum())
+        digits = total.replace(",", "").replace("−", "-")
+        assert float(digits) == pytest.approx(exact, rel=1e-6, abs=0.51, nan_ok=True)
 
 
 ANY = {"deadline": None, "suppress_health_check": list(HealthCheck)}
@@ -330,7 +369,9 @@ def test_a_selection_is_copied_with_tabs_and_exact_numbers() -> None:
     table = TableView(pd.DataFrame({"Spend": [869393.8712, None], "Name": ["a\tb", "=1+1"]}))
     assert table.text(TableQuery(), 0, 2, [1, 0]) == '"a\tb"\t869393.8712\n\'=1+1\t'
     long = TableView(pd.DataFrame({"Name": ["x" * 1000] * 6000}))
-    with pytest.raises(ArgumentError, match="more than 5 MB"):
+    with pytest.raises(
+        ArgumentError, match=r"^More than 5 MB can't be copied: select less, or use Save to write a file\.$"
+    ):
         long.text(TableQuery(), 0, 6000, [0])
 
 
@@ -352,16 +393,67 @@ def test_requests_out_of_range_are_refused(ask: Any, said: str) -> None:
 
 
 def test_the_table_shows_the_result_after_its_frame_has_changed() -> None:
-    """Keeps what the run returned, or says that it has changed."""
+    """Keeps what the run returned when its variable is changed in place or deleted, or says that it has changed."""
     frame = pd.DataFrame({"a": [1, 2, 3]})
     table = TableView(frame)
     frame.loc[0, "a"] = 99
     frame["b"] = 0
+    frame.columns = ["x", "y"]
+    frame.index = [7, 8, 9]
+    del frame
     if table._keeps:
-        assert table.page(TableQuery(), 0, 3, [0])["rows"] == [["1"], ["2"], ["3"]]
+        assert table.page(TableQuery([Sort(0, descending=True)]), 0, 3, [0])["rows"] == [["3"], ["2"], ["1"]]
+        assert table.columns([0])[0]["name"] == "a"
     else:
         with pytest.raises(ArgumentError, match="has changed"):
             table.page(TableQuery(), 0, 3, [0])
+
+
+class Slow:
+    """A value whose text is ready when it is let go."""
+
+    def __init__(self) -> None:
+        self.asked, self.ready = threading.Event(), threading.Event()
+
+    def __str__(self) -> str:
+        self.asked.set()
+        assert self.ready.wait(10)
+        return "slow"
+
+
+def test_an_order_does_not_wait_for_the_summary_of_another_column() -> None:
+    """Sorts one column while another one is still read."""
+    slow = Slow()
+    table = TableView(pd.DataFrame({"a": [3, 1, 2], "b": pd.Series([1, slow, None], dtype=object)}))
+    reads = threading.Thread(target=table.values, args=(1, ""))
+    reads.start()
+    assert slow.asked.wait(10)
+    assert table.page(TableQuery([Sort(0, descending=False)]), 0, 3, [0])["rows"] == [["1"], ["2"], ["3"]]
+    assert reads.is_alive()
+    slow.ready.set()
+    reads.join()
+
+
+def test_a_search_reads_what_is_shown() -> None:
+    """Finds nothing in hidden columns; the code of the view says the same."""
+    frame = pd.DataFrame({"a": ["x", "y", "z"], "b": ["y", "z", "x"]})
+    table = TableView(frame)
+    for hidden, rows in ([], [0, 2]), ([0], [2]), ([1], [0]), ([0, 1], []):
+        query = TableQuery(find="x", hidden=hidden)
+        assert list(table.frame(query).index) == rows
+        assert list(run(table.code(query, "df"), frame).index) == rows
+
+
+def test_days_are_compared_where_clocks_change_at_midnight() -> None:
+    """Takes a day whose midnight doesn't exist, and one that has it twice."""
+    hours = pd.date_range("2018-11-03 00:00", "2018-11-05 00:00", freq="h", tz="America/Sao_Paulo")
+    twice = pd.date_range("2018-11-03 00:00", "2018-11-05 00:00", freq="h", tz="America/Havana")
+    for times, expected in (hours, 23), (twice, 25):
+        frame = pd.DataFrame({"At": times})
+        query = TableQuery([], [Range(0, "2018-11-04", "2018-11-04")])
+        shown = TableView(frame).frame(query)
+        assert len(shown) == expected
+        assert list(run(TableView(frame).code(query, "df"), frame).index) == list(shown.index)
 
 
 def test_a_wide_frame_is_read_as_far_as_it_is_seen() -> None:
