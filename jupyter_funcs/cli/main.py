@@ -100,6 +100,8 @@ def _parser() -> Parser:
     mcp_parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help=only)
     declares = "tell the assistant that these functions change nothing, which a catalog doesn't say"
     mcp_parser.add_argument("--declare-read-only", action="store_true", help=declares)
+    docs_parser = add("docs", docs, "show a page of the guide, or the list of its topics")
+    docs_parser.add_argument("topic", nargs="?", default="", metavar="TOPIC")
     add("enable", enable, "load %%funcs in every notebook of this environment")
     add("disable", disable, "undo enable")
     for with_service in (list_parser, call_parser, stubs_parser, mcp_parser):
@@ -232,6 +234,14 @@ def serve_mcp(given: argparse.Namespace) -> None:
         what = f"The SDK of the Model Context Protocol is not installed ({error.name} is missing)."
         raise ConfigError(what, "pip install 'jupyter-funcs[mcp]'") from None
     mcp.serve(_session(given), given.only, reads=given.declare_read_only)
+
+
+def docs(given: argparse.Namespace) -> None:
+    from pydoc import pager
+
+    from jupyter_funcs.core.guide import guide_page
+
+    pager(guide_page(given.topic).text)
 
 
 def enable(_given: argparse.Namespace) -> None:

@@ -313,6 +313,9 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
             raise ConfigError(f"There is no file {quote(name)}, and no profile of this name.", "Check its path.")
         if ":" in name or "/" in name:
             raise ConfigError(f"There is no profile {quote(name)}.", "An address starts with https:// or http://.")
+        if "." in name and not did_you_mean(name, known):
+            hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
+            raise ConfigError(f"There is no profile {quote(name)}.", hint)
         hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{name}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     if wrong := _profile_problem(profile):

@@ -29,6 +29,8 @@ def run(state: MagicState, text: str, cell: str | None = None) -> Any:
     state.refuse(typed_secrets(text, cell))
     words, is_silent = _without_semicolon(split_line(text))
     options = parser().parse_intermixed_args(words)
+    if options.words[:1] == ["help"]:
+        options.help, options.words = True, options.words[1:]
     if options.help and not options.words:
         print(usage())
         return None

@@ -251,6 +251,12 @@ def cache(state: MagicState, line: Line) -> Any:
     return own.clear() if words else own.status()
 
 
+def docs(_state: MagicState, line: Line) -> Any:
+    from jupyter_funcs.core.guide import guide_page
+
+    return guide_page(" ".join(map(unquoted, line.words)))
+
+
 def lasterror(_state: MagicState, line: Line) -> Any:
     text = masked_traceback(last_traceback()).rstrip()
     return _printed_or_returned(text, text or "No error has been shown in this kernel yet.", line)

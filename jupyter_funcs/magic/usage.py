@@ -135,6 +135,11 @@ SUBCOMMANDS = {
         "A sweep caches its results and uses cached ones that are recent enough, so it resumes after an interrupt.\n"
         "A single run does the same with with_options(cache=True).",
     ),
+    "docs": Subcommand(
+        "[TOPIC]",
+        "show a page of the guide, or the list of its topics",
+        "%funcs docs sweeps",
+    ),
     "lasterror": Subcommand("", "print the full traceback of the last error", "%funcs lasterror"),
 }
 ALIASES = {"list": "find", "run": "call"}
@@ -159,7 +164,7 @@ OPTIONS = {
     "--check": Option("", "compare with funcs.lock and fail if anything has changed", ("lock",)),
     "--profile": Option("NAME", "use another service for this line only", _USE_A_SERVICE),
     "--wait": Option("", "run the panel's function in the cell and return its DataFrame", ("panel",)),
-    "-h/--help": Option("", "show this text; after a subcommand, show its own help", tuple(SUBCOMMANDS)),
+    "-h/--help": Option("", "show this text, as %funcs help does; after a subcommand, its own", tuple(SUBCOMMANDS)),
 }
 
 

@@ -148,6 +148,7 @@ WRONG = [
     ("other", "404"),
     ("lost", "lost.json"),
     ("nowhere", "There is no profile 'nowhere'"),
+    ("acme.example", r'Write "https://acme.example" for a service(.|\n)*\[profiles."acme.example"\]'),
 ]
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -28,7 +29,6 @@ from tests.faults.server import LISTING, faulty, reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -403,7 +403,6 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         ("%funcs call get_panels --timeout", jf.ArgumentError, "--timeout needs a value: --timeout SECONDS"),
         ("%funcs find -o", jf.ArgumentError, "--output needs a value: --output NAME"),
         ("%funcs call get_panels -x", jf.ArgumentError, "unknown option '-x'.\nArguments have no hyphens"),
-        ("%funcs help", jf.ArgumentError, "Did you mean '--help'"),
         ("%funcs describe get_panels a=b", jf.ArgumentError, "describe takes only a name, not a"),
         ("%%funcs\nPanelName: x", jf.ArgumentError, "cell has arguments, but the line names no function"),
         ("%funcs call get_panel_daily PanelName='x', Symbol=y", jf.ArgumentError, "separated by spaces, not commas"),
@@ -498,6 +497,26 @@ def test_help_names_every_command(run: Any, capsys: pytest.CaptureFixture[str]) 
     for word in (*NAMES, *chain.from_iterable(option.split("/") for option in OPTIONS)):
         assert re.search(rf"(?<![\w-]){word}(?![\w-])", usage())
     assert max(map(len, usage().splitlines())) < 120
+
+
+def test_help_is_a_word_too(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`%funcs help` and `%funcs help call` print what `--help` prints."""
+    for words, text in (("help", usage()), ("help call", usage_of("call"))):
+        assert run(f"%funcs {words}") is None
+        assert capsys.readouterr().out.strip() == text.strip()
+
+
+def test_the_guide_is_read_in_the_notebook(run: Any) -> None:
+    """`%funcs docs TOPIC` is a page of the guide as Markdown; without a topic each page is listed by its title."""
+    topics = run("%funcs docs")._repr_markdown_()
+    pages = sorted(Path(jf.__file__).parent.joinpath("guide").glob("*.md"))
+    for path in pages:
+        title = path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+        assert f"| `{path.stem}` | {title} |" in topics
+    page = run("%funcs docs team-data")
+    assert repr(page) == page._repr_markdown_() == Path(pages[0].parent, "team_data.md").read_text("utf-8")
+    with pytest.raises(jf.NotFoundError, match=r"no page 'sweps'(.|\n)*Did you mean 'sweeps'"):
+        run("%funcs docs sweps")
 
 
 def test_each_subcommand_has_a_function() -> None:
