@@ -20,6 +20,7 @@ from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.requests import TableQuery
 from jupyter_funcs.panel.table import TableView
+from jupyter_funcs.sweeps.job import sweep
 from jupyter_funcs.sweeps.messages import value_text
 
 if TYPE_CHECKING:
@@ -38,14 +39,11 @@ _MOST_HELD, _MOST_BYTES = 20, 256_000_000
 _MOST_COMPARED = 2_000_000  # rows of a result
 _PAGE, _MOST_COLUMNS = 50, 24
 _MOST_TOTALS = 30
+_SIDES = ("before", "after")
 
 
 class Held:
-    """
-    The last results of a panel, so that they can be compared and opened.
-
-    A result that is held here is also what `Run.in_memory` returns.
-    """
+    """The last results of panels, for `Run.in_memory`, so that they can be compared and opened."""
 
     def __init__(self, most: int = _MOST_HELD, most_bytes: int = _MOST_BYTES) -> None:
         self._most, self._most_bytes = most, most_bytes
@@ -56,8 +54,9 @@ class Held:
         """Hold a result, and let go of the oldest ones that are too many or too large."""
         with self._lock:
             size = self._frames.pop(id(frame), (frame, 0))[1] or _size(frame)
-            self._frames[id(frame)] = (frame, size)
-            while self._frames and (len(self._frames) > self._most or self.size > self._most_bytes):
+            if size <= self._most_bytes:
+                self._frames[id(frame)] = (frame, size)
+            while len(self._frames) > self._most or self.size > self._most_bytes:
                 del self._frames[next(iter(self._frames))]
 
     @property
@@ -73,7 +72,7 @@ def _size(frame: pd.DataFrame) -> int:
     """Return about how many bytes a frame takes; of objects by a sample, since there may be millions of them."""
     total = int(frame.memory_usage().sum())
     for at, dtype in enumerate(frame.dtypes):
-        if dtype.kind == "O" and len(frame):
+        if dtype.kind == "O" and len(frame) and getattr(dtype, "storage", "") != "pyarrow":
             sample = frame.iloc[:: -(-len(frame) // 1000), at]
             total += int(np.mean([sys.getsizeof(value) for value in sample]) * len(frame))
     return total
@@ -84,30 +83,27 @@ class HistoryView:
 
     def __init__(self, history: History, held: Held, labels: Labels = lambda _: {}) -> None:
         self._history, self._held, self._labels = history, held, labels
-        self._last: tuple[tuple[int, int], dict[str, Any], TableView | None] | None = None
+        self._last: tuple[tuple[int | str, int | str], dict[str, Any], TableView | None] | None = None
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the runs, the newest first."""
-        runs = self._history.runs
-        return [self._row(run, runs) for run in runs[: -_MOST_ROWS - 1 : -1]]
+    def rows(self, *, earlier: bool = False) -> list[dict[str, Any]]:
+        """Return the runs of this kernel, the newest first, and after them those saved by earlier ones."""
+        runs = [*(self._history.earlier if earlier else ()), *self._history.runs]
+        beside = _beside(runs)
+        return [self._row(run, beside[run.label]) for run in runs[: -_MOST_ROWS - 1 : -1]]
 
-    def _row(self, run: Run, runs: list[Run]) -> dict[str, Any]:
+    def _row(self, run: Run, beside: list[Run]) -> dict[str, Any]:
         began = run.started.astimezone()
         today = began.date() == dt.datetime.now().astimezone().date()
         labels = self._labels(run.function)
-        same = [each for each in runs if each.function == run.function]
-        at = same.index(run)
-        near = same[at - 1 : at] + same[at + 1 : at + 2]
         names = [name for name, value in run.args.items() if value is not None]
-        differs = [name for name in names if any(each.args.get(name) != run.args[name] for each in near)]
+        differs = [name for name in names if any(each.args.get(name) != run.args[name] for each in beside)]
         return {
-            "number": run.number,
-            "label": run.label,
+            "number": run.label if run.kernel else run.number,
             "time": f"{began:%H:%M}" if today else f"{began:%Y-%m-%d %H:%M}",
             "function": inert(run.function),
             "differs": [
                 {"name": inert(labels.get(name, name)), "value": _text(run.args[name])}
-                for name in (differs if near else names)[:_MOST_ARGS]
+                for name in (differs if beside else names)[:_MOST_ARGS]
             ],
             "rows": run.rows,
             "seconds": round(run.elapsed, 2) if run.status != "running" else None,
@@ -117,85 +113,98 @@ class HistoryView:
             "held": run.in_memory is not None,
         }
 
-    def compare(self, before: int, after: int, first: int = 0, *, again: bool = False) -> dict[str, Any]:
-        """
-        Compare the results of two runs.
-
-        Parameters
-        ----------
-        before, after
-            The numbers of the runs.
-        first
-            The first of the differing rows to return.
-        again
-            Whether to run again what is no longer in memory; else the reply says that it is gone.
-
-        Raises
-        ------
-        ArgumentError
-            There is no such run, or no such row.
-        FuncsError
-            A run that was to be run again has failed.
-        """
-        if self._last is None or self._last[0] != (before, after) or (again and self._last[1]["gone"]):
-            self._last = ((before, after), *self._compared(before, after, again=again))
-        _, about, table = self._last
+    def compare(self, before: int | str, after: int | str, first: int = 0, *, again: bool = False) -> dict[str, Any]:
+        """Compare two runs; `again` runs again what is no longer in memory. The differing rows come by pages."""
+        last = self._last
+        if last is None or last[0] != (before, after) or (again and last[1]["gone"]):
+            last = self._last = ((before, after), *self._compared(before, after, again=again))
+        _, about, table = last
         if table is None:
             return about
-        columns = list(range(min(table.count, _MOST_COLUMNS)))
-        page = table.page(TableQuery(), first, first + _PAGE, columns)
+        page = table.page(TableQuery(), first, first + _PAGE, list(range(min(table.count, _MOST_COLUMNS))))
         return about | {"rows": page["rows"], "total": page["total"]}
 
-    def _compared(self, *numbers: int, again: bool) -> tuple[dict[str, Any], TableView | None]:
+    def _compared(self, *numbers: int | str, again: bool) -> tuple[dict[str, Any], TableView | None]:
         runs = [self._history.get(number) for number in numbers]
-        every = self._history.runs
+        beside = _beside([*(self._history.earlier if any(run.kernel for run in runs) else ()), *self._history.runs])
         about: dict[str, Any] = {
-            "before": self._row(runs[0], every),
-            "after": self._row(runs[1], every),
+            **{which: self._row(run, beside[run.label]) for which, run in zip(_SIDES, runs, strict=True)},
             **self._args(*runs),
-            "said": "",
-            "gone": [],
-            "columns": [],
-            "rows": [],
-            "total": 0,
-            "totals": None,
-            "chart": None,
+            **{"gone": [], "columns": [], "rows": [], "total": 0, "totals": None, "chart": None},
             "code": _code(runs),
         }
+        if none := " ".join(filter(None, map(without_result, dict.fromkeys(runs)))):
+            return about | {"said": none}, None
         frames: list[Any] = [run.frame for run in runs]
         for at, run in enumerate(runs):
             if frames[at] is None and again:
-                frames[at] = self._history.again(run.number)
+                frames[at] = self._again(run)
                 self._held.keep(frames[at])
-        gone = [run.number for run, frame in zip(runs, frames, strict=True) if frame is None]
-        if gone:
-            those = listed([f"run {number}" for number in gone], "and")
-            many = len(gone) > 1
-            said = f"The result{'s' * many} of {those} {'are' if many else 'is'} no longer in memory."
-            return about | {"said": said, "gone": gone}, None
+        if gone := [run.label for run, frame in zip(runs, frames, strict=True) if frame is None]:
+            return about | {"said": gone_text(gone), "gone": gone}, None
         if trouble := _trouble(runs, frames):
             return about | {"said": trouble}, None
-        charts = [Chart(frame, _about(run)) for run, frame in zip(runs, frames, strict=True)]
+        charts = [
+            Chart(frame, run.listed.description if run.listed else "") for run, frame in zip(runs, frames, strict=True)
+        ]
         about |= {"chart": _overlay(*charts), "totals": _totals(*charts)}
         try:
             changes = diff(*frames)
         except ArgumentError as error:
-            return about | {"said": error.what}, None
+            return about | {"said": f"{error.what} In a cell, jf.diff takes keys=[…]: the columns to join by."}, None
         table = TableView(changes)
         columns = table.columns(list(range(min(table.count, _MOST_COLUMNS))))
         about["columns"] = [{"name": each["name"], "type": each["type"]} for each in columns]
         return about | {"said": _counted(changes, *frames)}, table
+
+    def _again(self, run: Run) -> pd.DataFrame:
+        """Run a run again without a bar or a question: a person has asked for all its runs."""
+        function = self._history.function(run).with_options(progress=False, to=None, most_runs=max(run.runs, 1))
+        if function.function.changes_data:
+            raise ArgumentError(f"{function.name} changes data, so it isn't run again to compare.", "Run it yourself.")
+        return sweep(function, None, run.args) if run.is_sweep else function(**run.args)
 
     def _args(self, before: Run, after: Run) -> dict[str, Any]:
         labels = {**self._labels(before.function), **self._labels(after.function)}
         names = dict.fromkeys([*before.args, *after.args])
         if before.function != after.function:
             names = dict.fromkeys(name for name in before.args if name in after.args)
-        differ = [name for name in names if before.args.get(name) != after.args.get(name)]
-        same = [name for name in names if name not in differ and before.args.get(name) is not None]
-        shown = [{"name": inert(labels.get(name, name)), **_sides(before, after, name)} for name in differ]
-        kept = [f"{inert(labels.get(name, name))} {_text(before.args[name])}" for name in same]
-        return {"args": shown, "same": " · ".join(kept)}
+        differ: list[dict[str, str]] = []
+        same: list[str] = []
+        for name in names:
+            label, sides = inert(labels.get(name, name)), [run.args.get(name) for run in (before, after)]
+            if sides[0] != sides[1]:
+                differ.append({"name": label, **dict(zip(_SIDES, map(_text, sides), strict=True))})
+            elif sides[0] is not None:
+                same.append(f"{label} {_text(sides[0])}")
+        return {"args": differ, "same": " · ".join(same)}
+
+
+def _beside(runs: list[Run]) -> dict[str, list[Run]]:
+    """Return the runs of the same function before and after each run, by label."""
+    found: dict[str, list[Run]] = {run.label: [] for run in runs}
+    last: dict[str, Run] = {}
+    for run in runs:
+        if (before := last.get(run.function)) is not None:
+            found[run.label].append(before)
+            found[before.label].append(run)
+        last[run.function] = run
+    return found
+
+
+def without_result(run: Run) -> str:
+    """Say that a run gave no result, where it gave none."""
+    if run.status == "done":
+        return ""
+    if run.status in {"running", "not ended"}:
+        return f"Run {run.label} hasn't ended."
+    return f"Run {run.label} {'failed' if run.status == 'failed' else 'was cancelled'} and gave no result."
+
+
+def gone_text(labels: list[str]) -> str:
+    """Say that the results of runs are gone."""
+    those, many = listed([f"run {label}" for label in labels], "and"), len(labels) > 1
+    return f"The result{'s' * many} of {those} {'are' if many else 'is'} no longer in memory."
 
 
 def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:
@@ -217,18 +226,10 @@ def values_of(run: Run, function: RemoteCall) -> dict[str, Any]:
     return values
 
 
-def _sides(before: Run, after: Run, name: str) -> dict[str, str]:
-    return {"before": _text(before.args.get(name)), "after": _text(after.args.get(name))}
-
-
 def _text(value: Any) -> str:
     if isinstance(value, list) and len(value) > 3:
         return f"{len(value):,} values"
     return clip(redacted_all(inert(value_text(value))), _LONGEST_VALUE)
-
-
-def _about(run: Run) -> str:
-    return run.listed.description if run.listed is not None else ""
 
 
 def _trouble(runs: list[Run], frames: list[Any]) -> str:
@@ -236,9 +237,9 @@ def _trouble(runs: list[Run], frames: list[Any]) -> str:
         return "Both runs have the same result."
     for run, frame in zip(runs, frames, strict=True):
         if not isinstance(frame, pd.DataFrame):
-            return f"Run {run.number} has a data set in a folder: read what you need from it, and use jf.diff."
+            return f"Run {run.label} has a data set in a folder: read what you need from it, and use jf.diff."
         if len(frame) > _MOST_COMPARED:
-            return f"Run {run.number} has {len(frame):,} rows, too many to compare here. Use jf.diff in a cell."
+            return f"Run {run.label} has {len(frame):,} rows, too many to compare here. Use jf.diff in a cell."
     return ""
 
 
@@ -250,7 +251,8 @@ def _counted(changes: pd.DataFrame, before: pd.DataFrame, after: pd.DataFrame) -
 
 
 def _code(runs: list[Run]) -> str:
-    names = [run.variable or f"{connection(run.where)}.history.get({run.number}).frame" for run in runs]
+    held = [f"history.get({run.label!r})" if run.kernel else f"history.get({run.number})" for run in runs]
+    names = [run.variable or f"{connection(run.where)}.{each}.frame" for run, each in zip(runs, held, strict=True)]
     return f"import jupyter_funcs as jf\n\njf.diff({', '.join(names)})"
 
 
@@ -272,15 +274,14 @@ def _overlay(before: Chart, after: Chart) -> dict[str, Any] | None:
     wish: dict[str, Any] = {"colour": "", "kind": "line"}
     one = before.view(wish)
     for _ in range(2):
-        points = next((each["value"] for each in one["choices"] if each["name"] == "points"), None)
-        measure = next((each["value"] for each in one["choices"] if each["name"] == "measure"), None)
-        other = after.view(wish | {"points": points, "measure": measure})
+        chosen = {each["name"]: each["value"] for each in one["choices"] if each["name"] in {"points", "measure"}}
+        other = after.view(wish | chosen)
         if one["step"] == other["step"]:
             break
-        one = before.view(wish | {"points": other["step"], "measure": measure})
-    if points is None or not one["series"] or not other["series"] or one["title"] != other["title"]:
+        one = before.view(wish | chosen | {"points": other["step"]})
+    if "points" not in chosen or not one["series"] or not other["series"]:
         return None
-    if one["step"] != other["step"]:
+    if (one["step"], one["title"]) != (other["step"], other["title"]):
         return None
     is_time = one["x"]["type"] == "time"
     sides = [
@@ -288,11 +289,10 @@ def _overlay(before: Chart, after: Chart) -> dict[str, Any] | None:
         for view in (one, other)
     ]
     places = sorted({*sides[0], *sides[1]}) if is_time else list(dict.fromkeys([*sides[0], *sides[1]]))
-    x = {"type": one["x"]["type"], "values": places, "labels": []}
-    if not is_time:
-        x |= {"values": list(range(len(places))), "labels": places}
+    x = {"values": places, "labels": []} if is_time else {"values": list(range(len(places))), "labels": places}
     lines = [
         {"name": name, "colour": colour, "values": [side.get(at) for at in places]}
         for name, colour, side in zip(("Before", "After"), (-2, 0), sides, strict=True)
     ]
+    x["type"] = one["x"]["type"]
     return one | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ _DEEPEST = 100
 _LONGEST, _LONGEST_KEY, _PREVIEW = 400, 1_000, 100  # characters
 _ON_A_LINE = 300  # bytes of an array that may be shown whole
 _LONGEST_COPY = 5_000_000  # bytes
+_MOST_HITS, _PATIENCE = 500, 5.0  # seconds
+_LOOK = 1_000_000  # bytes that are looked at together
 _NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", type(None): "null"}
 
 
@@ -36,16 +39,7 @@ class JsonTree:
         self._lock = threading.Lock()
 
     def node(self, path: Sequence[str | int], first: int = 0) -> dict[str, Any]:
-        """
-        Return a value of the reply, with up to 50 of what it holds.
-
-        Raises
-        ------
-        ArgumentError
-            There is no such place.
-        ProtocolError
-            The reply isn't JSON.
-        """
+        """Return a value of the reply, with up to 50 of what it holds."""
         with self._lock:
             value, came = self._at(path)
         total = len(value) if isinstance(value, dict | list) else 0
@@ -60,6 +54,14 @@ class JsonTree:
         if len(self._data) > _LONGEST_COPY:
             raise ArgumentError("The reply is longer than 5 MB.", "Save the result as JSON instead.")
         return self._data.decode("utf-8-sig", errors="replace")
+
+    def find(self, text: str) -> dict[str, Any]:
+        """Return where a text occurs in keys and values, in any case: each as places on the way from the outermost."""
+        with self._lock:
+            value, came = self._at(())
+        search = _Search(text.casefold(), time.monotonic() + _PATIENCE)
+        search.into(value, came, [])
+        return {"hits": search.hits[:_MOST_HITS], "more": len(search.hits) > _MOST_HITS, "all": search.ended}
 
     def _at(self, path: Sequence[str | int]) -> tuple[Any, Any]:
         if len(path) > _DEEPEST:
@@ -82,6 +84,40 @@ class JsonTree:
                 ) from None
             self._levels.append((key, value, came))
         return value, came
+
+
+class _Search:
+    """Looks through a reply in order. What can't hold the text is left unread: a level costs a look at its bytes."""
+
+    def __init__(self, text: str, until: float) -> None:
+        self.hits: list[list[int]] = []
+        self.ended = True
+        self._text, self._until = text, until
+
+    def into(self, value: Any, came: Any, places: list[int]) -> None:
+        """Look at a value, and at what it holds."""
+        if not isinstance(value, dict | list):
+            text = value if isinstance(value, str) else _start(came) if isinstance(came, msgspec.Raw) else str(value)
+            if self._text in text.casefold():
+                self.hits.append(places)
+            return
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for at, (key, item) in enumerate(items):
+            if at % 1000 == 0 and time.monotonic() > self._until:
+                self.ended = False
+            if len(self.hits) > _MOST_HITS or len(places) >= _DEEPEST or not self.ended:
+                return
+            if isinstance(key, str) and self._text in key.casefold():
+                self.hits.append([*places, at])
+            elif self._may_hold(item):
+                self.into(*_opened(item), [*places, at])
+
+    def _may_hold(self, item: Any) -> bool:
+        if not isinstance(item, msgspec.Raw):
+            return True
+        size = len(raw := memoryview(item))
+        parts = (bytes(raw[at : at + _LOOK + 4 * len(self._text)]) for at in range(0, size, _LOOK))
+        return any(b"\\" in part or self._text in part.decode(errors="replace").casefold() for part in parts)
 
 
 def _read(data: bytes) -> tuple[Any, Any]:

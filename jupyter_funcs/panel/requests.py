@@ -215,6 +215,10 @@ class JsonRequest(ResultRequest):
     first: Number = msgspec.field(name="from")
 
 
+class TextRequest(ResultRequest):
+    text: Annotated[str, Meta(min_length=1, max_length=1_000)]
+
+
 class TabRequest(PageRequest):
     tab: Literal["table", "chart", "json", "code"]
 
@@ -264,6 +268,7 @@ _KINDS: dict[str, type[PageRequest]] = {
     "copy": CopyRequest,
     "chart": ChartRequest,
     "json": JsonRequest,
+    "json_find": TextRequest,
     "json_text": ResultRequest,
     "save": SaveRequest,
 }

@@ -97,6 +97,9 @@ class ResultView:
     def json(self, request: requests.JsonRequest) -> dict[str, Any]:
         return self._tree.node(request.path, request.first)
 
+    def json_find(self, request: requests.TextRequest) -> dict[str, Any]:
+        return self._tree.find(request.text)
+
     def json_text(self, _: requests.ResultRequest) -> dict[str, Any]:
         return {"text": self._tree.text()}
 

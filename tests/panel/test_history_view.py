@@ -104,7 +104,7 @@ def test_what_is_no_longer_in_memory_is_run_again(funcs: Any, view: HistoryView)
     gc.collect()
     before, after = (run.number for run in funcs.history.runs)
     shown = view.compare(before, after)
-    assert (shown["gone"], shown["rows"]) == ([before], [])
+    assert (shown["gone"], shown["rows"]) == ([str(before)], [])
     assert shown["said"] == f"The result of run {before} is no longer in memory."
     assert len(funcs.history.runs) == 2
     again = view.compare(before, after, again=True)

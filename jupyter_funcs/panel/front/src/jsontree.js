@@ -1,5 +1,5 @@
 import { html } from "htm/preact";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { usePanel } from "./state.js";
@@ -25,35 +25,49 @@ function Line({ text }) {
 /** @param {{ name: string | number }} props */
 const Key = ({ name }) => html`<span class="t-key">${typeof name === "number" ? name : JSON.stringify(name)}<span class="t-dim">: </span></span>`;
 
-/** The items of an array or object, a page at a time. @param {{ run: number, path: Path, node?: P.JsonNode, label: string }} props */
-function Items({ run, path, node, label }) {
+/**
+ * The items of an array or object, a page at a time; `goal` holds the places on the way to what was found.
+ * @param {{ run: number, path: Path, node?: P.JsonNode, label: string, goal?: number[] }} props
+ */
+function Items({ run, path, node, label, goal }) {
   const { ask, tell, live } = usePanel();
-  const [items, setItems] = useState(/** @type {Item[]} */ (node?.children ?? []));
-  const [total, setTotal] = useState(node?.total ?? -1);
+  const [{ first, items, total }, setPage] = useState({ first: 0, items: node?.children ?? [], total: node?.total ?? -1 });
   const [waits, setWaits] = useState(false);
-  const more = () => {
+  const load = (/** @type {number} */ from, more = false) => {
     setWaits(true);
-    const page = ask("json", { run, path, from: items.length }).then((reply) => (setItems([...items, ...reply.children]), setTotal(reply.total)));
+    const page = ask("json", { run, path, from }).then(({ children, total }) => setPage((old) => (more ? { ...old, items: [...old.items, ...children], total } : { first: from, items: children, total })));
     void tell(page.finally(() => setWaits(false)));
   };
+  const place = goal?.[0];
   useLayoutEffect(() => {
-    if (!node) more();
-  }, []);
-  const left = total - items.length;
-  return html`<div role="group" aria-label=${label} aria-busy=${waits ? "true" : undefined}>${items.map((item) => html`<${Item} key=${item.key} item=${item} run=${run} path=${[...path, item.key]} />`)}
-    ${left > 0 && html`<button type="button" class="jf-inline" data-jf="json-more" disabled=${live === "gone" || waits} onClick=${more}>Show ${Math.min(PAGE, left)} more of ${count(total)}</button>`}</div>`;
+    if (place !== undefined && (place < first || place >= first + items.length)) load(place - (place % PAGE));
+    else if (total < 0) load(0);
+  }, [goal]);
+  const end = first + items.length;
+  const button = (/** @type {string} */ text, /** @type {() => void} */ click, hook = "json-more") => html`<button type="button" class="jf-inline" data-jf=${hook} disabled=${live === "gone" || waits} onClick=${click}>${text}</button>`;
+  return html`<div role="group" aria-label=${label} aria-busy=${waits ? "true" : undefined}>${first > 0 && button(`Show from the first of ${count(total)}`, () => load(0), "json-first")}
+    ${items.map((item, at) => html`<${Item} key=${item.key} item=${item} run=${run} path=${[...path, item.key]} goal=${place === first + at ? goal?.slice(1) : undefined} />`)}
+    ${total > end && button(`Show ${Math.min(PAGE, total - end)} more of ${count(total)}`, () => load(end, true))}</div>`;
 }
 
-/** @param {{ item: Item, run: number, path: Path }} props */
-function Item({ item, run, path }) {
-  // The rows are nearly always on the second level: open the long arrays there, and the short objects.
-  const [open, setOpen] = useState(path.length === 1 && (item.type === "object" ? item.total <= 10 : item.total > 10));
+/** @param {{ item: Item, run: number, path: Path, goal?: number[] }} props */
+function Item({ item, run, path, goal }) {
   const { key, type, text, total, whole } = item;
-  if (whole) return html`<div class="jf-node jf-leaf"><span><${Key} name=${key} /><${Line} text=${text} /></span></div>`;
+  // The rows are nearly always on the second level: open the long arrays there, and the short objects.
+  const [open, setOpen] = useState(path.length === 1 && (type === "object" ? total <= 10 : total > 10));
+  const line = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const hit = goal && (whole || goal.length === 0);
+  const at = String(goal);
+  useLayoutEffect(() => {
+    if (hit) line.current?.scrollIntoView?.({ block: "nearest" });
+    else if (goal) setOpen(true);
+  }, [at]);
+  const look = `jf-node ${hit ? "is-hit" : ""}`;
+  if (whole) return html`<div class=${`${look} jf-leaf`} ref=${line}><span><${Key} name=${key} /><${Line} text=${text} /></span></div>`;
   const size = type === "array" ? `[${count(total)}]` : `{${count(total)}}`;
-  return html`<div><div class="jf-node"><button type="button" data-jf=${`node:${key}`} aria-expanded=${String(open)} onClick=${() => setOpen(!open)}><${Icon} name="right" size=${14} />
+  return html`<div><div class=${look} ref=${line}><button type="button" data-jf=${`node:${key}`} aria-expanded=${String(open)} onClick=${() => setOpen(!open)}><${Icon} name="right" size=${14} />
       <span><${Key} name=${key} /><span class="t-dim">${size}</span>${!open && html`<span class="jf-hint">${text}</span>`}</span></button></div>
-    ${open && html`<${Items} run=${run} path=${path} label=${String(key)} />`}</div>`;
+    ${open && html`<${Items} run=${run} path=${path} label=${String(key)} goal=${goal} />`}</div>`;
 }
 
 /** The reply as it came. @param {{ result: P.ResultView }} props */
@@ -62,13 +76,28 @@ export function JsonTree({ result }) {
   const run = result.number;
   const [root, setRoot] = useState(/** @type {P.JsonNode | null} */ (null));
   const [wrong, setWrong] = useState("");
+  const [found, setFound] = useState(/** @type {P.Requests["json_find"]["out"] & { text: string, at: number } | null} */ (null));
   useLayoutEffect(() => {
     ask("json", { run, path: [], from: 0 }).then(setRoot, (/** @type {Error} */ error) => setWrong(error.message));
   }, [run]);
+  const off = live === "gone";
+  const step = (/** @type {number} */ by) => found?.hits.length && setFound({ ...found, at: (found.at + by + found.hits.length) % found.hits.length });
+  const keys = (/** @type {KeyboardEvent & { currentTarget: any }} */ event) => {
+    if (event.key !== "Enter" || off) return;
+    event.preventDefault();
+    const text = event.currentTarget.value;
+    if (text === found?.text) step(event.shiftKey ? -1 : 1);
+    else if (text) void tell(ask("json_find", { run, text }).then((reply) => setFound({ ...reply, text, at: 0 })));
+    else setFound(null);
+  };
+  const goal = found?.hits[found.at];
   if (wrong) return html`<div class="jf-blank" data-jf="json-empty"><b>Nothing to show</b><span>${wrong}</span></div>`;
   const many = root && (root.type === "array" ? `${count(root.total)} items` : root.type === "object" ? `${count(root.total)} keys` : "");
-  return html`<div class="jf-sub"><span class="jf-quiet">The reply as it came${many && ` · ${many}`}</span><span class="jf-gap" />
-      <${Button} icon="copy" label="Copy" data-jf="copy-json" disabled=${live === "gone"} onClick=${() => void tell(ask("json_text", { run }).then((reply) => copy(reply.text)))} /></div>
+  const of = found && (found.hits.length ? `${count(found.at + 1)} of ${count(found.hits.length)}${found.more ? "+" : ""}` : found.all ? "Not found" : "Not found in the part searched");
+  return html`<div class="jf-sub"><label class="jf-find"><${Icon} name="search" size=${14} /><input data-jf="json-find" aria-label="Find in keys and values" placeholder="Find" title="Enter finds the next, Shift+Enter the one before" maxlength="1000" disabled=${off} onKeyDown=${keys} /></label>
+      <span class="jf-quiet" role="status" data-jf="json-found">${of || `The reply as it came${many && ` · ${many}`}`}</span>
+      ${goal && html`<${Button} icon="up" size=${14} aria="Previous" data-jf="json-up" onClick=${() => step(-1)} /><${Button} icon="down" size=${14} aria="Next" data-jf="json-down" onClick=${() => step(1)} />`}<span class="jf-gap" />
+      <${Button} icon="copy" label="Copy" data-jf="copy-json" disabled=${off} onClick=${() => void tell(ask("json_text", { run }).then((reply) => copy(reply.text)))} /></div>
     <div class="jf-scroll jf-tree" data-jf="json" tabindex="0" role="region" aria-label="Reply" aria-busy=${root ? undefined : "true"}>
-      ${root && (root.children.length ? html`<${Items} run=${run} path=${[]} node=${root} label="Reply" />` : html`<div class="jf-node jf-leaf"><${Line} text=${root.text} /></div>`)}</div>`;
+      ${root && (root.children.length ? html`<${Items} run=${run} path=${[]} node=${root} label="Reply" goal=${goal} />` : html`<div class="jf-node jf-leaf"><${Line} text=${root.text} /></div>`)}</div>`;
 }

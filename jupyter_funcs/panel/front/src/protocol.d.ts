@@ -386,6 +386,8 @@ export interface Requests {
   copy: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: { text: string } };
   chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; filters: Filter[]; find: string }; out: ChartView };
   json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
+  /** Where a text occurs: places on the way from the outermost value; `more` than are sent; `all` was looked through. */
+  json_find: { in: { run: number; text: string }; out: { hits: number[][]; more: boolean; all: boolean } };
   json_text: { in: { run: number }; out: { text: string } };
   code: { in: {}; out: { blocks: { name: "magic" | "python" | "curl"; code: string; note: string }[] } };
 

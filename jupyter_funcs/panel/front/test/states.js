@@ -101,6 +101,7 @@ export const ANSWERS = {
   copy: { text: "1\t2" },
   json: (request) => jsonNode(request),
   json_text: { text: "{}" },
+  json_find: ({ text }) => ({ hits: text === "zzz" ? [] : [[0, 0], [2, 0, 1], [2, 777, 1]], more: false, all: true }),
   about: { facts: [["Service", "https://demo.example"], ["Version", "0.1.0"], ["Token", "ends in 29 days"], ["Cache", "12 replies, 4.1 MB"]] },
   history: { rows: HISTORY },
   refresh: { said: "7 functions. Nothing has changed." },
