@@ -28,15 +28,15 @@ _SERVE = f"""\
 """
 
 
-def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False) -> str:
+def magic(function: RemoteCall, args: Mapping[str, Any], *, sweeps: bool = False, result: str = "df") -> str:
     """Return the run as ``%funcs call``, or as a cell with a JSON body if a value doesn't fit into a line."""
     command = "sweep" if sweeps else "call"
     words = [f"{_magic_name(function, name)}={_magic_value(value)}" for name, value in args.items()]
     line = " ".join([_address(function), *words])
     if line.isprintable():
-        return f"df = %funcs {command} {line}"
+        return f"{result} = %funcs {command} {line}"
     # A JSON body takes any text.
-    return f"%%funcs {command} {_address(function)} -o df\n{json_text(dict(args))}"
+    return f"%%funcs {command} {_address(function)} -o {result}\n{json_text(dict(args))}"
 
 
 def python(

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from jupyter_funcs.catalog.fields import read_fields
 from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.client.status import ends_in
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.text import clip, inert, listed
+from jupyter_funcs.core.text import clip, folded, inert, listed, quote
 from jupyter_funcs.panel.visits import alike
+from jupyter_funcs.records.presets import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from jupyter_funcs.catalog.fields import Field
-    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.status import Status
@@ -27,7 +29,11 @@ _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8
 _MOST_CHANGES = 3  # functions that Refresh names
 _LONGEST_NAME, _LONGEST_ABOUT = 120, 240
-_EXAMPLE = "an example"
+_LONGEST_EXAMPLE = 80
+_BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
+# What these leave out of what a run needs is filled in with the first values that are listed.
+_SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": {"PeriodToDate": "Yes", "PoPGrowth": "Yes"}}}
+_SHIPPED_ABOUT = "comes with the demo"
 _SOON = 600.0  # seconds; a token that ends later is not worth a word
 
 
@@ -55,78 +61,141 @@ def function_view(function: Function, slug: str, favourites: Iterable[str]) -> d
         "group": _shown(function.group),
         "favourite": function.name in favourites,
         "changesData": function.changes_data,
-        "example": _EXAMPLE if all(map(_has_example, read_fields(function))) and not function.changes_data else "",
     }
 
 
-def sections(session: PanelSession, query: str) -> dict[str, Any]:
-    """Return the functions that a search finds; without words all: favourites, recent ones, then by group."""
+def sections(session: PanelSession, query: str, first: int = 0) -> dict[str, Any]:
+    """Return a page of the functions that a search finds; without words all: favourites, recent ones, then by group."""
     catalog = session.listed or Catalog(())
-    names, recent = session.favourites.names, session.favourites.recent
-    found = catalog.search(query)
-    named: list[tuple[str, list[Function]]] = []
-    if query.strip():
-        named.append(("", found[:_MOST_LISTED]))
-    else:
-        near = [*names, *(name for name in recent if name not in names)]
-        known = {name: function for name in near if (function := catalog.peek(name)) and function.name == name}
-        named.append(("Favourites", [known[name] for name in names if name in known]))
-        named.append(("Recent", [known[name] for name in recent if name in known and name not in names]))
+    names, found = session.favourites.names, catalog.search(query)
+    rows = [("", each) for each in found]
+    if not query.strip():
+        recent = [name for name in session.favourites.recent if name not in names]
+        near = [
+            (title, each)
+            for title, wanted in (("Favourites", names), ("Recent", recent))
+            for name in wanted
+            if (each := catalog.peek(name)) is not None and each.name == name
+        ]
+        known = {id(each) for _, each in near}
         groups: dict[str, list[Function]] = {}
-        for function in found[:_MOST_LISTED]:
-            if function.name not in known:
-                groups.setdefault(function.group, []).append(function)
-        named += groups.items()
-    listed = [
-        {"title": _shown(title), "functions": [function_view(each, catalog.slug(each), names) for each in functions]}
-        for title, functions in named
-        if functions
+        for each in found:
+            groups.setdefault(each.group, []).extend([each] * (id(each) not in known))
+        rows = [*near, *((group, each) for group, those in groups.items() for each in those)]
+    page = groupby(rows[first : first + _MOST_LISTED], key=itemgetter(0))
+    shown = [
+        {"title": _shown(title), "functions": [function_view(each, catalog.slug(each), names) for _, each in those]}
+        for title, those in page
     ]
-    return {"sections": listed, "total": len(catalog), "found": len(found)}
+    return {"sections": shown, "total": len(catalog), "found": len(rows)}
 
 
 def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what an empty panel offers: functions, runs of before, presets."""
     catalog = session.listed or Catalog(())
     favourites = session.favourites.names
-    first = [each for name in favourites if (each := catalog.peek(name)) is not None]
-    shown = list({each.name: each for each in [*first, *catalog]}.values())[:_MOST_CARDS]
-    cards = []
-    for function in shown:
-        view = function_view(function, catalog.slug(function), favourites)
-        del view["changesData"]
-        cards.append(view)
-    presets: list[dict[str, Any]] = []
-    with suppress(FuncsError):  # a broken file must not keep the panel from opening; a function's form says so
-        presets += (
-            {"name": name, "about": "", "shipped": False, "function": catalog.slug(function)}
-            for function in shown
-            for name in session.presets.names(function.name)
-        )
+    cards, presets = [], []
+    for function in cards_of(session):
+        slug = catalog.slug(function)
+        cards.append(function_view(function, slug, favourites) | {"example": example_text(session[slug])})
+        with suppress(FuncsError):  # a broken file must not keep the panel from opening; a function's form says so
+            for each in presets_view(session, function.name):
+                about = " · ".join(filter(None, [_shown(function.name), each["about"]]))
+                presets.append(each | {"about": about, "function": slug})
     return {"cards": cards, "recent": recent, "presets": presets[:_MOST_CARDS]}
 
 
-def _has_example(field: Field) -> bool:
-    """Return whether a field may stay empty, or has options, or a function that lists its values."""
-    return not (field.required or field.rule) or bool(field.options or field.source)
+def cards_of(session: PanelSession) -> list[Function]:
+    """Return the functions that an empty panel offers: favourites first."""
+    catalog = session.listed or Catalog(())
+    first = [each for name in session.favourites.names if (each := catalog.peek(name)) is not None]
+    return list({id(each): each for each in [*first, *catalog]}.values())[:_MOST_CARDS]
 
 
-async def example_values(function: RemoteCall, form: Form) -> dict[str, str]:
-    """Return values with which a function runs: the first option or listed value of each field that it needs."""
-    values: dict[str, str] = {}
-    ruled: set[tuple[str, ...]] = set()  # of a rule, one field is enough
+def presets_view(session: PanelSession, function: str) -> list[dict[str, Any]]:
+    """Return the presets of a function: those that come with the demo, then a person's own."""
+    shipped = [{"name": name, "about": _SHIPPED_ABOUT, "shipped": True} for name in _shipped(session, function)]
+    return [*shipped, *({"name": each, "about": "", "shipped": False} for each in session.presets.names(function))]
+
+
+async def fill_preset(session: PanelSession, function: RemoteCall, form: Form, name: str) -> list[str]:
+    """Fill a form with a preset, and return the names that are no longer parameters."""
+    shipped = _shipped(session, function.name).get(name)
+    if shipped is None:
+        return fill(form, session.presets.get(function.name, name))
+    fill(form, shipped)
+    form.update(await example_values(function, form, broken_down=False))
+    return []
+
+
+def check_own(session: PanelSession, function: str, name: str) -> None:
+    """Refuse to change a preset that comes with the demo."""
+    if name in _shipped(session, function):
+        raise ArgumentError(f"{quote(name, 40)} {_SHIPPED_ABOUT}.", "Choose another name for your own.")
+
+
+def _shipped(session: PanelSession, function: str) -> dict[str, dict[str, Any]]:
+    return _SHIPPED.get(function, {}) if is_demo(session) else {}
+
+
+def is_demo(session: PanelSession) -> bool:
+    """Return whether a session is the embedded demo's."""
+    return session.synthetic and session.kind == "service" and not session.address
+
+
+def _needed(form: Form, *, broken_down: bool) -> Iterator[Field]:
+    """Yield the fields that a run needs, of a rule one, and last the one that breaks an example down."""
+    ruled = {field.rule.names for field in form.fields if field.rule and form.is_set(field.name)}
     for field in form.fields:
-        if form.is_set(field.name) or not (field.required or (field.rule and field.rule.names not in ruled)):
+        if form.is_set(field.name):
             continue
-        choices: list[str] = list(field.options[:1])
-        if not choices and field.source:
+        if field.required or (field.rule and field.rule.names not in ruled):
+            ruled |= {field.rule.names} if field.rule else set()
+            yield field
+    for field in form.fields:
+        if broken_down and not (field.required or field.rule or form.is_set(field.name)) and _breaks_down(field):
+            yield field
+
+
+def _breaks_down(field: Field) -> bool:
+    return bool(field.options) and folded(field.name) in _BREAKDOWNS
+
+
+async def example_values(function: RemoteCall, form: Form, *, broken_down: bool = True) -> Args:
+    """Return values with which a function runs: the first option or listed value of each field that it needs."""
+    values: Args = {}
+    for field in _needed(form, broken_down=broken_down):
+        found = list(field.options[:1])
+        if not found and field.source:
             listed, _ = await function.choices(field, {**form.first, **values})
-            choices = [choice.value for choice in listed[:1]]
-        if not choices:
+            found = [choice.value for choice in listed[:1]]
+        if not found:
             raise ArgumentError(f"There is no example: {field.label} lists no values.", "Fill in the form.")
-        values[field.name] = choices[0]
-        ruled |= {field.rule.names} if field.rule else set()
+        values[field.name] = found[0]
     return values
+
+
+def example_text(function: RemoteCall) -> str:
+    """Say what an example of a function asks, as far as its values are listed; nothing where there is no example."""
+    if function.function.changes_data:
+        return ""
+    values: Args = {}
+    texts: dict[str, str] = {}
+    by = ""
+    for field in _needed(function.form(), broken_down=True):
+        known = list(field.options[:1]) or [each.value for each in function.known_choices(field, values)[:1]]
+        if not known and not field.source:
+            return ""
+        text = _shown(known[0]) if known else f"the first {_shown(field.label)}"
+        if known:
+            values[field.name] = known[0]
+        if _breaks_down(field):
+            by = f" by {text}"
+        else:
+            texts[_shown(field.label)] = text
+    if len(texts) == 1 and not by and values:
+        texts = {"": " ".join(*texts.items())}
+    return clip((", ".join(texts.values()) or "all rows") + by, _LONGEST_EXAMPLE)
 
 
 def _shown(text: str) -> str:

@@ -130,7 +130,9 @@ class HistoryView:
         about: dict[str, Any] = {
             **{which: self._row(run, beside[run.label]) for which, run in zip(_SIDES, runs, strict=True)},
             **self._args(*runs),
-            **{"gone": [], "columns": [], "rows": [], "total": 0, "totals": None, "chart": None},
+            **{name: [] for name in ("gone", "columns", "rows")},
+            **dict.fromkeys(("totals", "chart")),
+            "total": 0,
             "code": _code(runs),
         }
         if none := " ".join(filter(None, map(without_result, dict.fromkeys(runs)))):

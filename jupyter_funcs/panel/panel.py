@@ -12,6 +12,7 @@ import json
 import threading
 import time
 import weakref
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,14 +30,20 @@ from jupyter_funcs.panel import requests, run_view, saved_output
 from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import (
+    cards_of,
     changes,
+    check_own,
+    example_text,
     example_values,
+    fill_preset,
     function_view,
+    is_demo,
+    presets_view,
     sections,
     service_view,
     start_view,
 )
-from jupyter_funcs.panel.history_view import Held, HistoryView, values_of
+from jupyter_funcs.panel.history_view import Held, HistoryView, gone_text, values_of, without_result
 from jupyter_funcs.panel.outcome import Outcome
 from jupyter_funcs.panel.result_view import ResultView
 from jupyter_funcs.panel.running import Runner, asked, begun, ended, is_vain, swept_by
@@ -132,7 +139,7 @@ class Panel(anywidget.AnyWidget):
         self._runner = Runner(self._on_tick, self._on_end)
         self._status: Status | None = None
         self._trouble: list[str] = []
-        self._preset_names: list[str] = []
+        self._presets: list[dict[str, Any]] = []
         self._is_open = False
         self._told_at = 0.0
         self._results = 0
@@ -271,9 +278,9 @@ class Panel(anywidget.AnyWidget):
     def _read_presets(self, function: RemoteCall) -> None:
         """Read the names of a function's presets: once, since each change of the form shows them again."""
         try:
-            self._preset_names = self._session.presets.names(function.name)
+            self._presets = presets_view(self._session, function.name)
         except FuncsError as error:  # a broken file must not keep the panel from opening
-            self._preset_names, self._trouble = [], error.lines
+            self._presets, self._trouble = [], error.lines
 
     def _leave(self) -> Form | None:
         """Stop following the form on the screen, and return it: the next one takes its values."""
@@ -343,9 +350,10 @@ class Panel(anywidget.AnyWidget):
             view["start"] = start_view(self._session, self._history.rows()[:3])
             return view
         function = visit.function
-        view["function"] = function_view(function.function, function.slug, self._session.favourites.names)
+        about = function_view(function.function, function.slug, self._session.favourites.names)
+        view["function"] = about | {"example": example_text(function)}
         view["fields"] = visit.inputs.fields()
-        view["presets"] = [{"name": name, "about": "", "shipped": False} for name in self._preset_names]
+        view["presets"] = self._presets
         return view
 
     def _values_of(self) -> dict[str, Any] | None:
@@ -444,6 +452,11 @@ class Panel(anywidget.AnyWidget):
         """Read how long the token lasts: its source may be a command that takes seconds."""
         self._status = await asyncio.to_thread(self._session.status)
         self._publish()
+        if self._visit is None and is_demo(self._session):
+            for function in cards_of(self._session):  # the demo may be asked for what its examples take
+                with suppress(FuncsError):
+                    await example_values(call := self._session[self._session.catalog.slug(function)], call.form())
+            self._publish()
 
     # Requests of the page
 
@@ -487,7 +500,7 @@ class Panel(anywidget.AnyWidget):
         return {"ok": True}
 
     def _on_functions(self, request: requests.FunctionsRequest) -> dict[str, Any]:
-        return sections(self._session, request.query)
+        return sections(self._session, request.query, request.first)
 
     def _on_choose(self, request: requests.FunctionRequest) -> None:
         self._enter(self._session[request.function])
@@ -540,17 +553,18 @@ class Panel(anywidget.AnyWidget):
     def _on_variables(self, request: requests.FieldRequest) -> dict[str, Any]:
         return self._inputs.variables(request.field)
 
-    def _on_preset(self, request: requests.PresetRequest) -> dict[str, Any]:
+    async def _on_preset(self, request: requests.PresetRequest) -> dict[str, Any]:
         if request.function:
             self._enter(self._session[request.function])
         visit = self._chosen
-        unknown = fill(visit.form, self._session.presets.get(visit.function.name, request.name))
+        unknown = await fill_preset(self._session, visit.function, visit.form, request.name)
         self._inputs.hold_preset(request.name)
         gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
         return {"said": gone if unknown else ""}
 
     def _on_preset_save(self, request: requests.NewNameRequest) -> dict[str, Any]:
         visit, presets, shown = self._chosen, self._session.presets, quote(request.name.strip(), 40)
+        check_own(self._session, visit.function.name, request.name.strip())
         if request.name.strip() in presets.names(visit.function.name) and not request.replace:
             return {"said": f"{shown} exists already.", "exists": True}
         presets.save(visit.function.name, request.name, form_values(visit.form))
@@ -559,6 +573,7 @@ class Panel(anywidget.AnyWidget):
 
     def _on_preset_delete(self, request: requests.NameRequest) -> dict[str, Any]:
         visit = self._chosen
+        check_own(self._session, visit.function.name, request.name)
         self._session.presets.remove(visit.function.name, request.name)
         self._read_presets(visit.function)
         return {"said": f"Deleted {quote(request.name, 40)}. The form keeps its values."}
@@ -594,7 +609,8 @@ class Panel(anywidget.AnyWidget):
 
     def _on_code(self, _: requests.PageRequest) -> dict[str, Any]:
         visit = self._chosen
-        return run_view.code_view(visit.function, visit.form, self._session.where)
+        variable = visit.result.variable if visit.result else ""
+        return run_view.code_view(visit.function, visit.form, self._session.where, variable or "df")
 
     def _on_tab(self, request: requests.TabRequest) -> None:
         self._tab = request.tab
@@ -616,7 +632,7 @@ class Panel(anywidget.AnyWidget):
     # History
 
     def _on_history(self, _: requests.PageRequest) -> dict[str, Any]:
-        return {"rows": self._history.rows()}
+        return {"rows": self._history.rows(earlier=True)}
 
     def _on_again(self, request: requests.NumberRequest) -> None:
         """Run what an earlier run has run, and take nothing from the cache that is as old."""
@@ -635,7 +651,7 @@ class Panel(anywidget.AnyWidget):
         self._fill(run)
         frame, visit = run.frame, self._chosen
         if not isinstance(frame, pd.DataFrame):
-            return {"said": f"The result of run {run.label} is no longer in memory. Run it again."}
+            return {"said": without_result(run) or f"{gone_text([run.label])} Run it again."}
         visit.note = ""
         outcome = Outcome(
             visit.function, run.args, frame, None, run.started, run.elapsed, self._session.where, run.variable

@@ -98,6 +98,7 @@ class PageRequest(Struct, forbid_unknown_fields=True, kw_only=True):
 
 class FunctionsRequest(PageRequest):
     query: Text
+    first: Number = msgspec.field(name="from")
 
 
 class FunctionRequest(PageRequest):
@@ -231,13 +232,16 @@ class SaveRequest(ResultRequest):
     download: bool
 
 
+RunNumber = Number | Annotated[str, Meta(max_length=50)]  # a text names a run of an earlier kernel: "14/3"
+
+
 class NumberRequest(PageRequest):
-    number: Number
+    number: RunNumber
 
 
 class CompareRequest(PageRequest):
-    before: Number
-    after: Number
+    before: RunNumber
+    after: RunNumber
     first: Number = msgspec.field(name="from")
     again: bool
 

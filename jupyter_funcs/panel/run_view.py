@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.jobs import Job
 
 _MOST_FAILED = 100
+_MOST_IN_CODE = 1_000  # values
 _LONGEST, _LONGEST_DETAILS = 300, 4_000
 
 
@@ -69,9 +70,11 @@ def partial_view(frame: pd.DataFrame, job: Job) -> dict[str, Any] | None:
     errors = frame.attrs.get("errors")
     if not errors:
         return None
+    swept = frame.attrs.get("funcs", {}).get("swept", [])
     rows = []
     for each in errors[:_MOST_FAILED]:
-        label = ", ".join(f"{name} = {value_text(value)}" for name, value in each.get("args", {}).items())
+        args = {name: value_text(value) for name, value in each.get("args", {}).items() if name in swept}
+        label = ", ".join(args.values() if len(args) == 1 else (f"{name} = {text}" for name, text in args.items()))
         rows.append({"label": clip(inert(label), _LONGEST), "error": clip(inert(str(each.get("error", ""))), _LONGEST)})
     total = job.progress.total if isinstance(job.progress, SweepProgress) else len(errors)
     return {"failed": len(errors), "of": total, "rows": rows}
@@ -107,14 +110,18 @@ def cancelled_text(job: Job) -> str:
     return "Cancelled. The service may still finish the run."
 
 
-def code_view(function: RemoteCall, form: Form, where: str) -> dict[str, Any]:
+def code_view(function: RemoteCall, form: Form, where: str, variable: str) -> dict[str, Any]:
     """Return what the form holds as code: the magic, Python, and the request of the first run; no token in it."""
     args, swept, named = form.args, form.swept, _variables(form)
+    if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_IN_CODE:
+        note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
+        return {"blocks": [{"name": "python", "code": "", "note": note}]}
     sweeps = bool(swept)
     first: Args = {name: value[0] if name in swept else value for name, value in args.items()}
+    setup, _, call = snippets.python(function, args, where, named, sweeps=sweeps).partition("\ndf = ")
     blocks = [
-        {"name": "magic", "code": snippets.magic(function, args, sweeps=sweeps), "note": ""},
-        {"name": "python", "code": snippets.python(function, args, where, named, sweeps=sweeps), "note": ""},
+        {"name": "magic", "code": snippets.magic(function, args, sweeps=sweeps, result=variable), "note": ""},
+        {"name": "python", "code": f"{setup}\n{variable} = {call}", "note": ""},
     ]
     with suppress(FuncsError):  # values that give no request
         command = snippets.curl(function, first)

@@ -96,7 +96,8 @@ def test_an_example_runs(page: Page) -> None:
     """Fills in what a function needs from what its fields list, and runs."""
     page.ask("example", function="get_panel_daily")
     assert len(page.panel.result(60))
-    assert set(page.panel.form.args) == {"PanelName", "Symbol"} if page.panel.form else False
+    assert page.panel.form is not None
+    assert set(page.panel.form.args) == {"PanelName", "Symbol", "Dimensions"}
 
 
 def test_values_go_along_to_the_next_function(page: Page) -> None:

@@ -13,7 +13,7 @@ const NUMBERS = new Set(["money", "count", "number", "percent"]);
 /** A run again, and the join of two large results, may take long. */
 const PATIENCE = 600_000;
 
-/** @param {{ before: number, after: number, again: boolean, back: () => void, swap: () => void, close: () => void }} props */
+/** @param {{ before: P.RunNumber, after: P.RunNumber, again: boolean, back: () => void, swap: () => void, close: () => void }} props */
 export function Compare({ before, after, again, back, swap, close }) {
   const { ask, copy, tell, live } = usePanel();
   const [view, setView] = useState(/** @type {P.CompareView | null} */ (null));

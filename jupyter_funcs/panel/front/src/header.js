@@ -8,7 +8,7 @@ import { usePanel, useUniqueId } from "./state.js";
 /** @import * as P from "./protocol.js" */
 /** @import { MenuItem } from "./popover.js" */
 
-/** What opens where; one at a time. @typedef {{ what: "picker" | "presets" | "save" | "manage" | "menu" | "about", anchor: HTMLElement }} Opened */
+/** What opens where; one at a time. @typedef {{ what: "picker" | "presets" | "save" | "manage" | "menu" | "docs" | "about", anchor: HTMLElement }} Opened */
 
 export function Header() {
   const { view, live, drawer, setDrawer, channel } = usePanel();
@@ -53,6 +53,7 @@ function Box({ what, anchor, close, open }) {
   if (what === "picker") return html`<${Picker} anchor=${anchor} close=${close} />`;
   if (what === "save") return html`<${SavePreset} anchor=${anchor} close=${close} taken=${own.map((each) => each.name)} />`;
   if (what === "manage") return html`<${ManagePresets} anchor=${anchor} close=${close} presets=${own} />`;
+  if (what === "docs") return html`<${Docs} anchor=${anchor} close=${close} />`;
   if (what === "about") return html`<${About} anchor=${anchor} close=${close} />`;
   if (what === "presets") {
     const fill = (/** @type {P.PresetView & { function?: string }} */ preset) => tell(ask("preset", { name: preset.name, function: preset.function ?? id }).then(({ said }) => said && toast(said)));
@@ -74,6 +75,7 @@ function Box({ what, anchor, close, open }) {
     "-",
     { label: "Inputs on the left", checked: !stacked, jf: "form-side", click: () => setStacked(!stacked) },
     "-",
+    { label: "Documentation", small: id ? "What this function does and takes" : "How to use the panel", icon: "book", jf: "docs", click: () => open({ what: "docs", anchor }) },
     { label: "About", small: "Service, version, token, cache", icon: "info", jf: "about", click: () => open({ what: "about", anchor }) },
   ];
   return html`<${Menu} anchor=${anchor} close=${close} label="More" items=${items} width=${264} right key=${run.number} />`;
@@ -89,10 +91,11 @@ function Picker({ anchor, close }) {
   const asked = useRef(0);
   const id = useUniqueId();
 
-  const search = (/** @type {string} */ wanted) => {
+  const rows = found?.sections.flatMap((section) => section.functions) ?? [];
+  const search = (/** @type {string} */ wanted, from = 0) => {
     const mine = ++asked.current;
-    return ask("functions", { query: wanted }).then(
-      (reply) => mine === asked.current && setFound({ ...reply, query: wanted }),
+    return ask("functions", { query: wanted, from }).then(
+      (reply) => mine === asked.current && setFound({ ...reply, sections: joined(from ? (found?.sections ?? []) : [], reply.sections), query: wanted }),
       (error) => mine === asked.current && toast(error.message),
     );
   };
@@ -102,7 +105,9 @@ function Picker({ anchor, close }) {
   }, [query]);
   useLayoutEffect(() => list.current?.querySelector(".is-on")?.scrollIntoView?.({ block: "nearest" }), [at, found]);
 
-  const rows = found?.sections.flatMap((section) => section.functions) ?? [];
+  const more = (/** @type {Event & { currentTarget: any }} */ { currentTarget: box }) => {
+    if (found && rows.length < found.found && box.scrollTop + 2 * box.clientHeight > box.scrollHeight) void search(found.query, rows.length);
+  };
   const pick = (/** @type {P.Section["functions"][0]} */ row) => {
     close();
     if (row.id !== view?.function?.id) choose(row.id);
@@ -130,7 +135,7 @@ function Picker({ anchor, close }) {
         aria-activedescendant=${rows.length ? `${id}-${at}` : undefined} placeholder="Search functions, fields and values" maxlength="200" value=${query}
         onInput=${(/** @type {any} */ event) => (setQuery(event.currentTarget.value), setAt(0))} onKeyDown=${keys} />
     </div>
-    <div class="jf-list" role="listbox" id=${id} aria-label="Functions" ref=${list}>
+    <div class="jf-list" role="listbox" id=${id} aria-label="Functions" ref=${list} onScroll=${more}>
       ${found?.sections.map((section) => html`<div role="group" aria-label=${section.title || "Found"} key=${section.title}>
         ${section.title && html`<div class="jf-ph" aria-hidden="true">${section.title}</div>`}
         ${section.functions.map((row) => {
@@ -150,6 +155,13 @@ function Picker({ anchor, close }) {
     <div class="jf-pf"><span>${found && (searched ? `${count(found.found)} of ${plural(found.total, "function")}` : plural(found.total, "function"))}</span><span class="jf-gap" />
       <span class="is-keys"><kbd>↑↓</kbd> move <kbd>Enter</kbd> open <kbd>Ctrl D</kbd> favourite <kbd>Esc</kbd> close</span></div>
   <//>`;
+}
+
+/** A page of sections after those before: a group may go on. @param {P.Section[]} before @param {P.Section[]} after */
+function joined(before, after) {
+  const last = before.at(-1);
+  if (!last || last.title !== after[0]?.title) return [...before, ...after];
+  return [...before.slice(0, -1), { ...last, functions: [...last.functions, ...after[0].functions] }, ...after.slice(1)];
 }
 
 /** @param {{ anchor: HTMLElement, close: () => void, taken: string[] }} props */
@@ -188,15 +200,27 @@ function ManagePresets({ anchor, close, presets }) {
 
 /** @param {{ anchor: HTMLElement, close: () => void }} props */
 function About({ anchor, close }) {
-  const { view, ask } = usePanel();
+  const { ask } = usePanel();
   const [facts, setFacts] = useState(/** @type {[string, string][] | null} */ (null));
   const [trouble, setTrouble] = useState("");
   useEffect(() => void ask("about", {}).then((reply) => setFacts(reply.facts), (error) => setTrouble(error.message)), []);
   return html`<${Popover} anchor=${anchor} close=${close} label="About" role="dialog" width=${360} right>
     <div class="jf-infopop jf-about-box" tabindex="0" data-jf="about-box">
-      ${view?.function && html`<p><b>${view.function.name}</b><br />${view.function.about}</p><hr />`}
       <dl>${facts?.map(([name, fact]) => html`<dt>${name}</dt><dd>${fact}</dd>`)}</dl>
       ${!facts && html`<p class="jf-quiet">${trouble || "Loading…"}</p>`}
+    </div>
+  <//>`;
+}
+
+/** What the function does and takes, from what the form knows already. @param {{ anchor: HTMLElement, close: () => void }} props */
+function Docs({ anchor, close }) {
+  const { view } = usePanel();
+  const call = view?.function && [`%funcs describe ${view.function.id}`, `help(funcs.${view.function.id})`];
+  return html`<${Popover} anchor=${anchor} close=${close} label="Documentation" role="dialog" width=${400} right>
+    <div class="jf-infopop jf-about-box" tabindex="0" data-jf="docs-box">
+      ${view?.function ? html`<p><b>${view.function.name}</b><br />${view.function.about}</p><hr />` : html`<p>Choose a function, fill in its inputs, and run it. The result appears as a table, a chart, JSON and code, and in a variable of the notebook.</p>`}
+      <dl class="is-fields">${view?.fields.map(({ name, label, required, help }) => html`<dt key=${name}>${label}${required && " *"}</dt><dd>${help}</dd>`)}</dl>
+      <p class="jf-quiet">In a cell: ${(call || ["%funcs help", "%funcs find"]).map((each, at) => html`${at > 0 && ", "}<code class="jf-mono">${each}</code>`)}</p>
     </div>
   <//>`;
 }

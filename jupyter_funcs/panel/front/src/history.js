@@ -13,8 +13,8 @@ export function History({ close }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [rows, setRows] = useState(/** @type {P.HistoryRow[] | null} */ (null));
   const [trouble, setTrouble] = useState("");
-  const [ticked, setTicked] = useState(/** @type {number[]} */ ([]));
-  const [pair, setPair] = useState(/** @type {{ before: number, after: number, again: boolean } | null} */ (null));
+  const [ticked, setTicked] = useState(/** @type {P.RunNumber[]} */ ([]));
+  const [pair, setPair] = useState(/** @type {{ before: P.RunNumber, after: P.RunNumber, again: boolean } | null} */ (null));
   const [leaving, setLeaving] = useState(false);
 
   useEffect(() => {
@@ -51,13 +51,13 @@ export function History({ close }) {
     setLeaving(true);
     void tell(reply.then(close).finally(() => setLeaving(false)));
   };
-  const tick = (/** @type {number} */ number) => setTicked(ticked.includes(number) ? ticked.filter((each) => each !== number) : [...ticked.slice(-1), number]);
+  const tick = (/** @type {P.RunNumber} */ number) => setTicked(ticked.includes(number) ? ticked.filter((each) => each !== number) : [...ticked.slice(-1), number]);
   const off = live === "gone" || leaving;
   const chosen = (rows ?? []).filter((row) => ticked.includes(row.number));
   const lost = chosen.some((row) => !row.held);
   const start = () => {
     if (chosen.length !== 2) return toast("Tick two runs to compare.");
-    const [before, after] = chosen.map((row) => row.number).sort((a, b) => a - b);
+    const [after, before] = chosen.map((row) => row.number); // the newest is first
     setPair({ before, after, again: lost });
   };
 
@@ -80,7 +80,7 @@ export function History({ close }) {
     </section>`;
 }
 
-/** @param {{ row: P.HistoryRow, ticked: boolean, tick: (number: number) => void, again: (row: P.HistoryRow) => void, open: (row: P.HistoryRow) => void, off: boolean }} props */
+/** @param {{ row: P.HistoryRow, ticked: boolean, tick: (number: P.RunNumber) => void, again: (row: P.HistoryRow) => void, open: (row: P.HistoryRow) => void, off: boolean }} props */
 function Row({ row, ticked, tick, again, open, off }) {
   const { number, differs, rows, seconds, status, error } = row;
   return html`<tr aria-selected=${String(ticked)} data-jf=${`run:${number}`}>

@@ -307,16 +307,18 @@ export interface ChartChoice {
 
 /** ---- History ---- */
 
+export type RunNumber = number | string;
+
 export interface HistoryRow {
-  number: number;
-  label: string;
+  /** Of a run of an earlier kernel "14/3". */
+  number: RunNumber;
   time: string;
   function: string;
   differs: { name: string; value: string }[];
   rows: number | null;
   seconds: number | null;
   variable: string;
-  status: "done" | "failed" | "cancelled" | "running";
+  status: "done" | "failed" | "cancelled" | "running" | "not ended";
   error: string;
   /** The result is held: it can be opened and compared. */
   held: boolean;
@@ -332,7 +334,7 @@ export interface CompareView {
   /** How many rows differ, or why the results can't be compared. */
   said: string;
   /** The runs whose results are no longer in memory: "Run again and compare". */
-  gone: number[];
+  gone: string[];
   /** The rows that differ, 50 at a time, with before, after, delta and percent. */
   columns: { name: string; type: ColumnType }[];
   rows: (string | null)[][];
@@ -349,7 +351,8 @@ export interface CompareView {
 /** Each has `v: 1`, a number `id`, and its `kind`; unknown fields and values out of range are refused. */
 export interface Requests {
   hello: { in: {}; out: { ok: true } };
-  functions: { in: { query: string }; out: { sections: Section[]; total: number; found: number } };
+  /** 100 at a time; `found` counts them all. */
+  functions: { in: { query: string; from: number }; out: { sections: Section[]; total: number; found: number } };
   choose: { in: { function: string }; out: {} };
   /** Choose it, fill in its example, and run. */
   example: { in: { function: string }; out: {} };
@@ -398,10 +401,10 @@ export interface Requests {
           out: { said: string; exists: boolean; name: string; data: string } };
 
   history: { in: {}; out: { rows: HistoryRow[] } };
-  again: { in: { number: number }; out: {} };
-  open: { in: { number: number }; out: { said: string } };
+  again: { in: { number: RunNumber }; out: {} };
+  open: { in: { number: RunNumber }; out: { said: string } };
   /** `again`: run again what is gone. */
-  compare: { in: { before: number; after: number; from: number; again: boolean }; out: CompareView };
+  compare: { in: { before: RunNumber; after: RunNumber; from: number; again: boolean }; out: CompareView };
 }
 
 export type Tab = "table" | "chart" | "json" | "code";

@@ -214,9 +214,10 @@ function Partial({ partial }) {
   const { ask, tell, live } = usePanel();
   const [open, setOpen] = useState(false);
   const { failed, of, rows } = partial;
+  const named = rows.slice(0, 3).map(({ label }) => label);
   return html`<div class="jf-contents" data-jf="partial">
     <div class="jf-banner is-warn" role="status"><${Icon} name="warn" />
-      <div class="jf-btxt"><b>${count(of - failed)} of ${plural(of, "run")} done.</b> ${count(failed)} failed; the table has the others.</div>
+      <div class="jf-btxt"><b>${count(of - failed)} of ${plural(of, "run")} done.</b> Failed: ${named.join(", ")}${failed > named.length && ` and ${count(failed - named.length)} more`}.</div>
       <div class="jf-bact">
         <${Button} kind="is-line" icon="refresh" label=${`Retry ${plural(failed, "run")}`} data-jf="retry-failed" disabled=${live === "gone"} onClick=${() => void tell(ask("retry_failed", {}))} />
         <${Button} label="Show them" chev data-jf="failed-runs" aria-expanded=${String(open)} onClick=${() => setOpen(!open)} />

@@ -34,6 +34,30 @@ test("a level is asked for when it is opened; the rows, and short objects beside
   await close();
 });
 
+test("what is found is opened and marked, page by page, the next one and the one before", async () => {
+  const { model, el, $, close } = await panel();
+  await until(() => $("json-more"));
+  const enter = (more = {}) => $("json-find").dispatchEvent(new el.ownerDocument.defaultView.KeyboardEvent("keydown", { key: "Enter", bubbles: true, ...more }));
+  const hit = () => el.querySelector(".jf-node.is-hit")?.textContent ?? "";
+  $("json-find").value = "Midwest";
+  enter();
+  await until(() => hit());
+  assert.match(hit(), /function/);
+  assert.equal($("json-found").textContent, "1 of 3");
+  enter({ shiftKey: true });
+  await until(() => hit().startsWith("777"));
+  assert.equal(paths(model).at(-1), "rows/750");
+  assert.match($("json-first").textContent, /Show from the first of 1,234/);
+  $("json-up").click();
+  await until(() => hit().startsWith("0: "));
+  assert.equal($("json-found").textContent, "2 of 3");
+  $("json-find").value = "zzz";
+  enter();
+  await until(() => $("json-found").textContent === "Not found");
+  assert.equal(hit(), "");
+  await close();
+});
+
 test("markup in keys and values stays text, and a reply without JSON says why", async () => {
   const evil = "<img src=x onerror=alert(1)>";
   const child = { key: evil, type: "string", text: JSON.stringify(evil), total: 0, whole: true };

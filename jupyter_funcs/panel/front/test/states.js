@@ -42,7 +42,7 @@ const FUNCTIONS = [
   { ...daily, id: "get_report", name: "Get Report", about: "A written report with its tables: coffee, apparel, travel", group: "Reports", favourite: false, example: "" },
 ];
 const view = { ...VIEW, service: { ...VIEW.service, account: "analyst@demo.example", functions: 7 }, function: daily, fields: FIELDS, presets: PRESETS };
-const past = (number, differs, variable, more = {}) => ({ number, label: `Run ${number}`, time: "14:32", function: "Get Panel Daily", differs, rows: 10_956, seconds: 0.2, variable, status: "done", error: "", held: true, ...more });
+const past = (number, differs, variable, more = {}) => ({ number, time: "14:32", function: "Get Panel Daily", differs, rows: 10_956, seconds: 0.2, variable, status: "done", error: "", held: true, ...more });
 export const HISTORY = [past(9, [{ name: "Panel", value: "Demo Debit Panel" }], "panel_daily"), past(8, [{ name: "Panel", value: "Demo Card Panel" }], "card_daily"), past(7, [{ name: "Dimensions", value: "Region, Age Group" }], "spend", { held: false })];
 
 const column = (at, name, type, width, summary) => ({ at, name, type, width, summary: { empty: 0, distinct: 6, minimum: "", maximum: "", short: ["", ""], histogram: [], top: [], ...summary } });
@@ -101,7 +101,7 @@ export const ANSWERS = {
   copy: { text: "1\t2" },
   json: (request) => jsonNode(request),
   json_text: { text: "{}" },
-  json_find: ({ text }) => ({ hits: text === "zzz" ? [] : [[0, 0], [2, 0, 1], [2, 777, 1]], more: false, all: true }),
+  json_find: ({ text }) => ({ hits: text === "zzz" ? [] : [[0, 0], [4, 0, 1], [4, 777, 1]], more: false, all: true }),
   about: { facts: [["Service", "https://demo.example"], ["Version", "0.1.0"], ["Token", "ends in 29 days"], ["Cache", "12 replies, 4.1 MB"]] },
   history: { rows: HISTORY },
   refresh: { said: "7 functions. Nothing has changed." },
@@ -203,6 +203,14 @@ export const STATES = {
   bars: at({ tab: "chart" }, click("chart-kind:bars")),
   "many-lines": at({ tab: "chart", run: { ...done, partial } }, undefined, { chart: manyLines }),
   json: at({ tab: "json" }),
+  "json-find": at({ tab: "json" }, async ({ $, pause }) => {
+    for (let turn = 0; turn < 300 && !$("json-find"); turn++) await pause(20);
+    $("json-find").value = "Midwest";
+    for (const shiftKey of [false, true]) {
+      $("json-find").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", shiftKey, bubbles: true }));
+      await pause(200);
+    }
+  }),
   code: at({ tab: "code" }),
   "no-lines": at({ tab: "chart", run: { ...done, result: { ...RESULT, chart: { possible: false, why: "No column has numbers." } } } }),
   picker: at({}, click("picker")),
@@ -216,6 +224,7 @@ export const STATES = {
   presets: at({}, click("presets")),
   menu: at({}, click("menu")),
   about: at({}, click("menu", "about")),
+  docs: at({}, click("menu", "docs")),
   save: at({}, click("save")),
   exists: at({}, click("save", "save:csv")),
   rename: at({}, click("var-name")),
