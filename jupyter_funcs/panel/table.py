@@ -199,8 +199,7 @@ class TableView:
         order: Positions = None
         for each in reversed(sort):
             key = self._column(each.at).key(descending=each.descending)
-            places = np.argsort(key if order is None else key[order], kind="stable")
-            order = (places if order is None else order[places]).astype(np.uint32)
+            order = stable_order(key) if order is None else order[stable_order(key[order])]
         return order
 
     def _tests(self, query: TableQuery, name: str) -> Iterator[RowTest]:
@@ -236,6 +235,21 @@ class TableView:
     def _sampled(self) -> str:
         rows = np.linspace(0, max(self.rows - 1, 0), min(self.rows, 100)).astype(int)
         return repr((self._frame.shape, self._frame.iloc[rows, :50].to_numpy(dtype=object).tolist()))
+
+
+def stable_order(key: NDArray[Any]) -> NDArray[np.uint32]:
+    """Return what a stable `argsort` of whole numbers does in half its time: each is sorted with its row in 64 bits."""
+    if not len(key):
+        return np.empty(0, np.uint32)
+    above = (key.astype(np.uint64 if key.dtype.kind == "u" else np.int64) - key.min()).view(np.uint64)
+    bits, rows = int(above.max()).bit_length(), len(key).bit_length()
+    if bits <= 16:  # numpy sorts short numbers by radix
+        return np.argsort(above.astype(np.uint16), kind="stable").astype(np.uint32)
+    lost = max(0, bits + rows - 64)
+    pairs = above >> lost << rows | np.arange(len(key), dtype=np.uint64)
+    pairs.sort()
+    order: NDArray[np.uint32] = (pairs & (2**rows - 1)).astype(np.uint32)
+    return order[np.argsort(key[order], kind="stable")] if lost else order  # nearly sorted: it takes one pass
 
 
 def _bytes(rows: Positions) -> int:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FIRST_ROWS = 40  # a block of the page, as in front/src/grid.js
 _BINS = 24
+_LARGEST = np.iinfo(np.int64).max
 _WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
 _NUMBERS = {"money", "count", "number", "percent"}
 _OBJECTS = {"integer", "decimal", "floating", "mixed-integer-float"}
@@ -200,25 +201,22 @@ class TableColumn:
         return codes, found
 
     def key(self, *, descending: bool) -> NDArray[Any]:
-        """Return numbers that sort as the values do, with the empty ones last."""
+        """Return whole numbers that sort as the values do, with the empty ones last."""
         data = self.data
-        key: NDArray[Any]
         if self.kind == "number" and isinstance(data.dtype, np.dtype):
             values = data.to_numpy()
             if values.dtype.kind == "f":
-                return -values if descending else values
-            key = ~values if descending else values
-        elif self.kind == "date":
+                floats = np.where(np.isnan(values), np.nan, -values if descending else values) + 0.0  # no -0.0, no -nan
+                bits = floats.astype(np.float64).view(np.int64)
+                return bits ^ (bits >> 63 & _LARGEST)
+            return ~values if descending else values
+        if self.kind == "date":
             naive = data if getattr(data.dtype, "tz", None) is None else data.dt.tz_convert(None)
             times = naive.to_numpy().view(np.int64)
-            key = ~times if descending else times - 1  # either makes the lowest number, which is NaT, the highest
-        else:
-            codes, found = self.factorized()
-            codes = codes.astype(np.min_scalar_type(-len(found) - 1))
-            key = np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)
-        if len(key) and int(key.max()) - int(key.min()) < 2**16:  # numpy sorts short numbers ten times as fast
-            key = np.subtract(key, key.min(), dtype=np.int64).astype(np.uint16)
-        return key
+            return ~times if descending else times - 1  # either makes the lowest number, which is NaT, the highest
+        codes, found = self.factorized()
+        codes = codes.astype(np.min_scalar_type(-len(found) - 1))
+        return np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)
 
     def where(self, test: Callable[[Any], Any], *, by_text: bool | None = None) -> Mask:
         """Return where the values are that pass a test of the distinct ones; no empty value passes."""

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel.requests import Contains, OneOf, Range, Sort, TableQuery
-from jupyter_funcs.panel.table import TableView
+from jupyter_funcs.panel.table import TableView, stable_order
 
 INF = float("inf")
 WORDS = ["Southeast", "pacific", "Pacific", "", "a.b", "it's", 'say "x"', "2025-01", "12", "née", "x\ty"]
@@ -264,6 +264,38 @@ def test_a_view_is_what_a_plain_loop_gives(rows: list[Any], sort: list[Any], fil
     frame = frame.astype({"Spend": "float64", "Region": "str", "Date": "datetime64[us]", "Count": "int64"})
     query = TableQuery(sort, filters, find)
     assert list(TableView(frame).frame(query).index) == naive(rows, query)
+
+
+NAN, BIG = float("nan"), 2**63 - 1
+KEYS: list[Any] = [
+    np.array([BIG, -BIG - 1, 0, -1, BIG, 0] * 3),
+    np.array([2**64 - 1, 0, 5, 2**64 - 2, 0], dtype=np.uint64),
+    np.array([3, -128, 127, 3], dtype=np.int8),
+    np.array([BIG, -BIG, *range(100, 0, -1)] * 3),
+    np.random.default_rng(1).integers(-BIG, BIG, 5000),
+    np.random.default_rng(2).integers(0, 300, 5000),
+    np.array([], dtype=np.int64),
+]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=len)
+def test_an_order_is_stable_whatever_the_range_of_the_numbers(key: Any) -> None:
+    """Orders as numpy's stable argsort does, also where numbers and rows need more than 64 bits together."""
+    near = np.append(key, key // 2)
+    for each in key, near:
+        assert list(stable_order(each)) == list(np.argsort(each, kind="stable"))
+
+
+def test_floats_are_ordered_to_the_last_bit() -> None:
+    """Takes zeros of both signs as equal, infinities as numbers, and each NaN as empty."""
+    tiny = 5e-324
+    numbers = [0.0, -0.0, NAN, INF, -NAN, -INF, tiny, -tiny, 1e300, 1.0, 1.0 + 2**-52, 1.0, -1e300] * 40
+    for dtype in ("float64", "float32", "float16"):
+        with np.errstate(over="ignore"):
+            frame = pd.DataFrame({"n": np.array(numbers, dtype=dtype)})
+        for descending in (False, True):
+            wanted = frame.sort_values("n", ascending=not descending, kind="stable").index
+            assert list(TableView(frame).frame(TableQuery([Sort(0, descending=descending)])).index) == list(wanted)
 
 
 FRAME = pd.DataFrame({
