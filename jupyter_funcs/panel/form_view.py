@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Evidence, Kind, by_name
-from jupyter_funcs.catalog.suggestions import Choice, fixed, nearest_listed, pasted, search
+from jupyter_funcs.catalog.suggestions import fixed, pasted, search
 from jupyter_funcs.catalog.values import (
     Each,
     Variable,
@@ -27,8 +27,8 @@ from jupyter_funcs.catalog.values import (
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import clip, folded, inert, listed, meant, quote
-from jupyter_funcs.panel.sources import FieldSource, has_source
+from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
+from jupyter_funcs.panel.sources import PAGE, FieldOptions, FieldSource, has_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
 
-PAGE = 200  # options in one reply; a field with more shows the first ones and has them searched
-_FIRST = 50
 _MOST_VALUES = 10_000  # of one field
 _LONGEST = 1_000_000  # characters of one field
 _LONGEST_HELP = 20_000
-_BRIEF = 220
+_BRIEF, _LONGEST_BRIEF = 220, 600
 _MOST_SHOWN = 12  # required and optional fields without a default, before the rest is under More options
+_MOST_NAMED = 3  # values that aren't listed
 _PAUSE = 0.4  # seconds without typing before values that depend on what is typed are listed
 _SECOND = 1.0
-_IN_QUOTES = re.compile(r'[,"]|^[\s\[]|[\s\]]$')
+_SENTENCE_END = re.compile(r"(?<!\b[a-z]\.[a-z])[.!?](?=\s+[^a-z\s])")
+_UNTYPABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _KNOWN = {
     Evidence.DECLARED: "declared by the catalog",
     Evidence.DESCRIBED: "read from the description",
@@ -61,33 +61,33 @@ class FormView:
     def __init__(
         self, function: RemoteCall, form: Form, on_news: Callable[[str], None], *, trusted: bool = True
     ) -> None:
-        self.form = form
-        self.trusted = trusted
-        self.seq = 0
+        self.form, self.trusted, self.seq = form, trusted, 0
         self.ran: Args | None = None  # the arguments of the result that is shown
         self._on_news = on_news
-        self._fields = by_name(form.fields)
-        self._touched = set(form.values)
-        self._pressed = False
-        self._taking = ""
-        self._refused: dict[str, list[str]] = {}
-        self._removed: dict[str, str] = {}
-        self._carried: set[str] = set()
         self._preset: tuple[str, Args] = ("", {})
-        self._near: dict[tuple[str, str], list[str]] = {}
-        self._searched: dict[str, tuple[Sequence[Choice], str, Sequence[Choice]]] = {}
         self._lock = threading.RLock()  # options arrive on the background loop
         self._following: Future[None] | None = None
+        self._fields = by_name(form.fields)
         self._sources = {
             name: FieldSource(field, function, form, self._on_source)
             for name, field in self._fields.items()
             if has_source(field, function)
         }
+        self._options = {name: self._sources.get(name) or FieldOptions(field) for name, field in self._fields.items()}
+        self._forget()
+        self._touched.update(form.values)
         form.watchers.append(self._on_form)
         for source in self._sources.values():
             if source.asking:
                 source.ask()
         self._follow_variables()
+
+    def _forget(self) -> None:
+        self._pressed = False
+        self._touched: set[str] = set()
+        self._carried: set[str] = set()
+        self._refused: dict[str, list[str]] = {}
+        self._removed: dict[str, str] = {}
 
     def close(self) -> None:
         """Stop asking for options and looking at variables."""
@@ -115,14 +115,16 @@ class FormView:
         return more if 1 < len(more) < len(self._fields) else set()
 
     def _field_view(self, field: Field, *, more: bool) -> dict[str, Any]:
-        control = _control(field, listed=field.name in self._sources)
-        help_text = "\n".join(inert(line) for line in clip(field.help, _LONGEST_HELP).splitlines())
+        has_list = field.name in self._sources
+        control = _control(field, listed=has_list)
+        help_text = "\n".join(map(inert, clip(field.help, _LONGEST_HELP).splitlines()))
         if field.default is not None and default_of(field) is None:
             help_text += f"\nThe default {quote(field.default)} is not a valid value of it."
+        brief = _brief(inert(field.brief), help_text)
         flag = field.options if control == "flag" else ()
         return {
             "name": field.name,
-            "label": clip(inert(field.label), 100),
+            "label": self._label(field.name),
             "control": control,
             "required": field.required,
             "more": more,
@@ -130,10 +132,10 @@ class FormView:
             "hint": _hint(field, control),
             "default": None if field.default is None else clip(inert(field.default), 100),
             "help": help_text,
-            "brief": "" if (brief := _brief(inert(field.brief), help_text)) == help_text else brief,
+            "brief": "" if brief == help_text else brief,
             "knownFrom": _known_from(field),
-            "options": self._page(field.name) if control in {"choice", "several"} else None,
-            "open": (bool(field.options) and not field.is_declared("options")) or field.name in self._sources,
+            "options": self._options[field.name].page() if control in {"choice", "several"} else None,
+            "open": has_list or (bool(field.options) and not field.is_declared("options")),
             "flag": sorted(flag, key=lambda word: word.casefold() not in {"yes", "true", "y"}) or None,
             "minimum": field.minimum,
             "maximum": field.maximum,
@@ -146,10 +148,10 @@ class FormView:
         with self._lock:
             form, args, errors = self.form, self.form.args, self.form.errors
             warnings = form.warnings_of(args, compare_listed=False)
-            missing = [name for name in errors if name in self._fields and not form.is_set(name)]
+            missing = [name for name in errors if not form.is_set(name)]
             rules = {field.rule.names for field in self._fields.values() if field.rule}
-            open_rules = [names for names in rules if not any(map(form.is_set, names))]
-            advice = [f"Fill in {listed(self._label(name) for name in names)}." for names in sorted(open_rules)]
+            open_rules = sorted(names for names in rules if not any(map(form.is_set, names)))
+            is_begun = self._pressed or self._touched
             name, held = self._preset
             return {
                 "seq": self.seq,
@@ -157,8 +159,8 @@ class FormView:
                 "runs": form.runs,
                 "valid": not errors,
                 "missing": missing,
-                "wrong": [name for name in errors if name in self._fields and name not in missing],
-                "advice": advice if self._pressed or self._touched else [],
+                "wrong": [name for name in errors if form.is_set(name)],
+                "advice": [f"Fill in {listed(map(self._label, names))}." for names in open_rules if is_begun],
                 "preset": name if held == args else "",
                 "changed": self.ran is not None and self.ran != args,
             }
@@ -166,16 +168,17 @@ class FormView:
     def _state(
         self, field: Field, args: Args, errors: Mapping[str, Sequence[str]], warnings: Mapping[str, Sequence[str]]
     ) -> dict[str, Any]:
-        name = field.name
-        is_set, is_shown = self.form.is_set(name), self._pressed or name in self._touched
-        wrong, said = list(self._refused.get(name, ())), list(warnings.get(name, ()) if is_shown else ())
-        if is_set or self._pressed:
-            wrong += errors.get(name, ())
-        unknown = [] if wrong else self._unknown(field)
+        name, is_set = field.name, self.form.is_set(field.name)
+        wrong = [*self._refused.get(name, ()), *(errors.get(name, ()) if is_set or self._pressed else ())]
+        said = warnings.get(name, ()) if self._pressed or name in self._touched | self._carried else ()
+        unknown = [] if wrong else self._options[name].unlisted(self._texts(name))
         shown = [self._message(field, text) for text in dict.fromkeys(wrong)]
         amber = [self._message(field, text, sent=is_set) for text in dict.fromkeys(said)]
-        if not (shown or amber):
-            amber = [self._unlisted(field, value) for value in unknown[:3]]
+        if unknown and not amber:
+            amber = [self._unlisted(field, value) for value in unknown[:_MOST_NAMED]]
+            if len(unknown) > _MOST_NAMED:
+                text = f"And {len(unknown) - _MOST_NAMED:,} more aren't in the list."
+                amber.append({"text": text, "use": "", "instead": ""})
         state = {
             "value": self._value(field, args),
             "errors": shown,
@@ -189,12 +192,11 @@ class FormView:
     def _value(self, field: Field, args: Args) -> Any:
         """Return a value as the page shows it: as it would be sent where it is valid, else as it was set."""
         held = self.form.values.get(field.name)
+        variable = held.values[0] if isinstance(held, Each) and len(held) == 1 else held
+        if isinstance(variable, Variable):
+            return self._bound(variable, each=isinstance(held, Each))
         if isinstance(held, Each):
-            if len(held) == 1 and isinstance(held.values[0], Variable):
-                return self._bound(held.values[0], each=True)
-            return {"each": [_line(one) for one in held.values[:_MOST_VALUES]]}
-        if isinstance(held, Variable):
-            return self._bound(held, each=False)
+            return {"each": [self._line(one) for one in held.values[:_MOST_VALUES]]}
         is_typed = isinstance(held, str) and not field.options  # "1." may become "1.5"
         held = held if is_typed or has_variable(held) else args.get(field.name, held)
         if held is None:
@@ -204,8 +206,20 @@ class FormView:
             return [self._spelled(one) for one in items[:_MOST_VALUES]]
         return clip(_json_text(held) if field.kind is Kind.JSON else self._spelled(held), _LONGEST)
 
+    def _line(self, value: Any) -> str:
+        """Return one of several values as a line; `_items` reads it."""
+        if isinstance(value, dict):
+            return _json_text(value)
+        if not isinstance(value, (list, tuple)):
+            return self._spelled(value)
+        texts = map(self._spelled, value)
+        return ", ".join('"{}"'.format(text.replace('"', '""')) if {*text} & {*',"'} else text for text in texts)
+
     def _spelled(self, value: Any) -> str:
-        return spelled(value) if self.trusted else str(value)
+        try:
+            return replace_surrogates(spelled(value) if self.trusted else str(value))
+        except Exception:  # noqa: BLE001  # any object may be set by code, even one that fails when inspected
+            return f"<{type(value).__name__}>"
 
     def _bound(self, variable: Variable, *, each: bool) -> dict[str, Any]:
         variables = self.form.variables()
@@ -213,37 +227,23 @@ class FormView:
         return {"variable": variable.name, "about": about, "each": each}
 
     def _message(self, field: Field, text: str, *, sent: bool = False) -> dict[str, str]:
-        held, wrong = self.form.values.get(field.name), ""
+        held, wrong, refused = self.form.values.get(field.name), "", field.name in self._refused
         if isinstance(held, (Each, list, tuple)):
             wrong = next((one for one in self._texts(field.name) if quote(one) in text), "")
-        elif field.name not in self._refused:
+        elif not refused:
             text = _explained(field, held, text)
-        value = wrong or (held if isinstance(held, str) else "")
-        if field.name in self._refused:
-            use = "".join(self._nearest(field, value)) if value and quote(value) in text else ""
-        else:
-            use = fixed(field, value) if value and " is before " not in text else ""
+        value, use = wrong or (held if isinstance(held, str) else ""), ""
+        if refused:
+            use = self._options[field.name].nearest(value) if value and quote(value) in text else ""
+        elif value and " is before " not in text:
+            use = fixed(field, value)
         return {"text": f"{text} It is sent as given." if sent else text, "use": use, "instead": wrong}
 
     def _unlisted(self, field: Field, value: str) -> dict[str, str]:
-        near = self._nearest(field, value)
-        text = f"{quote(value)} isn't in the list. {meant(near) if near else 'It is sent as given.'}"
+        near = self._options[field.name].nearest(value)
+        text = f"{quote(value)} isn't in the list. {meant([near]) if near else 'It is sent as given.'}"
         several = isinstance(self.form.values.get(field.name), (Each, list, tuple))
-        return {"text": text, "use": next(iter(near), ""), "instead": value if several else ""}
-
-    def _nearest(self, field: Field, value: str) -> list[str]:
-        key = (field.name, value)
-        if key not in self._near:  # comparing with thousands takes a while
-            self._near[key] = nearest_listed(field, value, self._choices(field.name))[:1]
-        return self._near[key]
-
-    def _unknown(self, field: Field) -> list[str]:
-        """Return the values that another function doesn't list; a ticker alone stands for its symbol."""
-        source = self._sources.get(field.name)
-        if source is None or not source.known or not len(source.offers):
-            return []
-        offers = source.offers
-        return [value for value in self._texts(field.name) if value not in offers and not offers.begins(value)]
+        return {"text": text, "use": near, "instead": value if several else ""}
 
     def _texts(self, name: str) -> list[str]:
         held = self.form.values.get(name)
@@ -252,35 +252,36 @@ class FormView:
         return [one for one in every if isinstance(one, str)]
 
     def _label(self, name: str) -> str:
-        return inert(self._fields[name].label if name in self._fields else name)
+        return clip(inert(self._fields[name].label), 100)
 
     # What the page asks for
 
     def take(self, name: str, value: object, seq: int = 0) -> None:
         """Set a field to what a person has entered: nothing, a text, several, or several with a run for each."""
         field = self._field(name)
-        new = self._read(field, value)
+        self._set(field, self._read(field, value), seq)
+
+    def take_all(self, values: Mapping[str, object], seq: int = 0) -> None:
+        """Set the fields that a run carries, as far as they differ from what is shown; none if one can't be read."""
+        args, new = self.form.args, {}
+        for name, value in values.items():
+            field = self._field(name)
+            if self._shown(field, args) != value:
+                new[name] = self._read(field, value)
+        for name, value in new.items():
+            self._set(self._fields[name], value, seq)
+        self.seq = max(self.seq, seq)
+
+    def _set(self, field: Field, new: Any, seq: int) -> None:
         with self._lock:
             self.seq = max(self.seq, seq)
             held = self.form.values.get(field.name)
-            if type(new) is type(held) and new == held:
-                return
-            self._taking = field.name
-            try:
+            if type(new) is not type(held) or new != held:
                 self.form[field.name] = new
-            finally:
-                self._taking = ""
 
-    def take_all(self, values: Mapping[str, object], seq: int = 0) -> None:
-        """Set the fields that a run carries, as far as they differ from what is shown."""
-        for name, value in values.items():
-            if self._shown(name) != value:
-                self.take(name, value, seq)
-        self.seq = max(self.seq, seq)
-
-    def _shown(self, name: str) -> object:
+    def _shown(self, field: Field, args: Args) -> object:
         """Return what the page sends for a value that it was told."""
-        shown = self._value(self._field(name), self.form.args)
+        shown = self._value(field, args)
         if not isinstance(shown, dict):
             return shown
         if "variable" not in shown:
@@ -292,8 +293,7 @@ class FormView:
         """Clear every field, and forget what was said of it."""
         with self._lock:
             self.form.clear()
-            self._pressed, self._touched = False, set()
-            self._refused, self._removed, self._carried = {}, {}, set()
+            self._forget()
 
     def press(self) -> None:
         """Show the errors of every field from now on, because Run was pressed."""
@@ -323,34 +323,34 @@ class FormView:
                 continue
             self.form[field.name] = value
             self._carried.add(field.name)
+            self._touched.discard(field.name)  # nobody has entered it here
 
-    def options(self, name: str, query: str = "", start: int = 0) -> dict[str, Any]:
-        """Return one page of the options that match a search: the `OptionPage` of the protocol."""
-        return self._page(self._field(name).name, query, start)
+    def options(self, name: str, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
+        """Return one page of the options that match a search, or the first ones: the `OptionPage` of the protocol."""
+        return self._options[self._field(name).name].page(query, start, grouped=grouped)
 
     def list_again(self, name: str) -> None:
         """List the options of a field again."""
         source = self._sources.get(self._field(name).name)
-        if source is not None and not source.waits:
+        if source is not None and source.can_ask:
             source.ask(again=True)
-            self._on_news(source.field.name)
+            self._on_news(name)
 
     def all_options(self, name: str, group: str = "", query: str = "") -> dict[str, Any]:
         """Return all values that match a search, or those of one group."""
-        field, found = self._field(name), self._search(name, query)
+        field, found = self._field(name), search(self._options[name].choices, query)
         return {"values": _bounded(field, [one.value for one in found if group in ("", one.group)])}
 
     def paste(self, name: str, text: str) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, and which of them are not among the options."""
         field = self._field(name)
-        values, unknown = pasted(field, _bounded(field, [text])[0], self._choices(field.name))
+        values, unknown = pasted(field, "\n".join(self._typable(field, text.splitlines())), self._options[name].choices)
         return {"values": _bounded(field, values), "unknown": unknown}
 
     def variables(self, name: str) -> dict[str, Any]:
         """Return the variables that a field can be bound to, in alphabetical order."""
-        field = self._field(name)
+        takes_one = self._field(name).kind not in {Kind.LIST, Kind.JSON}
         held = dict(self.form.variables()) if self.trusted else {}
-        takes_one = field.kind not in {Kind.LIST, Kind.JSON}
         usable = [
             {"name": one, "about": about, "each": takes_one and is_iterable(value) and not isinstance(value, str)}
             for one, value in sorted(held.items())
@@ -366,25 +366,32 @@ class FormView:
     def _read(self, field: Field, value: object) -> Any:
         """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""
         if isinstance(value, Each):
-            lines = _bounded(field, list(value.values))
-            if field.kind is Kind.LIST:
-                return Each(tuple(self._items(field, line) for line in lines))
-            return Each(tuple(self._typed(field, line) for line in lines if line.strip()))
+            lines = [line for line in self._typable(field, list(value.values)) if line.strip()]
+            return Each(tuple((self._items if field.kind is Kind.LIST else self._typed)(field, line) for line in lines))
         if isinstance(value, list):
-            items = [self._typed(field, text) for text in dict.fromkeys(_bounded(field, value)) if text.strip()]
+            items = [self._typed(field, text) for text in dict.fromkeys(self._typable(field, value)) if text.strip()]
             # What is only described as a list may be one value, and a variable may hold a whole list.
             is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
             return items[0] if is_one else items or None
-        [text] = _bounded(field, ["" if value is None else value])
+        [text] = self._typable(field, ["" if value is None else value])
         return self._typed(field, text) if text.strip() else None
+
+    def _typable(self, field: Field, texts: object) -> list[str]:
+        """Return texts of the page, unless they are too many, or hold what nobody types and no option has."""
+        checked = _bounded(field, texts)
+        odd = {text: found[0] for text in checked if (found := _UNTYPABLE.search(text))}
+        for text in odd.keys() - {one.value for one in self._options[field.name].choices if odd}:
+            raise ArgumentError(
+                f"{self._label(field.name)} can't contain the character {quote(odd[text])}.", "Delete it."
+            )
+        return checked
 
     def _typed(self, field: Field, text: str) -> str | Variable:
         found = typed(text) if self.trusted else text
         if isinstance(found, Variable):
             variables = self.form.variables()
-            if found.name.startswith("_") or (
-                found.name in variables and not notebook.usable(found.name, variables[found.name])
-            ):
+            is_odd = found.name in variables and not notebook.usable(found.name, variables[found.name])
+            if found.name.startswith("_") or is_odd:
                 what = f"{quote(found)} can't be used here."
                 hint = "Use a column, a list, a text, a number or a date whose name doesn't start with _."
                 raise ArgumentError(what, hint, errors={field.name: [f"{what} {hint}"]})
@@ -399,39 +406,6 @@ class FormView:
         items = [self._typed(field, cell.strip()) for cell in cells if cell.strip()]
         return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items
 
-    # Options
-
-    def _choices(self, name: str) -> Sequence[Choice]:
-        source = self._sources.get(name)
-        return source.choices if source is not None else [Choice(option) for option in self._fields[name].options]
-
-    def _page(self, name: str, query: str = "", start: int | None = None) -> dict[str, Any]:
-        source, found = self._sources.get(name), self._search(name, query)
-        end = PAGE if start is not None or len(found) <= PAGE else _FIRST
-        shown = found[start or 0 : (start or 0) + end]
-        return {
-            "options": [{"value": one.value, "label": clip(one.label, 200), "group": one.group} for one in shown],
-            "total": len(found),
-            "note": "" if source is None else self._note(source),
-            "at": source.at if source is not None else None,
-            "again": source is not None and not (source.asking or source.waits),
-            "asking": source is not None and source.asking,
-        }
-
-    def _note(self, source: FieldSource) -> str:
-        if not source.waits:
-            return source.line.partition(" · ")[0].removesuffix(". Try again")
-        labels = {folded(name): self._label(name) for name in self._fields}
-        missing = [labels.get(folded(name), inert(name)) for name in source.missing]
-        return f"Fill in {listed(missing, 'and')} to see the {source.noun}."
-
-    def _search(self, name: str, query: str) -> Sequence[Choice]:
-        choices, (known, words, found) = self._choices(name), self._searched.get(name, ((), "", ()))
-        if choices is not known or query != words:
-            found = search(choices, query)
-            self._searched[name] = (choices, query, found)
-        return found
-
     # What happens besides
 
     def _on_form(self, name: str) -> None:
@@ -439,30 +413,26 @@ class FormView:
         with self._lock:
             self._touched.add(name)
             self._carried.discard(name)
-            for said in (self._refused, self._removed):
-                said.pop(name, None)
+            self._refused.pop(name, None)
+            self._removed.pop(name, None)
             waiting = [source for source in self._sources.values() if name in source.needs]
             for source in waiting:
-                source.ask(after=_PAUSE if name == self._taking else 0.0)
+                source.ask(after=_PAUSE)
         self._follow_variables()
-        for source in waiting:
-            self._on_news(source.field.name)
-        if name != self._taking:
-            self._on_news("")
+        for changed in [source.field.name for source in waiting] or [""]:
+            self._on_news(changed)
 
     def _on_source(self, source: FieldSource) -> None:
         """Take what a source lists, and remove what it listed before and no longer does."""
-        name, self._near = source.field.name, {}
+        name = source.field.name
         with self._lock:
-            gone = [value for value in self._texts(name) if source.lists_no_more(value)] if source.known else []
-            if gone:
+            if gone := [value for value in self._texts(name) if source.known and value in source.gone]:
                 held = self.form.values[name]
                 items = held.values if isinstance(held, Each) else held if isinstance(held, list) else []
                 kept = [item for item in items if item not in gone]
                 self.form[name] = Each(tuple(kept)) if isinstance(held, Each) else kept or None
-                self._removed[name] = f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer " + (
-                    "lists it." if len(gone) == 1 else "lists them."
-                )
+                why = f"{source.field.source} no longer lists {'it' if len(gone) == 1 else 'them'}."
+                self._removed[name] = f"Removed {listed(map(quote, gone), 'and')}: {why}"
         self._on_news(name)
 
     def _follow_variables(self) -> None:
@@ -501,7 +471,7 @@ def _is_short(field: Field, control: str) -> bool:
 
 
 def _hint(field: Field, control: str) -> str:
-    if field.default is not None:
+    if field.default is not None and not field.required:
         return f"{clip(inert(field.default), 40)} (default)"
     if field.rule and not field.required and field.name != field.rule.names[0]:
         return "Or choose" if control in {"choice", "several"} else "Or this"
@@ -518,10 +488,8 @@ def _hint(field: Field, control: str) -> str:
 def _brief(brief: str, whole: str) -> str:
     """Return the first whole sentences of a help, without those that the control shows if that leaves any."""
     said = brief if brief.endswith((".", "!", "?", ")")) else " ".join(whole.split())
-    if len(said) <= _BRIEF:
-        return said
-    ends = [found.end() for found in re.finditer(r"[.!?](?= )", said[:_BRIEF])]
-    return said[: ends[-1]] if ends else clip(said, _BRIEF)
+    ends = [found.end() for found in _SENTENCE_END.finditer(said)] + [len(said)]
+    return clip(said[: max((end for end in ends if end <= _BRIEF), default=ends[0])], _LONGEST_BRIEF)
 
 
 def _known_from(field: Field) -> str:
@@ -558,17 +526,8 @@ def _explained(field: Field, held: Any, text: str) -> str:
 
 
 def _json_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-
-
-def _line(value: Any) -> str:
-    """Return one of several values as text; the inverse of what `FormView` reads."""
-    if isinstance(value, dict):
-        return _json_text(value)
-    if not isinstance(value, (list, tuple)):
-        return spelled(value)
-    texts = map(spelled, value)
-    return ", ".join('"{}"'.format(text.replace('"', '""')) if _IN_QUOTES.search(text) else text for text in texts)
+    text = value if isinstance(value, str) else json.dumps(value, default=quote, ensure_ascii=False)
+    return replace_surrogates(text)
 
 
 def _bounded(field: Field, texts: object) -> list[str]:

@@ -142,6 +142,7 @@ class Panel(anywidget.AnyWidget):
         self._presets: list[dict[str, Any]] = []
         self._is_open = False
         self._told_at = 0.0
+        self._told: dict[str, Any] = {}  # options by field, as the page was told of them since it was sent the view
         self._results = 0
         self._held = Held()
         self._history = HistoryView(session.history, self._held, self._labels)
@@ -309,7 +310,8 @@ class Panel(anywidget.AnyWidget):
         inputs = self._visit.inputs if self._visit else None
         if inputs is not None and self._is_open:
             if name:
-                self.send({"v": 1, "ev": "options", "field": name, "page": inputs.options(name)})
+                self._told[name] = inputs.options(name)
+                self.send({"v": 1, "ev": "options", "field": name, "page": self._told[name]})
             background.start(self._publish_soon())
 
     def _on_cell(self, *_: object) -> None:
@@ -331,7 +333,21 @@ class Panel(anywidget.AnyWidget):
         """Bring the traits up to date: an equal one sends nothing."""
         if self._is_open:
             for name, text in self._state().items():
-                setattr(self, name, text)
+                # An open page was told of new options as they arrived; one that is loaded again reads them in the view.
+                with self._lock_property(**{name: text} if name == "_view" and self._is_told(text) else {}):
+                    setattr(self, name, text)
+
+    def _is_told(self, text: str) -> bool:
+        """Return whether the page knows a view: it is the one before, with the options that it was told of since."""
+        if text == self._view:
+            return True
+        view = json.loads(self._view)
+        for field in view["fields"]:
+            field["options"] = self._told.get(field["name"], field["options"])
+        if _json(view) == text:
+            return True
+        self._told = {}
+        return False
 
     async def _publish_soon(self) -> None:
         self._publish()
@@ -539,13 +555,15 @@ class Panel(anywidget.AnyWidget):
         self._inputs.clear()
 
     async def _on_options(self, request: requests.OptionsRequest) -> dict[str, Any]:
-        return await asyncio.to_thread(self._inputs.options, request.field, request.query, request.first)
+        return await asyncio.to_thread(
+            partial(self._inputs.options, grouped=request.grouped), request.field, request.query, request.first
+        )
 
     def _on_list_again(self, request: requests.FieldRequest) -> None:
         self._inputs.list_again(request.field)
 
-    def _on_paste(self, request: requests.PasteRequest) -> dict[str, Any]:
-        return self._inputs.paste(request.field, request.text)
+    async def _on_paste(self, request: requests.PasteRequest) -> dict[str, Any]:
+        return await asyncio.to_thread(self._inputs.paste, request.field, request.text)
 
     def _on_all_options(self, request: requests.AllOptionsRequest) -> dict[str, Any]:
         return self._inputs.all_options(request.field, request.group, request.query)

@@ -121,6 +121,7 @@ class FieldRequest(PageRequest):
 
 class OptionsRequest(FieldRequest):
     query: Text
+    grouped: bool
     first: Number = msgspec.field(name="from")
 
 

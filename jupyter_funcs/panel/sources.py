@@ -1,46 +1,90 @@
-"""Where a field's valid values come from: a listing function, asked in the background."""
+"""The options of a field: its own, or those that a listing function gives, asked for in the background."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.fields import Kind, listing_args
-from jupyter_funcs.catalog.suggestions import PAGE, Offers
+from jupyter_funcs.catalog.suggestions import Choice, nearest_listed, search
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import FuncsError, NotFoundError
 from jupyter_funcs.core.text import clip, folded, inert, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from concurrent.futures import Future
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Form
-    from jupyter_funcs.catalog.suggestions import Choice
     from jupyter_funcs.client.function import RemoteCall
 
-
+PAGE = 200  # options in one reply
+_FIRST = 50  # options of a longer list: it is searched
 # Values are typed rather than waited for after so many seconds.
-SLOW_SECONDS = 3.0
+_SLOW = 3.0
 _NOUNS = {Kind.SYMBOL: "symbols", Kind.PANEL: "panels"}
 # A control of other kinds has no place for values that were listed, or has those of the description.
 _LISTED = {Kind.SYMBOL, Kind.PANEL, Kind.TEXT, Kind.LIST}
 
 
-class FieldSource:
-    """The valid values of one field, as its listing function gives them."""
+class FieldOptions:
+    """The options that a field itself has."""
+
+    def __init__(self, field: Field) -> None:
+        self.field = field
+        self.hold([Choice(option) for option in field.options])
+
+    def hold(self, choices: Sequence[Choice]) -> None:
+        """Take new choices."""
+        self.choices = choices
+        self._near: dict[str, str] = {}
+
+    def nearest(self, value: str) -> str:
+        """Return the choice that looks most like a value, or an empty text."""
+        if value not in self._near:  # comparing with thousands takes a while
+            self._near[value] = next(iter(nearest_listed(self.field, value, self.choices)), "")
+        return self._near[value]
+
+    def unlisted(self, _: Iterable[str]) -> list[str]:
+        """Return the values that the listing function doesn't give."""
+        return []
+
+    def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
+        """Return options that match a search, or without a start the first ones: the `OptionPage` of the protocol."""
+        found = search(self.choices, query)
+        # A page that has all options counts its groups itself.
+        groups = Counter(one.group for one in found) if len(found) > PAGE else Counter[str]()
+        if not 1 < len(groups) <= PAGE:
+            groups.clear()
+        elif grouped:
+            place = {name: at for at, name in enumerate(groups)}
+            found = sorted(found, key=lambda one: place[one.group])
+        first, count = start or 0, _FIRST if start is None and len(found) > PAGE else PAGE
+        return {
+            "options": [
+                {"value": one.value, "label": clip(one.label), "group": one.group}
+                for one in found[first : first + count]
+            ],
+            "total": len(found),
+            "groups": list(groups.items()),
+            **self.status(),
+        }
+
+    def status(self) -> dict[str, Any]:
+        """Return where the options come from, since when, and whether they can be or are being listed again."""
+        return {"note": "", "at": None, "again": False, "asking": False}
+
+
+class FieldSource(FieldOptions):
+    """The options of a field as its listing function gives them."""
 
     def __init__(self, field: Field, function: RemoteCall, form: Form, on_news: Callable[[FieldSource], None]) -> None:
-        self.field = field
-        self.choices: list[Choice] = []
-        self.offers = Offers()
-        self.missing: list[str] = []
-        self.trouble = ""
-        self.asking = self.slow = False
-        self.at: float | None = None
-        self._before = Offers()
+        super().__init__(field)
+        self.trouble, self.is_slow = "", False
+        self.at: float | None = None  # when they were listed
+        self.gone: set[str] = set()  # listed the time before, and no longer
         self._function = function
         self._form = form
         self._on_news = on_news
@@ -48,17 +92,23 @@ class FieldSource:
         listing = function.session[field.source or ""].fields
         needed = {folded(name) for name in listing_args(field, listing, {})[1]}
         self.needs = [other.name for other in form.fields if folded(other.name) in needed and other.name != field.name]
-        if known := function.known_choices(field, form.first):
-            self.choices, self.offers, self.at = known, Offers(known), function.listed_at(field, form.first)
-        else:
-            self.missing = listing_args(field, listing, form.first)[1]
-            self.asking = not self.missing
-        self._last = self.offers
+        self.missing = listing_args(field, listing, form.first)[1]
+        self.hold(function.known_choices(field, form.first))
+        if self.choices:
+            self.at = function.listed_at(field, form.first)
+        self.asking = not (self.choices or self.missing)
+        self._listed = {one.value for one in self.choices}
+
+    def hold(self, choices: Sequence[Choice]) -> None:
+        """Take new choices, and what stands for each, in any case: itself, or its first word, such as a ticker."""
+        super().hold(choices)
+        words = [one.value.casefold().split() for one in choices]
+        self._spelt = {" ".join(each) for each in words} | {each[0] for each in words if each}
 
     def ask(self, *, again: bool = False, after: float = 0.0) -> None:
-        """Ask for the values; the latest question wins."""
+        """Ask for the values after so many seconds; the latest question wins."""
         self.stop()
-        self.asking, self.slow, self.trouble = True, False, ""
+        self.asking, self.is_slow, self.trouble = True, False, ""
         self._future = background.start(self._ask(again=again, after=after))
 
     def stop(self) -> None:
@@ -69,31 +119,26 @@ class FieldSource:
 
     async def _ask(self, *, again: bool, after: float) -> None:
         await asyncio.sleep(after)
-        slow = asyncio.get_running_loop().call_later(SLOW_SECONDS, self._grow_slow)
-        args = self._form.first
+        slow = asyncio.get_running_loop().call_later(_SLOW, self._grow_slow)
+        args, at = self._form.first, None
+        choices: list[Choice] = []
         try:
             choices, self.missing = await self._function.choices(self.field, args, again=again)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
             self.trouble = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
-            self.choices, self.offers, self.at = [], Offers(), None
         else:
             if not self.missing:
-                self._before = self._last
-                self._last = Offers(choices)
-            self.choices, self.offers = choices, Offers(choices)
-            self.at = None if self.missing else self._function.listed_at(self.field, args)
+                at, values = self._function.listed_at(self.field, args), {one.value for one in choices}
+                self.gone, self._listed = self._listed - values, values
         finally:
             slow.cancel()
-        self.asking = self.slow = False
+        self.hold(choices)
+        self.at, self.asking, self.is_slow = at, False, False
         self._on_news(self)
 
     def _grow_slow(self) -> None:
-        self.slow = True
+        self.is_slow = True
         self._on_news(self)
-
-    def lists_no_more(self, value: str) -> bool:
-        """Say whether a value was listed the time before, and is not any more."""
-        return value in self._before and value not in self._last
 
     @property
     def known(self) -> bool:
@@ -101,47 +146,38 @@ class FieldSource:
         return self.at is not None and not (self.asking or self.trouble)
 
     @property
-    def waits(self) -> bool:
-        """Whether other fields are to be filled in first."""
-        return bool(self.missing) and not (self.asking or self.trouble)
+    def can_ask(self) -> bool:
+        """Whether the values can be listed now: nothing is missing for it, or it was tried."""
+        return not (self.asking or (self.missing and not self.trouble))
 
-    @property
-    def noun(self) -> str:
-        """What is listed, in a word."""
-        return _NOUNS.get(self.field.kind, "values")
+    def unlisted(self, values: Iterable[str]) -> list[str]:
+        """Return the values that the listing function doesn't give; a ticker alone stands for its symbol."""
+        known = self._spelt if self.known else set()
+        return [value for value in values if known and " ".join(value.split()).casefold() not in known]
 
-    @property
-    def line(self) -> str:
-        """Say in one line where the values come from, how many they are and how old."""
-        where = clip(inert(self.field.source or ""), 60)
+    def status(self) -> dict[str, Any]:
+        """Return what the page says of the list."""
+        return {"note": self._note(), "at": self.at, "again": self.can_ask, "asking": self.asking}
+
+    def _note(self) -> str:
+        noun = _NOUNS.get(self.field.kind, "values")
         if self.asking:
-            return f"Still listing {self.noun}… They can be typed." if self.slow else f"Listing {self.noun}…"
+            return f"Still listing {noun}… They can be typed." if self.is_slow else f"Listing {noun}…"
         if self.trouble:
-            reason = clip(inert(self.trouble), 200).rstrip(".")
-            return f"The {self.noun} could not be listed: {reason}. Try again"
-        if self.waits:
-            return f"Fill in {listed(map(inert, self.missing), 'and')} to see the {self.noun}."
-        number = len(self.offers)
-        said = f"{number:,} {self.noun[:-1] if number == 1 else self.noun} from {where} · {_age(self.at)}"
-        return f"{said} · type to search" if number > PAGE else said
+            return f"The {noun} could not be listed: {clip(inert(self.trouble)).rstrip('.')}"
+        if self.missing:
+            labels = {folded(field.name): inert(field.label) for field in self._form.fields}
+            missing = [labels.get(folded(name), inert(name)) for name in self.missing]
+            return f"Fill in {listed(missing, 'and')} to see the {noun}."
+        number = len(self.choices)
+        return f"{number:,} {noun[:-1] if number == 1 else noun} from {clip(inert(self.field.source or ''), 60)}"
 
 
 def has_source(field: Field, function: RemoteCall) -> bool:
-    """Say whether a listing function of the catalog gives the values of a field."""
+    """Return whether a listing function of the catalog gives the values of a field."""
     if field.source is None or field.kind not in _LISTED or field.options:
         return False
     try:
         return not function.session[field.source].function.changes_data
     except NotFoundError:
         return False
-
-
-def _age(at: float | None) -> str:
-    """Say how old in steps, so that what is shown need not change each minute."""
-    minutes = (time.time() - (at or time.time())) / 60
-    for least, word in ((24 * 60, "day"), (60, "hour")):
-        if minutes >= least:
-            number = int(minutes / least)
-            return f"{number} {word}{'s' * (number != 1)} old"
-    step = next((step for step in (30, 10, 5, 2, 1) if minutes >= step), 0)
-    return f"{step} min old" if step else "just now"

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import json
 import math
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import numpy as np
 import pandas as pd
 import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
-from jupyter_funcs.panel import form_view
+from jupyter_funcs.core import background
+from jupyter_funcs.panel import form_view, requests, sources
 from jupyter_funcs.panel.form_view import FormView
+from jupyter_funcs.panel.panel import Panel
 from tests.conftest import PANEL, wait_until
 
 if TYPE_CHECKING:
@@ -29,22 +35,57 @@ SYMBOLS = [
     {"Symbol": "MCHQ US EQUITY", "Name": "Mochandrel Coffee", "Sector": "Restaurants"},
     {"Symbol": "BVQS US EQUITY", "Name": "Bravoquesa Grill, Inc.", "Sector": "Restaurants"},
 ]
+PANEL_NAME = {"name": "PanelName", "description": "[Required] The panel.", "type": 8}
+BRAND = {"name": "Brand", "type": 4, "description": "Use function 'Get Brands' to get list of brands."}
 
 
-def listing(*params: dict[str, Any], rows: object = ()) -> Callable[[httpx.Request], httpx.Response]:
-    functions = [{"name": "F", "params": list(params)}, {"name": "Get Universe", "params": []}]
+class Listing:
+    """A service with a function F, and others that list values; a test changes what they reply, or holds it back."""
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json=rows if request.url.path.endswith("runFunction") else functions)
+    def __init__(self, *params: dict[str, Any], **replies: Any) -> None:
+        self.functions = [{"name": "F", "params": list(params)}]
+        self.functions += [{"name": f"Get {name}"} for name in replies]
+        if "Brands" in replies:
+            self.functions[-1]["params"] = [PANEL_NAME]
+        self.replies, self.asked = replies, list[str]()
+        self.go = threading.Event()
+        self.go.set()
 
-    return answer
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("runFunction"):
+            return replied(self.functions)
+        body = json.loads(request.content)
+        self.asked.append(body["FunctionName"])
+        assert self.go.wait(10)
+        reply = self.replies[body["FunctionName"].removeprefix("Get ")]
+        return replied(reply(body["Args"]) if callable(reply) else reply)
 
 
-def opened(session: Session, name: str = "F", *, trusted: bool = True, **values: Any) -> FormView:
-    function = session[name]
-    view = FormView(function, function.form(**values), lambda _: None, trusted=trusted)
-    wait_until(lambda: not any(source.asking for source in view._sources.values()))
+def replied(body: object) -> httpx.Response:
+    return httpx.Response(200, content=json.dumps(body), headers={"Content-Type": "application/json"})
+
+
+def held_back(service: Listing) -> Session:
+    """Return a session with a service that takes its time, on a thread of its own, until the test lets it go."""
+
+    class Transport(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return service(request)
+
+    service.go.clear()
+    return jf.connect("https://service.example", token="a-token-of-the-tests", transport=Transport())
+
+
+def opened(session: Session, news: list[str] | None = None, *, trusted: bool = True, **values: Any) -> FormView:
+    function = session["F"]
+    told = [] if news is None else news
+    view = FormView(function, function.form(**values), told.append, trusted=trusted)
+    wait_until(lambda: settled(view))
     return view
+
+
+def settled(view: FormView) -> bool:
+    return not any(source.asking for source in view._sources.values())
 
 
 def state(view: FormView, name: str) -> dict[str, Any]:
@@ -60,22 +101,50 @@ def field(view: FormView, name: str) -> dict[str, Any]:
     return next(one for one in view.fields() if one["name"] == name)
 
 
+def as_sent(value: Any) -> Any:
+    """Return what the page sends for a value that it was told."""
+    if not isinstance(value, dict):
+        return value
+    if "variable" not in value:
+        return Each(tuple(value["each"]))
+    return Each((f"${value['variable']}",)) if value["each"] else f"${value['variable']}"
+
+
+def shown(view: FormView) -> str:
+    """Return all that the page is sent of a form, as it goes over the wire."""
+    return json.dumps([view.fields(), view.values()], ensure_ascii=False, allow_nan=False).encode().decode()
+
+
+DATE = {"type": "string", "format": "date"}
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 50, "default": 1}
+TYPE, TYPES = "Type declared by the catalog", "Type and values"
 PARAMS = [
-    ({"name": "a", "type": 6}, "choice", {"open": True}),
-    ({"name": "a", "schema": {"enum": ["x", "y"], "default": "x"}}, "choice", {"open": False, "short": True}),
+    ({"name": "a", "type": 6}, "choice", {"open": True, "knownFrom": f"{TYPE}; values listed by Get Universe."}),
+    (
+        {"name": "a", "schema": {"enum": ["x", "y"], "default": "x"}},
+        "choice",
+        {"open": False, "short": True, "hint": "x (default)", "knownFrom": f"{TYPES} declared by the catalog."},
+    ),
     ({"name": "a", "schema": {"enum": ["month", "day"], "default": "month"}}, "choice", {"short": False}),
-    ({"name": "a", "description": "Options are 'x', 'y'."}, "choice", {"open": True}),
+    (
+        {"name": "a", "description": "Options are 'x', 'y'."},
+        "choice",
+        {"open": True, "hint": "Choose (optional)", "knownFrom": f"{TYPES} read from the description."},
+    ),
     ({"name": "a", "description": "Options are 'Yes', 'No'."}, "flag", {"open": True, "flag": ["Yes", "No"]}),
     ({"name": "a", "schema": {"type": "boolean"}}, "flag", {"open": False, "flag": ["true", "false"]}),
     ({"name": "a", "schema": NUMBER}, "number", {"strict": True, "integer": True, "hint": "1 (default)"}),
+    ({"name": "a", "required": True, "schema": NUMBER}, "number", {"default": "1", "hint": "1 to 50"}),
     ({"name": "a", "description": "An integer."}, "number", {"strict": False}),
-    ({"name": "a", "schema": {"type": "string", "format": "date"}}, "date", {"strict": True, "hint": "YYYY-MM-DD"}),
-    ({"name": "start_date"}, "date", {"strict": False}),
-    ({"name": "a", "type": 4}, "list", {}),
+    ({"name": "a", "schema": DATE}, "date", {"strict": True, "hint": "YYYY-MM-DD", "knownFrom": f"{TYPE}."}),
+    ({"name": "start_date"}, "date", {"strict": False, "knownFrom": "Type assumed from the name."}),
+    ({"name": "a", "type": 4}, "list", {"hint": "None"}),
+    ({"name": "a", "type": 4, "required": True}, "list", {"hint": "One or more"}),
     ({"name": "a", "type": 4, "description": "Options are 'x', 'y'."}, "several", {"open": True}),
-    ({"name": "a", "schema": {"type": "object"}}, "json", {}),
+    ({"name": "a", "type": 4, "description": "Use function 'Get Universe'."}, "several", {"open": True}),
+    ({"name": "a", "schema": {"type": "object"}}, "json", {"hint": "{ … }"}),
     ({"name": "a"}, "text", {"hint": "Optional"}),
+    ({"name": "a", "required": True, "schema": {"type": "string", "default": "x"}}, "text", {"hint": ""}),
 ]
 
 
@@ -83,26 +152,85 @@ PARAMS = [
 def test_a_control_follows_kind_and_evidence(
     answering: Callable[..., Session], param: dict[str, Any], control: str, more: dict[str, Any]
 ) -> None:
-    """Declared options have no "Other…", described and listed ones do; described dates and numbers are text boxes."""
-    view = opened(answering(listing(param, rows=SYMBOLS)))
-    shown = field(view, param["name"])
-    assert shown["control"] == control
-    assert {name: shown[name] for name in more} == more
-    json.dumps([view.fields(), view.values()])  # plain JSON
+    """Declared options have no "Other…", described and listed ones do; a required field doesn't promise a default."""
+    view = opened(answering(Listing(param, Universe=SYMBOLS)))
+    [one] = view.fields()
+    assert one["control"] == control
+    assert {name: one[name] for name in more} == more
+    shown(view)
+
+
+CONTROLS = [
+    {**param, "name": f"p{at}_date" if "date" in param["name"] else f"p{at}"} for at, (param, *_) in enumerate(PARAMS)
+]
+HOSTILE = "$x$ <b>bold</b> [a](javascript:1) \u202e\ud800\x00" + "n" * 300
+
+
+class Broken:
+    """A value that fails when it is looked at."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+ODD = [
+    "2025-02-30",
+    "$x",
+    HOSTILE,
+    7,
+    True,
+    math.nan,
+    dt.date(2025, 3, 4),
+    np.array(["x", "y"]),
+    pd.DataFrame({"x": [1]}),
+]
+ODD += [Variable("x"), ["a", Variable("x")], Each(("a", ["b", 'c, "d'], {"e": 1})), object(), Broken(), [Broken()]]
+
+
+def test_any_value_of_any_field_can_be_shown(answering: Callable[..., Session]) -> None:
+    """The form holds what code has set, its page shows it or says what is wrong, and sends it back unchanged."""
+    view = opened(answering(Listing(*CONTROLS, Universe=SYMBOLS)))
+    for odd in ODD:
+        for name in view.form:
+            view.form[name] = odd
+        shown(view)
+        before = dict(view.form.values)
+        view.take_all({name: as_sent(one.get("value")) for name, one in view.values()["fields"].items()})
+        assert all(view.form[name] is value for name, value in before.items())
+    view.close()
+
+
+def test_texts_of_a_catalog_are_bounded_and_inert(answering: Callable[..., Session]) -> None:
+    """Long texts are cut, and marks of direction are shown as what they are; the page escapes those of options."""
+    name = HOSTILE.replace("\ud800", "")
+    about = f"Options are '{name}', 'y'. " + "word " * 10_000
+    rows = [{"Symbol": "A", "Name": HOSTILE * 9, "Sector": "\u202e"}]
+    view = opened(answering(Listing({"name": name, "description": about}, {"name": "s", "type": 6}, Universe=rows)))
+    view.press()
+    shown(view)
+    hostile = view.fields()[0]
+    texts = {part: hostile[part] for part in ("label", "hint", "help", "brief", "knownFrom")}
+    assert not {"\u202e", "\x00"} & set("".join(texts.values()))
+    assert [part for part, text in texts.items() if len(text) > 600] == ["help"]
+    assert len(texts["help"]) < 20_100
+    assert len(texts["label"]) <= 100
+    assert len(field(view, "s")["options"]["options"][0]["label"]) <= 200
 
 
 WRONG: list[tuple[dict[str, Any], Any, str, str]] = [
-    ({"type": "string", "format": "date"}, "2025-02-30", "Enter a valid date.", "2025-02-28"),
-    ({"type": "string", "format": "date"}, "2024-2-30", "Enter a valid date.", "2024-02-29"),
-    ({"type": "string", "format": "date"}, "2025-13-01", "Enter a valid date, as 2025-11-15.", ""),
+    (DATE, "2025-02-30", "Enter a valid date.", "2025-02-28"),
+    (DATE, "2024-2-30", "Enter a valid date.", "2024-02-29"),
+    (DATE, "2025-13-01", "Enter a valid date, as 2025-11-15.", ""),
     (NUMBER, "99", "Enter a whole number from 1 to 50.", "50"),
     (NUMBER, "-3", "Enter a whole number from 1 to 50.", "1"),
     (NUMBER, "2.4", "Enter a whole number from 1 to 50.", "2"),
     (NUMBER, "inf", "Enter a whole number from 1 to 50.", "50"),
     (NUMBER, "nan", "Enter a whole number from 1 to 50.", ""),
     (NUMBER, "1e999", "Enter a whole number from 1 to 50.", "50"),
+    ({"type": "number", "minimum": 0}, "-0.5", "Enter a number of 0 or more.", "0"),
     ({"enum": ["Region", "Brand"]}, "Regoin", "has no option 'Regoin'. Did you mean 'Region'?", "Region"),
     ({"type": "object"}, '{"a": 1,\n "b" 2}', "This is not valid JSON. Line 2: expecting ':' delimiter.", ""),
+    ({"type": "object"}, "[1]", "[1] is not of type 'object'.", ""),
 ]
 
 
@@ -111,8 +239,7 @@ def test_a_wrong_value_is_said_at_once_with_what_would_fix_it(
     answering: Callable[..., Session], schema: dict[str, Any], value: str, text: str, use: str
 ) -> None:
     """The error stands at the field, Run stays but says which field to check, and "Use …" makes the form valid."""
-    view = opened(answering(listing({"name": "a", "schema": schema})))
-    view.take("a", value, 1)
+    view = opened(answering(Listing({"name": "a", "schema": schema})), a=value)
     [message] = state(view, "a")["errors"]
     assert (message["text"].endswith(text), message["use"]) == (True, use), message
     assert (view.values()["wrong"], view.values()["missing"], view.values()["valid"]) == (["a"], [], False)
@@ -122,9 +249,30 @@ def test_a_wrong_value_is_said_at_once_with_what_would_fix_it(
         assert view.values()["valid"], view.values()
 
 
+def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(answering: Callable[..., Session]) -> None:
+    """Of a described date it is a warning, of an assumed one nothing is said."""
+    names, day = ("start_date", "end_date"), {"start_date": "2025-02-02", "end_date": "2025-01-01"}
+    for more, part in (({"schema": DATE}, "errors"), ({"description": "As YYYY-MM-DD."}, "warnings"), ({}, "")):
+        view = opened(answering(Listing(*({"name": name, **more} for name in names))), **day)
+        said = state(view, "end_date")
+        assert view.values()["valid"] is (part != "errors")
+        assert {"errors", "warnings"} & said.keys() == ({part} if part else set())
+        if part:
+            assert said[part][0]["text"].startswith("End date 2025-01-01 is before Start date 2025-02-02.")
+            assert said[part][0]["use"] == ""
+
+
+def test_a_default_that_is_no_option_is_said_in_the_help(answering: Callable[..., Session]) -> None:
+    """Nothing is wrong with the form because of it."""
+    text = "If none, unit defaults to 'year'."
+    view = opened(answering(Listing({"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}})))
+    assert field(view, "unit")["help"].endswith("The default 'year' is not a valid value of it.")
+    assert view.values()["valid"]
+
+
 def test_a_number_that_is_being_typed_stays_as_it_is(answering: Callable[..., Session]) -> None:
     """What is shown is what was typed, and what is sent is the number."""
-    view = opened(answering(listing({"name": "a", "schema": {"type": "number"}})))
+    view = opened(answering(Listing({"name": "a", "schema": {"type": "number"}})))
     view.take("a", "1.")
     assert (state(view, "a"), view.form.args) == ({"value": "1."}, {"a": "1"})
 
@@ -136,13 +284,20 @@ def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., S
         {"name": "PanelName", "required": True},
         {"name": "Symbol", "description": rule.format("Brand")},
         {"name": "Brand", "description": rule.format("Symbol")},
+        {"name": "Report", "description": "[Required] The report."},
     ]
-    view = opened(answering(listing(*params)))
+    session = answering(Listing(*params))
+    view = opened(session)
     values = view.values()
     assert (values["valid"], values["missing"], values["advice"]) == (False, ["PanelName"], [])
-    assert values["fields"] == {"PanelName": {}, "Symbol": {}, "Brand": {}}
+    assert values["fields"] == {"PanelName": {}, "Symbol": {}, "Brand": {}, "Report": {}}
+    before = session["F"].form(PanelName=PANEL)
+    view.carry(before)
+    assert view.values()["advice"] == []  # carried over is no input
+    view.clear()
     view.press()
     assert texts(view, "PanelName") == ["Required"]
+    assert texts(view, "Report", "warnings") == ["Required"]  # only read from its description
     assert view.values()["advice"] == ["Fill in Symbol or Brand."]
     view.take("PanelName", PANEL)
     view.take("Symbol", "NVRA US EQUITY")
@@ -153,52 +308,81 @@ def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., S
 
 def test_a_described_contradiction_warns_and_is_sent(answering: Callable[..., Session]) -> None:
     """It has the nearest option and never stops a run; of an assumed kind nothing is said."""
-    params = [{"name": "GrowthType", "description": "Options are 'YoY', 'QoQ'."}, {"name": "start_date"}]
-    view = opened(answering(listing(*params)))
-    view.take("GrowthType", "yoyo")
-    view.take("start_date", "7daysAgo")
-    [warning] = state(view, "GrowthType")["warnings"]
-    assert "Did you mean 'YoY'" in warning["text"]
-    assert warning["text"].endswith("It is sent as given.")
-    assert warning["use"] == "YoY"
-    assert view.values()["valid"]
+    params = [
+        {"name": "GrowthType", "description": "Options are 'YoY', 'QoQ'."},
+        {"name": "since_date", "description": "The first date, as YYYY-MM-DD."},
+        {"name": "start_date"},
+        {"name": "n", "description": "An integer between 1 and 50."},
+    ]
+    given = {"GrowthType": "yoyo", "since_date": "7daysAgo", "start_date": "7daysAgo", "n": "99"}
+    view = opened(answering(Listing(*params)), **given)
+    for name, text, use in (
+        ("GrowthType", "Growth Type has no option 'yoyo'. Did you mean 'YoY'? It is sent as given.", "YoY"),
+        ("since_date", "Enter a valid date, as 2025-11-15. It is sent as given.", ""),
+        ("n", "Enter a whole number from 1 to 50. It is sent as given.", "50"),
+    ):
+        assert state(view, name)["warnings"] == [{"text": text, "use": use, "instead": ""}]
     assert state(view, "start_date") == {"value": "7daysAgo"}
+    assert (view.values()["valid"], view.form.args) == (True, given)
 
 
 def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(answering: Callable[..., Session]) -> None:
-    """A value that isn't listed warns with the nearest, and of several names which one to replace."""
-    view = opened(answering(listing({"name": "Symbol", "type": 6}, rows=SYMBOLS)))
+    """A value that isn't listed warns with the nearest; of several the first are named, and the rest counted."""
+    view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)))
     view.take("Symbol", "NVRB")
     assert state(view, "Symbol")["warnings"][0]["use"] == "NVRA US EQUITY"
-    view.take("Symbol", "nvra")
-    assert "warnings" not in state(view, "Symbol")
+    for spelt in ("nvra", "nvra us  equity", "NVRA US EQUITY"):
+        view.take("Symbol", spelt)
+        assert "warnings" not in state(view, "Symbol")
     view.take("Symbol", Each(("MCHQ US EQUITY", "MCHX US EQUITY")))
     assert state(view, "Symbol")["unknown"] == ["MCHX US EQUITY"]
     assert state(view, "Symbol")["warnings"][0]["instead"] == "MCHX US EQUITY"
     assert view.values()["runs"] == 2
+    view.take("Symbol", Each(("US", *(f"X{at}" for at in range(8)))))
+    assert len(state(view, "Symbol")["unknown"]) == 9
+    assert texts(view, "Symbol", "warnings")[1:] == [
+        "'X0' isn't in the list. It is sent as given.",
+        "'X1' isn't in the list. It is sent as given.",
+        "And 6 more aren't in the list.",
+    ]
 
 
 def test_options_are_searched_ranked_and_paged(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """First values that begin with the words, then labels; beyond a page the view holds the first ones only."""
-    view = opened(answering(listing({"name": "Symbol", "type": 6}, rows=SYMBOLS)))
-    found = [one["value"] for one in view.options("Symbol", "ko")["options"]]
-    assert found == ["KORD US EQUITY", "KORD LN EQUITY"]
-    assert [one["value"] for one in view.options("Symbol", "grill")["options"]] == ["BVQS US EQUITY"]
-    assert [one["value"] for one in view.options("Symbol", "restaurants us")["options"]] == [
-        "MCHQ US EQUITY",
-        "BVQS US EQUITY",
-    ]
+    view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)))
+
+    def found(*query: Any, **more: Any) -> list[str]:
+        return [one["value"] for one in view.options("Symbol", *query, **more)["options"]]
+
+    assert found("ko") == ["KORD US EQUITY", "KORD LN EQUITY"]
+    assert found("grill") == ["BVQS US EQUITY"]
+    assert found("restaurants us") == ["MCHQ US EQUITY", "BVQS US EQUITY"]
     assert view.options("Symbol", "nothing")["total"] == 0
     assert view.all_options("Symbol", "Restaurants")["values"] == ["MCHQ US EQUITY", "BVQS US EQUITY"]
     assert len(view.all_options("Symbol")["values"]) == 5
     page = field(view, "Symbol")["options"]
-    assert (page["total"], page["note"], page["again"]) == (5, "5 symbols from Get Universe", True)
-    monkeypatch.setattr(form_view, "PAGE", 4)
-    monkeypatch.setattr(form_view, "_FIRST", 2)
+    assert (page["total"], page["note"], page["again"], page["groups"]) == (5, "5 symbols from Get Universe", True, [])
+    monkeypatch.setattr(sources, "PAGE", 4)
+    monkeypatch.setattr(sources, "_FIRST", 2)
     assert len(field(view, "Symbol")["options"]["options"]) == 2
-    assert [one["value"] for one in view.options("Symbol", "", 4)["options"]] == ["BVQS US EQUITY"]
+    assert found("", 4) == ["BVQS US EQUITY"]
+    assert field(view, "Symbol")["options"]["groups"] == [("Retail", 3), ("Restaurants", 2)]
+
+
+def test_a_long_list_is_sent_in_pages_and_by_its_groups(answering: Callable[..., Session]) -> None:
+    """Of 20,000 options the view has the first, with the sizes of their groups; a page follows their order."""
+    rows = [{"Symbol": f"S{at:05d} US EQUITY", "Name": f"Company {at}", "Sector": "AB"[at % 2]} for at in range(20_000)]
+    view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=rows)))
+    assert len(shown(view)) < 8_000
+    page = view.options("Symbol", "", 9_900, grouped=True)
+    assert (page["groups"], len(page["options"])) == ([("A", 10_000), ("B", 10_000)], 200)
+    assert [one["group"] for one in page["options"]] == ["A"] * 100 + ["B"] * 100
+    assert len(view.all_options("Symbol", "B")["values"]) == 10_000
+    with pytest.raises(jf.ArgumentError, match="at most 10,000 values"):
+        view.all_options("Symbol")
+    assert view.options("Symbol", "company 12345")["total"] == 1
 
 
 def test_options_of_a_dependent_field_follow_the_other_field(
@@ -206,33 +390,92 @@ def test_options_of_a_dependent_field_follow_the_other_field(
 ) -> None:
     """Brands are listed once the panel is chosen, and a brand that is no longer listed is removed with a note."""
     monkeypatch.setattr(form_view, "_PAUSE", 0.0)
-    panel = {"name": "PanelName", "description": "[Required] The panel.", "type": 8}
-    brand = {"name": "Brand", "type": 4, "description": "Use function 'Get Brands' to get list of brands."}
-    functions = [
-        {"name": "F", "params": [panel, brand]},
-        {"name": "Get Brands", "params": [panel]},
-        {"name": "Get Panels"},
-    ]
-    brands = ["Nuvarelle", "Old"]
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(
-            200, json=[{"Brand": one} for one in brands] if b"FunctionName" in request.content else functions
-        )
-
+    brands = {"One": ["Art", "Brook", "Cove"], "Two": ["Brook", "Cove", "Dale"]}
+    service = Listing(
+        PANEL_NAME, BRAND, Panels=[], Brands=lambda args: [{"Brand": one} for one in brands[args["PanelName"]]]
+    )
     news: list[str] = []
-    function = answering(answer)["F"]
-    view = FormView(function, function.form(), news.append)
+    view = opened(answering(service), news)
     assert field(view, "Brand")["options"]["note"] == "Fill in Panel Name to see the values."
-    view.take("PanelName", PANEL)
+    assert not field(view, "Brand")["options"]["again"]
+    view.take("PanelName", "One")
     wait_until(lambda: view._sources["Brand"].known)
-    assert (field(view, "Brand")["options"]["total"], "Brand" in news) == (2, True)
-    view.take("Brand", ["Nuvarelle", "Old"])
-    brands.remove("Old")
-    view.list_again("Brand")
+    assert (field(view, "Brand")["options"]["total"], "Brand" in news) == (3, True)
+    view.take("Brand", ["Cove", "Art", "Mine", "Brook"])
+    view.take("PanelName", "Two")
     wait_until(lambda: "notes" in state(view, "Brand"))
-    assert state(view, "Brand") == {"value": ["Nuvarelle"], "notes": ["Removed 'Old': Get Brands no longer lists it."]}
+    assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
+    assert state(view, "Brand")["notes"] == ["Removed 'Art': Get Brands no longer lists it."]
+    assert texts(view, "Brand", "warnings") == ["'Mine' isn't in the list. It is sent as given."]
+    view.take("PanelName", None)
+    wait_until(lambda: settled(view))
+    assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
     view.close()
+
+
+def test_a_slow_or_broken_list_leaves_the_form_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The note says why there are no options, values are typed meanwhile, and the list can be asked for again."""
+    monkeypatch.setattr(sources, "_SLOW", 0.01)
+    service = Listing({"name": "Symbol", "type": 6}, Universe={"error": "no <symbols> today", "body": None})
+    function = held_back(service)["F"]
+    view = FormView(function, function.form(), lambda _: None)
+
+    def page() -> dict[str, Any]:
+        found: dict[str, Any] = field(view, "Symbol")["options"]
+        return found
+
+    assert (page()["note"], page()["asking"], page()["again"]) == ("Listing symbols…", True, False)
+    wait_until(lambda: page()["note"] == "Still listing symbols… They can be typed.")
+    view.take("Symbol", "B")
+    assert (view.form.args, view.values()["valid"]) == ({"Symbol": "B"}, True)
+    service.go.set()
+    wait_until(lambda: settled(view))
+    assert page()["note"] == "The symbols could not be listed: The function failed: no <symbols> today"
+    assert page()["again"]
+    assert state(view, "Symbol") == {"value": "B"}  # nothing to compare it with
+    for reply, total in (([{"Symbol": "B"}], 1), ([{"Symbol": "C"}, {"Symbol": "D"}], 2)):
+        service.replies["Universe"] = reply
+        view.list_again("Symbol")
+        wait_until(lambda total=total: settled(view) and page()["total"] == total)
+    assert state(view, "Symbol") == {"notes": ["Removed 'B': Get Universe no longer lists it."]}
+    view.close()
+
+
+def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
+    """Several fields that list the same ask the service once, and again for one of them; values are left alone."""
+    service = Listing(*({"name": f"Symbol{at}", "type": 6} for at in range(4)), Universe=SYMBOLS)
+    session, news = answering(service), list[str]()
+    view = opened(session, news, Symbol1="KORD US EQUITY")
+    assert (service.asked, sorted(news)) == (["Get Universe"], [f"Symbol{at}" for at in range(4)])
+    assert view.form.args == {"Symbol1": "KORD US EQUITY"}
+    view.list_again("Symbol2")
+    wait_until(lambda: settled(view))
+    assert service.asked == ["Get Universe"] * 2
+    again = opened(session)
+    assert (len(service.asked), field(again, "Symbol0")["options"]["total"]) == (2, 5)  # known from before
+
+
+def test_options_that_arrive_are_sent_once_and_are_there_after_a_reload() -> None:
+    """An open page is told of them; one that is loaded again reads them in the view, which isn't sent for that."""
+    service = Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)
+    session = held_back(service)
+    panel = Panel(session, session["F"])
+    told, states = list[dict[str, Any]](), list[str]()
+    panel.send = lambda content, _=None: told.append(content)
+    panel.send_state = lambda key=None: states.append(key)
+    service.go.set()
+
+    def options() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(panel.get_state()["_view"])["fields"][0]["options"]
+        return found
+
+    assert options()["asking"]
+    wait_until(lambda: options()["total"] == 5)
+    assert [event["page"] for event in told] == [options()]
+    assert "_view" not in states
+    panel.choose("Get Universe")
+    assert "_view" in states
+    panel.close()
 
 
 PASTED = [
@@ -258,7 +501,7 @@ def test_a_pasted_list_becomes_values(
 ) -> None:
     """Columns, rows and lists are split; a comma inside a listed name is kept, and unknown values are named."""
     params = [{"name": "Symbol", "type": 6}, {"name": "n", "schema": {"type": "integer"}}, {"name": "text"}]
-    view = opened(answering(listing(*params, rows=SYMBOLS)))
+    view = opened(answering(Listing(*params, Universe=SYMBOLS)))
     assert view.paste(name, text) == {"values": values, "unknown": unknown}
 
 
@@ -266,7 +509,7 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[...
     """Columns, lists and scalars without a leading underscore are offered; where the page isn't trusted, none."""
     held = {"one": "x", "many": ["x", "y"], "col": pd.Series(["x"]), "day": dt.date(2025, 1, 2), "_own": "x"}
     held |= {"math": math, "call": print, "cls": int, "mapping": {"a": 1}, "view": object()}
-    session = answering(listing({"name": "a"}, {"name": "b", "type": 4}))
+    session = answering(Listing({"name": "a"}, {"name": "b", "type": 4}))
     view = opened(session)
     view.form.variables = lambda: held
     assert {one["name"]: one["about"] for one in view.variables("a")["variables"]} == {
@@ -296,34 +539,78 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[...
     assert visitor.variables("a") == {"variables": []}
 
 
+def test_a_variable_that_changes_is_noticed(answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so to nobody: while a field holds one it is looked at, and no longer than that."""
+    monkeypatch.setattr(form_view, "_SECOND", 0.01)
+    notebook: dict[str, Any] = {}
+    news: list[str] = []
+    view = opened(answering(Listing({"name": "n", "type": 1})), news)
+    view.form.variables = lambda: notebook
+    view.take("n", "$lookback")
+    hint = "Define it, or quote the value: '$lookback'."
+    assert texts(view, "n") == [f"There is no variable 'lookback'. {hint}"]
+    background.run(asyncio.sleep(0))  # it is looked at from here on
+    news.clear()
+    notebook["lookback"] = 2
+    wait_until(lambda: news == [""])
+    assert (view.form.args, view.values()["valid"]) == ({"n": "2"}, True)
+    view.take("n", None)
+    wait_until(lambda: view._following is not None and view._following.done())
+    view.close()
+
+
 def test_values_of_code_are_shown_as_they_are_sent(answering: Callable[..., Session]) -> None:
     """A date, True, an array and a dict set by code are shown as text; the page sends them back unchanged."""
     params = [
-        {"name": "d", "schema": {"type": "string", "format": "date"}},
+        {"name": "d", "schema": DATE},
         {"name": "f", "schema": {"enum": ["Yes", "No"]}},
+        {"name": "g", "description": "Options are 'true', 'false'."},
         {"name": "l", "type": 4},
         {"name": "j", "schema": {"type": "object"}},
         {"name": "s", "type": 4},
+        {"name": "w", "schema": {"type": "object"}},
     ]
     values = {
         "d": dt.date(2025, 1, 2),
         "f": True,
+        "g": False,
         "l": pd.Series(["a", "b"]),
-        "j": {"a": 1},
+        "j": {"a": "Köln"},
         "s": Each((["a, b", "c"],)),
+        "w": Each(({"a": 1}, {"a": 2})),
     }
-    view = opened(answering(listing(*params)), **values)
+    view = opened(answering(Listing(*params)), **values)
     shown = {name: one["value"] for name, one in view.values()["fields"].items()}
-    assert shown == {"d": "2025-01-02", "f": "Yes", "l": ["a", "b"], "j": '{"a": 1}', "s": {"each": ['"a, b", c']}}
-    view.take_all({**shown, "s": Each(tuple(shown["s"]["each"]))}, 7)
+    assert shown == {
+        "d": "2025-01-02",
+        "f": "Yes",
+        "g": "false",
+        "l": ["a", "b"],
+        "j": '{"a": "Köln"}',
+        "s": {"each": ['"a, b", c']},
+        "w": {"each": ['{"a": 1}', '{"a": 2}']},
+    }
+    view.take_all({name: as_sent(one) for name, one in shown.items()}, 7)
     assert (view.form["d"], view.form["f"], view.values()["seq"]) == (dt.date(2025, 1, 2), True, 7)
     view.take("s", Each(('"a, b", c', "d")))
     assert view.form["s"] == Each((["a, b", "c"], ["d"]))
+    assert view.values()["runs"] == 4
+
+
+TEXTS = ["x", "a, b", 'c"d', '"', '""', ",", ", ", "[x", "y]", "$5", "'$5'", "''", "a;b", '", "', "\u00e9"]
+
+
+def test_lists_of_texts_are_lines_that_read_back_the_same(answering: Callable[..., Session]) -> None:
+    """Any texts: quotes, commas, brackets and dollars included."""
+    view = opened(answering(Listing({"name": "a", "type": 4})))
+    [one] = view.form.fields
+    for texts in (*([text] for text in TEXTS), TEXTS, [*reversed(TEXTS)]):
+        assert view._items(one, view._line(texts)) == [text.strip() for text in texts]
 
 
 def test_a_list_that_is_only_described_takes_one_value_as_a_text(answering: Callable[..., Session]) -> None:
     """One value goes as a text and several as an array; a declared list is always an array."""
-    view = opened(answering(listing({"name": "a", "description": "A list of names."}, {"name": "b", "type": 4})))
+    view = opened(answering(Listing({"name": "a", "description": "A list of names."}, {"name": "b", "type": 4})))
     for name in "ab":
         view.take(name, ["x"])
     assert view.form.args == {"a": "x", "b": ["x"]}
@@ -332,10 +619,20 @@ def test_a_list_that_is_only_described_takes_one_value_as_a_text(answering: Call
     assert view.form.args["a"] == ["x", "y"]
 
 
-def test_valid_values_of_the_same_name_carry_over(funcs: Session) -> None:
+def test_a_name_that_is_listed_twice_is_one_field(answering: Callable[..., Session]) -> None:
+    """And a function without any can be run at once."""
+    view = opened(answering(Listing({"name": "a", "type": 1}, {"name": "b"}, {"name": "a", "type": 4})))
+    assert [(one["name"], one["control"]) for one in view.fields()] == [("a", "number"), ("b", "text")]
+    view = opened(answering(Listing()))
+    assert (view.fields(), view.values()["valid"], view.values()["fields"]) == ([], True, {})
+
+
+def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Session]) -> None:
     """They are marked until they change; the first of several, and no value that the field would refuse."""
-    before = funcs["Get Panel FQ"].form(PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), PoPLookback="99")
-    view = opened(funcs, "Get Panel Daily")
+    params = [PANEL_NAME, {"name": "Symbol", "type": 6}, {"name": "n", "schema": NUMBER}, {"name": "kind", "type": 4}]
+    session = answering(Listing(*params, Universe=SYMBOLS))
+    before = session["F"].form(PanelName=PANEL, Symbol=Each(("NVRA US EQUITY", "X")), n="99")
+    view = opened(session)
     view.carry(before)
     assert view.form.args == {"PanelName": PANEL, "Symbol": "NVRA US EQUITY"}
     assert state(view, "Symbol")["carried"]
@@ -343,42 +640,91 @@ def test_valid_values_of_the_same_name_carry_over(funcs: Session) -> None:
     assert "carried" not in state(view, "Symbol")
 
 
-def test_optional_fields_with_a_default_are_under_more_options(funcs: Session) -> None:
+def test_optional_fields_with_a_default_are_under_more_options(answering: Callable[..., Session]) -> None:
     """Required ones and those of a rule never are; one alone stays where it is."""
-    view = opened(funcs, "Get Panel FQ")
-    more = [one["name"] for one in view.fields() if one["more"]]
-    assert more == ["PoPGrowth", "PoPLookback", "UseReportedForCurrentPeriod", "PeriodToDate"]
-    assert not any(one["more"] for one in opened(funcs, "Get KPIs").fields())
+    rule = "Required if {} is not specified. If none, defaults to 'x'."
+    params = [PANEL_NAME, *({"name": a, "description": rule.format(b)} for a, b in ("AB", "BA"))]
+    defaults = [{"name": name, "schema": NUMBER} for name in ("m", "n")]
+    view = opened(answering(Listing(*params, *defaults, {"name": "j", "schema": {"type": "object"}})))
+    assert [one["name"] for one in view.fields() if one["more"]] == ["m", "n", "j"]
+    assert not any(one["more"] for one in opened(answering(Listing(*params, defaults[0]))).fields())
 
 
-def test_help_ends_with_a_whole_sentence(answering: Callable[..., Session]) -> None:
+WINDOW = "It smooths the series with a window; a long one hides the season. "
+HELPS = [
+    (WINDOW * 9, (WINDOW * 3).strip()),
+    ("Interpolation parameter; options are 'x', 'y'.", "Interpolation parameter; options are 'x', 'y'."),
+    ("Use e.g. NVRA or i.e. 5 vs. 6. " * 9, ("Use e.g. NVRA or i.e. 5 vs. 6. " * 7).strip()),
+    ("A word " * 50 + "ends. Then more. " * 20, "A word " * 50 + "ends."),
+]
+
+
+@pytest.mark.parametrize(("text", "brief"), HELPS)
+def test_help_ends_with_a_whole_sentence(answering: Callable[..., Session], text: str, brief: str) -> None:
     """The line above Run shows the first sentences, the help box all of it."""
-    sentence = "It smooths the series with a window; a long one hides the season. "
-    view = opened(answering(listing({"name": "a", "description": sentence * 9})))
-    shown = field(view, "a")
-    assert shown["brief"] == (sentence * 3).strip()
-    assert shown["help"].count("It smooths") == 9
+    one = field(opened(answering(Listing({"name": "a", "description": text}))), "a")
+    assert (one["brief"] or one["help"], one["help"]) == (brief, text.strip())
 
 
-@pytest.mark.parametrize(
-    "value", [3, True, {"each": "a"}, {"a": 1}, ["a"] * 20_000, [1], Each((1,)), ["a" * 600_000] * 2, "a" * 2_000_000]
-)
-def test_no_control_sends_other_values(answering: Callable[..., Session], value: Any) -> None:
-    """Each is refused with a sentence, and the form stays as it was."""
-    view = opened(answering(listing({"name": "a"})))
-    view.take("a", "before")
-    with pytest.raises(jf.ArgumentError):
-        view.take("a", value)
-    with pytest.raises(jf.ArgumentError, match="has no field"):
-        view.take("b", "x")
-    with pytest.raises(jf.ArgumentError, match="has no field"):
-        view.options("b", "", 0)
-    assert view.form.args == {"a": "before"}
+LINES = "\n".join(f"S{at}" for at in range(100_000))
+NO_CONTROL = [3, True, {"each": "a"}, {"a": 1}, ["a"] * 20_000, [1], Each((1,)), ["a" * 600_000] * 2, "a" * 2_000_000]
+NO_CONTROL += ["a\x00", "\x1b[1m", "\x7f", "\ud800", ["a", "b\x00"], Each(("a", "\udfff")), b"a", (), 1.5]
 
 
-def test_what_the_service_found_is_shown_until_the_field_changes(funcs: Session) -> None:
+@pytest.mark.parametrize("value", NO_CONTROL, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("param", [{"name": "a"}, {"name": "a", "type": 4}, {"name": "a", "type": 6}], ids=str)
+def test_no_control_sends_other_values(answering: Callable[..., Session], value: Any, param: dict[str, Any]) -> None:
+    """Each is refused with a sentence, and the form stays as it was, also where a run carries it."""
+    view = opened(answering(Listing(param, {"name": "z"}, Universe=SYMBOLS)), a="before")
+    for send in (lambda: view.take("a", value), lambda: view.take_all({"z": "new", "a": value})):
+        with pytest.raises(jf.ArgumentError) as refused:
+            send()
+        assert all(len(line) < 300 and line.isprintable() for line in refused.value.lines)
+    assert (view.form["a"], view.form["z"]) == ("before", None)
+    shown(view)
+
+
+def test_no_request_names_another_field_or_pastes_without_bounds(answering: Callable[..., Session]) -> None:
+    """A field that the function doesn't have, and 100,000 lines, are refused in time."""
+    view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)))
+    for ask in (view.take, view.options, view.paste, view.all_options, lambda name, _: view.variables(name)):
+        with pytest.raises(jf.ArgumentError, match=r"F has no field '\\ud800b'"):
+            ask("\ud800b", "x")
+    begun = time.perf_counter()
+    with pytest.raises(jf.ArgumentError, match="at most 10,000 values"):
+        view.paste("Symbol", LINES)
+    for bad in ("a\x00b", "\ud800"):
+        with pytest.raises(jf.ArgumentError, match="can't contain the character"):
+            view.paste("Symbol", bad)
+    for text in ("x" * 900_000, "1" * 900_000, "$" + "x" * 900_000, "[" * 900_000):
+        view.take("Symbol", text)
+        shown(view)
+    view.take("Symbol", Each(tuple(LINES.split("\n")[:10_000])))
+    shown(view)
+    assert time.perf_counter() - begun < 5
+    for request in (
+        {"field": "a", "value": 3},
+        {"field": 3, "value": "a"},
+        {"field": "a"},
+        {"field": "a", "value": "a", "x": 1},
+    ):
+        with pytest.raises(jf.ArgumentError, match="can't read the request set"):
+            requests.read({"v": 1, "id": 1, "seq": 1, "kind": "set", **request})
+
+
+def test_an_option_that_nobody_can_type_can_be_chosen(answering: Callable[..., Session]) -> None:
+    """What a list has is taken as it is."""
+    view = opened(
+        answering(Listing({"name": "Symbol", "type": 6}, Universe=[{"Symbol": "A\x0bB"}, {"Symbol": "C\x02D"}]))
+    )
+    view.take("Symbol", "C\x02D")
+    assert view.form.args == {"Symbol": "C\x02D"}
+
+
+def test_what_the_service_found_is_shown_until_the_field_changes(answering: Callable[..., Session]) -> None:
     """An error of the service stands at its field, and a change of the values since the result is known."""
-    view = opened(funcs, "Get Panel Daily", PanelName=PANEL, Symbol="NVRA US EQUITY")
+    session = answering(Listing(PANEL_NAME, {"name": "Symbol", "type": 6}, Universe=SYMBOLS))
+    view = opened(session, PanelName=PANEL, Symbol="NVRA US EQUITY")
     view.ran = view.form.args
     assert not view.values()["changed"]
     view.refuse({"Symbol": ["The panel has no data of it."], "": ["Something else."]})

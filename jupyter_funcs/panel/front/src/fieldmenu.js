@@ -19,7 +19,7 @@ function kindOf({ control, integer, minimum: low, maximum: high }) {
 }
 
 /** One list as a line: values with commas between them. @param {string[]} values */
-const line = (values) => values.map((value) => (/[,"]|^[\s[]|[\s\]]$/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)).join(", ");
+const line = (values) => values.map((value) => (/[",]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value)).join(", ");
 
 /** The values of a field that has several, or a run for each of several. @param {P.FieldState} state @returns {string[]} */
 export function several({ value }) {

@@ -34,7 +34,7 @@ export function Field({ field, missing, onHelp }) {
   const errors = state.errors?.length ? state.errors : missing ? [{ text: "Required", use: "", instead: "" }] : [];
   const [each, variable] = [isEach(state), bound(state)];
   const bad = errors.length > 0;
-  const note = each || variable?.each ? "one run each" : field.control === "flag" && (state.value ?? null) === null && field.default !== null ? field.hint || `${field.default} (default)` : state.carried ? "carried over" : "";
+  const note = each || variable?.each ? "one run each" : field.control === "flag" && (state.value ?? null) === null && field.default !== null && !field.required ? field.hint || `${field.default} (default)` : state.carried ? "carried over" : "";
   const lines = each && (field.control === "json" || field.control === "several" || field.control === "list");
   const control = variable ? Bound : lines ? Lines : each || Array.isArray(state.value) || field.control === "several" || field.control === "list" ? Chips : other && field.control === "flag" ? TextBox : CONTROLS[field.control];
   const messages = [...errors.map((one) => ({ ...one, bad: true })), ...(state.warnings ?? []).map((one) => ({ ...one, bad: false }))];
@@ -222,33 +222,41 @@ function matching(options, query) {
 }
 
 /** @type {P.OptionPage} */
-const NONE = { options: [], total: 0, note: "", at: null, again: false, asking: false };
+const NONE = { options: [], total: 0, groups: [], note: "", at: null, again: false, asking: false };
 
 /**
  * The options that match: searched here where the page has all of them, else by the kernel, a page at a time.
  * @param {P.FieldView} field
  * @param {string} query
  * @param {boolean} open
+ * @param {boolean} many
  */
-function useOptions(field, query, open) {
+function useOptions(field, query, open, many) {
   const { ask, tell } = usePanel();
   const flags = (field.flag ?? []).map((value) => ({ value, label: "", group: "" }));
   const page = field.options ?? { ...NONE, options: flags, total: flags.length };
   const whole = page.options.length >= page.total;
   const [found, setFound] = useState(/** @type {P.OptionPage | null} */ (null));
   const wanted = useRef("");
+  const grouped = many && !query.trim();
   useEffect(() => {
     wanted.current = query;
     if (whole || !open) return setFound(null);
-    const search = () => tell(ask("options", { field: field.name, query, from: 0 }).then((reply) => wanted.current === query && setFound(reply)));
+    const search = () => tell(ask("options", { field: field.name, query, grouped, from: 0 }).then((reply) => wanted.current === query && setFound(reply)));
     const timer = setTimeout(search, SEARCH_AFTER);
     return () => clearTimeout(timer);
   }, [query, whole, open, page]);
-  const shown = whole ? matching(page.options, query) : (found ?? page).options;
+  let shown = whole ? matching(page.options, query) : (found ?? page).options;
+  /** Groups with their sizes, once the options come in their order. @type {P.OptionPage["groups"]} */
+  let groups = (grouped && found?.groups) || [];
+  if (grouped && whole && shown.some((option) => option.group)) {
+    groups = [...new Set(shown.map((option) => option.group))].map((name) => [name, shown.filter((option) => option.group === name).length]);
+    shown = groups.flatMap(([name]) => shown.filter((option) => option.group === name));
+  }
   const total = whole ? shown.length : (found ?? page).total;
   const next = async () => {
     if (whole || !found || found.options.length >= found.total) return;
-    const reply = await ask("options", { field: field.name, query, from: found.options.length });
+    const reply = await ask("options", { field: field.name, query, grouped, from: found.options.length });
     if (wanted.current === query) setFound({ ...found, options: [...found.options, ...reply.options.filter((one) => !found.options.some((old) => old.value === one.value))] });
   };
   /** All values that match, or those of one group. @param {string} group @returns {Promise<string[]>} */
@@ -256,7 +264,7 @@ function useOptions(field, query, open) {
     if (whole) return shown.filter((one) => !group || one.group === group).map((one) => one.value);
     return (await ask("all_options", { field: field.name, group, query })).values;
   };
-  return { page, shown, total, whole, next: () => void tell(next()), all };
+  return { page, options: shown, groups, total, next: () => void tell(next()), all };
 }
 
 /** Soon listed: Enter waits for what matches, rather than to take half a name. @param {P.OptionPage} page */
@@ -274,10 +282,10 @@ function Source({ field, page, children }) {
 
 /**
  * The list below a combobox, which keeps the focus: `aria-activedescendant` names the option at `on`.
- * @param {{ id: string, label: string, query: string, on: number, options: P.Option[], chosen: string[], several?: boolean, groups?: boolean, extra?: string, empty: string,
- *   pick: (at: number) => void, more: () => void, group?: (name: string, taken: boolean) => void, ordered?: boolean }} props
+ * @param {{ id: string, label: string, query: string, on: number, options: P.Option[], chosen: string[], several?: boolean, groups: P.OptionPage["groups"], extra?: string, empty: string,
+ *   pick: (at: number) => void, more: () => void, group: (name: string, taken: boolean) => void, ordered?: boolean }} props
  */
-function Listbox({ id, label, query, on, options, chosen, several: many = false, groups = false, extra = "", empty, pick, more, group, ordered = false }) {
+function Listbox({ id, label, query, on, options, chosen, several: many = false, groups, extra = "", empty, pick, more, group, ordered = false }) {
   const list = useRef(/** @type {HTMLDivElement | null} */ (null));
   useLayoutEffect(() => list.current?.querySelector(".is-on")?.scrollIntoView?.({ block: "nearest" }), [on, options.length]);
   const scrolled = (/** @type {any} */ { currentTarget: box }) => box.scrollTop + box.clientHeight > box.scrollHeight - 200 && more();
@@ -287,12 +295,14 @@ function Listbox({ id, label, query, on, options, chosen, several: many = false,
     <span class="jf-code1">${marked(inert(option.value), query)}</span><span class="jf-name1">${marked(inert(option.label), query)}</span>
     ${ordered && held.has(option.value) && html`<span class="jf-quiet jf-num">${chosen.indexOf(option.value) + 1}</span>`}${!many && held.has(option.value) && html`<${Icon} name="check" size=${14} />`}
   </div>`;
-  const names = groups ? [...new Set(options.map((option) => option.group))] : [""];
+  const heading = (/** @type {[string, number]} */ [name, size]) => {
+    const taken = options.filter((option) => option.group === name && held.has(option.value)).length === size;
+    return html`<div class="jf-ph" role="presentation">${inert(name || "Others")} (${count(size)})<span class="jf-inline" aria-hidden="true" data-jf=${`group:${name}`} onClick=${() => group(name, taken)}>${taken ? "None" : "All"}</span></div>`;
+  };
   return html`<div ref=${list} class="jf-list" role="listbox" id=${id} aria-label=${label} aria-multiselectable=${many ? "true" : undefined} onScroll=${scrolled}>
-    ${names.map((name) => {
-      const rows = options.map((option, at) => ({ option, at })).filter(({ option }) => !groups || option.group === name);
-      const taken = rows.every(({ option }) => held.has(option.value));
-      return html`${groups && html`<div class="jf-ph" role="presentation">${inert(name || "Others")} (${rows.length})<span class="jf-inline" aria-hidden="true" data-jf=${`group:${name}`} onClick=${() => group?.(name, taken)}>${taken ? "None" : "All"}</span></div>`}${rows.map(({ option, at }) => row(option, at))}`;
+    ${options.map((option, at) => {
+      const starts = at === 0 || options[at - 1].group !== option.group ? groups.find(([name]) => name === option.group) : undefined;
+      return starts ? [heading(starts), row(option, at)] : row(option, at);
     })}
     ${extra && html`<div class=${`jf-opt ${on === options.length ? "is-on" : ""}`} role="option" id=${`${id}-${options.length}`} aria-selected="false" data-jf="other" onClick=${() => pick(options.length)}>${query ? html`<span class="jf-cut">Use “<b>${inert(extra)}</b>”</span>` : extra}</div>`}
     ${!options.length && !extra && html`<div class="jf-opt jf-quiet" role="option" aria-selected="false" aria-disabled="true">${empty}</div>`}
@@ -317,11 +327,9 @@ function Chooser(props) {
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
   const query = draft ?? "";
   const text = query.trim();
-  const { page, shown, total, whole, next, all } = useOptions(field, query, open);
+  const { page, options, groups, total, next, all } = useOptions(field, query, open, many);
   const choosable = field.options !== null || field.flag !== null;
-  const grouped = many && !text && whole && shown.some((option) => option.group);
-  const options = grouped ? [...new Set(shown.map((option) => option.group))].flatMap((group) => shown.filter((option) => option.group === group)) : shown;
-  const hit = text && [...shown, ...page.options].find((option) => option.value.toLowerCase() === text.toLowerCase());
+  const hit = text && [...options, ...page.options].find((option) => option.value.toLowerCase() === text.toLowerCase());
   const extra = !field.open || page.asking || hit ? "" : text || (many ? "" : "Other…");
   const rows = options.length + (extra ? 1 : 0);
 
@@ -402,9 +410,9 @@ function Chooser(props) {
         ${many && page.total > 1 && html`<div class="jf-pf is-top"><span>${count(values.length)} chosen</span><span class="jf-gap" />
           ${link("select-all", text ? `Select ${count(total)} found` : `Select all ${count(total)}`, () => void group("", false))}${values.length > 0 && link("clear", "Clear", () => put([]))}
         </div>`}
-        <${Listbox} id=${list} label=${field.label} query=${query} on=${on} options=${options} chosen=${values} several=${many} groups=${grouped} extra=${extra} pick=${pick} more=${next} group=${group} ordered=${many && !each && values.length > 1}
+        <${Listbox} id=${list} label=${field.label} query=${query} on=${on} options=${options} chosen=${values} several=${many} groups=${groups} extra=${extra} pick=${pick} more=${next} group=${group} ordered=${many && !each && values.length > 1}
           empty=${page.asking ? "Listing…" : query.startsWith("$") ? "Enter uses your variable." : page.total ? "No match" : page.note || "Nothing to choose"} />
-        ${!many && total > shown.length && html`<div class="jf-pf">${count(shown.length)} of ${count(total)}: type to search</div>`}
+        ${!many && total > options.length && html`<div class="jf-pf">${count(options.length)} of ${count(total)}: type to search</div>`}
         <${Source} field=${field} page=${page}>${many && page.total > 5 && link("paste", "Paste a list…", () => (setOpen(false), setPasting(true)))}<//>
       </div>
     <//>`}

@@ -96,6 +96,8 @@ export interface OptionPage {
   options: Option[];
   /** How many there are in all; beyond the page they are searched in Python. */
   total: number;
+  /** Their groups, and how many each has; empty where the page has all options, or none a group. */
+  groups: [string, number][];
   /** "Listing symbols…", "24 symbols from Get Universe", "Fill in Panel to see the symbols.", trouble, or "". */
   note: string;
   /** When they were listed, in seconds since 1970; `null` of options that no function lists. */
@@ -362,7 +364,8 @@ export interface Requests {
 
   set: { in: { seq: number; field: string; value: PageValue }; out: {} };
   clear: { in: {}; out: {} };
-  options: { in: { field: string; query: string; from: number }; out: OptionPage };
+  /** `grouped`: in the order of their groups. */
+  options: { in: { field: string; query: string; grouped: boolean; from: number }; out: OptionPage };
   list_again: { in: { field: string }; out: {} };
   paste: { in: { field: string; text: string }; out: { values: string[]; unknown: string[] } };
   /** All values that a field lists, or those of one group: what "all 24" takes. */

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RUN, VALUES, VIEW, pause } from "./fake.js";
-import { press, shown, type } from "./page.js";
+import { press, shown, soon, type } from "./page.js";
 
 const field = (name, control, more = {}) => ({
   name, label: name, control, required: false, more: false, short: false, hint: "", default: null, help: `Help of ${name}.`, brief: "", knownFrom: "Type declared by the catalog.",
   options: null, open: false, flag: null, minimum: null, maximum: null, integer: false, strict: true, ...more,
 });
-const page = (rows, more = {}) => ({ options: rows.map(([value, label = "", group = ""]) => ({ value, label, group })), total: rows.length, note: "", at: null, again: false, asking: false, ...more });
+const page = (rows, more = {}) => ({ options: rows.map(([value, label = "", group = ""]) => ({ value, label, group })), total: rows.length, groups: [], note: "", at: null, again: false, asking: false, ...more });
 const SYMBOLS = page([["NVRA US EQUITY", "Nuvarelle Outfitters", "Retail"], ["KORD US EQUITY", "Kordrivet Auto Parts", "Retail"], ["KORD LN EQUITY", "Kordelisse Fashions", "Retail"], ["MCHQ US EQUITY", "Mochandrel Coffee", "Food"]]);
 const open = (fields, states = {}, more = {}, answers = {}) => {
   const values = { ...VALUES, fields: Object.fromEntries(fields.map(({ name }) => [name, states[name] ?? {}])), ...more };
@@ -98,6 +98,80 @@ test("options beyond the page are searched in the kernel", async () => {
   assert.deepEqual(asked, [["zz", 0]]);
   assert.deepEqual(options(el), ["zz1", "zz2"]);
   await close();
+});
+
+test("groups of a list beyond the page have headings with their sizes, and All takes the whole group", async () => {
+  const groups = [["Retail", 300], ["Food", 2]];
+  const asked = [];
+  const answers = {
+    options: ({ query, grouped, from }) => (asked.push([query, grouped, from]), query ? page([["zz", "", "Food"]]) : { ...SYMBOLS, total: 302, groups }),
+    all_options: ({ group }) => ({ values: [`${group} 1`, `${group} 2`] }),
+  };
+  const { model, el, $, close } = await open([field("s", "several", { options: { ...SYMBOLS, total: 302, groups } })], {}, {}, answers);
+  box($, "s").click();
+  await soon(() => assert.deepEqual([...el.querySelectorAll(".jf-ph")].map((each) => each.textContent), ["Retail (300)All", "Food (2)All"]));
+  assert.deepEqual(asked, [["", true, 0]]);
+  assert.equal($("select-all:s").textContent, "Select all 302");
+  $("group:Retail").click();
+  await soon(() => assert.deepEqual(sent(model), [["s", ["Retail 1", "Retail 2"]]]));
+  type(box($, "s"), "zz");
+  await soon(() => assert.deepEqual(options(el), ["zz"]));
+  assert.deepEqual(asked.at(-1), ["zz", false, 0]);
+  assert.equal(el.querySelector(".jf-ph"), null);
+  await close();
+});
+
+test("a list says where it comes from and how old it is, and is listed again", async () => {
+  const now = Date.now() / 1000;
+  for (const [seconds, said] of [[0, "just now"], [59, "just now"], [61, "1 min old"], [250, "4 min old"], [3601, "1 hour old"], [7300, "2 hours old"], [49 * 3600, "2 days old"]]) {
+    const { model, $, el, close } = await open([field("a", "choice", { options: { ...SYMBOLS, note: "4 symbols from Get Universe", at: now - seconds, again: true } })]);
+    box($, "a").click();
+    await soon(() => assert.match(el.querySelector(".is-source").textContent, new RegExp(`^4 symbols from Get Universe · ${said}`)));
+    $("ask:a").click();
+    assert.deepEqual([model.asked.at(-1).kind, model.asked.at(-1).field], ["list_again", "a"]);
+    await close();
+  }
+});
+
+test("Enter adds a value to a list, and runs nothing; in a closed box it runs", async () => {
+  const { model, $, close } = await open([field("l", "list"), field("t", "text")]);
+  type(box($, "l"), "one");
+  await pause(10);
+  press(box($, "l"), "Enter");
+  await soon(() => assert.deepEqual(sent(model), [["l", ["one"]]]));
+  assert.ok(!model.kinds().includes("run"));
+  press(box($, "t"), "Enter");
+  await soon(() => assert.equal(model.asked.at(-1).kind, "run"));
+  await close();
+});
+
+test("a function chosen with Enter has the focus in its first field", async () => {
+  const answers = { functions: { sections: [{ title: "", functions: [{ id: "other", name: "Other", about: "", group: "", favourite: false, changesData: false }] }], total: 1, found: 1 } };
+  const chosen = (request, model) => (model.write({ view: { ...VIEW, function: { ...VIEW.function, id: "other" }, fields: [field("first", "choice", { options: SYMBOLS }), field("b", "text")] }, values: { ...VALUES, fields: { first: {}, b: {} } } }), {});
+  const { $, close } = await open([field("a", "text")], {}, {}, { ...answers, choose: chosen });
+  $("picker").click();
+  await soon(() => assert.ok($("function:other")));
+  press($("picker-search"), "ArrowDown");
+  press($("picker-search"), "Enter");
+  await soon(() => assert.ok(document.activeElement === box($, "first")));
+  await pause(60);
+  assert.ok(document.activeElement === box($, "first"));
+  await close();
+});
+
+test("what Run needs and what a rule asks for is said once, below the fields; a default is promised where it counts", async () => {
+  const flag = { flag: ["Yes", "No"], default: "No", hint: "No (default)" };
+  const fields = [field("PanelName", "text", { required: true }), field("Symbol", "text"), field("Brand", "text"), field("f", "flag", flag), field("g", "flag", { ...flag, required: true })];
+  const { $, close } = await open(fields, {}, { valid: false, missing: ["PanelName", "g"] });
+  assert.equal($("advice"), null);
+  assert.equal($("reason").textContent, "Missing: PanelName, g");
+  assert.match($("field:f").textContent, /No \(default\)/);
+  assert.doesNotMatch($("field:g").textContent, /default/i);
+  await close();
+  const later = await open(fields, {}, { advice: ["Fill in Symbol or Brand."] });
+  assert.equal(later.el.textContent.split("Fill in Symbol or Brand.").length, 2);
+  assert.doesNotMatch(later.el.textContent, /not sent/);
+  await later.close();
 });
 
 test("several values are chips: chosen, taken away, all, by group, and pasted", async () => {

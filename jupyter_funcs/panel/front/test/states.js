@@ -6,7 +6,7 @@ const COMPANIES = ["BKQU Bulkandry Clubs Groceries", "BVQS Bravoquesa Grill Rest
   const [code, first, second, group] = line.split(" ");
   return { value: `${code} US EQUITY`, label: `${first} ${second}`, group };
 });
-const page = (options, note = "", more = {}) => ({ options, total: options.length, note, at: null, again: false, asking: false, ...more });
+const page = (options, note = "", more = {}) => ({ options, total: options.length, groups: [], note, at: null, again: false, asking: false, ...more });
 const listed = (...values) => page(values.map((value) => ({ value, label: "", group: "" })));
 const field = (name, label, control, more = {}) => ({
   name, label, control, required: false, more: false, short: false, hint: "", default: null, help: `${label} of the rows.`, brief: `${label} of the rows.`, knownFrom: "Type declared by the catalog.",
