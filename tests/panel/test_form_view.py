@@ -204,7 +204,7 @@ def test_texts_of_a_catalog_are_bounded_and_inert(answering: Callable[..., Sessi
     """Long texts are cut, and marks of direction are shown as what they are; the page escapes those of options."""
     name = HOSTILE.replace("\ud800", "")
     about = f"Options are '{name}', 'y'. " + "word " * 10_000
-    rows = [{"Symbol": "A", "Name": HOSTILE * 9, "Sector": "\u202e"}]
+    rows = [{"Symbol": "A", "Name": name * 9, "Sector": "\u202e"}]
     view = opened(answering(Listing({"name": name, "description": about}, {"name": "s", "type": 6}, Universe=rows)))
     view.press()
     shown(view)
@@ -372,17 +372,17 @@ def test_options_are_searched_ranked_and_paged(
 
 
 def test_a_long_list_is_sent_in_pages_and_by_its_groups(answering: Callable[..., Session]) -> None:
-    """Of 20,000 options the view has the first, with the sizes of their groups; a page follows their order."""
-    rows = [{"Symbol": f"S{at:05d} US EQUITY", "Name": f"Company {at}", "Sector": "AB"[at % 2]} for at in range(20_000)]
+    """Of 12,000 options the view has the first, with the sizes of their groups; a page follows their order."""
+    rows = [{"Symbol": f"S{at:05d} US EQUITY", "Name": f"Company {at}", "Sector": "AB"[at % 2]} for at in range(12_000)]
     view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=rows)))
     assert len(shown(view)) < 8_000
-    page = view.options("Symbol", "", 9_900, grouped=True)
-    assert (page["groups"], len(page["options"])) == ([("A", 10_000), ("B", 10_000)], 200)
+    page = view.options("Symbol", "", 5_900, grouped=True)
+    assert (page["groups"], len(page["options"])) == ([("A", 6_000), ("B", 6_000)], 200)
     assert [one["group"] for one in page["options"]] == ["A"] * 100 + ["B"] * 100
-    assert len(view.all_options("Symbol", "B")["values"]) == 10_000
+    assert len(view.all_options("Symbol", "B")["values"]) == 6_000
     with pytest.raises(jf.ArgumentError, match="at most 10,000 values"):
         view.all_options("Symbol")
-    assert view.options("Symbol", "company 12345")["total"] == 1
+    assert view.options("Symbol", "company 11345")["total"] == 1
 
 
 def test_options_of_a_dependent_field_follow_the_other_field(
@@ -671,16 +671,16 @@ NO_CONTROL = [3, True, {"each": "a"}, {"a": 1}, ["a"] * 20_000, [1], Each((1,)),
 NO_CONTROL += ["a\x00", "\x1b[1m", "\x7f", "\ud800", ["a", "b\x00"], Each(("a", "\udfff")), b"a", (), 1.5]
 
 
-@pytest.mark.parametrize("value", NO_CONTROL, ids=lambda value: repr(value)[:20])
 @pytest.mark.parametrize("param", [{"name": "a"}, {"name": "a", "type": 4}, {"name": "a", "type": 6}], ids=str)
-def test_no_control_sends_other_values(answering: Callable[..., Session], value: Any, param: dict[str, Any]) -> None:
+def test_no_control_sends_other_values(answering: Callable[..., Session], param: dict[str, Any]) -> None:
     """Each is refused with a sentence, and the form stays as it was, also where a run carries it."""
     view = opened(answering(Listing(param, {"name": "z"}, Universe=SYMBOLS)), a="before")
-    for send in (lambda: view.take("a", value), lambda: view.take_all({"z": "new", "a": value})):
-        with pytest.raises(jf.ArgumentError) as refused:
-            send()
-        assert all(len(line) < 300 and line.isprintable() for line in refused.value.lines)
-    assert (view.form["a"], view.form["z"]) == ("before", None)
+    for value in NO_CONTROL:
+        for sent in ({"a": value}, {"z": "new", "a": value}):
+            with pytest.raises(jf.ArgumentError) as refused:
+                view.take_all(sent)
+            assert all(len(line) < 300 and line.isprintable() for line in refused.value.lines), value
+        assert (view.form["a"], view.form["z"]) == ("before", None)
     shown(view)
 
 
