@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 _LONGEST_NAME = 60
 _MOST_VALUES = 100_000  # a dimension with more values names single rows, and takes seconds
+_LONGEST_VALUE = 1000  # a dimension with longer values holds texts
 _LARGEST = 1e150  # beyond it, the range of an axis overflows a float
+_LARGEST_TO_SUM = 1e12  # sums of larger integers may overflow
 # A quick check before parsing millions of texts.
 _LIKE_A_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2}([T ][0-9:.,]+(Z|[+-][0-9:]+)?)?)?")
 _PERIOD_FIRST = re.compile(
@@ -80,22 +82,25 @@ class ChartColumn:
         return self.made.replace("{}", frame + self.picked, 1)
 
     @property
-    def is_time(self) -> bool:
-        return self.role in {Role.TIME, Role.PERIOD}
+    def distinct(self) -> int:
+        """The number of categories or periods."""
+        return len(self.data.cat.categories)
 
     @property
-    def distinct(self) -> int:
-        """The number of distinct values."""
-        return len(self.data.cat.categories) if self.data.dtype == "category" else int(self.data.nunique())
+    def varies(self) -> bool:
+        """Whether there are several times, categories or periods."""
+        return self.distinct > 1 if self.data.dtype == "category" else bool(self.data.min() < self.data.max())
 
 
-def read(frame: pd.DataFrame, about: str = "") -> list[ChartColumn]:
-    """Return the columns of a frame, labels of its index first."""
+def read(frame: pd.DataFrame, about: str, most: int) -> list[ChartColumn]:
+    """Return the columns of a frame, labels of its index first; of those of one type the first ones."""
     if has_labels(frame):
         frame = frame.reset_index(allow_duplicates=True)
-    names = _names(frame.columns)
+    names, shared = _names(frame.columns), frame.columns.duplicated(keep=False)
     in_percent = is_in_percent("", about)
-    found = [_column(at, names[at], frame) for at in range(frame.shape[1])]
+    kinds = pd.Series([dtype.kind for dtype in frame.dtypes], dtype=object)
+    taken = np.flatnonzero(kinds.groupby(kinds).cumcount() < most)
+    found = [_column(int(at), names[at], frame, alone=not shared[at]) for at in taken]
     return [replace(column, percent=False) if in_percent else column for column in found]
 
 
@@ -148,10 +153,10 @@ def _names(labels: pd.Index[Any]) -> list[str]:
     return list(distinct(names, "{} ({})", 2))
 
 
-def _column(at: int, name: str, frame: pd.DataFrame) -> ChartColumn:
+def _column(at: int, name: str, frame: pd.DataFrame, *, alone: bool) -> ChartColumn:
     label, values = frame.columns[at], frame.iloc[:, at].reset_index(drop=True)
-    alone = isinstance(label, str) and list(frame.columns).count(label) == 1
-    make: _Make = partial(ChartColumn, name, picked=f"[{label!r}]" if alone else f".iloc[:, {at}]")
+    by_name = alone and isinstance(label, str)
+    make: _Make = partial(ChartColumn, name, picked=f"[{label!r}]" if by_name else f".iloc[:, {at}]")
     try:
         kind = pd.api.types.infer_dtype(values, skipna=True)
         return _BY_KIND.get(kind, _nothing)(make, name, values)
@@ -187,7 +192,8 @@ def _number(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
     if values.dtype.kind == "O":
         return _mixed(make, name, values)
     known = pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index)
-    return _measure(make, name, known, "{}" if values.dtype.kind in "iuf" else "{}.astype(float)")
+    adds = values.dtype.kind == "f" or (values.dtype.kind in "iu" and known.abs().max() < _LARGEST_TO_SUM)
+    return _measure(make, name, known, "{}" if adds else "{}.astype(float)")
 
 
 def _mixed(make: _Make, name: str, values: pd.Series[Any]) -> ChartColumn:
@@ -251,6 +257,8 @@ def _named(make: _Make, name: str, values: pd.Series[Any], made: str = "{}.astyp
     if len(found) > _MOST_VALUES:
         return _nothing(make, name, values)
     texts = list(map(str, found.tolist()))
+    if max(map(len, texts), default=0) > _LONGEST_VALUE:
+        return _nothing(make, name, values)
     order = dict.fromkeys(texts)  # two values may have one text
     of_time = not pd.api.types.is_numeric_dtype(values.dtype) or not _CALENDAR.isdisjoint(words(name)[-1:])
     is_period = bool(order) and of_time and all(map(period_parts, order))

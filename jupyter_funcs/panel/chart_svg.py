@@ -6,10 +6,11 @@ import html
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.panel.chart_view import STEPS, day_of, time_of
+from jupyter_funcs.panel.chart_plan import STEPS, day_of, time_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,13 +114,12 @@ def _labels(x: Mapping[str, Any]) -> list[tuple[float, str]]:
     if x["type"] != "time":
         every = -(-len(values) // 6)
         return [(values[at], x["labels"][at]) for at in range(0, len(values), every)]
-    first, last = time_of(values[0]), time_of(values[-1])
-    days = values[-1] - values[0]
-    step = next((name for name in STEPS if days * 86_400 / STEPS[name].seconds <= 8), "year")
-    starts = pd.date_range(first.normalize(), last, freq=STEPS[step].rule)
+    step = next((name for name in STEPS if (values[-1] - values[0]) * 86_400 / STEPS[name].seconds <= 8), "year")
+    ends = np.array([time_of(values[0]), time_of(values[-1])], dtype="datetime64[us]")
+    first, last = STEPS[step].periods(ends.view(np.int64))
+    starts = STEPS[step].starts(np.arange(first + (values[0] > day_of(STEPS[step].starts(first[None])[0])), last + 1))
     form = {"year": "%Y", "quarter": "%b %Y", "month": "%b %Y", "week": "%d %b", "day": "%d %b"}.get(step, "%H:%M")
-    ticks = [(day_of(at), f"{at:{form}}") for at in starts if at >= first]
-    return ticks[:: -(-len(ticks) // 8) or 1]
+    return [(day_of(start), f"{pd.Timestamp(start):{form}}") for start in starts[:: -(-len(starts) // 8) or 1]]
 
 
 def _shown(text: str, length: int) -> str:

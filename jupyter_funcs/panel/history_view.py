@@ -18,7 +18,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, listed
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.panel.chart_view import Chart
-from jupyter_funcs.panel.requests import TableQuery
+from jupyter_funcs.panel.requests import ChartWish, TableQuery
 from jupyter_funcs.panel.table import TableView
 from jupyter_funcs.sweeps.job import sweep
 from jupyter_funcs.sweeps.messages import value_text
@@ -260,9 +260,9 @@ def _code(runs: list[Run]) -> str:
 
 def _totals(before: Chart, after: Chart) -> dict[str, Any] | None:
     """Return the sums or means of the largest categories in both results; nothing where there are none."""
-    one = before.view({"kind": "bar"})
+    one = before.view(ChartWish(kind="bar"))
     chosen = {choice["name"]: choice["value"] for choice in one["choices"]}
-    other = after.view({"kind": "bar", **chosen})
+    other = after.view(ChartWish(**{"kind": "bar", **chosen}))
     if one["kind"] != "bar" or other["kind"] != "bar" or one["title"] != other["title"]:
         return None
     sides = [dict(zip(view["x"]["labels"], view["series"][0]["values"], strict=True)) for view in (one, other)]
@@ -274,13 +274,13 @@ def _totals(before: Chart, after: Chart) -> dict[str, Any] | None:
 def _overlay(before: Chart, after: Chart) -> dict[str, Any] | None:
     """Return both results as two lines of one chart, at the coarser of their points; nothing without a common axis."""
     wish: dict[str, Any] = {"colour": "", "kind": "line"}
-    one = before.view(wish)
+    one = before.view(ChartWish(**wish))
     for _ in range(2):
         chosen = {each["name"]: each["value"] for each in one["choices"] if each["name"] in {"points", "measure"}}
-        other = after.view(wish | chosen)
+        other = after.view(ChartWish(**wish | chosen))
         if one["step"] == other["step"]:
             break
-        one = before.view(wish | chosen | {"points": other["step"]})
+        one = before.view(ChartWish(**wish | chosen | {"points": other["step"]}))
     if "points" not in chosen or not one["series"] or not other["series"]:
         return None
     if (one["step"], one["title"]) != (other["step"], other["title"]):

@@ -206,11 +206,6 @@ class ChartRequest(ResultRequest):
     def zoom(self) -> tuple[float, float] | None:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
-    @property
-    def wished(self) -> dict[str, Any]:
-        """What was chosen of the chart."""
-        return {name: value for name, value in msgspec.structs.asdict(self.wish).items() if value is not None}
-
 
 class JsonRequest(ResultRequest):
     path: Annotated[list[Text | Number], Meta(max_length=1_000)]

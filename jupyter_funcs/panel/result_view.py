@@ -85,9 +85,7 @@ class ResultView:
         query, variable = request.query, self.held_as or self._recipe
         filters = self._table.code(query, variable) if query.filters or query.find else ""
         rows = self._table.positions(query)
-        self.picture = self._chart.view(
-            request.wished, rows=rows, zoom=request.zoom, variable=variable, filters=filters
-        )
+        self.picture = self._chart.view(request.wish, rows=rows, zoom=request.zoom, variable=variable, filters=filters)
         return dict(self.picture)
 
     @cached_property

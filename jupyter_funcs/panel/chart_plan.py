@@ -1,0 +1,342 @@
+"""Which chart suits a frame: what is along x, measured and coloured, what a point stands for, what can be chosen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from jupyter_funcs.core.text import folded, listed
+from jupyter_funcs.frames.roles import ChartColumn, Role, has_labels, is_key, period_parts, read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jupyter_funcs.panel.requests import ChartWish
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+    Zoom = tuple[float, float] | None
+
+POINTS_OF_A_LINE = 600  # about as many as it has pixels
+_MOST_VALUES = 24_000  # of all lines
+_MOST_COLUMNS = 100  # of a type, that can be chosen
+CHUNK = 1_000_000  # rows at a time, so that a large frame needs little memory
+NO_VALUE = "(none)"
+_MOST_LINES, _USUAL_LINES = 200, 40
+_MOST_GROUPS = 1000  # categories by which to colour
+_MOST_AXES = 8  # columns of time and periods that are compared with each other
+_MOST_CELLS = 5_000_000  # of the table of sums
+_MOST_TIMES = 200_000  # distinct ones, beyond which times are taken as irregular
+_DAY = 86_400_000_000  # microseconds
+_SHOWN = {
+    "value": "Value",
+    "sum": "Sum",
+    "average": "7-day average",
+    "index": "Index, first = 100",
+    "growth": "Change from a year before",
+}
+
+
+class Step(NamedTuple):
+    """What a point can stand for: its length in seconds, the rule of pandas, and how many make about a year."""
+
+    seconds: int
+    rule: str
+    year: int
+    months: int = 0
+
+    def periods(self, times: Array) -> Array:
+        """Return the numbers of the periods that times are in; times are microseconds since 1970."""
+        if self.months:
+            return times.view("datetime64[us]").astype("datetime64[M]").astype(np.int64) // self.months
+        if self.rule == "W-MON":  # 1970 began on a Thursday
+            return (times // _DAY + 3) // 7
+        return times // (self.seconds * 1_000_000)
+
+    def starts(self, periods: Array) -> Array:
+        """Return when numbered periods start."""
+        if self.months:
+            return (periods * self.months).astype("datetime64[M]").astype("datetime64[us]")
+        starts = (periods * 7 - 3) * _DAY if self.rule == "W-MON" else periods * self.seconds * 1_000_000
+        return starts.view("datetime64[us]")
+
+
+STEPS = {
+    "second": Step(1, "s", 0),
+    "minute": Step(60, "min", 0),
+    "hour": Step(3600, "h", 364 * 24),
+    "day": Step(86_400, "D", 364),  # the same day of the week
+    "week": Step(604_800, "W-MON", 52),
+    "month": Step(2_629_800, "MS", 12, 1),
+    "quarter": Step(7_889_400, "QS", 4, 3),
+    "year": Step(31_557_600, "YS", 1, 12),
+}
+
+
+def day_of(time: Any) -> float:
+    """Return a time as days since 1970; whole days as integers."""
+    days = int(pd.Timestamp(time).to_datetime64().astype("datetime64[us]").astype(np.int64)) / _DAY
+    return int(days) if days == int(days) else round(days, 7)
+
+
+def time_of(day: float) -> pd.Timestamp:
+    """Return the time that is so many days after 1970."""
+    return pd.Timestamp(np.datetime64(int(max(-719_000, min(day, 2_900_000)) * _DAY), "us"))
+
+
+class Times:
+    """The times of a column: at which step they come, and which periods they cover."""
+
+    def __init__(self, column: ChartColumn) -> None:
+        self.data = column.data
+        self.days = day_of(self.data.min()), day_of(self.data.max())
+        self.span = self.days[1] - self.days[0]
+
+    @cached_property
+    def distinct(self) -> Array | None:
+        """Those that differ, in order, in microseconds since 1970; ``None`` if there are very many."""
+        times = found = self.data.dropna().to_numpy().view(np.int64)
+        for every in (1 + len(times) // CHUNK, 1):  # few of a sample are few of all, or nearly so
+            found = pd.unique(times[::every])
+            if len(found) > _MOST_TIMES:
+                return None
+        return np.sort(found)
+
+    @cached_property
+    def base(self) -> str:
+        """The step at which times come; nothing if they are irregular."""
+        times = self.distinct
+        if times is None or len(times) < 2:
+            return ""
+        sizes = {step: STEPS[step].seconds * 1_000_000 for step in ("day", "hour", "minute", "second")}
+        exact = next((step for step, size in sizes.items() if not (times % size).any()), "")
+        for step in ("year", "quarter", "month", "week") * (exact == "day"):
+            periods = STEPS[step].periods(times)
+            if len(times) >= max(3, 0.8 * (periods[-1] - periods[0] + 1)) and (np.diff(periods) > 0).all():
+                return step
+        return exact if exact and len(times) >= 0.1 * ((times[-1] - times[0]) // sizes[exact] + 1) else ""
+
+    def steps(self, lines: int, most: int, zoom: Zoom) -> tuple[str, dict[str, bool]]:
+        """Return the step at which times come, and those that points can have, with whether these are too many."""
+        low, high = (max(zoom[0], self.days[0]), min(zoom[1], self.days[1])) if zoom else self.days
+        seconds, shown = self.span * 86_400, (high - low if low < high else self.span) * 86_400
+        known = math.inf if self.distinct is None else len(self.distinct)
+        base = self.base if not self.base or seconds / STEPS[self.base].seconds * lines <= _MOST_CELLS else ""
+        steps = {"": False} if not base and known <= most else {}
+        for step in list(STEPS)[list(STEPS).index(base) if base else 0 :]:
+            count, whole = (each / STEPS[step].seconds + 1 for each in (shown, seconds))
+            if step == base or (count >= 3 and whole * lines <= _MOST_CELLS and count < known):
+                steps[step] = min(count, known) > most
+        return base, steps
+
+    def incomplete(self, step: str) -> dict[str, Any]:
+        """Return the starts of the first and the last period, where times cover them in part only."""
+        if self.distinct is None or step in {"", self.base} or STEPS[step].seconds < STEPS["day"].seconds:
+            return {}
+        days = np.unique(self.distinct // _DAY)
+        found, counts = np.unique(STEPS[step].periods(days * _DAY), return_counts=True)
+        if len(found) < 3:
+            return {}
+        usual, gap = 0.9 * float(np.median(counts[1:-1])), float(np.quantile(np.diff(days), 0.99))
+        first, last, end = STEPS[step].starts(np.array([found[0], found[-1], found[-1] + 1]))
+        early, late = (days[0] - first.astype(np.int64) // _DAY), end.astype(np.int64) // _DAY - 1 - days[-1]
+        parts = {"first": first} if counts[0] < usual or early >= gap else {}
+        return parts | ({"last": last} if counts[-1] < usual or late >= gap else {})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What is drawn; without `x` the rows in their order."""
+
+    kind: str
+    x: ChartColumn | None
+    y: ChartColumn
+    colour: ChartColumn | None = None
+    times: Times | None = None  # of `x`
+    step: str = ""
+    base: str = ""
+    show: str = "value"
+    year: int = 0  # how many points make one
+    without: ChartColumn | None = None
+    over: tuple[str, ...] = ()
+    most_lines: int = _USUAL_LINES
+    most_points: int = POINTS_OF_A_LINE
+    choices: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def lines(self) -> ChartColumn | None:
+        """The column whose values are lines."""
+        return self.colour if self.kind == "line" else None
+
+    @property
+    def first(self) -> tuple[str, bool]:
+        """What rows are brought together by, and whether as a sum; a mean of several such sums may follow."""
+        if self.show == "average":
+            return "day", self.y.additive
+        of_rows = bool(self.times and self.step) and not self.base and self.show == "value"
+        totals = self.y.additive and not of_rows and self.x is not None
+        return (self.base if totals and self.base and self.show != "sum" else self.step), totals
+
+    @property
+    def title(self) -> str:
+        by = self.colour.name if self.colour else ""
+        return f"{self.y.name} by {by.lower() if by.istitle() else by}" if by else self.y.name
+
+    def offer(self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()) -> None:
+        """Let a person choose; what is off is shown, but can't be chosen now."""
+        offered = [
+            {"value": each, "label": text} | ({"disabled": True} if each in off else {})
+            for each, text in options.items()
+        ]
+        self.choices.append({"name": name, "label": label, "value": value, "options": offered})
+
+
+class Planner:
+    """The columns of a frame by what they are in a chart."""
+
+    def __init__(self, frame: pd.DataFrame, about: str) -> None:
+        self.columns = read(frame, about, _MOST_COLUMNS)
+        self.left_out = frame.shape[1] + frame.index.nlevels * has_labels(frame) - len(self.columns)
+        self.measures = [each for each in self._of(Role.MEASURE) if each.data.notna().any()]
+        name = "Rows" if "Rows" not in {each.name for each in self.columns} else "Number of rows"
+        self._count = ChartColumn(name, Role.MEASURE, pd.Series(np.ones(len(frame), np.int8)), additive=True, made="1")
+        self._dimensions = sorted(self._of(Role.DIMENSION), key=lambda each: (_is_flag(each), is_key(each.name)))
+        self._follows, self._times_of, self.ranked = cache(_follows), cache(Times), cache(self._largest_first)
+        self._axes: list[ChartColumn] = []  # each of which tells rows apart in another way than those before it
+        for each in [*self._of(Role.PERIOD), *self._of(Role.TIME)][:_MOST_AXES]:
+            if not any(self._follows(each, other) and self._follows(other, each) for other in self._axes):
+                self._axes.append(each)
+
+    def _of(self, role: Role) -> list[ChartColumn]:
+        return [each for each in self.columns if each.role is role and (role is Role.MEASURE or each.varies)]
+
+    def plan(self, wish: ChartWish, zoom: Zoom) -> Plan | str:
+        """Return what suits the frame and a person's wish, or in one sentence why there is nothing to draw."""
+        rows = len(self._count.data)
+        if not self.columns or not rows:
+            return f"The result has no {'rows' if self.columns else 'columns'}: there is nothing to draw."
+        measures = {each.name: each for each in self.measures or [self._count]}
+        y = measures.get(wish.measure or "", next(iter(measures.values())))
+        # Rows are counted where a category has several.
+        dimensions = [each for each in self._dimensions if self.measures or each.distinct <= rows / 2]
+        if not self.measures and not dimensions:
+            empty = [each.name for each in self._of(Role.MEASURE)]
+            have = f"{listed(empty[:5], 'and')} {'has' if len(empty) == 1 else 'have'} no values."
+            return f"There is nothing to draw: {have if empty else 'no column holds measured numbers or categories.'}"
+        x = self._along(wish)
+        to_date = next((each for each in dimensions if folded(each.name) == "periodtodate"), None)
+        varying = [each for each in dimensions if x is None or not self._follows(each, x)]
+        kinds = {"line": "Lines"} if x is not None or not dimensions else {}
+        kinds |= {"bar": "Bars"} if dimensions or self._of(Role.PERIOD) else {}
+        kind = wish.kind if wish.kind in kinds else next(iter(kinds))
+        if kind == "bar":
+            groups = usual = [*dimensions, *self._of(Role.PERIOD)]
+        else:
+            groups = [each for each in dimensions if x is not None and each.distinct <= _MOST_GROUPS]
+            groups = [each for each in groups if not _is_flag(each) or each in {*varying, to_date}]
+            usual = [each for each in groups if each in varying and not _is_flag(each)]
+        colour = next((each for each in groups if each.name == wish.colour), None)
+        if colour is None and (kind == "bar" or wish.colour != ""):
+            colour = next(iter(usual), None)
+        plan = Plan(
+            kind,
+            colour if kind == "bar" else x,
+            y,
+            colour,
+            without=to_date if to_date not in {None, colour, x} else None,
+            over=tuple(each.name for each in varying if each is not colour and not _is_flag(each)),
+            most_lines=_MOST_LINES if wish.all else _USUAL_LINES,
+        )
+        plan.offer("kind", "Kind of chart", kind, kinds)
+        plan.offer("measure", "Measure", y.name, {name: name for name in measures})
+        if groups:
+            colours = {each.name: each.name for each in groups} | ({} if kind == "bar" else {"": "Nothing"})
+            label = "Bars for" if kind == "bar" else "Colour by"
+            plan.offer("colour", label, colour.name if colour else "", colours)
+        return self._stepped(plan, wish, zoom) if kind == "line" and x is not None else plan
+
+    def _along(self, wish: ChartWish) -> ChartColumn | None:
+        """Return the period or time along which to draw: the finer one, unless it is finer for a few rows only."""
+        periods = [each for each in self._axes if each.role is Role.PERIOD]
+        times = [each for each in self._axes if each.role is Role.TIME]
+        times.sort(key=lambda each: each.name != wish.x)
+        if period := next((each for each in periods if f"period:{each.name}" == wish.points), None):
+            return period
+        if not times or not periods or wish.points in STEPS or wish.x:
+            return next(iter([*times, *periods]), None)
+        known = self._times_of(times[0]).distinct
+        return times[0] if known is None or len(known) > 2.5 * periods[0].distinct else periods[0]
+
+    def _stepped(self, plan: Plan, wish: ChartWish, zoom: Zoom) -> Plan:
+        """Choose what a point stands for, and as what it is shown."""
+        assert plan.x is not None
+        periods = {f"period:{each.name}": each for each in self._axes if each.role is Role.PERIOD}
+        axes = [each for each in self._axes if each.role is Role.TIME]
+        axis = plan.x if plan.x.role is Role.TIME else next(iter(axes), None)
+        times = self._times_of(axis) if axis is not None else None
+        lines = min(plan.colour.distinct, plan.most_lines) if plan.colour else 1
+        most = min(POINTS_OF_A_LINE, _MOST_VALUES // lines)
+        base, steps = times.steps(lines, most, zoom) if times is not None else ("", {})
+        can = [step for step, are_many in steps.items() if not are_many]
+        labels = {
+            name: "Fiscal quarter" if str(each.data.cat.categories[0])[:2] == "FQ" else each.name
+            for name, each in periods.items()
+        } | {step: step.capitalize() or "Every time" for step in steps}
+        if times is not None and axis is plan.x:
+            step = wish.points if wish.points in can else next(iter(can), "year")
+            year = STEPS[step].year if base and times.span > 400 else 0
+        else:
+            step, base, times, year = f"period:{plan.x.name}", "", None, _periods_of_a_year(plan.x)
+        can_show = {
+            "value": True,
+            "sum": times is not None and plan.y.additive and step not in {"", base},
+            "average": times is not None and times.span >= 14 and base in {"day", "hour", "minute", "second"},
+            "index": not plan.y.percent,
+            "growth": year > 0 and not plan.y.percent,
+        }
+        show = wish.show or ("sum" if can_show["sum"] and not base else "value")
+        show = show if can_show.get(show) else "value"
+        if show == "average":
+            step, labels = "day", {"day": "Day"}
+        step_of_time = "" if step in periods else step
+        plan = replace(plan, times=times, step=step_of_time, base=base, show=show, year=year, most_points=most)
+        plan.offer("points", "Points", step, labels, [each for each in steps if each not in can])
+        if axis is not None and len(axes) > 1:
+            plan.offer("x", "Along", axis.name, {each.name: each.name for each in axes})
+        shown = _SHOWN | ({"value": f"Mean per {base}"} if can_show["sum"] and base else {})
+        plan.offer("show", "Show as", show, shown, [each for each in shown if not can_show[each]])
+        return plan
+
+    def _largest_first(self, colour: ChartColumn) -> list[str]:
+        """Return the categories of a column, the largest by the first measure that adds up, or else by rows, first."""
+        by = next((each for each in self.measures if each.additive), self._count).data
+        sums = by.abs().groupby(colour.data.cat.codes.to_numpy()).sum().sort_values(ascending=False, kind="stable")
+        names = [*map(str, colour.data.cat.categories), NO_VALUE]  # the code of a missing value is -1
+        return list(dict.fromkeys(names[code] for code in sums.index))
+
+
+def _periods_of_a_year(x: ChartColumn) -> int:
+    """Return how many named periods make a year, if none of them is missing; else 0."""
+    parts = [period_parts(str(name)) for name in x.data.cat.categories]
+    for letter, count in (("", 1), ("H", 2), ("Q", 4)):
+        places = [part[0] * count + int(part[1][1:] or 1) for part in parts if part and part[1][:1] == letter]
+        if len(places) == len(parts) > count and set(np.diff(places)) == {1}:
+            return count
+    return 0
+
+
+def _follows(column: ChartColumn, other: ChartColumn) -> bool:
+    """Whether all rows with one value of `other` have one value of `column`."""
+    one, two = (each.data if each.role is Role.TIME else each.data.cat.codes for each in (column, other))
+    both = column.data.notna().to_numpy() & other.data.notna().to_numpy()
+    kept = np.flatnonzero(both)[:: max(1, int(both.sum()) // CHUNK)]
+    pairs = pd.DataFrame({"other": two.to_numpy()[kept], "column": one.to_numpy()[kept]}).drop_duplicates()
+    return not bool(pairs["other"].duplicated().any())
+
+
+def _is_flag(column: ChartColumn) -> bool:
+    return column.distinct <= 2 and set(column.data.cat.categories) <= {"True", "False"}
