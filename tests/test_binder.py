@@ -19,8 +19,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.conftest import CHROMIUM, FLAGS, lacking
-from tests.browser.steps import choose, wait_for_state
-from tests.browser.test_pictures import FOLDER
+from tests.browser.steps import CARD, at, choose, fill, look, run, wait_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,13 +92,13 @@ def binder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str,
         "HOME": str(folder / "home"),
         "PATH": f"{folder / 'env' / 'bin'}:{os.environ['PATH']}",
     }
-    run(repository, environment, "pip", "install", "-r", "binder/requirements.txt")
-    built = run(repository, environment, "./binder/postBuild")
+    execute(repository, environment, "pip", "install", "-r", "binder/requirements.txt")
+    built = execute(repository, environment, "./binder/postBuild")
     assert re.search(r"^FQ\d 20\d\d,", built, re.MULTILINE), built
     return repository, environment
 
 
-def run(repository: Path, environment: Mapping[str, str], *words: str) -> str:
+def execute(repository: Path, environment: Mapping[str, str], *words: str) -> str:
     done = subprocess.run(words, cwd=repository, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -109,7 +108,7 @@ def run(repository: Path, environment: Mapping[str, str], *words: str) -> str:
 @pytest.mark.timeout(900)
 def test_what_it_lists_installs_and_the_first_line_needs_no_load_ext(binder: tuple[Path, Mapping[str, str]]) -> None:
     """In a fresh environment, as Binder's: the requirements, the script, and then a notebook's first line."""
-    shown = run(*binder, "ipython", "--no-banner", "-c", "%funcs call get_panels")
+    shown = execute(*binder, "ipython", "--no-banner", "-c", "%funcs call get_panels")
     assert "Demo Card Panel" in shown
     assert Path(os.devnull).is_char_device()
 
@@ -166,7 +165,6 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(binder: tuple[
     """The first screen is the notebook, with no news before it; its first cells run, with nothing from the network."""
     if CHROMIUM is None:
         lacking("There is no Chromium or Chrome here for the browser tests: apt-get install chromium, or the like.")
-    FOLDER.mkdir(exist_ok=True)
     data = {path: path.stat().st_mtime_ns for path in Path(binder[1]["HOME"]).glob(".cache/jupyter_funcs/demo-*")}
     assert data
     with lab(*binder) as url, offline_page() as (page, asked):
@@ -176,7 +174,7 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(binder: tuple[
         expect(cells.first).to_be_visible(timeout=90_000)
         expect(page.locator("#jp-main-statusbar")).to_contain_text("Idle", timeout=60_000)
         page.wait_for_timeout(3000)  # a question about news would be here by now
-        page.screenshot(path=FOLDER / "binder-1-first.png")
+        look(page, "binder-1-first")
         expect(page.locator(".Toastify__toast, .jp-Dialog")).to_have_count(0)
         expect(page.locator(".jp-Launcher")).to_have_count(0)
 
@@ -184,26 +182,21 @@ def test_the_plain_address_opens_the_quickstart_and_its_cells_run(binder: tuple[
         page.keyboard.press("Shift+Enter")
         expect(cells.first.locator(".jp-InputPrompt")).to_have_text("[1]:", timeout=60_000)
         expect(cells.first.locator(".jp-OutputArea-output")).to_have_count(0)
-        for at in (1, 2):
-            cells.nth(at).locator(".cm-content").click()
+        for number in (1, 2):
+            cells.nth(number).locator(".cm-content").click()
             page.keyboard.press("Shift+Enter")
-        expect(cells.nth(2).locator(".jf-panel")).to_be_visible(timeout=60_000)
-        wait_for_state(page, "done", 1)  # it presses Run itself
-        page.screenshot(path=FOLDER / "binder-2-panel.png")
+        wait_for(page, "done", 1)  # it presses Run itself
+        look(page, "binder-2-panel")
         choose(page, "fq", "Get Panel FQ")
-        expect(page.locator(".jf-field-panelname option")).to_have_count(3, timeout=30_000)
-        page.locator(".jf-field-panelname select").select_option(index=1)
-        page.locator(".jf-field-symbol input").fill("NVRA US EQUITY")
-        page.locator(".jf-field-symbol input").press("Tab")
-        page.locator("button.jf-run").click()
-        wait_for_state(page, "done", 2)
-        expect(page.locator(".jf-results .jf-table")).to_contain_text("PeriodLabel")
-        page.locator(".jf-results").scroll_into_view_if_needed()
-        page.screenshot(path=FOLDER / "binder-3-table.png")
+        fill(page, "PanelName", CARD)
+        fill(page, "Symbol", "NVRA")
+        run(page)
+        expect(at(page, "grid")).to_contain_text("PeriodLabel")
+        look(page, "binder-3-table")
         assert asked == []
 
         # Voila's own page asks for icons and MathJax from elsewhere; it is whole without.
         page.goto(f"{url}voila/render/notebooks/panel.ipynb?token=tests")
-        expect(page.locator(".jf-results .jf-table")).to_contain_text("PeriodLabel", timeout=60_000)
-        page.screenshot(path=FOLDER / "binder-4-voila.png")
+        expect(at(page, "grid")).to_contain_text("PeriodLabel", timeout=60_000)
+        look(page, "binder-4-voila")
     assert {path: path.stat().st_mtime_ns for path in data} == data

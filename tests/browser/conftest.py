@@ -94,7 +94,7 @@ def context(fronts: Callable[[str], Front], strays: list[str]) -> Iterator[Brows
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = browser.new_context(viewport={"width": 1250, "height": 1000})
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
         context.route("**/*", stay)
         yield context
         browser.close()

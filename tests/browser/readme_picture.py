@@ -16,7 +16,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.conftest import _IDLE, CHROMIUM, FLAGS
 from tests.browser.fronts import running
-from tests.browser.steps import choose, open_tab, turn_dark, turn_light, wait_for_state
+from tests.browser.steps import CARD, at, choose, fill, run, turn, wait_for
 from tests.conftest import SYMBOL
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parents[2] / ".readme"
 LARGEST = 250_000  # bytes of a picture, so that the README opens at once
 NOTEBOOK = "readme.ipynb"
 CELL = "%load_ext jupyter_funcs\n%funcs"
-SIZE = {"width": 1180, "height": 1900}  # pixels; all of the cell is in it, so that nothing scrolls
+SIZE = {"width": 1180, "height": 900}  # pixels; all of the cell is in it, so that nothing scrolls
 
 
 def main() -> None:
@@ -41,35 +41,34 @@ def main() -> None:
         page.evaluate("window.jupyterapp.commands.execute('application:toggle-left-area')")
         page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
         ask(page)
-        for turn, theme in ((turn_light, "light"), (turn_dark, "dark")):
-            turn(page)
-            take(page, FOLDER / f"panel-{theme}.png")
+        for theme in ("Light", "Dark"):
+            turn(page, theme)
+            take(page, FOLDER / f"panel-{theme.lower()}.png")
         browser.close()
 
 
 def ask(page: Page) -> None:
-    """Fill in the form of a function, run it, and open the chart."""
-    expect(page.locator(".jf-list option")).to_have_count(11, timeout=60_000)
+    """Fill in the form of a function, run it, open the chart, and read it at a point."""
+    wait_for(page, "empty")
     choose(page, "daily", "Get Panel Daily")
-    panels = page.locator(".jf-field-panelname select")
-    expect(panels.locator("option")).to_have_count(3, timeout=60_000)
-    panels.select_option(label="Demo Card Panel — Synthetic Data Works")
-    page.locator(".jf-field-symbol input").fill(SYMBOL)
-    page.locator(".jf-field-dimensions select").select_option(label="Region")
-    page.locator("button.jf-run").click()
-    wait_for_state(page, "done", 1)
-    page.locator(".jf-search input").fill("")  # so that the list is whole again, as the pictures show it
-    open_tab(page, "Chart")
-    expect(page.locator(".jf-results svg:visible")).to_have_count(1, timeout=60_000)
+    fill(page, "PanelName", CARD)
+    fill(page, "Symbol", SYMBOL.split()[0])
+    fill(page, "Dimensions", "Region")
+    run(page)
+    at(page, "tab:chart").click()
+    expect(page.locator('[data-jf^="legend:"]')).to_have_count(6)
 
 
 def take(page: Page, path: Path) -> None:
     """Take the picture of the cell, from its code to the foot of the panel."""
-    page.mouse.move(0, 0)
-    page.evaluate("document.activeElement.blur()")
-    page.wait_for_timeout(1500)  # for the theme's own colours to arrive
-    panel, code = page.locator(".jf-panel"), page.locator(".jp-Cell-inputWrapper").first
+    panel, code = at(page, "panel"), page.locator(".jp-Cell-inputWrapper").first
     panel.scroll_into_view_if_needed()
+    plot = page.locator('[data-jf="plot"] svg').first.bounding_box()
+    assert plot is not None
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(1500)  # for the theme's own colours to arrive
+    page.mouse.move(plot["x"] + plot["width"] * 0.62, plot["y"] + 60)
+    expect(at(page, "tooltip")).to_be_visible()
     top, foot = code.bounding_box(), panel.bounding_box()
     assert top is not None
     assert foot is not None

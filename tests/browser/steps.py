@@ -1,49 +1,86 @@
-"""What a person does with the panel on a page, and what they look for."""
+"""What a person does with the panel on a page, and what they look for: by its hooks (`data-jf`)."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
-LOAD = "%load_ext jupyter_funcs"
-# A panel whose runs take so many seconds.
-SLOW = """import asyncio, httpx, jupyter_funcs as jf
+PICTURES = Path(__file__).with_name("pictures")  # in no commit; for a person to look at
+CARD, DEBIT = "Demo Card Panel", "Demo Debit Panel"
+# The embedded service, whose runs of the second data set never end, and which has no data of some symbols.
+SERVICE = """import asyncio, httpx, jupyter_funcs as jf
 from jupyter_funcs.service import embedded
 inner = embedded()
-async def app(scope, receive, send):
-    if scope["path"].endswith("runFunction"):
-        await asyncio.sleep({seconds})
-    await inner.app(scope, receive, send)
-slow = jf.connect("https://service.example", token=inner.token, transport=httpx.ASGITransport(app))
-panel = slow.panel("Get Panels")
-panel"""
-# The embedded service, where the runs of one panel data set never end.
-STUCK = """import asyncio, httpx, jupyter_funcs as jf
-from jupyter_funcs.service import embedded
-inner = embedded()
-class Stuck(httpx.ASGITransport):
+lacking = {"CLQM US EQUITY"}
+class Service(httpx.ASGITransport):
     async def handle_async_request(self, request):
-        body = await request.aread()
-        if b"Get Panel Daily" in body and b"Debit" in body:
+        body = (await request.aread()).decode()
+        if "Get Panel Daily" in body and "Debit" in body:
             await asyncio.sleep(600)
+        if any(symbol in body for symbol in lacking):
+            return httpx.Response(200, json={"error": "No data of this symbol today.", "body": None})
         return await super().handle_async_request(request)
-funcs = jf.connect("https://service.example", token=inner.token, transport=Stuck(inner.app))"""
-FRESH = "panel = funcs.panel()\npanel"
+funcs = jf.connect("https://service.example", token=inner.token, transport=Service(inner.app))"""
+OPEN = "panel = funcs.panel()\npanel"
 
 
-def wait_for_state(page: Page, state: str, run: int) -> None:
-    """Wait until the panel says this state of this run."""
+def at(page: Page, name: str) -> Locator:
+    """Return a part of the panel by its hook."""
+    return page.locator(f'[data-jf="{name}"]')
+
+
+def box(page: Page, field: str) -> Locator:
+    """Return the box of a field."""
+    return at(page, f"field:{field}").locator("input").first
+
+
+def wait_for(page: Page, state: str, run: int | None = None, seconds: float = 60) -> None:
+    """Wait until the panel is in this state, of this run."""
     # Attached and not visible: a long notebook takes the cells out of sight off the page's layout.
-    wanted = f'.jf-status[data-state="{state}"][data-run="{run}"]'
-    page.wait_for_selector(wanted, timeout=60_000, state="attached")
+    of_run = "" if run is None else f'[data-run="{run}"]'
+    wanted = f'[data-jf="panel"][data-state="{state}"]{of_run}'
+    page.wait_for_selector(wanted, timeout=seconds * 1000, state="attached")
+
+
+def choose(page: Page, words: str, name: str) -> None:
+    """Search a function and open it, with keys alone."""
+    at(page, "picker").click()
+    page.keyboard.type(words)
+    expect(at(page, "picker-search")).to_have_value(words)
+    expect(page.locator('[role="option"]').first).to_contain_text(name)
+    page.keyboard.press("Enter")
+    expect(at(page, "picker")).to_contain_text(name)
+
+
+def fill(page: Page, field: str, text: str) -> None:
+    """Type into a field, and take what its list offers first."""
+    box(page, field).click()
+    page.keyboard.type(text)
+    if box(page, field).get_attribute("role") == "combobox":
+        expect(page.locator('[role="option"].is-on')).to_contain_text(text)
+        page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+
+
+def run(page: Page, state: str = "done", number: int | None = None) -> None:
+    """Press Run, and wait until the panel says how it ended."""
+    at(page, "run").click()
+    wait_for(page, state, number)
+
+
+def pick(page: Page, *names: str) -> None:
+    """Click one part after the other, as through a menu."""
+    for name in names:
+        at(page, name).click()
 
 
 def run_python(page: Page, code: str) -> str:
-    """Run code in the notebook's kernel and give what it printed."""
+    """Run code in the notebook's kernel and return what it printed."""
     said: Any = page.evaluate(
         """async code => {
             const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
@@ -64,33 +101,26 @@ def run_python(page: Page, code: str) -> str:
 def start_python(page: Page, code: str) -> None:
     """Start code in the notebook's kernel, and do not wait for it."""
     page.evaluate(
-        """code => {
-            const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
-            kernel.requestExecute({code});
-        }""",
-        code,
+        "code => void window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code})", code
     )
 
 
-def choose(page: Page, words: str, name: str) -> None:
-    """Search a function and open it."""
-    page.locator(".jf-search input").fill(words)
-    page.locator(".jf-search input").press("Enter")
-    expect(page.locator(".jf-title")).to_have_text(name)
+def save_and_reload(page: Page) -> None:
+    """Save the notebook by its key, pressed in the panel, and load the page again."""
+    at(page, "history").focus()
+    page.keyboard.press("Control+s")
+    page.wait_for_function("!window.jupyterapp.shell.currentWidget.context.model.dirty", timeout=30_000)
+    page.reload()
 
 
-def open_tab(page: Page, title: str) -> None:
-    """Open a tab of the result."""
-    page.locator(".jf-results").get_by_role("tab", name=title, exact=True).click()
+def turn(page: Page, theme: str) -> None:
+    """Give JupyterLab or Notebook its Light or Dark theme."""
+    page.evaluate(f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})")
+    expect(page.locator(f"body[data-jp-theme-light={str(theme == 'Light').lower()}]")).to_be_attached()
+    expect(page.locator(".jf[data-dark]")).to_have_count(int(theme == "Dark"))
 
 
-def turn_dark(page: Page) -> None:
-    """Give JupyterLab or Notebook its dark theme."""
-    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
-    expect(page.locator("body[data-jp-theme-light=false]")).to_be_attached()
-
-
-def turn_light(page: Page) -> None:
-    """Give JupyterLab or Notebook its light theme."""
-    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
-    expect(page.locator("body[data-jp-theme-light=true]")).to_be_attached()
+def look(page: Page, name: str) -> None:
+    """Take a picture for a person to look at."""
+    PICTURES.mkdir(exist_ok=True)
+    page.screenshot(path=PICTURES / f"{name}.png")

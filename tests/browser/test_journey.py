@@ -1,100 +1,208 @@
-"""The whole journey of a person, in each front end, with no request that leaves this machine."""
+"""The panel as a person meets it: in JupyterLab, in a real browser, against the embedded service."""
 
 from __future__ import annotations
 
-import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import FRESH, STUCK, choose, open_tab, wait_for_state
+from tests.browser.steps import (
+    CARD,
+    DEBIT,
+    OPEN,
+    SERVICE,
+    at,
+    box,
+    choose,
+    fill,
+    look,
+    pick,
+    run,
+    run_python,
+    save_and_reload,
+    wait_for,
+)
 from tests.conftest import SYMBOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from playwright.sync_api import Page
 
     from tests.browser.fronts import Front
 
+ROWS = "1,826 rows"
+
+
+def test_a_person_asks_and_has_an_answer(open_notebook: Callable[..., Page]) -> None:
+    """Choose by keys, fill in, fix a mistake, run: the table is in view, and Python has what it shows."""
+    page = open_notebook(SERVICE, OPEN)
+    wait_for(page, "empty")
+    choose(page, "daily", "Get Panel Daily")
+    expect(box(page, "PanelName")).to_be_focused()
+    expect(at(page, "error:PanelName")).to_have_count(0)  # nothing is red before anything was done
+    at(page, "run").click(force=True)
+    expect(at(page, "error:PanelName")).to_have_text("Required")
+    expect(at(page, "reason")).to_have_text("Missing: Panel Name")
+    fill(page, "PanelName", CARD)
+    fill(page, "Symbol", SYMBOL.split()[0])
+    at(page, "more-options").click()
+    fill(page, "PoPLookback", "99")
+    expect(at(page, "reason")).to_have_text("Check: PoP Lookback")
+    expect(at(page, "error:PoPLookback")).to_be_visible()
+    box(page, "PoPLookback").fill("2")
+    expect(at(page, "reason")).to_have_count(0)
+    page.keyboard.press("Control+Enter")
+    wait_for(page, "done", 1)
+    expect(at(page, "summary")).to_contain_text(f"{ROWS} × ")
+    seen = page.locator('[data-jf="grid"] [aria-rowindex="9"] [role="gridcell"]').first
+    expect(seen).to_be_in_viewport(ratio=1)  # without scrolling
+    name = at(page, "var-name").inner_text()
+    assert (
+        run_python(page, f"print(len({name}), panel.form['Symbol'], panel.form['PoPLookback'])") == f"1826 {SYMBOL} 2"
+    )
+
 
 @pytest.mark.slow
-def test_the_whole_journey(front: Front, open_in: Callable[..., Page]) -> None:
-    """Choose, fill, fix what a rule says, run, cancel, run, look at each tab, save; then the kernel goes."""
-    page = open_in(front, STUCK, FRESH)
-    run, cancel = page.locator("button.jf-run"), page.locator("button.jf-cancel")
+def test_the_whole_journey(lab: Front, open_notebook: Callable[..., Page], tmp_path: Path) -> None:
+    """Cancel, table, chart, variable, files, presets, history, sweeps; then a reload brings it all back."""
+    page = open_notebook(SERVICE, OPEN)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    wait_for(page, "empty")
+    look(page, "journey-01-empty")
     choose(page, "daily", "Get Panel Daily")
-    expect(run).to_be_disabled()
-    expect(page.locator(".jf-summary")).to_have_text("To run: give PanelName.")
-
-    panels = page.locator(".jf-field-panelname select")
-    expect(panels.locator("option")).to_have_count(3, timeout=30_000)
-    panels.select_option(label="Demo Debit Panel — Synthetic Data Works")
-    expect(page.locator(".jf-word", has_text="Give Symbol or Brand.")).to_have_count(2)
-    page.locator(".jf-field-symbol input").fill(SYMBOL)
-    page.keyboard.press("Tab")
-    expect(page.locator(".jf-summary")).to_have_text("")
-    expect(page.locator(".jf-word", has_text="Give Symbol or Brand.")).to_have_count(0)
-    run.click()
-    wait_for_state(page, "running", 1)
-    expect(run).to_be_disabled()
-    cancel.click()
-    wait_for_state(page, "cancelled", 1)
-
-    panels.select_option(label="Demo Card Panel — Synthetic Data Works")
-    page.locator(".jf-field-popgrowth select").select_option(label="Yes")
-    page.locator(".jf-field-dimensions select").select_option(label="Region")
-    expect(page.locator(".jf-tag")).to_have_text(["Remove Region"])
-    expect(run).to_be_enabled()
-    run.click()
-    wait_for_state(page, "done", 2)
-    expect(page.locator(".jf-status")).to_contain_text("10,956 rows × 14 columns")
-
-    look_at_each_tab(page)
-    page.locator("button.jf-save").click()
-    expect(page.locator(".jf-saving [role=status]")).to_contain_text("Saved")
-    saved = next(front.folder.glob("get_panel_daily-*.csv"))
-    assert len(saved.read_text("utf-8").splitlines()) == 10_957
-    saved.unlink()
-
-    if front.kind == "voila":  # has no kernel to restart: its page brings one
-        page.reload()
-        expect(page.locator(".jf-panel")).to_be_visible(timeout=60_000)
-        expect(page.locator(".jf-results")).to_be_hidden()
-    else:
-        the_kernel_goes(page, front)
+    fill(page, "PanelName", DEBIT)
+    fill(page, "Symbol", SYMBOL.split()[0])
+    run(page, "running")
+    expect(at(page, "elapsed")).to_have_text(re.compile(r"[1-9]\.\d s"))
+    look(page, "journey-02-running")
+    at(page, "cancel").click()
+    expect(at(page, "run")).to_be_enabled()
+    fill(page, "PanelName", CARD)
+    fill(page, "Dimensions", "Region")
+    run(page)
+    expect(at(page, "summary")).to_contain_text("10,956 rows × ")
+    the_table(page)
+    the_chart(page)
+    the_variable_and_files(page, lab, tmp_path)
+    presets_and_history(page)
+    sweeps(page)
+    save_and_reload(page)
+    wait_for(page, "done")
+    expect(at(page, "tab:chart")).to_have_attribute("aria-selected", "true")
+    expect(page.locator('[data-jf="plot"] svg path').first).to_be_attached()
 
 
-def look_at_each_tab(page: Page) -> None:
-    """Each tab shows the run, each in its way."""
-    open_tab(page, "Table")
-    expect(page.locator(".jf-results")).to_contain_text("Region")
-    open_tab(page, "Chart")
-    expect(page.locator(".jf-results svg:visible")).to_have_count(1, timeout=30_000)
-    open_tab(page, "JSON")
-    expect(page.locator(".jf-results")).to_contain_text("Spend")
-    open_tab(page, "Code")
-    expect(page.locator(".jf-results")).to_contain_text("%funcs call get_panel_daily")
-    open_tab(page, "About")
-    expect(page.locator(".jf-results")).to_contain_text("10,956")
-    open_tab(page, "Table")
+def the_table(page: Page) -> None:
+    """Sorted, found and filtered: of all rows."""
+    first = page.locator('[data-jf="grid"] [aria-rowindex="2"] [role="gridcell"]')
+    columns = page.locator('[data-jf="grid"] [role="columnheader"] .jf-sort')
+    spend = columns.all_inner_texts().index("Spend")
+    at(page, "sort:Spend").click()
+    expect(page.locator('[aria-sort="descending"]')).to_have_count(1)
+    largest = run_python(page, "print(f'{panel.result().Spend.max():,.2f}')")
+    expect(first.nth(spend)).to_have_text(largest)
+    at(page, "find").fill("Midwest")
+    expect(at(page, "row-count")).to_have_text("1,826 of 10,956 rows")
+    at(page, "find").fill("")
+    expect(at(page, "row-count")).to_have_text("")
+    at(page, "filter:Region").click()
+    pick(page, "value:Midwest", "value:Pacific")
+    expect(at(page, "row-count")).to_have_text("3,652 of 10,956 rows")
+    page.keyboard.press("Escape")
+    look(page, "journey-03-table")
 
 
-def the_kernel_goes(page: Page, front: Front) -> None:
-    """A restart leaves words on the dead panel; opened anew, the notebook has the result, no state and no script."""
-    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
-    dead = page.locator(".jf-panel.jupyter-widgets-disconnected")
-    expect(dead).to_be_attached(timeout=30_000)
-    assert "bring the panel back" in dead.evaluate("node => getComputedStyle(node, '::before').content")
+def the_chart(page: Page) -> None:
+    """Two lines of the filtered rows; read under the pointer, zoomed by a drag, shown as growth."""
+    at(page, "tab:chart").click()
+    expect(page.locator('[data-jf^="legend:"]')).to_have_count(2)
+    plot = page.locator('[data-jf="plot"] svg').first
+    area = plot.bounding_box()
+    assert area is not None
+    page.mouse.move(area["x"] + area["width"] / 2, area["y"] + 60)
+    expect(at(page, "tooltip")).to_contain_text("Midwest")
+    look(page, "journey-04-chart")
+    page.mouse.down()
+    page.mouse.move(area["x"] + area["width"] * 0.8, area["y"] + 60, steps=4)
+    page.mouse.up()
+    expect(at(page, "zoom-reset")).to_be_visible()
+    at(page, "chart-show").select_option("growth")
+    expect(at(page, "unit")).to_contain_text("%")
+    look(page, "journey-05-zoomed")
+    at(page, "zoom-reset").click()
+    expect(at(page, "zoom-reset")).to_have_count(0)
 
-    path = front.folder / "test_the_whole_journey.ipynb"  # beside those of other tests
-    text = path.read_text("utf-8")
-    notebook = json.loads(text)
-    assert "widgets" not in notebook["metadata"]
-    assert "<script" not in text
-    assert "eyJ" not in text  # as every token of the service begins
-    page.goto(front.address(path.name))
-    expect(page.locator("[class^=jf-left]")).to_contain_text("%funcs panel get_panel_daily", timeout=60_000)
-    expect(page.locator("[class^=jf-left] tbody tr").first).to_be_visible()
+
+def the_variable_and_files(page: Page, lab: Front, folder: Path) -> None:
+    """The variable has a new name and the old one is gone; the rows are beside the notebook, and downloaded."""
+    old = at(page, "var-name").inner_text()
+    at(page, "var-name").click()
+    at(page, "var-name-input").fill("spend")
+    page.keyboard.press("Enter")
+    expect(at(page, "var-name")).to_have_text("spend")
+    assert run_python(page, f"print(len(spend), '{old}' in globals())") == "10956 False"
+    pick(page, "save", "save-filtered", "save:csv")
+    expect(page.locator(".jf-toast")).to_contain_text("spend.csv")
+    assert len((lab.folder / "spend.csv").read_text("utf-8").splitlines()) == 10_957
+    pick(page, "save", "save-download")
+    with page.expect_download() as download:
+        at(page, "save:parquet").click()
+    assert download.value.suggested_filename == "spend.parquet"
+    download.value.save_as(folder / "spend.parquet")
+    assert (folder / "spend.parquet").read_bytes()[:4] == b"PAR1"
+
+
+def presets_and_history(page: Page) -> None:
+    """Values are kept by name and come back; an earlier run is opened, and compared with the latest."""
+    pick(page, "presets", "preset-save")
+    page.keyboard.type("By region")
+    page.keyboard.press("Enter")
+    expect(page.locator(".jf-toast")).to_contain_text("By region")
+    at(page, "clear").click()
+    expect(box(page, "Symbol")).to_have_value("")
+    pick(page, "presets", "preset:By region")
+    expect(box(page, "Symbol")).to_have_value(SYMBOL)
+    fill(page, "Symbol", "BVQS")
+    at(page, "run").click()
+    expect(at(page, "summary")).to_contain_text("10,956 rows")
+    expect(at(page, "changed")).to_have_count(0)
+    at(page, "history").click()
+    done = page.locator('[data-jf="drawer"] [data-jf^="tick:"]')
+    expect(done).to_have_count(2)
+    done.nth(0).check()
+    done.nth(1).check()
+    look(page, "journey-06-history")
+    at(page, "compare").click()
+    expect(at(page, "compare-args")).to_contain_text("BVQS US EQUITY")
+    expect(at(page, "compare-said")).to_contain_text("changed")
+    look(page, "journey-07-compare")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(at(page, "drawer")).to_have_count(0)
+    expect(at(page, "history")).to_be_focused()
+
+
+def sweeps(page: Page) -> None:
+    """One run for each of all 24 symbols; the one that failed is named, and run again alone."""
+    at(page, "field:Symbol").hover()
+    pick(page, "field-menu:Symbol", "each-all:Symbol")
+    expect(at(page, "run")).to_have_text("Run 24 times")
+    at(page, "remove:Dimensions:Region").click()
+    at(page, "run").click()
+    expect(at(page, "partial")).to_contain_text("23 of 24 runs done", timeout=60_000)
+    at(page, "failed-runs").click()
+    expect(at(page, "partial")).to_contain_text("CLQM")
+    look(page, "journey-08-partial")
+    run_python(page, "lacking.clear()")
+    at(page, "retry-failed").click()
+    expect(at(page, "partial")).to_have_count(0, timeout=60_000)
+    at(page, "tab:table").click()
+    expect(at(page, "summary")).to_contain_text("43,774 rows")
+    assert run_python(page, "print(panel.result().Symbol.nunique())") == "24"
+    at(page, "tab:chart").click()
+    expect(page.locator('[data-jf="plot"] svg path').first).to_be_attached()
+    look(page, "journey-09-sweep")

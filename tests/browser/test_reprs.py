@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import turn_dark, turn_light
-from tests.browser.test_pictures import FOLDER
+from tests.browser.steps import PICTURES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +64,7 @@ CELLS = {
 def test_the_reprs_in_pictures(fronts: Callable[[str], Front], open_in: Callable[..., Page]) -> None:
     """Every cell ends and shows something, in the light and in the dark, and a table keeps to its cell."""
     page = open_in(fronts("notebook"), *CELLS.values())
-    FOLDER.mkdir(exist_ok=True)
+    PICTURES.mkdir(exist_ok=True)
     cells = page.locator(".jp-CodeCell")
     expect(cells).to_have_count(len(CELLS))
     page.set_viewport_size({"width": 1250, "height": 9000})
@@ -74,12 +73,12 @@ def test_the_reprs_in_pictures(fronts: Callable[[str], Front], open_in: Callable
             page.evaluate(_RUN, at)
         expect(cells.nth(at).locator(".jp-InputPrompt")).not_to_contain_text("*", timeout=60_000)
         expect(cells.nth(at).locator(".jp-InputPrompt")).not_to_have_text("[ ]:", timeout=60_000)
-    for turn, theme in ((turn_dark, "dark"), (turn_light, "light")):
-        turn(page)
+    for theme in ("Dark", "Light"):
+        page.evaluate(f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {theme}'}})")
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 14_000})
             page.wait_for_timeout(1500)
-            page.locator(".jp-Notebook").screenshot(path=FOLDER / f"50-reprs-{theme}-{width}.png")
+            page.locator(".jp-Notebook").screenshot(path=PICTURES / f"reprs-{theme.lower()}-{width}.png")
 
 
 _RUN = """async at => {

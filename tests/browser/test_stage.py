@@ -1,4 +1,4 @@
-"""The panel's page without a kernel: axe-core finds nothing serious in any state, wide or narrow, light or dark."""
+"""The panel's page without a kernel: no state has a serious finding of axe-core's, or stands out of its place."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.steps import look
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Page
 
 PANEL = Path(__file__).parents[2] / "jupyter_funcs/panel"
+
+pytestmark = pytest.mark.slow
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -32,20 +36,65 @@ def stage() -> Iterator[str]:
         server.shutdown()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (480, "dark")])
-def test_no_state_has_a_serious_finding(
-    width: int, theme: str, stage: str, page: Page, findings: Callable[[Page], list[str]]
-) -> None:
-    """One after the other, and nothing goes wrong in the page's script."""
+def states(page: Page, stage: str, width: int, theme: str) -> Iterator[str]:
+    """Show one state after the other; nothing goes wrong in the page's script."""
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(stage)
-    found = {}
-    for state in page.evaluate("states"):
+    names = page.evaluate("states")
+    assert len(names) > 40
+    for state in names:
         page.evaluate("address => { location.hash = address }", f"state={state}&width={width}&theme={theme}")
         page.wait_for_selector(f"body[data-ready='{state}']", timeout=20_000)
-        found[state] = findings(page)
-    assert len(found) > 30
-    assert {state: each for state, each in found.items() if each} == {}
+        yield state
     assert wrong == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_state_has_a_serious_finding(
+    theme: str, stage: str, page: Page, findings: Callable[[Page], list[str]]
+) -> None:
+    """In the light and in the dark."""
+    found = {state: findings(page) for state in states(page, stage, 1280, theme)}
+    assert {state: each for state, each in found.items() if each} == {}
+
+
+# The panel's height, what stands out of it sideways, and where its parts are.
+_LAYOUT = """() => {
+    const root = document.querySelector('[data-jf=panel]');
+    const at = root.getBoundingClientRect();
+    const shown = node => node.checkVisibility() && !node.closest('.jf-off, [popover], .jf-toast');
+    const cut = node => { for (let up = node; up !== root; up = up.parentElement)
+        if (getComputedStyle(up).overflowX !== 'visible') return true; return false; };
+    const out = [...root.querySelectorAll('*')].filter(shown).filter(node => !cut(node)).filter(node => {
+        const box = node.getBoundingClientRect();
+        return box.width && (box.right > at.right + 1 || box.left < at.left - 1); });
+    const part = name => { const box = root.querySelector(`[data-jf="${name}"]`)?.getBoundingClientRect();
+        return box?.width ? [box.left, box.top, box.right, box.bottom].map(Math.round) : null; };
+    return { height: at.height, out: out.map(node => node.outerHTML.slice(0, 120)).slice(0, 3),
+        scrolls: root.scrollWidth > root.clientWidth + 1, inputs: part('inputs'), result: part('result'),
+        run: part('run') ?? part('cancel') ?? part('run-again') ?? part('cancel-folded'), bottom: at.bottom };
+}"""
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (860, "light"), (480, "light")])
+def test_each_state_keeps_to_its_place(width: int, theme: str, stage: str, page: Page) -> None:
+    """Nothing stands out sideways; wide: inputs of 320 px beside the result, in 640 px; else above it."""
+    page.set_viewport_size({"width": 1440, "height": 1300})
+    for state in states(page, stage, width, theme):
+        layout = page.evaluate(_LAYOUT)
+        if state in {"form", "table", "chart", "filtered", "partial", "history", "compare", "empty", "kernel"}:
+            look(page, f"stage-{state}-{width}-{theme}")
+        assert layout["out"] == [], state
+        assert not layout["scrolls"], state
+        if layout["inputs"] is None or state in {"history", "compare"}:
+            continue
+        (left, top, right, bottom), result = layout["inputs"], layout["result"]
+        if width >= 900 and state != "stacked":
+            assert layout["height"] <= 640, state
+            assert right - left in range(318, 324), state
+            assert result[0] >= right - 1, state
+            assert abs(result[1] - top) <= 1, state
+        else:
+            assert result[1] >= bottom - 1, state
+        assert layout["run"][3] <= layout["bottom"], state  # Run, or Cancel, is always in view

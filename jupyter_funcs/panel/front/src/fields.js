@@ -43,7 +43,9 @@ export function Field({ field, missing, onHelp }) {
     set(field.name, isEach(state) ? { each: fixed } : instead ? fixed : use);
   };
   const blur = (/** @type {FocusEvent} */ event) => {
-    if (!(/** @type {Element} */ (event.currentTarget).contains(/** @type {Node | null} */ (event.relatedTarget)))) onHelp(null);
+    const [here, next] = /** @type {(Element | null)[]} */ ([event.currentTarget, event.relatedTarget]);
+    // Run must not move from under the pointer that presses it.
+    if (!here?.contains(next) && !next?.closest(".jf-foot")) onHelp(null);
   };
   const wide = field.control === "json" || lines;
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));

@@ -83,6 +83,9 @@ export function Popover({ anchor, close, label, role, class: className = "", hoo
 
   const keys = (/** @type {KeyboardEvent} */ event) => {
     onKeyDown?.(event);
+    const { form } = /** @type {HTMLInputElement} */ (event.target);
+    // Enter in a form does nothing by itself inside JupyterLab's outputs.
+    if (event.key === "Enter" && form && /** @type {HTMLElement} */ (event.target).matches("input")) (event.preventDefault(), form.requestSubmit());
     if (event.key !== "Escape" || event.defaultPrevented) return;
     event.preventDefault();
     event.stopPropagation();
