@@ -49,6 +49,7 @@ from jupyter_funcs.panel.result_view import ResultView
 from jupyter_funcs.panel.running import Runner, asked, begun, ended, is_vain, swept_by
 from jupyter_funcs.panel.visits import Visit, Visits
 from jupyter_funcs.records.presets import fill, form_values
+from jupyter_funcs.sweeps.job import SweepJob
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -451,6 +452,7 @@ class Panel(anywidget.AnyWidget):
             visit.keeper.name,
             swept_by(job, frame),
         )
+        visit.sweep = job if isinstance(job, SweepJob) else None
         await self._show(visit, outcome, run_view.about_result(job, frame))
 
     async def _show(self, visit: Visit, outcome: Outcome, about: dict[str, Any]) -> None:
@@ -618,9 +620,15 @@ class Panel(anywidget.AnyWidget):
         self.cancel()
 
     def _on_retry(self, _: requests.PageRequest) -> None:
-        self.run()  # of a sweep, the runs that have succeeded come from the cache
+        self.run()
 
-    _on_retry_failed = _on_retry
+    def _on_retry_failed(self, _: requests.PageRequest) -> None:
+        """Run again what failed of the sweep that is shown, whatever the form holds by now."""
+        visit = self._chosen
+        if visit.sweep is None:
+            raise ArgumentError(_GONE)
+        self._runner.start(visit, visit.sweep.retry)
+        visit.refusal, visit.error, visit.state = None, None, "form"
 
     def _on_dismiss(self, _: requests.PageRequest) -> None:
         self._chosen.error = None

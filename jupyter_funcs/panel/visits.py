@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.core.errors import ArgumentError
     from jupyter_funcs.panel.form_view import FormView
     from jupyter_funcs.panel.result_view import ResultView
+    from jupyter_funcs.sweeps.job import SweepJob
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +32,7 @@ class Visit:
     is_listed: bool = True
     state: str = "form"
     job: Job | None = None
+    sweep: SweepJob | None = None  # that the result came from
     shown: Future[None] | None = None
     refusal: ArgumentError | None = None
     error: dict[str, Any] | None = None

@@ -104,6 +104,13 @@ class SweepJob(Job):
         """Whether the same sweep would continue from all results so far."""
         return self._sweep.resumes
 
+    def retry(self) -> SweepJob:
+        """Start the runs that failed again; the others keep their results."""
+        function = self._sweep.function
+        job = SweepJob(self._sweep.again(results_for(function, self._sweep.combos)))
+        function.notify_started(job)
+        return job
+
     def __repr__(self) -> str:
         """Return the function, the status and the number of runs done."""
         return f"<Sweep {inert(self.function)}: {', '.join(self._facts())}>"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -25,6 +26,13 @@ class _InMemory(NamedTuple):
     frame: pd.DataFrame
 
 
+class Retried(NamedTuple):
+    """A sweep of which some runs failed: its results that aren't in the cache, and the positions of those runs."""
+
+    kept: dict[str, _InMemory]
+    failed: frozenset[int]
+
+
 # By session, the results of the last interrupted sweep that aren't in the cache.
 _interrupted: WeakKeyDictionary[ClientLike, dict[str, _InMemory]] = WeakKeyDictionary()
 
@@ -32,7 +40,7 @@ _interrupted: WeakKeyDictionary[ClientLike, dict[str, _InMemory]] = WeakKeyDicti
 class EarlierResults:
     """Finds earlier results of a sweep's runs, and stores new ones for the next sweep."""
 
-    def __init__(self, function: RemoteCall, runs: Sequence[Args]) -> None:
+    def __init__(self, function: RemoteCall, runs: Sequence[Args], retried: Retried | None = None) -> None:
         options = function.options
         # A folder has its own results; Dask's results start from scratch.
         self._is_used = options.to is None
@@ -43,6 +51,11 @@ class EarlierResults:
         self._keys: list[str] = []
         self._writer: CacheWriter | None = None
         self._earlier = _interrupted.get(function.session, {}) if self._is_used else {}
+        self._max_age = function.options.max_age
+        self._failed: frozenset[int] = frozenset()
+        if retried is not None:
+            self._earlier, self._max_age, self._failed = {**self._earlier, **retried.kept}, math.inf, retried.failed
+        self.kept: dict[str, _InMemory] = {}
         self._new: dict[int, _InMemory] = {}
         self._written: set[int] = set()
         self._not_cached: set[int] = set()
@@ -56,7 +69,7 @@ class EarlierResults:
         return await asyncio.to_thread(self._find, identity)
 
     def _find(self, identity: str) -> dict[int, float]:
-        function, max_age = self._function, self._function.options.max_age
+        function, max_age = self._function, self._max_age
         if function.function.changes_data:  # only the same sweep continues; a run of another one is another change
             identity = repr(self._runs)
         self._keys = run_keys(identity, function.function, function.options, self._runs)
@@ -65,7 +78,7 @@ class EarlierResults:
         found: dict[str, float] = {key: result.written for key, result in self._earlier.items()}
         if self._cache is not None:
             found |= {key: result.written for key, result in self._cache.find(self._keys, max_age).items()}
-        return {at: found[key] for at, key in enumerate(self._keys) if key in found}
+        return {at: found[key] for at, key in enumerate(self._keys) if key in found and at not in self._failed}
 
     def read(self, positions: Sequence[int]) -> dict[int, pd.DataFrame]:
         """Return results that were found, except those that have been deleted since."""
@@ -99,10 +112,13 @@ class EarlierResults:
         self._written.clear()
         self._new = {at: result for at, result in self._new.items() if at in self._not_cached}
 
-    def close(self, *, ended: bool) -> None:
-        """Keep new results for the same call: in the cache, and in memory if the sweep didn't end."""
+    def close(self, *, ended: bool, failed: bool) -> None:
+        """Keep new results for the same call: in the cache, and in memory if the sweep didn't end, or for a retry."""
         self.flush()
         mine = set(self._keys)
+        if failed:
+            self.kept = {key: result for key, result in self._earlier.items() if key in mine}
+            self.kept |= {self._keys[at]: result for at, result in self._new.items()}
         if ended and self._earlier:
             others = {key: result for key, result in self._earlier.items() if key not in mine}
             _interrupted[self._function.session] = others

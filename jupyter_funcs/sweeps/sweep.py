@@ -32,7 +32,7 @@ from jupyter_funcs.core.errors import (
 from jupyter_funcs.core.progress import Progress, SweepProgress
 from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn
 from jupyter_funcs.sweeps.pacing import Pace
-from jupyter_funcs.sweeps.resuming import EarlierResults
+from jupyter_funcs.sweeps.resuming import EarlierResults, Retried
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -60,14 +60,21 @@ class _Arrival(NamedTuple):
 class Sweep:
     """The runs of one sweep. Each is known by its position in ``combos.runs``."""
 
-    def __init__(self, function: RemoteCall, combos: Combos, run_function: RunFunction, results: SweepResults) -> None:
+    def __init__(
+        self,
+        function: RemoteCall,
+        combos: Combos,
+        run_function: RunFunction,
+        results: SweepResults,
+        retried: Retried | None = None,
+    ) -> None:
         self.function = function
         self.combos = combos
         self.progress = SweepProgress(total=len(combos.runs))
         self.ended = False
         self._run_function = run_function
         self._results = results
-        self._earlier = EarlierResults(function, combos.runs)
+        self._earlier = EarlierResults(function, combos.runs, retried)
         self._pace = Pace(function.options.concurrency)
         self._pending: deque[int] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -91,6 +98,11 @@ class Sweep:
     def resumes(self) -> bool:
         """Whether the same sweep would continue from all results so far."""
         return self._earlier.resumes
+
+    def again(self, results: SweepResults) -> Sweep:
+        """Return the sweep that runs only what failed, and takes the other results from this one."""
+        retried = Retried(self._earlier.kept, frozenset(self._failures))
+        return Sweep(self.function, self.combos, self._run_function, results, retried)
 
     def stop(self) -> None:
         """Stop sending runs and end once all results so far are stored; from any thread."""
@@ -129,7 +141,7 @@ class Sweep:
     def _close(self, *, ended: bool) -> None:
         with self._lock:
             self._is_closed = True
-            self._earlier.close(ended=ended)
+            self._earlier.close(ended=ended, failed=bool(self._failures))
             self._results.close()
         self.ended = True
 

@@ -1,0 +1,136 @@
+"""A run in the panel: the runs of a sweep that failed are run again alone, and the code of a run can be pasted."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.core import background
+from jupyter_funcs.panel.panel import Panel
+from jupyter_funcs.panel.run_view import code_view
+from jupyter_funcs.service import embedded
+from tests.conftest import PANEL
+from tests.panel.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pandas as pd
+
+    from jupyter_funcs.api import Session
+
+DAILY = "Get Panel Daily"
+SYMBOLS = ["BKQU US EQUITY", "CRVX US EQUITY", "MCHQ US EQUITY"]
+
+
+class Faulty(httpx.AsyncBaseTransport):
+    """The demo's service, which notes the symbols that it is asked for, and fails for some."""
+
+    def __init__(self) -> None:
+        self._demo = httpx.ASGITransport(embedded().app)
+        self.asked: list[str] = []
+        self.broken: set[str] = set()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        args = json.loads(request.content).get("Args", {}) if request.content else {}
+        if args.get("Dimensions") != ["Brand"] and (symbol := args.get("Symbol")):
+            self.asked.append(symbol)
+            if symbol in self.broken:
+                return httpx.Response(500, json={"error": "broken"})
+        return await self._demo.handle_async_request(request)
+
+
+@pytest.fixture
+def faulty() -> Faulty:
+    return Faulty()
+
+
+@pytest.fixture
+def page(faulty: Faulty) -> Iterator[Page]:
+    session = jf.connect("http://localhost", token=embedded().token, transport=faulty)
+    panel = Panel(session, trusted=True)
+    yield Page(panel)
+    panel.close()
+
+
+def swept(page: Page, kind: str, **fields: Any) -> pd.DataFrame:
+    """Ask for a run, and return its result without the warning that runs have failed."""
+    assert "error" not in page.ask(kind, **fields)
+    visit = page.panel._visit
+    assert visit is not None
+    assert visit.job is not None
+    assert visit.shown is not None
+    background.wait(visit.shown)
+    return visit.job.future.result()
+
+
+ALL = {"PanelName": PANEL, "Symbol": {"each": SYMBOLS}}
+
+
+@pytest.mark.parametrize("cache", [True, False])
+def test_only_the_runs_that_failed_are_asked_again(page: Page, faulty: Faulty, cache: bool) -> None:
+    """Takes the others from what is held, with and without a cache, and whatever the form holds by now."""
+    page.panel._enter(page.panel._session[DAILY].with_options(cache=cache))
+    faulty.broken = {SYMBOLS[1]}
+    first = swept(page, "run", seq=1, values=ALL, confirmed=False)
+    partial = page.state("_run")["partial"]
+    assert (partial["failed"], partial["of"], partial["rows"][0]["label"]) == (1, 3, SYMBOLS[1])
+    page.ask("set", seq=2, field="Symbol", value=SYMBOLS[0])
+    faulty.broken, faulty.asked = set(), []
+    frame = swept(page, "retry_failed")
+    assert faulty.asked == [SYMBOLS[1]]
+    assert list(frame["Symbol"].unique()) == SYMBOLS
+    assert len(frame) == 3 * len(first) // 2
+    assert page.state("_run")["partial"] is None
+
+
+def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
+    """Retries once more what is left, and keeps what came the last time."""
+    page.panel._enter(page.panel._session[DAILY].with_options(cache=False))
+    faulty.broken = set(SYMBOLS[1:])
+    swept(page, "run", seq=1, values=ALL, confirmed=False)
+    for broken in (SYMBOLS[2:], []):
+        faulty.broken, faulty.asked = set(broken), []
+        swept(page, "retry_failed")
+        assert set(faulty.asked) == {SYMBOLS[2], *([] if not broken else [SYMBOLS[1]])}
+        partial = page.state("_run")["partial"]
+        assert [row["label"] for row in partial["rows"]] == broken if broken else partial is None
+
+
+@pytest.fixture
+def listing(answering: Callable[..., Session]) -> Session:
+    params = [{"name": "PanelName"}, {"name": "Symbol"}]
+    return answering(lambda _: httpx.Response(200, json=[{"name": DAILY, "params": params}]))
+
+
+def code_of(session: Session, variable: str, **values: Any) -> dict[str, Any]:
+    function = session[DAILY]
+    form = function.form(**values)
+    return {each["name"]: each for each in code_view(function, form, "", variable)["blocks"]}
+
+
+def test_the_code_of_a_run_names_the_variable_of_the_panel(listing: Session) -> None:
+    """Assigns to the panel's variable in the magic and in Python; a token is nowhere."""
+    code = code_of(listing, "panel_daily", PanelName=PANEL, Symbol="</pre><img src=x>")
+    assert code["magic"]["code"].startswith("panel_daily = %funcs call get_panel_daily ")
+    assert code["python"]["code"].endswith(
+        f"panel_daily = funcs.get_panel_daily(PanelName={PANEL!r}, Symbol='</pre><img src=x>')"
+    )
+    assert code["curl"]["code"].startswith("curl -X POST https://service.example/")
+    assert "a-token-of-the-tests" not in str(code)
+    lines = code_of(listing, "x", Symbol="a\nb")["magic"]["code"]
+    assert lines.startswith("%%funcs call get_panel_daily -o x\n")
+
+
+def test_the_code_of_a_sweep_is_a_sweep_and_its_first_request(listing: Session) -> None:
+    """Says of curl that it is one of the runs; very many values are not written out."""
+    code = code_of(listing, "df", Symbol=Each(("A", "B")))
+    assert code["magic"]["code"] == 'df = %funcs sweep get_panel_daily Symbol=["A", "B"]'
+    assert "first of the runs" in code["curl"]["note"]
+    many = code_of(listing, "df", Symbol=Each(tuple(map(str, range(1_001)))))
+    assert many["python"]["note"].startswith("1,001 values are too many")
