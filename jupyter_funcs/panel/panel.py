@@ -256,7 +256,8 @@ class Panel(anywidget.AnyWidget):
         _open.pop(self, None)
         notebook.watch_cells(self._on_cell, on=False)
         self.cancel()
-        self._leave()
+        if self._visit is not None:
+            self._inputs.close()
         self.layout.close()
         super().close()
 
@@ -724,8 +725,8 @@ class Panel(anywidget.AnyWidget):
 
     def __repr__(self) -> str:
         """Say what the panel shows; ipywidgets would print every trait."""
-        shown = inert(self._visit.function.name) if self._visit else "nothing chosen" if self._is_open else "closed"
-        return f"<Panel of {self._session.service}: {shown}>"
+        shown = inert(self._visit.function.name) if self._visit else "nothing chosen"
+        return f"<Panel of {self._session.service}: {shown}{'' if self._is_open else ' (closed)'}>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})

@@ -1,7 +1,6 @@
 /**
  * The page's side of the conversation with the kernel: numbered requests, values on their way, and whether it answers.
- *
- * One channel serves all views of a model, so that two outputs of one panel hold the same values.
+ * Each view of a panel has its own.
  */
 
 /** @import * as P from "./protocol.js" */
@@ -15,16 +14,16 @@
  * @property {(name: string, callback: (...args: any[]) => void) => void} on
  * @property {(name: string, callback: (...args: any[]) => void) => void} off
  * @property {(content: any) => void} send
- * @property {boolean} [comm_live]
  * @property {{ kernel?: Kernel }} [widget_manager]
  */
-/** @typedef {{ status: string, statusChanged?: Signal<string> }} Kernel */
+/** @typedef {{ status: string, statusChanged?: Signal<string>, iopubMessage?: Signal<Message> }} Kernel */
+/** @typedef {{ header: { msg_type: string }, parent_header: { msg_type?: string }, content: any }} Message */
 /** @template T @typedef {{ connect: (slot: (sender: unknown, value: T) => void) => void, disconnect: (slot: (sender: unknown, value: T) => void) => void }} Signal */
 
 export const GONE = "The kernel has stopped. Run the cell again to continue.";
 
 /** In milliseconds. */
-export const TIMES = { typing: 150, busy: 500, hello: 10_000, reply: 60_000 };
+export const TIMES = { typing: 150, busy: 500, beat: 200, quiet: 800, silence: 1_000, attended: 60_000, hello: 10_000, reply: 60_000 };
 
 /** What a request was refused with: one to three lines. */
 export class RequestError extends Error {
@@ -64,9 +63,6 @@ const states = (model) => {
     on: (event, callback) => model.on(trait(event), callback),
     off: (event, callback) => model.off(trait(event), callback),
     send: (content) => model.send(content),
-    get comm_live() {
-      return model.comm_live;
-    },
     widget_manager: model.widget_manager,
   };
 };
@@ -80,7 +76,12 @@ export class Channel {
     /** Typed and not yet in the kernel's `values`, by field; without a number it is not sent yet. @type {Map<string, { value: P.PageValue, seq: number }>} */
     this.typed = new Map();
     this.seq = 0;
-    this.id = 0;
+    // Other views of this panel hear the replies too.
+    this.id = Math.floor(Math.random() * 2 ** 40);
+    /** When something was asked last, and when the kernel said anything last. */
+    this.asked = this.heard = 0;
+    /** Whether a cell runs: with subshells the kernel's status doesn't say. */
+    this.working = false;
     /** Options that have arrived since the kernel last wrote the view. @type {Record<string, P.OptionPage>} */
     this.options = {};
     /** @type {P.Run["running"]} */
@@ -98,27 +99,46 @@ export class Channel {
     this.model.on("change:view", this.drawn);
     this.model.on("change:values", this.arrived);
     this.model.on("change:run", this.ran);
-    this.model.on("comm_live_update", this.lost);
+    this.model.on("comm_live_update", this.greet);
     this.kernel?.statusChanged?.connect(this.status);
+    this.kernel?.iopubMessage?.connect(this.hear);
+    this.beating = setInterval(this.beat, TIMES.beat);
   }
 
   close() {
     clearTimeout(this.typing);
+    clearInterval(this.beating);
     this.model.off("msg:custom", this.receive);
     this.model.off("change:view", this.drawn);
     this.model.off("change:values", this.arrived);
     this.model.off("change:run", this.ran);
-    this.model.off("comm_live_update", this.lost);
+    this.model.off("comm_live_update", this.greet);
     this.kernel?.statusChanged?.disconnect(this.status);
+    this.kernel?.iopubMessage?.disconnect(this.hear);
     this.fail("The panel has been closed.");
   }
 
   /** Ask whether the kernel is there, as each view does when it is drawn. */
-  async hello() {
-    await this.ask("hello", {}, TIMES.hello).catch((error) => {
+  async hello(limit = TIMES.hello) {
+    await this.ask("hello", {}, limit).catch((error) => {
       if (!(error instanceof RequestError)) this.turn("gone");
     });
   }
+
+  greet = () => void this.hello();
+
+  /**
+   * While somebody works with the panel, and nothing is heard: ask. Without an end, an idle kernel would never be culled;
+   * and one that is at a request may be too busy for another.
+   */
+  beat = () => {
+    const now = Date.now();
+    if (now - this.asked > TIMES.attended && !this.model.get("run")?.running) return;
+    if (now - this.heard < TIMES.quiet || this.waiting.size || this.isBusy() || this.live === "gone" || globalThis.document?.hidden) return;
+    void this.hello(TIMES.silence);
+  };
+
+  isBusy = () => this.working || this.kernel?.status === "busy";
 
   /**
    * Send a request; the promise is refused with the kernel's lines, or when no reply comes in time.
@@ -132,10 +152,11 @@ export class Channel {
     if (this.typed.size && kind !== "set" && kind !== "hello") this.flush(kind !== "run");
     if (this.live === "gone" && kind !== "hello") return Promise.reject(new Error(GONE));
     const id = ++this.id;
+    if (kind !== "hello") this.asked = Date.now();
     return new Promise((resolve, reject) => {
       const expire = () => {
         // A cell that runs holds the replies of some kernels back: that is no silence.
-        if (this.waiting.has(id) && this.kernel?.status === "busy") timer = setTimeout(expire, limit);
+        if (this.waiting.has(id) && (this.isBusy() || (kind === "hello" && Date.now() - this.heard < limit))) timer = setTimeout(expire, limit);
         else if (this.waiting.delete(id)) {
           reject(new Error(`The kernel has not answered for ${limit / 1000} s.`));
           if (kind !== "hello") void this.hello();
@@ -222,6 +243,7 @@ export class Channel {
   /** @param {any} message */
   receive = (message) => {
     if (message?.v !== 1) return;
+    this.heard = Date.now();
     // Whoever speaks is there, however late.
     if (this.live === "gone") this.turn("live");
     if (message.ev) return this.tell(message);
@@ -248,15 +270,19 @@ export class Channel {
     this.progress = null;
   };
 
-  lost = () => {
-    if (this.model.comm_live === false) this.turn("gone");
+  /** @param {unknown} _ @param {Message} message */
+  hear = (_, { header, parent_header, content }) => {
+    this.heard = Date.now();
+    if (header.msg_type === "status" && parent_header.msg_type === "execute_request") this.working = content.execution_state === "busy";
+    // Said at once; its process, and with it the status, may take seconds to end.
+    if (header.msg_type === "shutdown_reply") this.turn("gone");
   };
 
   /** @param {unknown} _ @param {string} status */
   status = (_, status) => {
     if (["dead", "terminating", "restarting", "autorestarting", "unknown"].includes(status)) this.turn("gone");
     // After a lost connection the panel's half in the kernel may still be there.
-    else if (this.live === "gone" && this.model.comm_live !== false && this.waiting.size === 0) void this.hello();
+    else if (this.live === "gone" && this.waiting.size === 0) void this.hello();
   };
 
   look() {
@@ -265,8 +291,9 @@ export class Channel {
 
   /** @param {Live} live */
   turn(live) {
-    if (this.live === live || (live !== "gone" && this.model.comm_live === false)) return;
+    if (this.live === live) return;
     this.live = live;
+    this.working = false;
     if (live === "gone") this.fail(GONE);
     this.changed();
   }
@@ -289,27 +316,4 @@ export class Channel {
   changed() {
     for (const watcher of [...this.watchers]) watcher();
   }
-}
-
-/** @type {WeakMap<object, { channel: Channel, views: number }>} */
-const open = new WeakMap();
-
-/**
- * The channel of a model; the last view that leaves closes it.
- * @param {Model} model
- * @returns {{ channel: Channel, leave: () => void }}
- */
-export function join(model) {
-  const held = open.get(model) ?? { channel: new Channel(model), views: 0 };
-  open.set(model, held);
-  held.views += 1;
-  return {
-    channel: held.channel,
-    leave: () => {
-      held.views -= 1;
-      if (held.views) return;
-      open.delete(model);
-      held.channel.close();
-    },
-  };
 }

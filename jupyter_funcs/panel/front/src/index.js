@@ -1,6 +1,6 @@
 import { render as draw } from "preact";
 import { html } from "htm/preact";
-import { join } from "./channel.js";
+import { Channel } from "./channel.js";
 import { Panel } from "./panel.js";
 
 /** @import { Model } from "./channel.js" */
@@ -56,7 +56,7 @@ function followTheme(root, signal) {
 function render({ model, el, signal }) {
   const own = new AbortController();
   signal?.addEventListener("abort", () => own.abort());
-  const { channel, leave } = join(model);
+  const channel = new Channel(model);
   const root = document.createElement("div");
   root.className = "jf";
   el.append(root);
@@ -68,7 +68,7 @@ function render({ model, el, signal }) {
   own.signal.addEventListener("abort", () => {
     draw(null, mount);
     root.remove();
-    leave();
+    channel.close();
   });
   return () => own.abort();
 }

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeModel, pause, VALUES } from "./fake.js";
-import { Channel, join, TIMES } from "../src/channel.js";
+import { Channel, TIMES } from "../src/channel.js";
 
-Object.assign(TIMES, { typing: 20, busy: 30, hello: 60, reply: 80 });
+Object.assign(TIMES, { typing: 20, busy: 30, beat: 10, quiet: 20, silence: 50, hello: 60, reply: 80 });
 const fields = { Symbol: { value: "A" }, Panel: { value: { variable: "name", about: "text", each: false } } };
 
 /** A channel, closed after the test. */
@@ -19,9 +19,10 @@ function opened(context, answers, traits, kernel) {
 test("a request is numbered and gets its own reply, in whatever order they come", async (context) => {
   const { model, channel } = opened(context, { about: null, code: null });
   const asked = [channel.ask("about", {}), channel.ask("code", {})];
-  assert.deepEqual(model.asked.map(({ v, id, kind }) => [v, id, kind]), [[1, 1, "about"], [1, 2, "code"]]);
-  model.event({ re: 2, blocks: [] });
-  model.event({ re: 1, facts: [] });
+  const [first, second] = model.asked;
+  assert.deepEqual(model.asked, [{ v: 1, id: first.id, kind: "about" }, { v: 1, id: first.id + 1, kind: "code" }]);
+  model.event({ re: second.id, blocks: [] });
+  model.event({ re: first.id, facts: [] });
   const [about, code] = await Promise.all(asked);
   assert.ok("facts" in about && "blocks" in code);
 });
@@ -53,7 +54,7 @@ test("while a cell runs nothing gives up", async (context) => {
   await pause(200);
   assert.equal(ended, false);
   assert.equal(channel.live, "busy");
-  model.event({ re: 1, facts: [] });
+  model.event({ re: model.asked[0].id, facts: [] });
   await asked;
   assert.equal(channel.live, "live");
 });
@@ -99,7 +100,8 @@ test("typing is sent once it rests, numbered, and what the kernel says later doe
   assert.equal(channel.values().fields.Symbol.value, "NVRA");
   assert.equal(model.asked.length, 0);
   await pause(40);
-  assert.deepEqual(model.asked.map(({ kind, seq, field, value }) => [kind, seq, field, value]), [["set", 1, "Symbol", "NVRA"]]);
+  const sets = model.asked.filter(({ kind }) => kind === "set");
+  assert.deepEqual(sets.map(({ seq, field, value }) => [seq, field, value]), [[1, "Symbol", "NVRA"]]);
   channel.set("Symbol", "NVRB");
   model.write({ values: { ...VALUES, seq: 1, fields } });
   assert.equal(channel.values().fields.Symbol.value, "NVRB");
@@ -122,7 +124,7 @@ test("Run carries what was typed just now, and variables by name", async (contex
   const { model, channel } = opened(context, { run: { asks: "" } });
   channel.set("Symbol", "NVRA");
   await channel.run(false);
-  assert.deepEqual(model.asked, [{ v: 1, id: 1, kind: "run", seq: 1, values: { Symbol: "NVRA", Panel: "$name" }, confirmed: false }]);
+  assert.deepEqual(model.asked, [{ v: 1, id: channel.id, kind: "run", seq: 1, values: { Symbol: "NVRA", Panel: "$name" }, confirmed: false }]);
 });
 
 test("any other request comes after what was typed before it", async (context) => {
@@ -132,14 +134,48 @@ test("any other request comes after what was typed before it", async (context) =
   assert.deepEqual(model.kinds(), ["set", "choose"]);
 });
 
-test("two views of a model share a channel, which the last one closes", () => {
-  const model = new FakeModel();
-  const first = join(model);
-  const second = join(model);
-  assert.equal(first.channel, second.channel);
-  first.leave();
-  assert.ok(model.callbacks["msg:custom"].size);
-  second.leave();
-  assert.equal(model.callbacks["msg:custom"].size, 0);
-  assert.notEqual(join(model).channel, first.channel);
+test("two views of a model don't take each other's replies", async (context) => {
+  const model = new FakeModel({}, { about: null });
+  const [one, other] = [new Channel(model), new Channel(model)];
+  context.after(() => [one, other].forEach((each) => each.close()));
+  let ended = 0;
+  for (const each of [one, other]) each.ask("about", {}).then(() => (ended += 1), () => {});
+  model.event({ re: model.asked[0].id, facts: [] });
+  await pause();
+  assert.equal(ended, 1);
+});
+
+const told = (type, state, parent = "") => [null, { header: { msg_type: type }, parent_header: { msg_type: parent }, content: { execution_state: state } }];
+
+/** A kernel that says by itself what the test lets it. */
+function speaking() {
+  const slots = new Set();
+  return { status: "idle", iopubMessage: { connect: (slot) => slots.add(slot), disconnect: (slot) => slots.delete(slot) }, say: (...said) => slots.forEach((slot) => slot(...told(...said))) };
+}
+
+test("a kernel that falls silent while somebody works with the panel is gone", async (context) => {
+  const { model, channel } = opened(context, { code: {} });
+  await pause(50);
+  assert.deepEqual(model.kinds(), []);
+  await channel.ask("code", {});
+  await pause(50);
+  assert.equal(channel.live, "live");
+  assert.ok(model.kinds().includes("hello"));
+  model.answers.hello = null;
+  await pause(200);
+  assert.equal(channel.live, "gone");
+});
+
+test("a kernel that runs a cell, or says anything, isn't gone; one that says goodbye is", async (context) => {
+  const kernel = speaking();
+  const { model, channel } = opened(context, { code: {}, hello: null }, {}, kernel);
+  kernel.say("status", "busy", "execute_request");
+  await channel.ask("code", {});
+  await pause(120);
+  assert.deepEqual(model.kinds(), ["code"]);
+  kernel.say("status", "idle", "execute_request");
+  for (let at = 0; at < 8; at += 1) await pause(20).then(() => kernel.say("stream"));
+  assert.equal(channel.live === "gone", false);
+  kernel.say("shutdown_reply");
+  assert.equal(channel.live, "gone");
 });
