@@ -34,7 +34,7 @@ export function Chart({ result }) {
   const [dim, setDim] = useState(/** @type {string | null} */ (null));
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const { wish, zoom, hidden } = chosen;
-  const key = JSON.stringify([result.number, wish, query.filters, query.find]);
+  const key = JSON.stringify([result.number, wish, query.filters, query.find, query.hidden]);
 
   const change = (/** @type {Partial<Chosen>} */ more) => {
     const next = { ...chosen, ...more };
@@ -46,7 +46,7 @@ export function Chart({ result }) {
   useEffect(() => {
     if (live === "gone") return undefined;
     let current = true;
-    const drawn = (/** @type {Zoom} */ range) => ask("chart", { run: result.number, wish, low: range?.[0] ?? null, high: range?.[1] ?? null, filters: query.filters, find: query.find });
+    const drawn = (/** @type {Zoom} */ range) => ask("chart", { run: result.number, wish, low: range?.[0] ?? null, high: range?.[1] ?? null, filters: query.filters, find: query.find, hidden: query.hidden });
     const whole = shown?.key === key ? Promise.resolve(shown.whole) : drawn(null);
     Promise.all([whole, zoom ? drawn(zoom) : whole]).then(
       ([all, view]) => current && (setShown({ key, whole: all, view, zoom }), setTrouble("")),

@@ -77,10 +77,11 @@ export function Summary({ column }) {
  * @param {string} props.found "7,710 of 10,956 rows"
  * @param {number} props.run
  * @param {(filter: P.Filter | null) => Promise<void>} props.apply refused with what is wrong with the filter
+ * @param {(by: number) => void} props.widen
  * @param {() => void} props.hide
  * @param {() => void} props.close
  */
-export function FilterBox({ anchor, column, filter, found, run, apply, hide, close }) {
+export function FilterBox({ anchor, column, filter, found, run, apply, widen, hide, close }) {
   const [wrong, setWrong] = useState("");
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
   const form = useRef(/** @type {HTMLElement | null} */ (null));
@@ -89,11 +90,11 @@ export function FilterBox({ anchor, column, filter, found, run, apply, hide, clo
     clearTimeout(timer.current);
     timer.current = setTimeout(() => apply(next).then(() => setWrong(""), (/** @type {Error} */ error) => setWrong(error.message)), wait);
   };
-  const range = isNumber(column) || isDate(column);
   const enter = (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && /** @type {HTMLElement} */ (event.target).matches("input") && close();
   return html`<${Popover} anchor=${anchor} close=${close} under=${anchor.closest(".jf-th")} role="dialog" label=${`Filter ${column.name}`} width=${288} right onKeyDown=${enter}>
-    <div class="jf-form2" ref=${form}><header><h3>${column.name}</h3><span class="jf-gap" /><${Button} kind="is-link" label="Hide column" data-jf=${`hide:${column.name}`} onClick=${() => (close(), hide())} /></header>
-      ${range ? html`<${RangeBox} column=${column} filter=${filter} put=${put} />` : html`<${ValuesBox} column=${column} filter=${filter} run=${run} put=${put} />`}
+    <div class="jf-form2" ref=${form}><header><h3>${column.name}</h3><span class="jf-gap" />
+      ${[-1, 1].map((by) => html`<${Button} icon=${by < 0 ? "minus" : "plus"} aria=${by < 0 ? "Narrower" : "Wider"} data-jf=${`${by < 0 ? "narrower" : "wider"}:${column.name}`} onClick=${() => widen(by)} />`)}<${Button} kind="is-link" label="Hide column" data-jf=${`hide:${column.name}`} onClick=${() => (close(), hide())} /></header>
+      ${isNumber(column) || isDate(column) ? html`<${RangeBox} column=${column} filter=${filter} put=${put} />` : html`<${ValuesBox} column=${column} filter=${filter} run=${run} put=${put} />`}
       ${wrong && html`<p class="jf-err" role="alert">${wrong}</p>`}
     </div>
     <div class="jf-pf"><span class="jf-num" aria-live="polite">${found}</span><span class="jf-gap" />

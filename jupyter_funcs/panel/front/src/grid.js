@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/h
 import { FilterBox, Summary, filterText, isNumber } from "./filters.js";
 import { count } from "./format.js";
 import { Button, Icon } from "./icons.js";
-import { usePanel, useUniqueId } from "./state.js";
+import { ALL, usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {{ row: number, at: number }} Cell a row of the view, and the place of a column among the shown ones */
@@ -16,11 +16,8 @@ const WIDE = 60;
 const TALLEST = 8_000_000;
 const UNKNOWN = 112;
 const AHEAD = 6;
-/** @type {P.TableQuery} */
-const ALL = { sort: [], filters: [], find: "" };
 
 const clamp = (/** @type {number} */ n, /** @type {number} */ low, /** @type {number} */ high) => Math.max(low, Math.min(high, n));
-const key = (/** @type {P.TableQuery} */ { sort, filters, find }) => JSON.stringify([sort, filters, find]);
 
 /** The pages of one view that have come, and those that are on their way. */
 class Pages {
@@ -87,7 +84,7 @@ export function Grid({ result }) {
   const [left, setLeft] = useState(0);
   const [size, setSize] = useState({ width: 900, height: 400, around: 110 });
   const [widths, setWidths] = useState(/** @type {Record<number, number>} */ ({}));
-  const [hidden, setHidden] = useState(/** @type {Set<number>} */ (new Set()));
+  const [hidden, setHidden] = useState(query.hidden);
   const [box, setBox] = useState(/** @type {{ at: number, anchor: HTMLElement } | null} */ (null));
   const [find, setFind] = useState(query.find);
   const [code, setCode] = useState(/** @type {string | null} */ (null));
@@ -96,10 +93,9 @@ export function Grid({ result }) {
   const view = pages.current;
   const total = view.total;
   const nameOf = (/** @type {number} */ at) => columns.current.get(at)?.name ?? "";
-  const shown = useMemo(() => Array.from({ length: table.count }, (_, at) => at).filter((at) => !hidden.has(at)), [table, hidden]);
+  const shown = useMemo(() => Array.from({ length: table.count }, (_, at) => at).filter((at) => !hidden.includes(at)), [table, hidden]);
 
   // Where each shown column begins; narrow tables are stretched over the whole width.
-  const known = [...columns.current.values()].length;
   const lefts = useMemo(() => {
     const wide = shown.map((at) => widths[at] ?? columns.current.get(at)?.width ?? UNKNOWN);
     const sum = wide.reduce((a, b) => a + b, 0);
@@ -107,7 +103,7 @@ export function Grid({ result }) {
     const more = free ? Math.max(0, (size.width - sum) / free) : 0;
     let end = 0;
     return [0, ...shown.map((at, place) => (end += Math.round(wide[place] + (at in widths ? 0 : more))))];
-  }, [shown, widths, size.width, known]);
+  }, [shown, widths, size.width, columns.current.size]);
   const first = Math.max(0, lefts.findIndex((_, at) => (lefts[at + 1] ?? Infinity) > left - 100));
   const beyond = lefts.findIndex((each) => each > left + size.width + 100);
   const seen = shown.slice(first, beyond < 0 ? undefined : beyond);
@@ -181,14 +177,14 @@ export function Grid({ result }) {
   };
   // Drawn again after it was away, with a query that is still that of the chart.
   useLayoutEffect(() => {
-    if (key(query) !== key(view.query)) void tell(narrow(query));
+    if (JSON.stringify(query) !== JSON.stringify(view.query)) void tell(narrow(query));
   }, []);
   useLayoutEffect(() => {
     if (code === null || off) return;
     let stale = false;
     void tell(ask("table_code", { run, ...view.query }).then((reply) => stale || setCode(reply.code)));
     return () => void (stale = true);
-  }, [code === null, key(view.query)]);
+  }, [code === null, JSON.stringify(view.query)]);
   useLayoutEffect(() => {
     const at = grid.current;
     if (!at) return;
@@ -199,17 +195,10 @@ export function Grid({ result }) {
     look();
     const observer = globalThis.ResizeObserver && new ResizeObserver(look);
     observer?.observe(at);
-    // Where a pixel stands for many rows, the wheel still moves by rows.
-    const wheel = (/** @type {WheelEvent} */ event) => latest.current(event);
-    at.addEventListener("wheel", wheel, { passive: false });
-    return () => {
-      observer?.disconnect();
-      at.removeEventListener("wheel", wheel);
-      clearTimeout(typing.current);
-    };
+    return () => (observer?.disconnect(), clearTimeout(typing.current));
   }, []);
-  const latest = useRef(/** @type {(event: WheelEvent) => void} */ (() => {}));
-  latest.current = (event) => {
+  /** Where a pixel stands for many rows, the wheel still moves by rows. @param {WheelEvent} event */
+  const wheel = (event) => {
     if (ratio === 1 / ROW || event.shiftKey || !event.deltaY) return;
     event.preventDefault();
     goto(now.current.top + event.deltaY / (event.deltaMode ? 1 : ROW));
@@ -226,7 +215,12 @@ export function Grid({ result }) {
   const search = (/** @type {string} */ text) => {
     setFind(text);
     clearTimeout(typing.current);
-    typing.current = setTimeout(() => void tell(narrow({ ...wanted.current, find: text })), 200);
+    typing.current = setTimeout(() => void tell(narrow({ ...wanted.current, find: text, hidden })), 200);
+  };
+  /** A search finds what is shown. @param {number[]} next */
+  const hide = (next) => {
+    setHidden(next);
+    if (wanted.current.find) void tell(narrow({ ...wanted.current, hidden: next }));
   };
   const clear = () => {
     setFind("");
@@ -259,7 +253,8 @@ export function Grid({ result }) {
     const here = cell ?? { row: Math.ceil(top), at: 0 };
     const by = Math.max(1, Math.floor(room / ROW) - 1);
     const step = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], PageDown: [by, 0], PageUp: [-by, 0] }[event.key];
-    if (step && !event.altKey) move(cell ? { row: here.row + step[0], at: here.at + step[1] } : here, event.shiftKey);
+    if (event.altKey && step?.[1]) widen(shown[here.at], step[1]);
+    else if (step && !event.altKey) move(cell ? { row: here.row + step[0], at: here.at + step[1] } : here, event.shiftKey);
     else if (event.key === "Home") move({ row: control ? 0 : here.row, at: 0 }, event.shiftKey);
     else if (event.key === "End") move({ row: control ? total - 1 : here.row, at: shown.length - 1 }, event.shiftKey);
     else if (event.key === "Enter" && !control && cell) void copied({ from: cell.row, to: cell.row + 1, left: cell.at, right: cell.at });
@@ -277,14 +272,19 @@ export function Grid({ result }) {
     const to = { row: Number(at.dataset.r), at: Number(at.dataset.c) };
     put({ cell: to, anchor: event.shiftKey ? (anchor ?? cell ?? to) : null });
   };
+  const setWidth = (/** @type {number} */ at, /** @type {number} */ wide) => setWidths((before) => ({ ...before, [at]: clamp(wide, 48, 800) }));
+  const widen = (/** @type {number} */ at, /** @type {number} */ by) => {
+    const place = shown.indexOf(at);
+    const wide = clamp(lefts[place + 1] - lefts[place] + 24 * by, 48, 800);
+    setWidth(at, wide);
+    announce(`${nameOf(at)} is ${wide} pixels wide`);
+  };
   const resize = (/** @type {PointerEvent} */ event, /** @type {number} */ at) => {
     const handle = /** @type {HTMLElement} */ (event.currentTarget);
-    const wide = /** @type {HTMLElement} */ (handle.parentElement).offsetWidth;
-    const from = event.clientX;
+    const from = /** @type {HTMLElement} */ (handle.parentElement).offsetWidth - event.clientX;
     event.preventDefault();
-    const drag = (/** @type {PointerEvent} */ moved) => setWidths((before) => ({ ...before, [at]: clamp(wide + moved.clientX - from, 48, 800) }));
     handle.setPointerCapture(event.pointerId);
-    handle.onpointermove = drag;
+    handle.onpointermove = (moved) => setWidth(at, from + moved.clientX);
     handle.onpointerup = () => void (handle.onpointermove = null);
   };
 
@@ -297,14 +297,14 @@ export function Grid({ result }) {
       <label class="jf-find"><${Icon} name="search" size=${14} /><input data-jf="find" aria-label="Find in the rows" placeholder="Find" title="Texts and dates that contain it; numbers that equal it" value=${find} disabled=${off} onInput=${(/** @type {any} */ event) => search(event.target.value)} /></label>
       <span class="is-chips">
         ${view.query.filters.map((each) => html`<${Chip} key=${each.at} text=${filterText(each, columns.current.get(each.at))} hook=${nameOf(each.at)} label="Remove filter" remove=${() => void tell(filter(each.at, null))} off=${off} />`)}
-        ${hidden.size > 0 && html`<${Chip} text=${hidden.size === 1 ? `${nameOf([...hidden][0])} is hidden` : `${hidden.size} columns are hidden`} hook="hidden" label="Show" remove=${() => setHidden(new Set())} />`}
+        ${hidden.length > 0 && html`<${Chip} text=${hidden.length === 1 ? `${nameOf(hidden[0])} is hidden` : `${hidden.length} columns are hidden`} hook="hidden" label="Show" remove=${() => hide([])} />`}
       </span>
       <span class="jf-gap" /><span class="jf-quiet jf-num" data-jf="row-count">${filtered && `${count(total)} of ${count(table.rows)} rows`}</span>
       <${Button} kind="is-link is-first" icon="code" label="View as code" aria="View as code" small data-jf="view-code" aria-expanded=${String(code !== null)} disabled=${off} onClick=${() => setCode(code === null ? "" : null)} />
     </div>
     ${code !== null && html`<div class="jf-codeline"><code data-jf="table-code">${code}</code><${Button} icon="copy" label="Copy" data-jf="copy-table-code" onClick=${() => void copy(code)} /></div>`}
     <div class="jf-grid" role="grid" tabindex="0" aria-label="Rows" data-jf="grid" ref=${grid} aria-rowcount=${total + 1} aria-colcount=${shown.length} aria-multiselectable="true" aria-activedescendant=${held ? `${id}-cell` : undefined}
-      onScroll=${scrolled} onKeyDown=${keys} onMouseDown=${pick}>
+      onScroll=${scrolled} onWheel=${wheel} onKeyDown=${keys} onMouseDown=${pick}>
       <div role="rowgroup" class="jf-headgroup"><div class="jf-thead" role="row" aria-rowindex="1" style=${across}>${seen.map((at, place) => {
         const column = columns.current.get(at);
         const order = view.query.sort.findIndex((each) => each.at === at);
@@ -339,7 +339,7 @@ export function Grid({ result }) {
       })}</div></div>`}
     </div>
     ${box && open && !off && html`<${FilterBox} key=${box.at} anchor=${box.anchor} column=${open} filter=${view.query.filters.find((each) => each.at === box.at)} run=${run} found=${`${count(total)} of ${count(table.rows)} rows`}
-      apply=${(/** @type {P.Filter | null} */ next) => filter(box.at, next)} hide=${() => setHidden(new Set([...hidden, box.at]))} close=${() => setBox(null)} />`}`;
+      apply=${(/** @type {P.Filter | null} */ next) => filter(box.at, next)} widen=${(/** @type {number} */ by) => widen(box.at, by)} hide=${() => hide([...hidden, box.at])} close=${() => setBox(null)} />`}`;
 }
 
 /** @param {{ text: string, hook: string, label: string, remove: () => void, off?: boolean }} props */

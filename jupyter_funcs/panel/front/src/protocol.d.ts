@@ -248,7 +248,9 @@ export interface TablePage {
 export interface TableQuery {
   sort: { at: number; descending: boolean }[];
   filters: Filter[];
+  /** Searched in all columns but the hidden ones. */
   find: string;
+  hidden: number[];
 }
 
 export type Filter =
@@ -390,7 +392,7 @@ export interface Requests {
   values: { in: { run: number; at: number; query: string }; out: { values: { text: string | null; count: number }[]; total: number } };
   table_code: { in: { run: number } & TableQuery; out: { code: string } };
   copy: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: { text: string } };
-  chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; filters: Filter[]; find: string }; out: ChartView };
+  chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; filters: Filter[]; find: string; hidden: number[] }; out: ChartView };
   json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
   /** Where a text occurs: places on the way from the outermost value; `more` than are sent; `all` was looked through. */
   json_find: { in: { run: number; text: string }; out: { hits: number[][]; more: boolean; all: boolean } };

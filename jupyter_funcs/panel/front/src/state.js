@@ -14,7 +14,7 @@ export const useUniqueId = () => useState(() => `jf-${Math.random().toString(36)
 export const usePanel = () => useContext(PanelContext);
 
 /** @type {P.TableQuery} */
-const ALL = { sort: [], filters: [], find: "" };
+export const ALL = { sort: [], filters: [], find: "", hidden: [] };
 /** @type {P.Run} */
 const NO_RUN = { state: "empty", number: 0, running: null, result: null, error: null, partial: null, warnings: [] };
 const TRAITS = ["change:view", "change:values", "change:run", "change:tab"];

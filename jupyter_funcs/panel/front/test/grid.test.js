@@ -167,6 +167,77 @@ test("keys move the cell, and a selection is copied with tabs", async () => {
   await close();
 });
 
+test("each key moves the cell as in other grids, and none leaves the table", async () => {
+  const { el, $, close } = await panel();
+  const grid = $("grid");
+  grid.focus();
+  const at = () => [Number(grid.querySelector(".is-on").dataset.r), Number(grid.querySelector(".is-on").dataset.c)];
+  const steps = [
+    ["ArrowDown", {}, [0, 0]], ["ArrowUp", {}, [0, 0]], ["ArrowLeft", {}, [0, 0]], ["End", {}, [0, 5]], ["ArrowRight", {}, [0, 5]],
+    ["Home", {}, [0, 0]], ["End", { ctrlKey: true }, [10_955, 5]], ["ArrowDown", {}, [10_955, 5]], ["PageDown", {}, [10_955, 5]],
+    ["Home", { ctrlKey: true }, [0, 0]], ["PageUp", {}, [0, 0]], ["ArrowRight", {}, [0, 1]],
+  ];
+  for (const [key, more, place] of steps) {
+    press(grid, key, more);
+    await until(() => grid.querySelector(".is-on") && String(at()) === String(place));
+    assert.deepEqual(at(), place, key);
+    assert.equal(grid.getAttribute("aria-activedescendant"), grid.querySelector(".is-on").id);
+  }
+  press(grid, "PageDown");
+  await until(() => at()[0] > 0);
+  const page = at()[0];
+  assert.ok(page > 1);
+  press(grid, "PageUp");
+  await until(() => at()[0] === 0);
+  assert.deepEqual(at(), [0, 1]);
+  press(grid, "a", { ctrlKey: true });
+  await until(() => el.querySelectorAll(".is-sel").length > 6);
+  press(grid, "Escape");
+  await until(() => !el.querySelector(".is-sel"));
+  assert.equal(el.querySelector(".is-sel"), null);
+  await close();
+});
+
+test("columns are made wider by keys and in the box of the column, which is said", async () => {
+  const { el, $, close } = await panel();
+  const wide = () => Number(/Region is (\d+) pixels wide/.exec(el.querySelector("[aria-live=polite].jf-off").textContent)?.[1]);
+  press($("grid"), "ArrowRight");
+  press($("grid"), "ArrowRight");
+  press($("grid"), "ArrowRight", { altKey: true });
+  await until(wide);
+  const first = wide();
+  press($("grid"), "ArrowLeft", { altKey: true });
+  await until(() => wide() === first - 24);
+  assert.equal(wide(), first - 24);
+  $("filter:Region").click();
+  await until(() => $("wider:Region"));
+  $("wider:Region").click();
+  await until(() => wide() === first);
+  for (let turn = 0; turn < 40; turn++) {
+    $("narrower:Region").click();
+    await pause(2);
+  }
+  await until(() => wide() === 48);
+  assert.equal(wide(), 48);
+  await close();
+});
+
+test("a search leaves out hidden columns, and is made again when they are shown", async () => {
+  const { model, $, close } = await panel();
+  $("filter:Region").click();
+  await until(() => $("hide:Region"));
+  $("hide:Region").click();
+  await until(() => $("chip:hidden"));
+  assert.equal(asked(model, "rows").filter((each) => each.from === 0).length, 0);
+  type($("find"), "a");
+  await until(() => last(model, "rows")?.find === "a");
+  assert.deepEqual(last(model, "rows").hidden, [1]);
+  $("chip-remove:hidden").click();
+  await until(() => last(model, "rows").hidden.length === 0);
+  assert.deepEqual([last(model, "rows").find, last(model, "rows").hidden], ["a", []]);
+  await close();
+});
+
 test("a table of 2,000 columns draws those on the screen, and asks for what it shows of them", async () => {
   const page = (columns, from, to) => ({ total: 50, from, columns, sums: {}, rows: Array.from({ length: Math.min(to, 50) - from }, (_, row) => columns.map((at) => `${from + row}:${at}`)) });
   const all = Array.from({ length: 60 }, (_, at) => at);
