@@ -1,212 +1,315 @@
 """
-What a form costs to open, to switch and to paint, beside other makers of forms: ``python -m tests.benchmarks.panel``.
+What the panel costs in a kernel and a browser: ``python -m tests.benchmarks.panel [--rows N] [--before FOLDER]``.
 
-Of each form: how many models and messages it is, how many kilobytes they are, how long the processor takes to make it,
-how many models are left when it is closed, and how long JupyterLab takes to paint it in Chromium. Messages and models
-are exact; times are medians and swing, so that each stands as a ratio to our own. The peers are not among our extras:
-``pip install -e .[test] ipyautoui ipywidgets-jsonschema`` in an environment of its own; one that is absent is skipped
-with a line. ``--no-paint`` leaves the browser out.
+In JupyterLab and Chromium: comm messages in both directions, their kilobytes (script and style apart), and milliseconds
+until the page is still, beside ipywidgets' `interact` of the same fields and the panel of stock controls that this one
+has replaced: its figures as they were, or measured in a worktree of commit 001ddc9, which is FOLDER. Then 300 runs, and
+what is left of them; then what a click on a table of N rows (1,000,000) costs in the kernel, beside pandas alone and
+itables (``pip install 'itables[widget]'``). Messages and bytes are the most of all rounds; times are medians, and swing
+with the machine. Four minutes.
 """
-# ruff: noqa: T201 - a table is what it gives
+# ruff: noqa: T201 - it prints tables
 
 from __future__ import annotations
 
-import copy
-import importlib.util
+import argparse
 import json
 import statistics
-import sys
+import struct
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import comm
-import httpx
 import ipywidgets as w
-from comm.base_comm import BaseComm
-from ipywidgets.widgets.widget import _instances
-from jupyter_funcs.panel.form.formbox import FormBox
+import numpy as np
+import pandas as pd
 
+from jupyter_funcs.panel.requests import Contains, Range, Sort, TableQuery
+from jupyter_funcs.panel.table import TableView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Page
+
+    Step = tuple[str, float, Callable[[TableView], object], Callable[[pd.DataFrame], object] | None]
+    Costs = dict[str, list[tuple[int, int, float]]]  # messages, bytes and milliseconds of each act in each round
+
+ROOT = str(Path(__file__).parents[2])
+ROUNDS = 5
+RUNS = 300
+COLUMNS = range(8)
+BUNDLE = 120  # kB of script and style
+# Messages and kilobytes that an act may take.
+BUDGETS = {"open": (8, 15), "open a form": (8, 15), "run": (6, 20), "page": (2, 10), "sort": (2, 10), "switch": (3, 10)}
+AS_IT_WAS = {"open a form": (79, 48), "run": (46, 38)}
+SETUP = """import sys; sys.path[:0] = {paths}
 import jupyter_funcs as jf
-from jupyter_funcs.catalog.form import Form
-
-ROUNDS = 21
-PAINTS = 5
-OURS = "jupyter_funcs"
-# The description of a field of each kind, for a form of many fields.
-KINDS = (
-    ("", 0),
-    ("Options are 'Yes', 'No'. If none, it defaults to 'No'.", 0),
-    ("Options are 'Age Group', 'Region', 'Brand'.", 4),
-    ("Must be at least 1 and at most 50. If none, it defaults to '1'.", 1),
-    ("Options are 'day', 'week', 'month'.", 0),
-)
-
-
-def function_of(fields: int) -> Any:
-    """Give a function with so many fields; of eight the demo's own."""
-    if fields == 8:
-        function = jf.connect()["Get Panel FQ"]
-        box = ours(function)  # so that its lists are known
-        while any(source.asking for source in box._sources.values()):
-            time.sleep(0.05)
-        box.close()
-        return function
-    params = [
-        {"name": f"Field{at}", "type": KINDS[at % 5][1], "description": f"What it is for. {KINDS[at % 5][0]}"}
-        for at in range(fields)
-    ]
-    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=[{"name": "F", "params": params}]))
-    return jf.connect("https://service.example", token="a-token", transport=transport)["F"]
-
-
-def ours(function: Any) -> w.Widget:
-    return FormBox(function, Form(function), lambda: None, lambda callback: callback, list)
-
-
-def interact(function: Any) -> w.Widget:
-    """Give what `interact` makes of the same fields, as far as it can: a slider, a list or a text each."""
-    number = {"integer": 1, "number": 1.0}
-    abbreviations = {
-        name: one.get("enum") or one.get("items", {}).get("enum") or number.get(one["type"], "")
-        for name, one in function.json_schema()["properties"].items()
-    }
-    return w.interactive(lambda **_: None, {"manual": True}, **abbreviations)
-
-
-def schema_of(function: Any) -> dict[str, Any]:
-    """Give the schema without what the peers know nothing of."""
-    schema = copy.deepcopy(function.json_schema())
-    for name in ("$schema", "anyOf", "allOf"):
-        schema.pop(name, None)
-    return dict(schema)
-
-
-def ipyautoui(function: Any) -> w.Widget:
-    from ipyautoui import AutoUi
-
-    return AutoUi(schema_of(function))
-
-
-def ipywidgets_jsonschema(function: Any) -> w.Widget:
-    from ipywidgets_jsonschema import Form as SchemaForm
-
-    return SchemaForm(schema_of(function)).widget
-
-
-MAKERS = {OURS: ours, "ipywidgets": interact, "ipyautoui": ipyautoui, "ipywidgets_jsonschema": ipywidgets_jsonschema}
-
-
-class Wire(BaseComm):
-    """What would go to a front end."""
-
-    sent: ClassVar[list[int]] = []
-
-    def publish_msg(self, _: str, data: Any = None, *__: Any, **___: Any) -> None:
-        self.sent.append(len(json.dumps(data, default=str)))
-
-
-def measure(make: Any, function: Any) -> dict[str, float]:
-    """Give what one form costs in the kernel."""
-    make(function).close()  # what is imported and prepared once
-    times = []
-    for _ in range(ROUNDS):
-        before = len(_instances)
-        Wire.sent.clear()
-        start = time.process_time()
-        made = make(function)
-        times.append(time.process_time() - start)
-        models, messages, size = len(_instances) - before, len(Wire.sent), sum(Wire.sent)
-        made.close()
-    left = len(_instances) - before
-    start = time.process_time()
-    for _ in range(50):
-        make(function).close()
-    switch = (time.process_time() - start) / 50
-    return {
-        "models": models,
-        "messages": messages,
-        "kB": size / 1000,
-        "open, ms": statistics.median(times) * 1000,
-        "switch, ms": switch * 1000,
-        "left": left,
-    }
-
-
-PAINT = """async cell => {
+funcs = jf.connect()
+function = funcs["Get Panel Daily"]
+values = dict(PanelName="Demo Card Panel", Symbol="NVRA US EQUITY")
+_ = function(**values)"""
+FORM = "panel = funcs.panel(function.name, **values)\npanel"
+# Print how many models a cell makes.
+MODELS = """from ipywidgets.widgets.widget import _instances
+before = len(_instances)
+{code}
+print(len(_instances) - before)"""
+# Run many times, and print what that leaves; the last results are held, so some runs come first.
+MANY = """import gc, psutil, time
+from ipywidgets.widgets.widget import _instances
+def counts(runs):
+    for _ in range(runs):
+        panel.run(); panel.result(60)
+    gc.collect()
+    return len(_instances), psutil.Process().memory_info().rss / 1e6
+first, begun = counts(40), time.perf_counter()
+last = counts({runs})
+took = (time.perf_counter() - begun) / {runs} * 1000
+print(f"{runs} runs: {{last[0] - first[0]}} models and {{last[1] - first[1]:.0f}} MB more, {{took:.0f}} ms each")"""
+PANEL = '.jf[data-jf="panel"]'
+# The cells of each subject, and what is done: in which cell, by a click on what (or by running the cell, or by what
+# script), and what then shows that it has been done.
+SUBJECTS: dict[str, tuple[list[str], dict[str, tuple[int, str, str]]]] = {
+    "panel": (
+        ["funcs.panel()", FORM],
+        {
+            "open": (1, "", f"{PANEL}[data-state=empty] [data-jf=start-search]"),
+            "open a form": (2, "", f"{PANEL}[data-state=form] [data-jf=run]"),
+            "run": (2, "[data-jf=run]", f'{PANEL}[data-run="1"][data-state=done] [role=gridcell]'),
+            "page": (2, "[data-jf=grid]", '[data-jf=grid] [role=row][aria-rowindex="110"]'),
+            "sort": (2, '[data-jf="sort:Spend"]', '[data-jf=grid] [aria-sort="descending"]'),
+            "(picker)": (2, "[data-jf=picker]", '[data-jf="function:get_panel_fq"]'),
+            "switch": (2, '[data-jf="function:get_panel_fq"]', f"{PANEL}[data-state=form] [data-jf=run]"),
+        },
+    ),
+    "interact": (
+        ["from tests.benchmarks.panel import interact\nform = interact(function, values)\nform"],
+        {
+            "open a form": (1, "", ".widget-interact button"),
+            "run": (1, ".widget-interact button", "table.dataframe"),
+        },
+    ),
+    "before": (
+        [FORM],
+        {
+            "open a form": (1, "", ".jf-actions .jf-run"),
+            "run": (1, ".jf-actions .jf-run", '.jf-status[data-state="done"][data-run="1"]'),
+        },
+    ),
+}
+# Do it, and return the milliseconds until the cell's output has changed for the last time.
+TIMED = """async ([cell, act, done]) => {
     const notebook = window.jupyterapp.shell.currentWidget.content;
-    notebook.activeCellIndex = cell;
     const node = notebook.widgets[cell].node;
+    notebook.activeCellIndex = cell;
     const start = performance.now();
     let last = start;
     const observer = new MutationObserver(() => { last = performance.now(); });
     observer.observe(node, {subtree: true, childList: true, attributes: true, attributeFilter: ['class', 'style']});
-    await window.jupyterapp.commands.execute('notebook:run-cell');
-    while (!node.querySelector('.jupyter-widgets') || performance.now() - last < 400)
-        await new Promise(resolve => requestAnimationFrame(resolve));
+    if (!act) void window.jupyterapp.commands.execute('notebook:run-cell');
+    else if (act === '[data-jf=grid]') node.querySelector(act).scrollTop += 2800;
+    else node.querySelector(act).click();
+    while (!node.querySelector(done) || performance.now() - last < 500) {
+        if (performance.now() - start > 60_000) throw new Error(`${act || 'the cell'}: there is no ${done}`);
+        await new Promise(resolve => setTimeout(resolve, 20));
+    }
     observer.disconnect();
     return last - start;
 }"""
 
 
-def paint(fields: int, names: list[str]) -> dict[str, float]:
-    """Give the milliseconds from running a cell to the last change that it makes in JupyterLab's page."""
+def interact(function: Any, values: dict[str, Any]) -> w.Widget:
+    """Return what `interact` makes of the same fields, as far as it can: a number, a list or a text each."""
+
+    def run(**given: Any) -> pd.DataFrame:
+        return function(**{name: value for name, value in given.items() if value not in ("", 0, (), None)})
+
+    def control(name: str, schema: dict[str, Any]) -> w.Widget:
+        options = schema.get("enum") or schema.get("items", {}).get("enum")
+        if options:
+            kind = w.SelectMultiple if schema["type"] == "array" else w.Dropdown
+            return kind(options=options)
+        return w.IntText() if schema["type"] == "integer" else w.Text(values.get(name, ""))
+
+    properties = function.json_schema()["properties"]
+    return w.interactive(run, {"manual": True}, **{name: control(name, each) for name, each in properties.items()})
+
+
+class Wire:
+    """The comm messages of a page, in both directions, and the bytes of what they say."""
+
+    def __init__(self, page: Page) -> None:
+        self.messages = self.bytes = self.bundle = 0
+        page.on("websocket", self._follow)
+
+    def _follow(self, socket: Any) -> None:
+        socket.on("framesent", self._note)
+        socket.on("framereceived", self._note)
+
+    def _note(self, frame: bytes | str) -> None:
+        if isinstance(frame, str):
+            return
+        [count] = struct.unpack_from("<Q", frame)
+        ends = struct.unpack_from(f"<{count}Q", frame, 8)  # channel, header, parent, metadata, content, buffers
+        kind = json.loads(frame[ends[1] : ends[2]])["msg_type"]
+        if not kind.startswith("comm_") or kind.startswith("comm_info"):
+            return
+        content = json.loads(frame[ends[4] : ends[5]])
+        data = content.get("data")
+        state = data.get("state") if isinstance(data, dict) else None
+        bundle = sum(len(json.dumps(state[name], ensure_ascii=False).encode()) for name in ("_esm", "_css") if state and name in state)
+        self.bundle = max(self.bundle, bundle)
+        self.messages += 1
+        self.bytes += len(frame) - ends[4] - bundle
+
+
+def measure(front: Any, browser: Any, name: str, before: str | None) -> tuple[Costs, Wire, str, str]:
+    """Return what each act costs, what has gone over the wire, how many models a form is, and what 300 runs leave."""
+    from tests.browser.conftest import _IDLE, _RUN_ALL
+    from tests.browser.steps import run_python
+
+    cells, acts = SUBJECTS[name]
+    paths = [before, ROOT] if name == "before" else [ROOT]
+    front.write(f"{name}.ipynb", SETUP.format(paths=paths), *cells)
+    page = browser.new_page(viewport={"width": 1440, "height": 1400})
+    page.set_default_timeout(120_000)
+    wire = Wire(page)
+    page.goto(front.address(f"{name}.ipynb"))
+    page.wait_for_function(_IDLE)
+    page.evaluate(_RUN_ALL)
+    page.wait_for_function("window.ranAll")
+    costs: Costs = {act: [] for act in acts}
+    for _ in range(ROUNDS):
+        for act, what in acts.items():
+            page.wait_for_timeout(1_000)  # what comes late belongs to what was done
+            wire.messages = wire.bytes = 0
+            took = page.evaluate(TIMED, what)
+            page.wait_for_timeout(500)
+            costs[act].append((wire.messages, wire.bytes, took))
+    models = run_python(page, MODELS.format(code=cells[-1]))
+    left = run_python(page, MANY.format(runs=RUNS)) if name == "panel" else ""
+    page.close()
+    front.stop_kernels()
+    return costs, wire, models, left
+
+
+def print_page(before: str | None) -> list[str]:
+    """Print what the acts on a page cost, and return which of the panel's are over their budget."""
     from playwright.sync_api import sync_playwright
 
-    from tests.browser.conftest import _IDLE, CHROMIUM, FLAGS
+    from tests.browser.conftest import CHROMIUM, FLAGS
     from tests.browser.fronts import running
 
     if CHROMIUM is None:
-        print("No Chromium here: nothing is painted. apt-get install chromium, or the like.")
-        return {}
-    root = Path(__file__).parents[2]
-    first = f"import sys; sys.path.insert(0, {str(root)!r})\nfrom tests.benchmarks.panel import *\n"
-    first += f"function = function_of({fields})"
-    # A form is shown twice before it counts: its code is loaded, and the page has had one.
-    cells = [first, *(f"MAKERS[{name!r}](function)" for name in names)]
-    times: dict[str, list[float]] = {name: [] for name in names}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running("lab", Path(folder)) as front,
-        sync_playwright() as playwright,
-    ):
-        front.write("paint.ipynb", *cells)
+        print("No Chromium here: no page is measured. apt-get install chromium, or the like.")
+        return []
+    over = []
+    print(f"{'':26}{'messages':>10}{'budget':>8}{'kB':>8}{'budget':>8}{'ms':>8}")
+    with tempfile.TemporaryDirectory() as folder, running("lab", Path(folder)) as front, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1250, "height": 1600})
-        page.goto(front.address("paint.ipynb"))
-        page.wait_for_function(_IDLE, timeout=60_000)
-        page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
-        page.wait_for_timeout(8_000)
-        page.wait_for_function(_IDLE, timeout=60_000)
-        for turn in range(PAINTS + 1):
-            for at, name in enumerate(names, start=1):
-                took = page.evaluate(PAINT, at)
-                if turn:
-                    times[name].append(took)
+        for name in SUBJECTS if before else ("panel", "interact"):
+            costs, wire, models, left = measure(front, browser, name, before)
+            for act, rounds in costs.items():
+                if act.startswith("("):
+                    continue
+                messages, size = max(each[0] for each in rounds), max(each[1] for each in rounds) / 1000
+                took = statistics.median(each[2] for each in rounds)
+                most, kilobytes = BUDGETS[act] if name == "panel" else ("", "")
+                print(f"{name + ': ' + act:26}{messages:10}{most:>8}{size:8.1f}{kilobytes:>8}{took:8.0f}")
+                if name == "panel" and (messages > most or size > kilobytes):
+                    over.append(act)
+            print(f"{name + ': models of a form':26}{models:>10}")
+            if name == "panel":
+                print(f"{'panel: script and style':26}{'':18}{wire.bundle / 1000:8.1f}{BUNDLE:8}\n{left}")
+                over += ["script and style"] * (wire.bundle > BUNDLE * 1000)
         browser.close()
-    return {name: statistics.median(each) for name, each in times.items()}
+    for act, (messages, size) in ({} if before else AS_IT_WAS).items():
+        print(f"{'before, as it was: ' + act:26}{messages:10}{'':8}{size:8.1f}")
+    return over
+
+
+def made(rows: int) -> pd.DataFrame:
+    """Return a frame with dates, texts, money, growth, counts and prices."""
+    rng = np.random.default_rng(7)
+    return pd.DataFrame({
+        "Date": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1800, rows), unit="D"),
+        "Region": rng.choice([f"Region {at}" for at in range(500)], rows),
+        "Spend": np.exp(rng.normal(size=rows)) * 1e5,
+        "Spend Growth": np.where(rng.random(rows) < 0.1, np.nan, rng.normal(size=rows) / 10),
+        "Transaction Count": rng.integers(0, 13_000, rows),
+        "Balance": rng.integers(0, 2**40, rows),
+        "Price": rng.random(rows) * 100,
+        "Brand": rng.choice(list("abcdefgh"), rows),
+    })  # fmt: skip
+
+
+def page_of(*given: Any, find: str = "", at: int = 0) -> Callable[[TableView], object]:
+    sort = [each for each in given if isinstance(each, Sort)]
+    query = TableQuery(sort, [each for each in given if not isinstance(each, Sort)], find)
+    return lambda table: table.page(query, at, at + 40, COLUMNS)
+
+
+# What is done, the target for 1,000,000 rows in seconds, and how pandas does it.
+STEPS: list[Step] = [
+    ("first rows and summaries", 0.5, lambda table: table.view(), None),
+    ("sort numbers", 0.15, page_of(Sort(2, descending=True)), lambda frame: frame["Spend"].argsort(kind="stable")),
+    ("the next page of it", 0.01, page_of(Sort(2, descending=True), at=40), None),
+    ("sort texts", 0.6, page_of(Sort(1, descending=False)), lambda frame: frame["Region"].argsort(kind="stable")),
+    ("sort texts, then numbers", 0.6, page_of(Sort(7, descending=False), Sort(6, descending=True)), None),
+    ("filter numbers", 0.1, page_of(Range(2, "100,000", "")), lambda frame: frame.index[frame["Spend"] >= 100_000]),
+    (
+        *("filter texts", 0.1, page_of(Contains(1, "9"))),
+        lambda frame: frame.index[frame["Region"].str.contains("9", case=False, regex=False)],
+    ),
+    ("find a text", 0.3, page_of(find="gion 12"), None),
+    ("find a number", 0.3, page_of(find="1,234"), None),
+]
+
+
+def timed(do: Callable[[Any], object], given: object) -> float:
+    began = time.perf_counter()
+    do(given)
+    return (time.perf_counter() - began) * 1000
+
+
+def print_table(rows: int) -> list[str]:
+    """Print what each click on a table costs, and return which were later than their target."""
+    frame = made(rows)
+    ours: dict[str, list[float]] = {name: [] for name, *_ in STEPS}
+    alone: dict[str, list[float]] = {name: [] for name, *_ in STEPS}
+    for _ in range(ROUNDS):
+        table = TableView(frame)  # a column is new at its first use, as it is to a person
+        for name, _, do, plain in STEPS:
+            ours[name].append(timed(do, table))
+            alone[name] += [timed(plain, frame)] if plain else []
+    print(f"\n{rows:,} rows × {frame.shape[1]} columns, ms in the kernel")
+    print(f"{'':26}{'panel':>10}{'target':>8}{'pandas':>8}{'ratio':>8}")
+    late = []
+    for name, seconds, *_ in STEPS:
+        took, target = statistics.median(ours[name]), seconds * 1000
+        beside = statistics.median(alone[name]) if alone[name] else None
+        print(f"{name:26}{took:10.1f}{target:8.0f}" + (f"{beside:8.0f}{took / beside:8.2f}" if beside else ""))
+        late += [name] * (took > target * max(1.0, rows / 1_000_000))
+    if find_spec("itables"):
+        from itables.widget import ITable
+
+        print(f"{'itables: a sample of rows':26}{timed(ITable, frame):10.1f}")
+    else:
+        print("itables isn't installed here, and is left out.")
+    return late
 
 
 def main() -> None:
-    """Print a table for a form of eight fields and for one of forty."""
-    names = [name for name in MAKERS if importlib.util.find_spec(name)]
-    for name in MAKERS.keys() - set(names):
-        print(f"{name} is not installed here, and skipped.")
-    comm.create_comm = Wire
-    for fields in (8, 40):
-        function = function_of(fields)
-        rows = {name: measure(MAKERS[name], function) for name in names}
-        if "--no-paint" not in sys.argv:
-            for name, took in paint(fields, names).items():
-                rows[name]["paint, ms"] = took
-        print(f"\n{fields} fields".ljust(32) + "".join(title.rjust(19) for title in rows[OURS]))
-        for name, row in rows.items():
-            cells = [
-                f"{value:.1f} (×{value / rows[OURS][title]:.1f})" if title.endswith("ms") else f"{value:.4g}"
-                for title, value in row.items()
-            ]
-            print(name.ljust(31) + "".join(cell.rjust(19) for cell in cells))
+    """Print all tables, and what is over its budget."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.panel")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--before", help="a worktree of commit 001ddc9")
+    given = parser.parse_args()
+    over = print_page(given.before) + print_table(given.rows)
+    print(f"\nover budget: {', '.join(over)}" if over else "\nall within budget")
 
 
 if __name__ == "__main__":
