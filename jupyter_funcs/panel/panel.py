@@ -9,6 +9,7 @@ import datetime as dt
 import gzip
 import inspect
 import json
+import sys
 import threading
 import time
 import weakref
@@ -250,7 +251,8 @@ class Panel(anywidget.AnyWidget):
 
     def close(self) -> None:
         """Cancel what runs and close the panel's models; the last result stays in the notebook."""
-        if self.comm is None:  # closed already: ipywidgets closes once more when it disposes of the object
+        # ipywidgets closes once more when it disposes of the object, and at the end of Python, where nothing works.
+        if self.comm is None or sys.is_finalizing():
             return
         self._is_open = False
         _open.pop(self, None)
@@ -332,24 +334,29 @@ class Panel(anywidget.AnyWidget):
             }
 
     def _publish(self) -> None:
-        """Bring the traits up to date: an equal one sends nothing."""
-        if self._is_open:
+        """Bring the traits up to date, in one message; equal ones send nothing."""
+        if not self._is_open:
+            return
+        with self._lock, self.hold_sync():
             for name, text in self._state().items():
-                # An open page was told of new options as they arrived; one that is loaded again reads them in the view.
+                # An open page was told what is new in its view as it arrived; one that is loaded again reads it there.
                 with self._lock_property(**{name: text} if name == "_view" and self._is_told(text) else {}):
                     setattr(self, name, text)
 
     def _is_told(self, text: str) -> bool:
-        """Return whether the page knows a view: it is the one before, with the options that it was told of since."""
+        """Return whether the page knows a view: the one before, with options that it was told of, or another status."""
         if text == self._view:
             return True
-        view = json.loads(self._view)
+        view, service = json.loads(self._view), json.loads(text)["service"]
         for field in view["fields"]:
             field["options"] = self._told.get(field["name"], field["options"])
-        if _json(view) == text:
-            return True
-        self._told = {}
-        return False
+        before, view["service"] = view["service"], service
+        if _json(view) != text:
+            self._told = {}
+            return False
+        if before != service:
+            self.send({"v": 1, "ev": "service", "service": service})
+        return True
 
     async def _publish_soon(self) -> None:
         self._publish()
@@ -465,6 +472,7 @@ class Panel(anywidget.AnyWidget):
             visit.result, visit.state, visit.error = result, "done", None
             if visit.inputs is not None:
                 visit.inputs.ran = outcome.args
+        self._publish()  # a page that waits comes before a file that is saved later
         await self._keep_still(visit)
 
     async def _look(self) -> None:

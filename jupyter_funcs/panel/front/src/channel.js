@@ -84,6 +84,8 @@ export class Channel {
     this.working = false;
     /** Options that have arrived since the kernel last wrote the view. @type {Record<string, P.OptionPage>} */
     this.options = {};
+    /** @type {P.View["service"] | null} */
+    this.service = null;
     /** @type {P.Run["running"]} */
     this.progress = null;
     /** @type {Map<number, { late: boolean, resolve: (reply: any) => void, reject: (error: Error) => void }>} */
@@ -215,7 +217,7 @@ export class Channel {
     /** @type {P.View | null} */
     const view = this.model.get("view");
     if (!view?.service) return null;
-    return { ...view, fields: view.fields.map((field) => ({ ...field, options: this.options[field.name] ?? field.options })) };
+    return { ...view, service: this.service ?? view.service, fields: view.fields.map((field) => ({ ...field, options: this.options[field.name] ?? field.options })) };
   }
 
   /** What the form holds, with what was typed since the kernel last wrote it. @returns {P.Values | null} */
@@ -257,6 +259,7 @@ export class Channel {
 
   drawn = () => {
     this.options = {};
+    this.service = null;
   };
 
   arrived = () => {
@@ -308,6 +311,7 @@ export class Channel {
   /** @param {P.Event} event */
   tell(event) {
     if (event.ev === "progress") this.progress = event.running;
+    if (event.ev === "service") this.service = event.service;
     if (event.ev === "options") this.options[event.field] = event.page;
     if (event.ev !== "said") this.changed();
     for (const listener of [...this.listeners]) listener(event);

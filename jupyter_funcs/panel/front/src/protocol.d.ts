@@ -434,8 +434,9 @@ export interface JsonNode {
 export type Request = { [K in keyof Requests]: { v: 1; id: number; kind: K } & Requests[K]["in"] }[keyof Requests];
 export type Reply = { v: 1; re: number } & ({ error: string[] } | object);
 
-/** Events (kernel -> page), without a request: progress once a second, options that have arrived, a toast. */
+/** Events (kernel -> page), without a request: progress once a second, options that have arrived, the service's state, a toast. */
 export type Event =
   | { v: 1; ev: "progress"; running: NonNullable<Run["running"]> }
   | { v: 1; ev: "options"; field: string; page: OptionPage }
+  | { v: 1; ev: "service"; service: ServiceView }
   | { v: 1; ev: "said"; text: string };

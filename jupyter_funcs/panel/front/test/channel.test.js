@@ -179,3 +179,12 @@ test("a kernel that runs a cell, or says anything, isn't gone; one that says goo
   kernel.say("shutdown_reply");
   assert.equal(channel.live, "gone");
 });
+
+test("a new state of the service is shown until the view is written again", (context) => {
+  const service = { name: "demo", account: "", trouble: [] };
+  const { model, channel } = opened(context, {}, { view: { service, fields: [] } });
+  model.event({ ev: "service", service: { ...service, account: "analyst" } });
+  assert.equal(channel.view().service.account, "analyst");
+  model.write({ view: { service: { ...service, account: "guest" }, fields: [] } });
+  assert.equal(channel.view().service.account, "guest");
+});
