@@ -29,7 +29,7 @@ def diff(
         The two DataFrames.
     keys
         The columns that identify a row in each frame. By default the columns of text and dates, integers that are
-        named like an identifier, and as many booleans as needed to make the rows unique.
+        named like an identifier, what a sweep varied, and as many booleans as needed to make the rows unique.
     tolerance
         The largest relative difference, as a fraction, at which two numbers count as equal.
 
@@ -101,7 +101,12 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None)
                 raise ArgumentError(f"{quote(key)} holds lists or objects, so it can't be a key.", "Leave it out.")
         named = list(keys)
     else:
-        named = [column for column in common if _identifies(before[column]) and _identifies(after[column])]
+        swept = {str(name) for frame in (before, after) for name in frame.attrs.get("funcs", {}).get("swept", ())}
+        named = [
+            column
+            for column in common
+            if column in swept or (_identifies(before[column]) and _identifies(after[column]))
+        ]
         # Booleans are usually values, so they become keys only as far as the rows need them.
         for flag in [column for column in common if _is_flag(before[column]) and _is_flag(after[column])]:
             if named and not any(frame.duplicated(named).any() for frame in (before, after)):

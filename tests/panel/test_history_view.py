@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +14,11 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.panel.history_view import Held, HistoryView
+from tests.conftest import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 DAYS = pd.date_range("2024-01-01", periods=60)
 
@@ -31,11 +35,26 @@ def stock(region: str = "all") -> pd.DataFrame:
     return pd.DataFrame({"Shop": ["North", "South"], "Items": [3, 4]})
 
 
+RESULTS: list[pd.DataFrame] = []
+KEPT: list[pd.DataFrame] = []
+
+
+def given(which: str) -> pd.DataFrame:
+    """One of two results."""
+    return RESULTS[int(which)]
+
+
+def broken() -> pd.DataFrame:
+    """Fail."""
+    raise ValueError("no stock today")
+
+
 @pytest.fixture
 def funcs() -> Iterator[Any]:
-    session = jf.connect([sales, stock])
+    session = jf.connect([sales, stock, given, broken])
     yield session
     session.history._log.runs.clear()
+    KEPT.clear()
 
 
 @pytest.fixture
@@ -121,6 +140,150 @@ def test_runs_of_two_functions_name_what_they_share(funcs: Any, view: HistoryVie
     assert shown["said"].startswith("Sales and Stock share Shop. Shop does not identify the rows of the first result")
     assert (shown["columns"], shown["chart"]) == ([], None)
     assert len(kept) == 2
+
+
+def pair(funcs: Any, before: pd.DataFrame, after: pd.DataFrame) -> tuple[int, int]:
+    """Run a function whose results are these, and return the numbers of the runs."""
+    RESULTS[:] = [before, after]
+    KEPT.extend(funcs.given(which=str(at)) for at in (0, 1))
+    return tuple(run.number for run in funcs.history.runs[-2:])  # type: ignore[return-value]
+
+
+ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said", "columns"),
+    [
+        (ROWS, ROWS, "No difference, of 2 rows before and 2 after.", ["Change", "Key"]),
+        (ROWS, ROWS.iloc[:0], "2 removed, of 2 rows before and 0 after.", ["Change", "Key", "N (before)", "N (after)"]),
+        (ROWS.iloc[:0], ROWS.iloc[:0], "No difference, of 0 rows before and 0 after.", ["Change", "Key"]),
+        (ROWS, ROWS.assign(M=3.5), "2 changed, of 2 rows before and 2 after.", ["Change", "Key", "M (before)"]),
+        (ROWS, ROWS.assign(N=["x", "y"]), "2 changed, of 2 rows before and 2 after.", ["Change", "Key"]),
+        (ROWS.assign(T=["x", None]), ROWS.assign(T=["x", "z"]), "2 rows before and 2 after.", ["Change", "Key"]),
+        (ROWS[["N"]], ROWS[["N"]] + 1, "Nothing identifies the rows", []),
+        (ROWS.assign(Key="a"), ROWS, "Key does not identify the rows of the first result", []),
+        (ROWS, ROWS.rename(columns={"Key": "K", "N": "M"}), "Nothing identifies the rows", []),
+        (ROWS.set_axis(["A", "A"], axis=1), ROWS, "has two columns named 'A'", []),
+        (ROWS.assign(Key=[[1], [2]]), ROWS.assign(Key=[[1], [3]]), "Nothing identifies the rows", []),
+        (pd.DataFrame(), pd.DataFrame(), "Nothing identifies the rows", []),
+    ],
+    ids=[
+        "equal",
+        "emptied",
+        "empty",
+        "column",
+        "types",
+        "text",
+        "no key",
+        "doubled",
+        "others",
+        "names",
+        "lists",
+        "none",
+    ],
+)
+def test_results_of_any_shape_are_compared_or_the_reason_is_said(
+    funcs: Any, view: HistoryView, before: pd.DataFrame, after: pd.DataFrame, said: str, columns: list[str]
+) -> None:
+    """Other columns, other types, no rows, and rows that nothing tells apart; a reason says what a cell can do."""
+    shown = view.compare(*pair(funcs, before, after))
+    json.dumps(shown, allow_nan=False)
+    assert said in shown["said"]
+    assert [column["name"] for column in shown["columns"]][: len(columns)] == columns
+    assert shown["gone"] == []
+    if not columns:
+        assert "jf.diff takes keys=[…]" in shown["said"]
+
+
+def test_a_run_without_a_result_is_said_to_have_none(funcs: Any, view: HistoryView) -> None:
+    """A run that failed is not called gone, and isn't offered to be run again; its row says why it failed."""
+    kept = funcs.sales()
+    with pytest.raises(jf.FuncsError):
+        funcs.broken()
+    done, failed = funcs.history.runs
+    shown = view.compare(done.number, failed.number, again=True)
+    assert (shown["said"], shown["gone"]) == (f"Run {failed.number} failed and gave no result.", [])
+    assert view.compare(failed.number, failed.number)["said"] == f"Run {failed.number} failed and gave no result."
+    [row, _] = view.rows()
+    assert (row["status"], row["held"], row["rows"]) == ("failed", False, None)
+    assert "no stock today" in row["error"]
+    assert len(funcs.history.runs) == len(kept) - 118
+
+
+def test_a_sweep_is_run_again_without_a_question_or_a_bar(funcs: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """However many runs it has: a person has asked for them. Nothing is printed."""
+    held = Held()
+    view = HistoryView(funcs.history, held)
+    few = funcs["Sales"].with_options(most_runs=5, progress=False, cache=False)
+    few.sweep(factor=[1.0, 2.0, 3.0])
+    kept = few.sweep(factor=[1.0, 2.0, 4.0])
+    gc.collect()
+    before, after = (run.number for run in funcs.history.runs)
+    shown = view.compare(before, after, again=True)
+    assert shown["said"] == "120 added and 120 removed, of 360 rows before and 360 after."
+    assert (len(held), capsys.readouterr().out) == (1, "")
+    assert len(kept) == 360
+
+
+def test_what_is_held_does_not_depend_on_garbage_collection(funcs: Any) -> None:
+    """The last 20 results are there before and after a collection, and only they are."""
+    held = Held()
+    view = HistoryView(funcs.history, held)
+    gc.disable()
+    try:
+        for factor in range(22):
+            held.keep(funcs.sales(factor=float(factor)))
+        assert [row["held"] for row in view.rows()][:20] == [True] * 20
+    finally:
+        gc.enable()
+    gc.collect()
+    assert [row["held"] for row in view.rows()] == [True] * 20 + [False] * 2
+
+
+def test_a_result_that_is_too_large_lets_go_of_no_other() -> None:
+    """What alone is beyond the bound is not held; text of Arrow is counted once."""
+    held = Held(most_bytes=100_000)
+    held.keep(small := pd.DataFrame({"a": np.zeros(1_000)}))
+    held.keep(pd.DataFrame({"a": np.zeros(100_000)}))
+    held.keep(small)
+    assert (len(held), held.size) == (1, 8_132)
+    text = pd.DataFrame({"a": pd.Series(["x" * 100] * 500, dtype="string[pyarrow]")})
+    held.keep(text)
+    assert held.size < 8_132 + 60_000
+
+
+def test_runs_of_earlier_kernels_are_below_those_of_this_one(
+    funcs: Any, view: HistoryView, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the history is saved, they are named by kernel and run, and can be run again to be compared."""
+    monkeypatch.setenv("FUNCS_HISTORY", str(tmp_path / "history.sqlite"))
+    funcs.history.save(on=True)
+    funcs.sales(factor=2.0)
+    wait_until(lambda: [run.status for run in funcs.history.runs] == ["done"])
+    funcs.history.save(on=True)  # waits until all is written
+    funcs.history._log.runs.clear()
+    funcs.history._log.key = "another kernel"
+    kept = funcs.sales(factor=4.0)
+    [now, then] = view.rows(earlier=True)
+    assert [row["number"] for row in view.rows()] == [now["number"]]
+    assert "/" in then["number"]
+    assert (then["differs"], then["held"]) == ([{"name": "Factor", "value": "2.0"}], False)
+    assert view.compare(then["number"], now["number"])["gone"] == [then["number"]]
+    assert view.compare(then["number"], now["number"], again=True)["said"].startswith("120 changed")
+    assert len(kept) == 120
+
+
+def test_thousands_of_runs_are_listed_at_once(funcs: Any, view: HistoryView) -> None:
+    """Takes no time that grows with the square of the history."""
+    funcs.stock()
+    [run] = funcs.history.runs
+    runs = [dataclasses.replace(run, number=number) for number in range(1, 10_001)]
+    funcs.history._log.runs[:] = runs
+    began = time.perf_counter()
+    rows = view.rows()
+    assert (len(rows), rows[0]["number"]) == (200, 10_000)
+    assert time.perf_counter() - began < 2
 
 
 def test_what_cannot_be_compared_is_said(funcs: Any, view: HistoryView) -> None:

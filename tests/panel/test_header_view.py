@@ -1,0 +1,293 @@
+"""The header of the panel and its start: search, favourites, examples, presets, and what Refresh says."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+
+import jupyter_funcs as jf
+from jupyter_funcs.catalog.listing import Catalog, Function, Param
+from jupyter_funcs.core import background
+from jupyter_funcs.panel.header_view import changes, example_text, example_values, sections, start_view
+from jupyter_funcs.panel.panel import Panel
+from jupyter_funcs.records.favourites import Favourites
+from tests.conftest import PANEL, SYMBOL, wait_until
+from tests.panel.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from jupyter_funcs.api import Session
+
+OURS = "Quarter to date vs last year"
+HOSTILE = "<b onclick=x>$x$ **b** \x1b[31m\u202e" + "n" * 300
+
+
+class Listed:
+    """As much of a session as the picker needs."""
+
+    def __init__(self, catalog: Catalog | None, path: Path) -> None:
+        self.listed, self.favourites = catalog, Favourites("s", path / "favourites.json")
+
+    def ids(self, query: str = "", first: int = 0) -> dict[str, list[str]]:
+        """Return what the picker lists, by title."""
+        view = sections(self, query, first)  # type: ignore[arg-type]
+        json.dumps(view).encode()
+        return {section["title"]: [each["id"] for each in section["functions"]] for section in view["sections"]}
+
+
+def function(name: str, group: str = "", **more: Any) -> Function:
+    return Function(name=name, group_name=group, **more)
+
+
+def test_functions_are_listed_by_group_below_favourites_and_recent_ones(tmp_path: Path) -> None:
+    """Each is there once, by itself: a function of the same name as a favourite stays in its group."""
+    listed = Listed(
+        Catalog([function("A", "One"), function("B", "Two"), function("C", "One"), function("A", "Two")]), tmp_path
+    )
+    assert listed.ids() == {"One": ["a", "c"], "Two": ["b", "a_2"]}
+    listed.favourites.mark("A", is_favourite=True)
+    for name in ("B", "A", "No longer there"):
+        listed.favourites.add_recent(name)
+    assert listed.ids() == {"Favourites": ["a"], "Recent": ["b"], "One": ["c"], "Two": ["a_2"]}
+    assert Listed(None, tmp_path).ids() == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("spend", ["spend", "get_spend", "get_panel", "get_region", "get_kpis"]),
+        ("spend GET", ["get_spend", "get_panel", "get_region", "get_kpis"]),
+        ("symbol", ["get_kpis"]),
+        ("midwest", ["get_region"]),
+        ("zz", []),
+    ],
+)
+def test_a_search_is_ranked_in_names_descriptions_parameters_and_options(
+    tmp_path: Path, words: str, found: list[str]
+) -> None:
+    """An exact name comes first, then names, then what is found elsewhere."""
+    catalog = Catalog(
+        [
+            function("Get Panel", description="Spend by day."),
+            function("Get Region", params=(Param(name="Spend", description="Options are 'Midwest', 'South'."),)),
+            function("Get Spend"),
+            function("Get KPIs", params=(Param(name="Symbol"), Param(name="Spend"))),
+            function("Spend"),
+        ]
+    )
+    assert Listed(catalog, tmp_path).ids(words) == ({"": found} if found else {})
+
+
+def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) -> None:
+    """Sends 100 at a time, whatever is asked, and counts them all; a key stroke takes no second."""
+    listed = Listed(Catalog([function(f"Get {at}", f"Group {at % 40}") for at in range(10_000)]), tmp_path)
+    _ = listed.ids("warm")
+    began, seen = time.perf_counter(), []
+    for query, first in (("", 0), ("", 9_950), ("", 20_000), ("get 99", 0)):
+        view = sections(listed, query, first)  # type: ignore[arg-type]
+        seen.append(sum(len(section["functions"]) for section in view["sections"]))
+        assert (view["total"], len(json.dumps(view)) < 20_000) == (10_000, True)
+    assert seen == [100, 50, 0, 100]
+    assert time.perf_counter() - began < 4
+    some = [each for first in range(0, 10_000, 1_000) for ids in listed.ids("", first).values() for each in ids]
+    assert len(set(some)) == 1_000
+
+
+def test_texts_of_any_length_and_kind_are_short_and_visible(tmp_path: Path) -> None:
+    """Names and groups are cut, and show what can't be seen; markup stays as it is, since the page shows it as text."""
+    [(title, [_])] = Listed(Catalog([function(HOSTILE, HOSTILE)]), tmp_path).ids().items()
+    assert title.startswith("<b onclick=x>$x$ **b** \\x1b[31m\\u202ennn")
+    assert len(title) == 120
+
+
+def serving(answering: Callable[..., Session], *functions: dict[str, Any]) -> Session:
+    return answering(lambda _: httpx.Response(200, json=list(functions)))
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ([], "all rows"),
+        ([{"name": "Note"}], "all rows"),
+        ([{"name": "Unit", "required": True, "description": "Options are 'day', 'week'."}], "Unit day"),
+        ([{"name": "Note", "required": True}], ""),
+        (
+            [
+                {"name": "Unit", "required": True, "description": "Options are 'day', 'week'."},
+                {"name": "Dimensions", "type": 4, "description": "Options are 'Age Group', 'Region'."},
+            ],
+            "day by Age Group",
+        ),
+        ([{"name": "S", "required": True, "description": "Use function 'G' to get a list."}], "the first S"),
+    ],
+)
+def test_an_example_says_what_it_asks(answering: Callable[..., Session], params: list[Any], says: str) -> None:
+    """In the values that a run of it sends, as far as they are listed; nothing where there is no example."""
+    session = serving(answering, {"name": "F", "params": params}, {"name": "G"})
+    assert example_text(session["F"]) == says
+
+
+def test_nothing_that_changes_data_is_an_example() -> None:
+    """A function that changes data has none: nobody has asked for the change."""
+
+    def send(to: str = "all") -> str:
+        """Send it."""
+        return to
+
+    session = jf.connect([send])
+    assert len(session.catalog) == 1
+    view = start_view(session, [])
+    assert [card["example"] for card in view["cards"]] == ["all rows"]
+    changing = session["Send"].function.model_copy(update={"changes_data": True})
+    call = session["Send"].with_options()
+    call.function = changing
+    assert example_text(call) == ""
+
+
+@pytest.fixture
+def page(funcs: Session) -> Iterator[Page]:
+    panel = Panel(funcs, trusted=True)
+    yield Page(panel)
+    panel.close()
+
+
+def test_the_cards_of_the_demo_say_real_values(page: Page) -> None:
+    """Names the panel and the symbol of the example once they are listed, and runs just that."""
+    session = page.panel._session
+    call = session["Get Panel Daily"]
+    values = background.run(example_values(call, call.form()))
+    assert values == {"PanelName": PANEL, "Symbol": SYMBOL, "Dimensions": "Age Group"}
+    says = f"{PANEL}, {SYMBOL} by Age Group"
+    assert example_text(call) == says
+    page.ask("choose", function="get_panel_daily")
+    assert page.state("_view")["function"]["example"] == says
+
+
+def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fills in what its run needs, is marked as shipped, and can't be replaced or deleted."""
+    monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
+    panel = Panel(jf.connect(), trusted=True)
+    page = Page(panel)
+    [start] = page.state("_view")["start"]["presets"]
+    assert (start["name"], start["shipped"], start["function"]) == (OURS, True, "get_panel_fq")
+    assert page.ask("preset", name=OURS, function="get_panel_fq")["said"] == ""
+    values = page.state("_values")
+    assert (values["preset"], values["valid"]) == (OURS, True)
+    assert panel.form is not None
+    assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL, "PeriodToDate": "Yes", "PoPGrowth": "Yes"}
+    for kind, fields in (("preset_delete", {}), ("preset_save", {"replace": True})):
+        assert page.ask(kind, name=OURS, **fields)["error"][0] == f"{OURS!r} comes with the demo."
+    page.ask("preset_save", name="mine", replace=False)
+    assert [(each["name"], each["shipped"]) for each in page.state("_view")["presets"]] == [
+        (OURS, True),
+        ("mine", False),
+    ]
+    page.run()
+    frame = panel.result(60)
+    now = frame[frame["IsCurrentQuarter"] & frame["PeriodToDate"]]
+    assert len(now) == 1
+    assert now["Spend Growth"].notna().all()
+    panel.close()
+
+
+def test_another_service_comes_without_presets(answering: Callable[..., Session]) -> None:
+    """A function of the same name elsewhere has none."""
+    assert start_view(serving(answering, {"name": "Get Panel FQ"}), [])["presets"] == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ([], ["a"], "Listed again: 1 added (a)."),
+        (["a", "a"], ["a"], "Listed again: 1 removed (a)."),
+        ([], list("abcdefg"), "Listed again: 7 added (a, b, c and others)."),
+        (["a", "b"], ["b", "a"], "Listed again: nothing has changed."),
+        ([], ["a\x1b\u202eb"], "Listed again: 1 added (a\\x1b\\u202eb)."),
+    ],
+)
+def test_changes_are_said_in_words(before: list[str], after: list[str], said: str) -> None:
+    """Two functions may have one name; names are short and visible; the order is no change."""
+    assert changes(*(Catalog([Function(name=name) for name in names]) for names in (before, after))) == said
+
+
+F = {"name": "F", "params": [{"name": "a"}, {"name": "b"}]}
+G = {"name": "G"}
+
+
+class Changing:
+    """A service whose listing a test changes."""
+
+    def __init__(self, *listing: Any) -> None:
+        self.listing: list[Any] | httpx.Response = list(listing)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            return httpx.Response(200, json=[{"a": 1}])
+        return self.listing if isinstance(self.listing, httpx.Response) else httpx.Response(200, json=self.listing)
+
+
+def opened(answering: Callable[..., Session], service: Changing) -> Page:
+    return Page(Panel(answering(service), trusted=True))
+
+
+def names(page: Page) -> list[str]:
+    view = page.ask("functions", query="", **{"from": 0})
+    return [each["name"] for section in view["sections"] for each in section["functions"]]
+
+
+def test_refresh_says_what_has_changed_and_keeps_what_was_entered(answering: Callable[..., Session]) -> None:
+    """A changed function has its new fields and the values that they take; one that is gone keeps its form."""
+    service = Changing(F, G)
+    page = opened(answering, service)
+    page.ask("choose", function="f")
+    form = page.panel.form
+    assert form is not None
+    form.update({"a": "1", "b": "2"})
+    assert page.ask("refresh")["said"] == "Listed again: nothing has changed."
+    assert page.panel.form is form
+    service.listing = [{"name": "F", "params": [{"name": "b"}, {"name": "c"}]}, {"name": "H"}]
+    assert page.ask("refresh")["said"] == "Listed again: 1 added (H), 1 removed (G), 1 changed (F)."
+    assert page.panel.form.args == {"b": "2"}
+    assert [field["name"] for field in page.state("_view")["fields"]] == ["b", "c"]
+    assert names(page) == ["F", "H"]
+    page.run()
+    service.listing = [G]
+    page.ask("refresh")
+    assert page.panel.form.args == {"b": "2"}
+    assert "no longer in your catalog" in " ".join(page.state("_values")["advice"])
+    page.panel.close()
+
+
+def test_a_listing_that_fails_is_said_and_tried_again(answering: Callable[..., Session]) -> None:
+    """Opens without a catalog, says why in one to three lines, and lists at the next Refresh; what was listed stays."""
+    service = Changing(F)
+    listing, service.listing = service.listing, httpx.Response(403, json={"error": "no"})
+    page = opened(answering, service)
+    assert 1 <= len(page.state("_view")["service"]["trouble"]) <= 3
+    assert page.state("_view")["service"]["functions"] == 0
+    service.listing = listing
+    page.ask("refresh")
+    assert page.state("_view")["service"]["trouble"] == []
+    assert names(page) == ["F"]
+    service.listing = httpx.Response(503, text="<h1>down</h1>")
+    assert 1 <= len(page.ask("refresh")["error"]) <= 3
+    assert names(page) == ["F"]
+    page.panel.close()
+
+
+def test_a_run_makes_its_function_a_recent_one(answering: Callable[..., Session]) -> None:
+    """The next panel has it on top, and among the runs that it offers."""
+    page = opened(answering, Changing(F, G))
+    page.ask("choose", function="g")
+    page.run()
+    assert names(page) == ["G", "F"]
+    [recent] = Page(Panel(page.panel._session)).state("_view")["start"]["recent"]
+    assert (recent["function"], recent["rows"]) == ("G", 1)
+    page.panel.close()
+    wait_until(lambda: not page.panel._is_open)
