@@ -60,8 +60,8 @@ class JsonTree:
         with self._lock:
             value, came = self._at(())
         search = _Search(text.casefold(), time.monotonic() + _PATIENCE)
-        search.into(value, came, [])
-        return {"hits": search.hits[:_MOST_HITS], "more": len(search.hits) > _MOST_HITS, "all": search.ended}
+        hits = search.of(value, came)
+        return {"hits": hits[:_MOST_HITS], "more": len(hits) > _MOST_HITS, "all": search.ended}
 
     def _at(self, path: Sequence[str | int]) -> tuple[Any, Any]:
         if len(path) > _DEEPEST:
@@ -94,10 +94,15 @@ class _Search:
         self.ended = True
         self._text, self._until = text, until
 
-    def into(self, value: Any, came: Any, places: list[int]) -> None:
-        """Look at a value, and at what it holds."""
+    def of(self, value: Any, came: Any) -> list[list[int]]:
+        """Look through a whole reply."""
+        if self._may_hold(came):
+            self._into(value, came, [])
+        return self.hits
+
+    def _into(self, value: Any, came: Any, places: list[int]) -> None:
         if not isinstance(value, dict | list):
-            text = value if isinstance(value, str) else _start(came) if isinstance(came, msgspec.Raw) else str(value)
+            text = value if isinstance(value, str) else _plain(value, came)
             if self._text in text.casefold():
                 self.hits.append(places)
             return
@@ -110,7 +115,7 @@ class _Search:
             if isinstance(key, str) and self._text in key.casefold():
                 self.hits.append([*places, at])
             elif self._may_hold(item):
-                self.into(*_opened(item), [*places, at])
+                self._into(*_opened(item), [*places, at])
 
     def _may_hold(self, item: Any) -> bool:
         if not isinstance(item, msgspec.Raw):
@@ -167,8 +172,12 @@ def _told(value: Any, came: Any) -> dict[str, Any]:
     if isinstance(value, str):
         more = f"… {len(value):,} characters" * (len(value) > _LONGEST)
         return {"type": kind, "text": json_text(value[:_LONGEST]) + more, "total": 0, "whole": True}
-    text = _start(came) if isinstance(came, msgspec.Raw) else json.dumps(value)
-    return {"type": kind, "text": clip(visible(text), _LONGEST), "total": 0, "whole": True}
+    return {"type": kind, "text": clip(visible(_plain(value, came)), _LONGEST), "total": 0, "whole": True}
+
+
+def _plain(value: Any, came: Any) -> str:
+    """Return a number, a truth or a null as it came."""
+    return _start(came) if isinstance(came, msgspec.Raw) else json.dumps(value)
 
 
 def _line(value: Any, came: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from jupyter_funcs.core.errors import ArgumentError, ProtocolError
+from jupyter_funcs.panel import json_view
 from jupyter_funcs.panel.json_view import JsonTree
 
 ROWS = [["2024-01-01", 1.50, None], ["2024-01-02", 2, True]]
@@ -80,6 +81,71 @@ def test_a_place_that_is_not_there_is_refused(path: tuple[Any, ...]) -> None:
         JsonTree(b'{"a": [1, 2]}').node(path)
 
 
+REPLY = json.dumps(
+    {
+        "error": None,
+        "body": json.dumps([{"Date": "2024-01-01", "Größe": 1.5, "Sum": [1, [2, "mid-WEST"]]}, {"Ünit": True}]),
+    }
+).encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "hits"),
+    [
+        ("error", [[0]]),
+        ("2024-01", [[1, 0, 0]]),
+        ("GRÖSSE", [[1, 0, 1]]),
+        ("1.5", [[1, 0, 1]]),
+        ("Mid-West", [[1, 0, 2, 1, 1]]),
+        ("ünit", [[1, 1, 0]]),
+        ("null", [[0]]),
+        ("true", [[1, 1, 0]]),
+        ('"', []),
+        ("zzz", []),
+    ],
+)
+def test_a_text_is_found_in_keys_and_values_in_any_case(text: str, hits: list[list[int]]) -> None:
+    """Gives the places on the way to each, also within JSON that stands in a text; a place leads to what it names."""
+    tree = JsonTree(REPLY)
+    assert tree.find(text) == {"hits": hits, "more": False, "all": True}
+    for places in hits:
+        path: list[Any] = []
+        for place in places:
+            [child] = tree.node(path, place)["children"][:1]
+            path.append(child["key"])
+        assert text.casefold() in f"{path[-1]} {child['text']}".casefold()
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b'{"a": NaN, "b": [Infinity]}', {"hits": [[1, 0]], "more": False, "all": True}),
+        (rb'{"a": "\ud800 infinity", "k\ud800": 1}', {"hits": [[0]], "more": False, "all": True}),
+        (b'{"a": 1}\n{"infinity": 2}', {"hits": [[1, 0]], "more": False, "all": True}),
+        (b'"infinity"', {"hits": [[]], "more": False, "all": True}),
+        (b"[" + b'"infinity",' * 1_000 + b"1]", {"hits": [[at] for at in range(500)], "more": True, "all": True}),
+        (b"[" * 99 + b'"infinity"' + b"]" * 99, {"hits": [[0] * 99], "more": False, "all": True}),
+    ],
+)
+def test_any_reply_is_searched_in_bounds(data: bytes, found: dict[str, Any]) -> None:
+    """Finds at most 500, in what services send, as deep as the tree goes."""
+    assert JsonTree(data).find("infinity") == found
+
+
+def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives what it has found when its time is over, and says that there may be more."""
+    monkeypatch.setattr(json_view, "_PATIENCE", 0.0)
+    assert JsonTree(b'[{"a": 1}]').find("a") == {"hits": [], "more": False, "all": False}
+
+
+@pytest.mark.parametrize("data", [b'{"a": "' + b"x" * 3_000_000 + b'"}', b"[" + b"1.25," * 600_000 + b"2]"])
+def test_a_level_is_small_whatever_the_reply_holds(data: bytes) -> None:
+    """Sends a few thousand characters of a very long text, and of a very long array."""
+    tree = JsonTree(data)
+    assert len(json.dumps(tree.node(()))) < 10_000
+    assert tree.find("zzz")["hits"] == []
+
+
 def test_a_long_reply_takes_a_fraction_of_its_values_in_memory() -> None:
     """Reads 8 MB by the level: all its values at once would take eight times that."""
     data = json.dumps({"rows": [{"Date": "2024-01-01", "Spend": at / 7, "n": None} for at in range(140_000)]}).encode()
@@ -92,5 +158,7 @@ def test_a_long_reply_takes_a_fraction_of_its_values_in_memory() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 4 * len(data)
+    assert tree.find("zzz") == {"hits": [], "more": False, "all": True}
+    assert tree.find(str(139_998 / 7))["hits"] == [[0, 139_998, 1]]
     with pytest.raises(ArgumentError, match="longer than 5 MB"):
         tree.text()
