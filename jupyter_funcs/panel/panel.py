@@ -76,6 +76,8 @@ _TRUSTED_ONLY = {
     "preset_delete": "Presets can't be deleted",
     "favourite": "Favourites can't be changed",
 }
+# Of all panels of this kernel: a cell that is run again has the results that it has shown before.
+_held = Held()
 # The open panels, each with the cells that made and show it.
 _open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = weakref.WeakKeyDictionary()
 
@@ -146,8 +148,7 @@ class Panel(anywidget.AnyWidget):
         self._told_at = 0.0
         self._told: dict[str, Any] = {}  # options by field, as the page was told of them since it was sent the view
         self._results = 0
-        self._held = Held()
-        self._history = HistoryView(session.history, self._held, self._labels)
+        self._history = HistoryView(session.history, _held, self._labels)
         self._asked: dict[Future[None], object] = {}  # requests that are being answered, with their kinds
         self._lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
         _close_earlier(self._visits.cell)
@@ -467,7 +468,7 @@ class Panel(anywidget.AnyWidget):
         """Show a result; the tables and charts of the one before are dropped."""
         self._results += 1
         result = await asyncio.to_thread(ResultView, self._results, outcome, about, self.recipe)
-        self._held.keep(outcome.frame)
+        _held.keep(outcome.frame)
         with self._lock:
             visit.result, visit.state, visit.error = result, "done", None
             if visit.inputs is not None:

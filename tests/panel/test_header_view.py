@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.panel.header_view import changes, example_text, example_values, sections, start_view
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.records.favourites import Favourites
-from tests.conftest import PANEL, SYMBOL, wait_until
+from tests.conftest import PANEL, SYMBOL
 from tests.panel.page import Page
 
 if TYPE_CHECKING:
@@ -282,12 +283,16 @@ def test_a_listing_that_fails_is_said_and_tried_again(answering: Callable[..., S
 
 
 def test_a_run_makes_its_function_a_recent_one(answering: Callable[..., Session]) -> None:
-    """The next panel has it on top, and among the runs that it offers."""
+    """The next panel has it on top, and opens its result, whatever has become of the panel that ran it."""
     page = opened(answering, Changing(F, G))
     page.ask("choose", function="g")
     page.run()
     assert names(page) == ["G", "F"]
-    [recent] = Page(Panel(page.panel._session)).state("_view")["start"]["recent"]
-    assert (recent["function"], recent["rows"]) == ("G", 1)
     page.panel.close()
-    wait_until(lambda: not page.panel._is_open)
+    gc.collect()
+    again = Page(Panel(page.panel._session))
+    [recent] = again.state("_view")["start"]["recent"]
+    assert (recent["function"], recent["rows"], recent["held"]) == ("G", 1, True)
+    assert again.ask("open", number=recent["number"])["said"] == ""
+    assert again.state("_run")["result"]["summary"] == f"1 row × 1 column · run {recent['number']}"
+    again.panel.close()
