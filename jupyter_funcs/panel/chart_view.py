@@ -174,15 +174,16 @@ class _Points:
     def reshape(self, zoom: Zoom) -> None:
         """Take means, leave out what is not whole, show it in another way, and cut it to the zoom."""
         plan, step = self.plan, self.plan.step
+        of = "Each point is" if plan.show in {"value", "sum"} else "Computed from"
         if step and plan.first[0] != step:
             rule = STEPS[step].rule
             side: Any = "left" if step == "week" else None
             means = self.table.resample(rule, closed=side, label=side).mean()
             self.do(means, f"table.resample({rule!r}{f', closed={side!r}, label={side!r}' if side else ''}).mean()")
-            self.notes.append(f"Each point is the mean of the {plan.base}s of a {step}.")
+            self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
         elif step not in {"", plan.base} and plan.show != "average":
             how = "sum of" if plan.first[1] else "mean of all rows of"
-            self.notes.append(f"Each point is the {how} a{'n' * (step == 'hour')} {step}.")
+            self.notes.append(f"{of} the {how} a{'n' * (step == 'hour')} {step}.")
         if plan.times and plan.show in {"sum", "index", "growth"} and (parts := plan.times.incomplete(step)):
             self.cut(~self.table.index.isin([*parts.values()]), f"  # whole {step}s")
             are = "are" if len(parts) > 1 else "is"

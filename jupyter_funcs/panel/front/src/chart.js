@@ -90,7 +90,7 @@ export function Chart({ result }) {
           ${view.notes.map((note) => html`<span key=${note}>${note}</span>`)}
           ${(others > 0 || view.hidden > 0) && html`<span>${`The ${lines.length} largest of ${count(view.series.length + view.hidden)} lines are ${others > 0 ? "coloured" : "drawn"}.`}</span>`}
           ${others > 0 && !wish.all && html`<button type="button" class="jf-inline" data-jf="show-all-lines" onClick=${() => wished({ all: true })}>${view.hidden ? "Show all" : "Colour all"} ${count(view.series.length + view.hidden)}</button>`}
-          ${!bars && !range && view.x.type === "time" && html`<span>Drag across the chart to zoom.</span>`}
+          ${!bars && !range && days.length > 2 && html`<span>Drag across the chart to zoom.</span>`}
         </div>
         ${code && html`<div class="jf-codeline is-tall"><code tabindex="0" data-jf="chart-code-text">${view.code}</code><${Button} icon="copy" label="Copy" data-jf="copy-chart-code" onClick=${() => void copy(view.code)} /></div>`}`}`;
 }
@@ -186,7 +186,7 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
     const inside = xs.map((_, each) => each).filter((each) => xs[each] >= range[0] && xs[each] <= range[1] && lines.some((line) => line.values[each] !== null));
     const paths = lines.map((line) => ({ line, d: path(xs, line.values, X, Y) }));
     /** @type {[number, string][]} */
-    const marks = isTime ? timeTicks(range[0], range[1], Math.max(3, Math.floor(wide / 72))) : every(view.x.labels, wide);
+    const marks = isTime ? timeTicks(range[0], range[1], Math.max(2, Math.floor(wide / 72)), view.step) : every(view.x.labels, wide);
     return { lines, range, y, X, Y, inside, paths, marks };
   }, [view, zoom?.[0], zoom?.[1], hidden, width, height]);
   const { lines, range, y, X, Y, inside } = plan;
@@ -197,8 +197,8 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
     () => html`<clipPath id=${clip}><rect x=${LEFT} y=${TOP - 4} width=${wide} height=${tall + 8} /></clipPath>
       ${y.ticks.map((value) => html`<line key=${`y${value}`} x1=${LEFT} x2=${LEFT + wide} y1=${Math.round(Y(value)) + 0.5} y2=${Math.round(Y(value)) + 0.5} class=${value === (view.format === "index" ? 100 : 0) ? "g-base" : "g-line"} />
         <text key=${`t${value}`} x=${LEFT - 8} y=${Y(value) + 4} text-anchor="end">${axisText(value, view.format)}</text>`)}
-      ${plan.marks.map(([value, label]) => X(value) < LEFT + wide - 12 && html`<line key=${`x${value}`} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1=${TOP + tall} y2=${TOP + tall + 4} class="g-base" />
-        <text key=${`l${value}`} x=${X(value)} y=${TOP + tall + 17} text-anchor=${isTime && X(value) < LEFT + 12 ? "start" : "middle"}>${label}</text>`)}
+      ${plan.marks.map(([value, label]) => X(value) < LEFT + wide - (isTime ? -1 : 12) && html`<line key=${`x${value}`} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1=${TOP + tall} y2=${TOP + tall + 4} class="g-base" />
+        <text key=${`l${value}`} x=${X(value)} y=${TOP + tall + 17} text-anchor=${isTime && X(value) < LEFT + 12 ? "start" : X(value) > LEFT + wide - 12 ? "end" : "middle"}>${label}</text>`)}
       <g clip-path=${`url(#${clip})`}>${[...plan.paths].reverse().map(({ line, d }) => html`<path key=${line.name} d=${d} class=${line.colour === -1 ? "g-rest" : `g-path ${dim !== null && dim !== line.name ? "is-dim" : ""}`}
         stroke=${line.colour === -1 ? undefined : ink(line.colour)} stroke-dasharray=${dash(line.colour)} />`)}</g>`,
     [plan, dim],
@@ -207,7 +207,7 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   const when = (/** @type {number} */ each) => (isTime ? pointText(view.x.values[each], view.step) : view.x.labels[each]);
   const values = at < 0 ? [] : named.flatMap((line) => (line.values[at] === null ? [] : [{ line, value: /** @type {number} */ (line.values[at]) }])).sort((a, b) => b.value - a.value);
   const label = at < 0
-    ? `${view.title}, ${plural(named.length, "line")}, ${inside.length ? `${when(inside[0])} to ${when(/** @type {number} */ (inside.at(-1)))}` : "no values"}. Left and right arrows read values.`
+    ? `${[view.title, view.unit].filter(Boolean).join(", ")}, ${plural(named.length, "line")}, ${inside.length ? `${when(inside[0])} to ${when(/** @type {number} */ (inside.at(-1)))}` : "no values"}. Left and right arrows read values.`
     : `${when(at)}: ${values.map(({ line, value }) => `${brief(line.name)} ${valueText(value, view.format, signed)}`).join(", ")}`;
   useEffect(() => setAt(-1), [view]);
   useLayoutEffect(() => {
@@ -250,14 +250,13 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
     if (held.kind === "zoom") return setBrush([Math.min(x, held.x), Math.max(x, held.x)]);
     const [day, from] = [dayAt(x, full), dayAt(held.x, full)];
     const by = clamp(day - from, full[0] - held.range[0], full[1] - held.range[1]);
-    const { left, right, move: whole2, ...fresh } = {
+    const [low, high] = /** @type {Record<string, [number, number]>} */ ({
       right: [held.range[0], Math.max(held.range[0] + least, day)],
       left: [Math.min(held.range[1] - least, day), held.range[1]],
       move: [held.range[0] + by, held.range[1] + by],
       new: [Math.min(day, from), Math.max(day, from, Math.min(day, from) + least)],
-    };
-    const next = held.kind === "left" ? left : held.kind === "right" ? right : held.kind === "move" ? whole2 : fresh.new;
-    setMoved([clamp(next[0], ...full), clamp(next[1], ...full)]);
+    })[held.kind];
+    setMoved([clamp(low, ...full), clamp(high, ...full)]);
   };
   const up = () => {
     const held = drag.current;
@@ -288,6 +287,7 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
   }, [at]);
 
   const shade = moved ?? range;
+  const room = clamp(Math.floor((height - 110) / 18), 4, 12);
   const x = at < 0 ? 0 : X(view.x.values[at]);
   return html`<div class="jf-plot" ref=${box} tabindex="0" role="group" aria-roledescription="chart" aria-label=${label} data-jf=${hook}
       onKeyDown=${(/** @type {KeyboardEvent} */ event) => ((byKey.current = true), keys(event))} onBlur=${() => setAt(-1)}>
@@ -300,9 +300,9 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
         <rect class="g-win" x=${stripX(shade[0])} width=${Math.max(2, stripX(shade[1]) - stripX(shade[0]))} y=${height - strip + 0.5} height=${strip - 1} rx="3" />
         ${shade.map((each, end) => html`<rect key=${end} class="g-grip" x=${stripX(each) - 3} y=${height - strip / 2 - 8} width="6" height="16" rx="3" />`)}`}
     </svg>
-    ${at >= 0 && html`<div class="jf-tip" ref=${tip} data-jf="tooltip"><b>${when(at)}</b>
-      ${values.slice(0, 12).map(({ line, value }) => html`<p key=${line.name}><${Swatch} colour=${line.colour} width=${12} /><span class="jf-cut">${brief(line.name)}</span><span>${valueText(value, view.format, signed)}</span></p>`)}
-      ${values.length > 12 && html`<p class="jf-quiet">and ${values.length - 12} more</p>`}
+    ${at >= 0 && html`<div class="jf-tip" ref=${tip} data-jf="tooltip"><b>${when(at)}</b>${view.unit !== "%" && html`<span class="jf-quiet">${view.unit}</span>`}
+      ${values.slice(0, room).map(({ line, value }) => html`<p key=${line.name}><${Swatch} colour=${line.colour} width=${12} /><span class="jf-cut">${brief(line.name)}</span><span>${valueText(value, view.format, signed)}</span></p>`)}
+      ${values.length > room && html`<p class="jf-quiet">and ${values.length - room} more</p>`}
       ${view.adds && values.length > 1 && html`<p class="is-sum"><span>Sum</span><span>${valueText(values.reduce((sum, { value }) => sum + value, 0), view.format)}</span></p>`}</div>`}
     <${Spoken} view=${view} lines=${named} when=${when} />
   </div>`;
@@ -338,7 +338,7 @@ function Spoken({ view, lines, when }) {
   if (!ready) return null;
   const step = Math.ceil(view.x.values.length / 60);
   const rows = view.x.values.map((_, at) => at).filter((at) => at % step === 0);
-  return html`<table class="jf-off" data-jf="chart-table"><caption>${view.title}${step > 1 ? `, every ${step}th point` : ""}</caption>
+  return html`<table class="jf-off" data-jf="chart-table"><caption>${[view.title, view.unit].filter(Boolean).join(", ")}${step > 1 ? `, every ${step}th point` : ""}</caption>
     <thead><tr><th scope="col">Point</th>${lines.map((line) => html`<th scope="col" key=${line.name}>${line.name}</th>`)}</tr></thead>
     <tbody>${rows.map((at) => html`<tr key=${at}><th scope="row">${when(at)}</th>${lines.map((line) => html`<td key=${line.name}>${valueText(line.values[at], view.format)}</td>`)}</tr>`)}</tbody></table>`;
 }
@@ -346,9 +346,10 @@ function Spoken({ view, lines, when }) {
 /** @param {{ view: P.ChartView, lines: Line[], hidden: string[], setHidden: (names: string[]) => void, setDim: (name: string | null) => void }} props */
 function Legend({ view, lines, hidden, setHidden, setDim }) {
   const by = view.choices.find((choice) => choice.name === "colour")?.value;
+  const signed = lines.some((line) => line.values.some((each) => Number(each) < 0));
   const last = (/** @type {Line} */ line) => {
     const value = line.values.findLast((each) => each !== null);
-    return view.format === "percent" ? valueText(value, "percent", view.zero) : axisText(value, view.format);
+    return view.format === "percent" ? valueText(value, "percent", signed) : axisText(value, view.format);
   };
   return html`<div class="jf-legend" role="group" aria-label="Lines" data-jf="legend"><h3><span>${by || "Line"}</span><span>last</span></h3>
     ${lines.map((line) => {

@@ -2,8 +2,9 @@
 
 const DAY = 86_400_000;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-/** Steps of ticks in hours, below a week. */
+/** Steps of ticks in hours, and in months. */
 const HOURS = [1 / 60, 5 / 60, 15 / 60, 0.5, 1, 3, 6, 12, 24, 48, 96, 168, 336];
+const STEPS = [1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000, 24_000];
 
 /** @param {number} day */
 const date = (day) => new Date(Math.round(day * DAY));
@@ -13,9 +14,7 @@ export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 /**
  * Round numbers within a range: about so many, as multiples of 1, 2, 2.5 or 5.
- * @param {number} low
- * @param {number} high
- * @param {number} about
+ * @param {number} low @param {number} high @param {number} about
  */
 export function ticks(low, high, about) {
   const raw = (high - low || Math.abs(high) || 1) / about;
@@ -28,11 +27,7 @@ export function ticks(low, high, about) {
 
 /**
  * The range of an axis of values: from a round number to a round number, and through zero where it is asked for.
- * @param {number} low
- * @param {number} high
- * @param {number} about
- * @param {boolean} zero
- * @returns {{ low: number, high: number, ticks: number[] }}
+ * @param {number} low @param {number} high @param {number} about @param {boolean} zero @returns {{ low: number, high: number, ticks: number[] }}
  */
 export function axis(low, high, about, zero) {
   if (!(low <= high)) [low, high] = [0, 1];
@@ -45,18 +40,16 @@ export function axis(low, high, about, zero) {
 }
 
 /**
- * Where an axis of time has ticks, with their labels: at first days of months and years, or at days and hours.
- * @param {number} low
- * @param {number} high
- * @param {number} about
- * @returns {[number, string][]}
+ * Where an axis of time has ticks, with their labels: at first days of months and years, or at days and hours;
+ * none between the days of points that stand for days.
+ * @param {number} low @param {number} high @param {number} about @param {string} [point] @returns {[number, string][]}
  */
-export function timeTicks(low, high, about) {
+export function timeTicks(low, high, about, point = "") {
   const months = (high - low) / 30.44 / about;
   /** @type {[number, string][]} */
   const out = [];
   if (months <= 0.5) {
-    const hours = ((high - low) * 24) / about;
+    const hours = Math.max(((high - low) * 24) / about, /day|week|month/.test(point) ? 24 : 0);
     const step = (HOURS.find((each) => each >= hours) ?? 336) / 24;
     for (let at = Math.ceil(low / step - 1e-9); at * step <= high; at++) {
       const when = date(at * step);
@@ -65,7 +58,7 @@ export function timeTicks(low, high, about) {
     }
     return out;
   }
-  const step = [1, 3, 6, 12].find((each) => months <= each * 1.1) ?? 12 * Math.ceil(months / 12);
+  const step = STEPS.find((each) => months <= each * 1.1) ?? 120_000;
   const first = date(low);
   for (let month = Math.ceil((first.getUTCFullYear() * 12 + first.getUTCMonth()) / step) * step; ; month += step) {
     const year = Math.floor(month / 12);
@@ -86,8 +79,7 @@ function dateText(day) {
 
 /**
  * What a point of time stands for: "Week of 18 Dec 2023", "Dec 2023", "Q4 2023".
- * @param {number} day
- * @param {string} step
+ * @param {number} day @param {string} step
  */
 export function pointText(day, step) {
   const when = date(day);
@@ -113,8 +105,7 @@ function short(value) {
 
 /**
  * A value at an axis, in a legend or at a bar.
- * @param {number | null | undefined} value
- * @param {string} format
+ * @param {number | null | undefined} value @param {string} format
  */
 export function axisText(value, format) {
   if (value === null || value === undefined) return "";
@@ -123,9 +114,7 @@ export function axisText(value, format) {
 
 /**
  * A value in full, as in a tooltip.
- * @param {number | null | undefined} value
- * @param {string} format
- * @param {boolean} [signed]
+ * @param {number | null | undefined} value @param {string} format @param {boolean} [signed]
  */
 export function valueText(value, format, signed = false) {
   if (value === null || value === undefined) return "";
@@ -137,8 +126,7 @@ export function valueText(value, format, signed = false) {
 
 /**
  * The place of the nearest of ascending numbers.
- * @param {number[]} values
- * @param {number} value
+ * @param {number[]} values @param {number} value
  */
 export function nearest(values, value) {
   let low = 0;

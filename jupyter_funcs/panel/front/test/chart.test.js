@@ -30,7 +30,7 @@ test("the kernel is asked once, and draws a line for each series with its unit",
   const { $, asked, close } = await open();
   assert.deepEqual(asked().map(({ run, wish, low, high, filters, find }) => ({ run, wish, low, high, filters, find })), [{ run: 3, wish: {}, low: null, high: null, filters: [], find: "" }]);
   assert.equal(paths($).length, 6);
-  assert.equal($("unit").textContent, "USD a day");
+  assert.equal($("unit").textContent, "USD a day on average");
   assert.match($("chart-note").textContent, /mean of the days of a week/);
   assert.equal($("chart-points").value, "week");
   assert.ok($("chart-points").querySelector("option").disabled);
@@ -58,7 +58,7 @@ test("keys move a cursor that says all values, and zoom", async () => {
   const { $, asked, key, close } = await open();
   await key("End");
   assert.match($("plot").getAttribute("aria-label"), /^Week of 3 Nov 2025: Southeast [\d,]+, Midwest/);
-  assert.match($("tooltip").textContent, /Sum/);
+  assert.match($("tooltip").textContent, /^Week of 3 Nov 2025USD a day on average.*Sum/);
   await key("ArrowLeft");
   assert.match($("plot").getAttribute("aria-label"), /^Week of 27 Oct 2025/);
   await key("Escape");

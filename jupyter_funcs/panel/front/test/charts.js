@@ -18,7 +18,7 @@ export function chart({ wish = {}, low = null, high = null, filters = [] } = {},
     choice("measure", "Measure", measure, [["Spend"], ["Spend Growth"], ["Transaction Count"]]),
     choice("colour", kind === "bar" ? "Bars for" : "Colour by", colour, [[colour], ["", "Nothing"]]),
   ];
-  const about = { kind, title: `${measure} by ${colour.toLowerCase()}`, why: "", unit: "USD a day", format: "money", step: step === 1 ? "day" : "week", zero: true, adds: true, rows: 10_956, notes: [], code: "import pandas as pd\ntable = df.groupby('Date').sum()", hidden: 0, choices };
+  const about = { kind, title: `${measure} by ${colour.toLowerCase()}`, why: "", unit: "USD a day on average", format: "money", step: step === 1 ? "day" : "week", zero: true, adds: true, rows: 10_956, notes: [], code: "import pandas as pd\ntable = df.groupby('Date').sum()", hidden: 0, choices };
   if (filters.length) return { ...about, why: "No row matches the filters of the table.", x: { type: "category", values: [], labels: [] }, series: [], rows: 0 };
   if (kind === "bar") return { ...about, unit: "USD", step: "", x: { type: "category", values: names.map((_, at) => at), labels: names }, series: [{ name: measure, colour: 0, values: names.map((_, at) => wave(FIRST, at) * 1500) }], notes: ["The sum of all rows."] };
   choices.push(choice("points", "Points", about.step, [["day", "Day", step === 7], ["week", "Week"], ["month", "Month"], ["quarter", "Quarter"]]));

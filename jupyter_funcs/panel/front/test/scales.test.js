@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { axis, axisText, nearest, pointText, ticks, timeTicks, valueText } from "../src/scales.js";
 
 const day = (text) => Date.parse(`${text}Z`) / 86_400_000;
-const labels = (from, to, about) => timeTicks(day(from), day(to), about).map(([, label]) => label);
+const labels = (from, to, about, point) => timeTicks(day(from), day(to), about, point).map(([, label]) => label);
 
 test("ticks are round numbers", () => {
   assert.deepEqual(ticks(0, 800_000, 4), [0, 200_000, 400_000, 600_000, 800_000]);
@@ -30,7 +30,8 @@ test("times have ticks at the first days of months and years", () => {
   assert.deepEqual(labels("2024-06-01", "2025-08-15", 6), ["Jul", "Oct", "2025", "Apr", "Jul"]);
   assert.deepEqual(labels("2024-03-15", "2024-04-20", 6), ["21 Mar", "28 Mar", "4 Apr", "11 Apr", "18 Apr"]);
   assert.deepEqual(labels("2024-03-15", "2024-03-16", 5), ["15 Mar", "06:00", "12:00", "18:00", "16 Mar"]);
-  assert.ok(labels("0001-01-01", "9999-01-01", 7).length < 10);
+  assert.deepEqual(labels("2024-03-15", "2024-03-17", 9, "day"), ["15 Mar", "16 Mar", "17 Mar"]);
+  assert.deepEqual(labels("0001-01-01", "9999-01-01", 7), ["4000", "6000", "8000"]);
 });
 
 test("points and values are written as people read them", () => {
