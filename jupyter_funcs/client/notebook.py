@@ -53,9 +53,9 @@ def variables() -> dict[str, Any]:
 
 def watch_cells(look: Callable[..., None], *, on: bool = True) -> None:
     """Call a function after each cell, or no longer."""
-    shell = _shell()
-    if shell is not None and (look in shell.events.callbacks["post_run_cell"]) is not on:
-        (shell.events.register if on else shell.events.unregister)("post_run_cell", look)
+    events = getattr(_shell(), "events", None)
+    if events is not None and (look in events.callbacks["post_run_cell"]) is not on:
+        (events.register if on else events.unregister)("post_run_cell", look)
 
 
 def is_public() -> bool:

@@ -251,7 +251,8 @@ def test_a_cell_that_is_run_again_cancels_its_earlier_run(
     in_cell(monkeypatch, "here", 3)
     latest = session.panel("F", a="2")
     assert watched.closed.wait(5)
-    wait_until(lambda: state(first)["state"] == "cancelled")
+    with pytest.raises(jf.RunCancelledError):
+        first.result(5)
     latest.run()
     frame = latest.result(10)
     assert user_ns == {"f": frame}
@@ -269,6 +270,8 @@ def test_the_variable_is_the_later_runs_whoever_ends_last(
     session = listed(server)
     in_cell(monkeypatch, "here", 2)
     first = session.panel("F", a="1")
+    in_cell(monkeypatch, "elsewhere", 2)
+    first._ipython_display_()  # and stays open therefore
     in_cell(monkeypatch, "here", 3)
     latest = session.panel("F", a="2")
     latest.run()
@@ -292,9 +295,9 @@ def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None
     server.tell(broken(Connection.hold))
     session.close()
     panel.run()
-    outcome = panel._visit.outcome
+    result = panel._visit.result
     background.run(panel._on_end(panel._visit, first))
-    assert panel._visit.outcome is outcome
+    assert panel._visit.result is result
     assert (state(panel)["state"], state(panel)["number"]) == ("running", 2)
     panel.close()
 

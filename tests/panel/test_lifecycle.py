@@ -1,0 +1,388 @@
+"""A panel over time: what a refresh, a re-run cell, a person's own code, an end and a saved notebook do to it."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import nbformat
+import pytest
+from ipywidgets.widgets.widget import _instances
+from nbconvert import HTMLExporter
+
+import jupyter_funcs as jf
+from jupyter_funcs.catalog.values import Each
+from jupyter_funcs.client import notebook
+from jupyter_funcs.core import background
+from jupyter_funcs.panel import panel as panels
+from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until
+from tests.connection.test_profiles import jwt
+from tests.panel.page import Page, frame_of, state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from jupyter_funcs.api import Session
+    from jupyter_funcs.panel.panel import Panel
+
+DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
+F = {"name": "F", "params": [{"name": "a"}, {"name": "b"}]}
+G = {"name": "G"}
+ALL: dict[str, Any] = {"sort": [], "filters": [], "find": ""}
+
+
+class Service(httpx.BaseTransport):
+    """A service whose listing and runs a test changes; each waits while its gate is closed."""
+
+    def __init__(self, *listing: Any) -> None:
+        self.listing: list[Any] | httpx.Response = list(listing)
+        self.runs = lambda: httpx.Response(200, json=[{"a": 1}])
+        self.lists, self.goes = threading.Event(), threading.Event()
+        self.lists.set()
+        self.goes.set()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("runFunction"):
+            assert self.goes.wait(20)
+            return self.runs()
+        assert self.lists.wait(20)
+        return self.listing if isinstance(self.listing, httpx.Response) else httpx.Response(200, json=self.listing)
+
+    def connect(self, token: Any = "a-token-of-the-tests") -> Session:
+        return jf.connect("https://service.example", token=token, transport=self)
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    """A service of two functions."""
+    service = Service(F, G)
+    yield service
+    service.lists.set()
+    service.goes.set()
+
+
+def shown(panel: Panel) -> dict[str, Any]:
+    return dict(Page(panel).state("_view"))
+
+
+# The listing
+
+
+def test_refresh_says_what_changed_and_keeps_the_form(service: Service) -> None:
+    """An unchanged function keeps its very form; a changed one has its new fields, and the values that they take."""
+    page = Page(service.connect().panel("F", a="1", b="2"))
+    form = page.panel.form
+    assert page.ask("refresh")["said"] == "Listed again: nothing has changed."
+    assert page.panel.form is form
+    service.listing = [{"name": "F", "params": [{"name": "b"}, {"name": "c"}]}, {"name": "<b>H</b>"}]
+    assert page.ask("refresh")["said"] == "Listed again: 1 added (<b>H</b>), 1 removed (G), 1 changed (F)."
+    assert page.panel.form is not None
+    assert page.panel.form.args == {"b": "2"}
+    assert [each["name"] for each in page.state("_view")["fields"]] == ["b", "c"]
+    page.run()
+    page.panel.close()
+
+
+def test_a_function_that_vanished_is_said_and_keeps_its_values(service: Service) -> None:
+    """The form stays as it is, with words that the function is gone; when it is listed again the words go."""
+    page = Page(service.connect().panel("F", a="1"))
+    service.listing = [G]
+    assert "1 removed (F)" in page.ask("refresh")["said"]
+    [said] = page.state("_values")["advice"]
+    assert said.startswith("This function is no longer in your catalog. What you entered is kept;")
+    assert page.panel.form is not None
+    assert page.panel.form.args == {"a": "1"}
+    page.ask("choose", function="g")
+    service.listing = [F, G]
+    page.ask("refresh")
+    page.ask("choose", function="f")
+    assert page.state("_values")["advice"] == []
+    assert page.panel.form.args == {"a": "1"}
+    page.panel.close()
+
+
+def test_a_panel_opens_though_the_listing_fails(service: Service) -> None:
+    """It says why there is nothing to choose; a refresh that fails keeps that, one that works lists."""
+    listing, service.listing = service.listing, httpx.Response(403, text="<h1>no</h1>")
+    page = Page(service.connect().panel())
+    assert 1 <= len(page.state("_view")["service"]["trouble"]) <= 3
+    assert "error" in page.ask("refresh")
+    assert page.state("_view")["service"]["trouble"]
+    service.listing = listing
+    page.ask("refresh")
+    view = page.state("_view")
+    assert (view["service"]["trouble"], view["service"]["functions"]) == ([], 2)
+    page.ask("choose", function="f")
+    assert page.run()
+    page.panel.close()
+
+
+def test_a_panel_that_is_closed_while_it_lists_is_left_alone(service: Service) -> None:
+    """What comes after the end is dropped: nothing is sent, and no model is made."""
+    session = service.connect()
+    _ = session.catalog
+    before = set(_instances)
+    page = Page(session.panel("F"))
+    service.lists.clear()
+    asked = background.start(page.panel._answer({"v": 1, "id": 1, "kind": "refresh"}))
+    page.panel.close()
+    service.lists.set()
+    asked.result(20)
+    assert set(_instances) == before
+    assert page.sent == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(300.0, "The token ends in 5 minutes."), (7200.0, ""), (None, "")], ids=str
+)
+def test_the_end_of_a_token_is_said_when_it_is_near(service: Service, seconds: float | None, said: str) -> None:
+    """The panel opens without waiting for the token's source, and speaks of the end in the last ten minutes."""
+    asked, go = [], threading.Event()
+
+    def source() -> str:
+        asked.append(1)
+        assert len(asked) < 2 or go.wait(20)
+        return "an-api-key-of-the-tests" if seconds is None else jwt({"exp": time.time() + seconds + 1, "sub": "<ada>"})
+
+    session = service.connect(source)
+    _ = session.catalog
+    panel = session.panel()
+    assert shown(panel)["service"]["tokenEnds"] == ""
+    go.set()
+    wait_until(lambda: shown(panel)["service"]["account"] == ("" if seconds is None else "<ada>"))
+    assert shown(panel)["service"]["tokenEnds"] == said
+    panel.close()
+
+
+# A run
+
+
+def test_cancel_and_run_again(service: Service) -> None:
+    """A cancelled run says so and shows nothing; of two runs the latest wins."""
+    page = Page(service.connect().panel("F"))
+    service.goes.clear()
+    page.panel.run()
+    wait_until(lambda: state(page.panel)["state"] == "running")
+    page.ask("cancel")
+    with pytest.raises(jf.RunCancelledError):
+        page.panel.result(10)
+    wait_until(lambda: state(page.panel)["state"] == "cancelled")
+    assert page.sent[-1]["text"].startswith("Cancelled.")
+    assert frame_of(page.panel) is None
+    page.panel.run()
+    page.panel.run()
+    service.goes.set()
+    page.panel.result(20)
+    assert (state(page.panel)["state"], state(page.panel)["number"]) == ("done", 3)
+    page.panel.close()
+
+
+def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(service: Service) -> None:
+    """While one function runs, the form of another says which, and a press there starts nothing."""
+    page = Page(service.connect().panel("F"))
+    service.goes.clear()
+    job = page.panel.run()
+    page.ask("choose", function="g")
+    assert (state(page.panel)["state"], state(page.panel)["running"]["name"]) == ("running", "F")
+    page.ask("run", seq=1, values={}, confirmed=False)
+    assert state(page.panel)["number"] == 1
+    service.goes.set()
+    job.result(20)
+    wait_until(lambda: state(page.panel)["state"] == "form")
+    page.ask("choose", function="f")
+    assert (state(page.panel)["state"], state(page.panel)["result"]["number"]) == ("done", 1)
+    page.panel.close()
+
+
+def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: Service) -> None:
+    """The form may change while its run goes on; a run that fails says why and keeps the result before."""
+    page = Page(service.connect().panel("F", a="x"))
+    assert page.panel.form is not None
+    service.goes.clear()
+    page.panel.run()
+    page.panel.form["a"] = "y"
+    service.goes.set()
+    frame = page.panel.result(20)
+    wait_until(lambda: page.state("_values")["changed"])
+    page.panel.form["a"] = "x"
+    wait_until(lambda: not page.state("_values")["changed"])
+    service.runs = lambda: httpx.Response(200, json={"error": "it <failed>", "body": None})
+    page.panel.run()
+    with pytest.raises(jf.FunctionError):
+        page.panel.result(20)
+    wait_until(lambda: state(page.panel)["state"] == "failed")
+    assert "it <failed>" in state(page.panel)["error"]["what"]
+    assert frame_of(page.panel) is frame
+    assert state(page.panel)["result"]["number"] == 1
+    page.panel.close()
+
+
+def test_a_press_on_its_way_is_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`result()` in a cell after a press on the page gives that run, though its request has not begun it yet."""
+    page = Page(service.connect().panel("F", a="1"))
+    page.run()
+    read = panels.requests.read
+
+    def slow(content: object) -> Any:
+        time.sleep(0.2)  # of the loop
+        return read(content)
+
+    monkeypatch.setattr(panels.requests, "read", slow)
+    service.runs = lambda: httpx.Response(200, json=[{"a": 2}])
+    page.panel._receive(None, {"v": 1, "id": 9, "kind": "run", "seq": 2, "values": {"a": "2"}, "confirmed": False}, [])
+    assert list(page.panel.result(20)["a"]) == [2]
+    page.panel.close()
+
+
+def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session) -> None:
+    """Failed runs are listed with their reasons; where all fail, the result before stays; many runs are asked about."""
+    page = Page(funcs["Get Panel Daily"].with_options(most_runs=2).panel(PanelName=PANEL))
+    each = {"PanelName": PANEL, "Symbol": {"each": [SYMBOL, "NOPE US EQUITY"]}}
+    assert page.ask("run", seq=1, values=each, confirmed=False)["asks"] == ""
+    with pytest.warns(UserWarning, match="1 of 2 runs"):  # where a program takes it
+        frame = page.panel.result(60)
+    run = state(page.panel)
+    assert (run["partial"]["failed"], run["partial"]["of"]) == (1, 2)
+    assert run["partial"]["rows"][0]["label"].endswith("NOPE US EQUITY")
+    each["Symbol"] = {"each": ["NOPE US EQUITY", "NEVER US EQUITY"]}
+    page.ask("run", seq=2, values=each, confirmed=False)
+    wait_until(lambda: state(page.panel)["state"] == "failed")
+    assert frame_of(page.panel) is frame
+    each["Symbol"] = {"each": [SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY"]}
+    assert "This is 3 runs, more than 2." in page.ask("run", seq=3, values=each, confirmed=False)["asks"]
+    assert page.panel.form is not None
+    assert page.panel.form["Symbol"] == Each((SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY"))
+    assert page.ask("run", seq=4, values=each, confirmed=True)["asks"] == ""
+    assert len(page.panel.result(60)["Symbol"].unique()) == 3
+    page.panel.close()
+
+
+# The variable of a result
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    """An IPython of the test's own."""
+    with interactive_shell() as shell:
+        yield shell
+
+
+def code_of(page: Page, number: int) -> str:
+    return str(page.ask("table_code", run=number, **ALL)["code"])
+
+
+def test_a_renamed_variable_is_named_everywhere(service: Service, shell: InteractiveShell) -> None:
+    """The result, the table's code and the saved output name the new one; the old one is gone from the notebook."""
+    page = Page(service.connect().panel("F"))
+    number = page.run()
+    assert state(page.panel)["result"]["variable"] == "f"
+    assert page.ask("rename", name="spend", replace=False)["note"] == "f is now spend."
+    assert "f" not in shell.user_ns
+    assert shell.user_ns["spend"] is frame_of(page.panel)
+    assert state(page.panel)["result"]["variable"] == "spend"
+    assert code_of(page, number).startswith("spend")
+    assert "<code>spend</code>" in page.panel._still_html(page.panel._visit)
+    assert page.run() == number + 1
+    assert shell.user_ns["spend"] is frame_of(page.panel)
+    shell.run_cell("mine = 1")
+    assert page.ask("rename", name="mine", replace=False)["exists"]
+    assert "error" in page.ask("rename", name="class", replace=False)
+    assert shell.user_ns["mine"] == 1
+    page.panel.close()
+
+
+@pytest.mark.parametrize("code", ["del f", "f = 5"])
+def test_a_variable_that_a_person_took_back_is_not_named(service: Service, shell: InteractiveShell, code: str) -> None:
+    """After the cell the page says that it no longer holds the result; its code takes the result of the panel."""
+    page = Page(service.connect().panel("F"))
+    number = page.run()
+    shell.run_cell(code)
+    wait_until(lambda: state(page.panel)["result"]["variable"] == "")
+    assert state(page.panel)["result"]["note"] == "f no longer holds this result."
+    assert code_of(page, number).startswith("df = panel.result()")
+    assert "<code>f</code>" not in page.panel._still_html(page.panel._visit)
+    page.run()
+    assert state(page.panel)["result"]["variable"] == ("f_2" if "5" in code else "f")
+    page.panel.close()
+    assert page.panel._on_cell not in shell.events.callbacks["post_run_cell"]
+
+
+# The end
+
+
+def test_a_closed_panel_says_so_and_keeps_its_result(service: Service) -> None:
+    """No model is left, also while it runs; what needs the page says that it is closed, the result stays."""
+    session = service.connect()
+    _ = session.catalog
+    before = set(_instances)
+    panel = session.panel("F")
+    panel.run()
+    frame = panel.result(20)
+    service.goes.clear()
+    job = panel.run()
+    panel.close()
+    panel.close()
+    with pytest.raises(jf.RunCancelledError):
+        job.result(5)
+    assert set(_instances) == before
+    for call in (panel.run, lambda: panel.choose("G")):
+        with pytest.raises(jf.ArgumentError, match="This panel is closed"):
+            call()
+    assert frame_of(panel) is frame
+    assert repr(panel).endswith("F (closed)>")
+
+
+def test_a_cell_that_is_run_again_closes_its_earlier_panels(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """But not one that another cell shows, nor one of another cell."""
+
+    def in_cell(name: str, execution: int) -> None:
+        monkeypatch.setattr(notebook, "this_cell", lambda: notebook.Cell(name, execution))
+
+    session = service.connect()
+    in_cell("here", 1)
+    earlier, elsewhere = session.panel("F"), session.panel("F")
+    in_cell("there", 2)
+    elsewhere._ipython_display_()
+    other = session.panel("F")
+    in_cell("here", 3)
+    latest = [session.panel("F"), session.panel("F")]
+    assert earlier.comm is None
+    assert all(panel.comm is not None for panel in (elsewhere, other, *latest))
+    for panel in (elsewhere, other, *latest):
+        panel.close()
+
+
+# What is saved
+
+
+def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> None:
+    """Summary, short table and chart as SVG; nbconvert shows them, and keeps the panel's own half out."""
+    page = Page(funcs.panel("Get Panel Daily", **DAILY))
+    number = page.run()
+    wish = {"run": number, "wish": {}, "low": None, "high": None, "filters": [], "find": ""}
+    assert page.ask("chart", **wish)["series"]
+    html = page.panel._still_html(page.panel._visit)
+    for text in ("<b>Get Panel Daily</b>", f"Symbol = {SYMBOL}", "1,826 rows × 7 columns", "<svg", "<table"):
+        assert text in html
+    assert "script" not in html
+    assert not re.search(r"\bon\w+=|javascript:|data-jf", html)
+    saved = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell(
+                "panel",
+                outputs=[
+                    nbformat.v4.new_output("display_data", page.panel._repr_mimebundle_()[0]),
+                    nbformat.v4.new_output("display_data", {"text/html": html}),
+                ],
+            )
+        ]
+    )
+    body, _ = HTMLExporter().from_notebook_node(saved)
+    for text in ("1,826 rows × 7 columns", "<svg", PANEL):
+        assert text in body
+    page.panel.close()
