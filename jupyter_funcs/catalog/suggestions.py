@@ -5,12 +5,11 @@ from __future__ import annotations
 import calendar
 import datetime as dt
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from jupyter_funcs.catalog.fields import Kind
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import clip, folded, inert, meant, nearest
+from jupyter_funcs.core.text import folded, meant, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -95,110 +94,6 @@ def fixed(field: Field, text: str) -> str:
     near = low if low is not None and number < low else high if high is not None and number > high else None
     near = round(number) if near is None and field.kind is Kind.INTEGER and abs(number) < 2**53 else near
     return "" if near is None else str(near)
-
-
-PAGE = 20
-_LONGEST = 120
-
-
-class Offers:
-    """The listed values of a field, each with the text that is shown for it; a browser gets one page of them."""
-
-    def __init__(self, choices: Sequence[Choice] = ()) -> None:
-        self._value_by_text: dict[str, str] = {}
-        for choice in choices:
-            self._value_by_text.setdefault(_text(choice), choice.value)
-
-    def __len__(self) -> int:
-        return len(self._value_by_text)
-
-    def __contains__(self, value: object) -> bool:
-        return value in self._text_by_value
-
-    def begins(self, value: str) -> bool:
-        """Return whether a text is a value, or the first word of one, such as a ticker, in any case."""
-        folded = " ".join(value.split()).casefold()
-        return folded in self._value_by_folded or folded in self._first_words
-
-    def items(self) -> list[tuple[str, str]]:
-        """Return the texts with their values."""
-        return list(self._value_by_text.items())
-
-    def page(self, words: str = "") -> list[str]:
-        """Return the first texts that start with the typed words, then those that contain them, or all of them."""
-        wanted = words.strip().casefold()
-        if not wanted:
-            return list(self._value_by_text)[:PAGE]
-        begin, hold, scattered = [], [], []
-        parts = wanted.split()
-        for plain, text in self._folded:
-            if plain.startswith(wanted):
-                begin.append(text)
-                if len(begin) == PAGE:
-                    break
-            elif wanted in plain:
-                hold.append(text)
-            elif all(part in plain for part in parts):
-                scattered.append(text)
-        return [*begin, *hold, *scattered][:PAGE]
-
-    def value(self, text: str) -> str | None:
-        """Return the value for a text, in any case, or ``None``."""
-        found = self._value_by_text.get(text.strip())
-        return self._value_by_folded.get(text.strip().casefold()) if found is None else found
-
-    def text(self, value: str) -> str:
-        """Return the text for a value, or the value itself."""
-        return self._text_by_value.get(value, value)
-
-    def picked(self, text: str) -> list[str]:
-        """Return the values that a text clearly names: one that isn't the beginning of another, or a pasted column."""
-        folded = text.strip().casefold()
-        if not folded or any(other.startswith(folded) and other != folded for other in self._value_by_folded):
-            return []
-        if folded in self._value_by_folded:
-            return [self._value_by_folded[folded]]
-        return self._split(folded.split())
-
-    def _split(self, words: list[str]) -> list[str]:
-        values = []
-        at = 0
-        while at < len(words):
-            # The longest value first: both 'Maison' and 'Maison Ordrelle' may be values.
-            ends = range(min(len(words), at + self._most_words), at, -1)
-            end = next((end for end in ends if " ".join(words[at:end]) in self._value_by_folded), None)
-            if end is None:
-                return []
-            values.append(self._value_by_folded[" ".join(words[at:end])])
-            at = end
-        return values
-
-    @cached_property
-    def _text_by_value(self) -> dict[str, str]:
-        return {value: text for text, value in reversed(self._value_by_text.items())}
-
-    @cached_property
-    def _folded(self) -> list[tuple[str, str]]:
-        return [(text.casefold(), text) for text in self._value_by_text]
-
-    @cached_property
-    def _value_by_folded(self) -> dict[str, str]:
-        """The values by themselves and by their texts, case-folded; texts win."""
-        values = {" ".join(value.split()).casefold(): value for value in reversed(self._text_by_value)}
-        return values | {folded: self._value_by_text[text] for folded, text in reversed(self._folded)}
-
-    @cached_property
-    def _first_words(self) -> set[str]:
-        return {word for value in self._text_by_value for word in value.casefold().split(maxsplit=1)[:1]}
-
-    @cached_property
-    def _most_words(self) -> int:
-        return max((len(folded.split()) for folded in self._value_by_folded), default=0)
-
-
-def _text(choice: Choice) -> str:
-    label = f" — {choice.label}" if choice.label else ""
-    return clip(inert(f"{choice.value}{label}"), _LONGEST)
 
 
 _MOST = 3

@@ -172,13 +172,12 @@ class FormView:
         wrong = [*self._refused.get(name, ()), *(errors.get(name, ()) if is_set or self._pressed else ())]
         said = warnings.get(name, ()) if self._pressed or name in self._touched | self._carried else ()
         unknown = [] if wrong else self._options[name].unlisted(self._texts(name))
-        shown = [self._message(field, text) for text in dict.fromkeys(wrong)]
-        amber = [self._message(field, text, sent=is_set) for text in dict.fromkeys(said)]
-        if unknown and not amber:
+        shown = [self._explained(field, text) for text in dict.fromkeys(wrong)]
+        amber = [self._explained(field, text, " It is sent as given." * is_set) for text in dict.fromkeys(said)]
+        if not amber:
             amber = [self._unlisted(field, value) for value in unknown[:_MOST_NAMED]]
-            if len(unknown) > _MOST_NAMED:
-                text = f"And {len(unknown) - _MOST_NAMED:,} more aren't in the list."
-                amber.append({"text": text, "use": "", "instead": ""})
+            more = len(unknown) - _MOST_NAMED
+            amber += [_message(f"And {more:,} more aren't in the list.")] if more > 0 else []
         state = {
             "value": self._value(field, args),
             "errors": shown,
@@ -226,7 +225,7 @@ class FormView:
         about = notebook.about(variables[variable.name]) if variable.name in variables else "not defined"
         return {"variable": variable.name, "about": about, "each": each}
 
-    def _message(self, field: Field, text: str, *, sent: bool = False) -> dict[str, str]:
+    def _explained(self, field: Field, text: str, more: str = "") -> dict[str, str]:
         held, wrong, refused = self.form.values.get(field.name), "", field.name in self._refused
         if isinstance(held, (Each, list, tuple)):
             wrong = next((one for one in self._texts(field.name) if quote(one) in text), "")
@@ -237,13 +236,12 @@ class FormView:
             use = self._options[field.name].nearest(value) if value and quote(value) in text else ""
         elif value and " is before " not in text:
             use = fixed(field, value)
-        return {"text": f"{text} It is sent as given." if sent else text, "use": use, "instead": wrong}
+        return _message(text + more, use, wrong)
 
     def _unlisted(self, field: Field, value: str) -> dict[str, str]:
         near = self._options[field.name].nearest(value)
         text = f"{quote(value)} isn't in the list. {meant([near]) if near else 'It is sent as given.'}"
-        several = isinstance(self.form.values.get(field.name), (Each, list, tuple))
-        return {"text": text, "use": near, "instead": value if several else ""}
+        return _message(text, near, value if self.form[field.name] != value else "")
 
     def _texts(self, name: str) -> list[str]:
         held = self.form.values.get(name)
@@ -258,26 +256,17 @@ class FormView:
 
     def take(self, name: str, value: object, seq: int = 0) -> None:
         """Set a field to what a person has entered: nothing, a text, several, or several with a run for each."""
-        field = self._field(name)
-        self._set(field, self._read(field, value), seq)
+        self.take_all({name: value}, seq)
 
     def take_all(self, values: Mapping[str, object], seq: int = 0) -> None:
-        """Set the fields that a run carries, as far as they differ from what is shown; none if one can't be read."""
+        """Set the fields whose values differ from what is shown; none of them if one can't be read."""
         args, new = self.form.args, {}
         for name, value in values.items():
-            field = self._field(name)
-            if self._shown(field, args) != value:
+            if self._shown(field := self._field(name), args) != value:
                 new[name] = self._read(field, value)
-        for name, value in new.items():
-            self._set(self._fields[name], value, seq)
-        self.seq = max(self.seq, seq)
-
-    def _set(self, field: Field, new: Any, seq: int) -> None:
         with self._lock:
             self.seq = max(self.seq, seq)
-            held = self.form.values.get(field.name)
-            if type(new) is not type(held) or new != held:
-                self.form[field.name] = new
+            self.form.update(new)
 
     def _shown(self, field: Field, args: Args) -> object:
         """Return what the page sends for a value that it was told."""
@@ -381,9 +370,7 @@ class FormView:
         checked = _bounded(field, texts)
         odd = {text: found[0] for text in checked if (found := _UNTYPABLE.search(text))}
         for text in odd.keys() - {one.value for one in self._options[field.name].choices if odd}:
-            raise ArgumentError(
-                f"{self._label(field.name)} can't contain the character {quote(odd[text])}.", "Delete it."
-            )
+            raise ArgumentError(f"{field.label} can't contain the character {quote(odd[text])}.", "Delete it.")
         return checked
 
     def _typed(self, field: Field, text: str) -> str | Variable:
@@ -447,6 +434,10 @@ class FormView:
             await asyncio.sleep(_SECOND)
             if before != (before := (self.form.args, self.form.errors)):
                 self._on_news("")
+
+
+def _message(text: str, use: str = "", instead: str = "") -> dict[str, str]:
+    return {"text": text, "use": use, "instead": instead}
 
 
 def _control(field: Field, *, listed: bool) -> str:

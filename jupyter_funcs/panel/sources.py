@@ -54,8 +54,7 @@ class FieldOptions:
     def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
         """Return options that match a search, or without a start the first ones: the `OptionPage` of the protocol."""
         found = search(self.choices, query)
-        # A page that has all options counts its groups itself.
-        groups = Counter(one.group for one in found) if len(found) > PAGE else Counter[str]()
+        groups = Counter(one.group for one in found)
         if not 1 < len(groups) <= PAGE:
             groups.clear()
         elif grouped:
@@ -74,7 +73,9 @@ class FieldOptions:
 
     def status(self) -> dict[str, Any]:
         """Return where the options come from, since when, and whether they can be or are being listed again."""
-        return {"note": "", "at": None, "again": False, "asking": False}
+        is_read = bool(self.choices) and not self.field.is_declared("options")
+        note = "Read from the description" if is_read else ""
+        return {"note": note, "at": None, "again": False, "asking": False}
 
 
 class FieldSource(FieldOptions):

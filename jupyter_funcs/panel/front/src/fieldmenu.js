@@ -28,9 +28,19 @@ export function several({ value }) {
 }
 /** Whether each of several values makes a run. @param {P.FieldState} state */
 export const isEach = ({ value }) => Boolean(value && typeof value === "object" && "each" in value && value.each);
+
+/** Read a pasted list, take its values, and say what became of it. @param {P.FieldView} field @param {(values: string[]) => void} take */
+export function usePaste({ name }, take) {
+  const { ask, tell, toast } = usePanel();
+  return (/** @type {string} */ text) => void tell(ask("paste", { field: name, text }).then(({ values, unknown }) => {
+    take(values);
+    toast(`${plural(values.length, "value")} pasted${unknown.length ? `, ${count(unknown.length)} not in the list` : ""}`);
+  }));
+}
+
 /** Help and menu of a field. @param {{ field: P.FieldView, state: P.FieldState, onOther: (on: boolean) => void }} props */
 export function FieldTools({ field, state, onOther }) {
-  const { view, ask, set, tell, toast } = usePanel();
+  const { view, ask, set, tell } = usePanel();
   const [open, setOpen] = useState(/** @type {"" | "help" | "menu" | "bind" | "paste"} */ (""));
   const help = useRef(/** @type {HTMLButtonElement | null} */ (null));
   const menu = useRef(/** @type {HTMLButtonElement | null} */ (null));
@@ -50,12 +60,10 @@ export function FieldTools({ field, state, onOther }) {
     const { values: every } = field.flag ? { values: field.flag } : await ask("all_options", { field: name, group: "", query: "" });
     set(name, { each: list ? every.map((one) => line([one])) : every });
   };
-  const paste = async (/** @type {string} */ text) => {
-    const reply = await ask("paste", { field: name, text });
-    const now = [...new Set([...values, ...reply.values])];
-    set(name, list && !each ? now : !each && now.length < 2 ? (now[0] ?? null) : { each: list ? [...values, ...reply.values.map((one) => line([one]))] : now });
-    toast(`${plural(reply.values.length, "value")} pasted${reply.unknown.length ? `, ${count(reply.unknown.length)} not in the list` : ""}`);
-  };
+  const paste = usePaste(field, (pasted) => {
+    const now = [...new Set([...values, ...pasted])];
+    set(name, list && !each ? now : !each && now.length < 2 ? (now[0] ?? null) : { each: list ? [...values, ...pasted.map((one) => line([one]))] : now });
+  });
   const small = each ? "On" : list ? "One run for each list; the results are put together" : "One run for each value; the results are put together";
   /** @type {(MenuItem | false)[]} */
   const items = [
@@ -73,7 +81,7 @@ export function FieldTools({ field, state, onOther }) {
     ${open === "help" && help.current && html`<${About} anchor=${help.current} field=${field} close=${close} />`}
     ${open === "menu" && menu.current && html`<${Menu} anchor=${menu.current} close=${close} label=${field.label} right=${true} width=${272} items=${items.filter(Boolean)} />`}
     ${open === "bind" && menu.current && html`<${Variables} anchor=${menu.current} field=${field} close=${close} />`}
-    ${open === "paste" && menu.current && html`<${Paste} anchor=${menu.current} field=${field} close=${close} done=${(/** @type {string} */ text) => tell(paste(text))} />`}
+    ${open === "paste" && menu.current && html`<${Paste} anchor=${menu.current} field=${field} close=${close} done=${paste} />`}
   </span>`;
 }
 

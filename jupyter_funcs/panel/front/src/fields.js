@@ -1,6 +1,6 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { FieldTools, Paste, isEach, several } from "./fieldmenu.js";
+import { FieldTools, Paste, isEach, several, usePaste } from "./fieldmenu.js";
 import { count, inert, marked, plural } from "./format.js";
 import { Icon } from "./icons.js";
 import { Popover } from "./popover.js";
@@ -50,9 +50,7 @@ export function Field({ field, missing, onHelp }) {
   const wide = field.control === "json" || lines;
   const place = useRef(/** @type {HTMLDivElement | null} */ (null));
   // What is wrong is read where it is typed, also at the foot of the pane.
-  useLayoutEffect(() => {
-    if (messages.length && place.current?.contains(document.activeElement)) place.current.lastElementChild?.scrollIntoView?.({ block: "nearest" });
-  }, [messages.length]);
+  useLayoutEffect(() => void (messages.length && place.current?.contains(document.activeElement) && place.current.lastElementChild?.scrollIntoView?.({ block: "nearest" })), [messages.length]);
   return html`<div ref=${place} class=${`jf-field ${field.short && !each ? "is-short" : ""} ${wide ? "is-full" : ""} ${bad ? "is-bad" : messages.length ? "is-warn" : ""}`} data-jf=${`field:${field.name}`} onFocusIn=${() => onHelp(field)} onFocusOut=${blur}>
     <div class="jf-label">
       <label for=${id} id=${`${id}l`} title=${field.label}>${field.label}${field.required && html`<span class="jf-req" aria-hidden="true">*</span><span class="jf-off"> (required)</span>`}</label>
@@ -109,9 +107,7 @@ function Entry({ of, typed, children, ...rest }) {
 }
 
 /** @param {ControlProps} props */
-function TextBox(props) {
-  return html`<${Entry} of=${props} typed=${useTyped(props)} />`;
-}
+const TextBox = (props) => html`<${Entry} of=${props} typed=${useTyped(props)} />`;
 
 /** @param {ControlProps} props */
 function NumberBox(props) {
@@ -248,13 +244,9 @@ function useOptions(field, query, open, many) {
     const timer = setTimeout(search, SEARCH_AFTER);
     return () => clearTimeout(timer);
   }, [query, whole, open, page]);
-  let shown = whole ? matching(page.options, query) : (found ?? page).options;
-  /** Groups with their sizes, once the options come in their order. @type {P.OptionPage["groups"]} */
-  let groups = (grouped && found?.groups) || [];
-  if (grouped && whole && shown.some((option) => option.group)) {
-    groups = [...new Set(shown.map((option) => option.group))].map((name) => [name, shown.filter((option) => option.group === name).length]);
-    shown = groups.flatMap(([name]) => shown.filter((option) => option.group === name));
-  }
+  const groups = (grouped && (whole ? page : found)?.groups) || [];
+  const matches = whole ? matching(page.options, query) : (found ?? page).options;
+  const shown = whole && groups.length ? groups.flatMap(([name]) => matches.filter((option) => option.group === name)) : matches;
   const total = whole ? shown.length : (found ?? page).total;
   const next = async () => {
     if (whole || !found || found.options.length >= found.total) return;
@@ -318,7 +310,7 @@ function Listbox({ id, label, query, on, options, chosen, several: many = false,
 function Chooser(props) {
   const { field, state, id, many = false } = props;
   const { name } = field;
-  const { ask, announce, set, submit, tell, toast } = usePanel();
+  const { announce, set, submit, tell } = usePanel();
   const [each, values] = [isEach(state), several(state)];
   const value = many ? "" : (values[0] ?? "");
   const [draft, setDraft] = useState(/** @type {string | null} */ (null));
@@ -382,10 +374,7 @@ function Chooser(props) {
     else if (event.key === "Backspace" && many && !query && values.length) put(values.slice(0, -1));
   };
   const type = (/** @type {any} */ { currentTarget: { value: typed } }) => (setDraft(typed), choosable && setOpen(true), setOn(typed.trim() && !typed.startsWith("$") ? 0 : -1));
-  const paste = (/** @type {string} */ list) => tell(ask("paste", { field: name, text: list }).then((reply) => {
-    put([...values, ...reply.values]);
-    toast(`${plural(reply.values.length, "value")} pasted${reply.unknown.length ? `, ${count(reply.unknown.length)} not in the list` : ""}`);
-  }));
+  const paste = usePaste(field, (list) => put([...values, ...list]));
   const pasted = (/** @type {ClipboardEvent} */ event) => {
     const list = event.clipboardData?.getData("text") ?? "";
     if (many && PASTE.test(list)) (event.preventDefault(), paste(list));
@@ -402,7 +391,7 @@ function Chooser(props) {
   const link = (/** @type {string} */ hook, /** @type {string} */ said, /** @type {() => void} */ click) => html`<button type="button" class="jf-btn is-link" tabindex="-1" data-jf=${`${hook}:${name}`} onClick=${click}>${said}</button>`;
   return html`<div ref=${box} class=${`jf-box ${many ? "is-chips" : value ? "has-value" : ""} ${choosable ? "" : "is-free"}`} onMouseDown=${(/** @type {MouseEvent} */ event) => event.target === box.current && aim(event)}>
     ${value && html`<div class="jf-shown" aria-hidden="true"><span>${inert(value)}</span>${label && html`<span class="is-name">${inert(label)}</span>`}</div>`}
-    ${chips.map((one) => html`<span key=${one} class=${`jf-chip ${state.unknown?.includes(one) ? "is-bad" : ""}`}><span title=${one}>${inert(short(one))}</span><button type="button" data-jf=${`remove:${name}:${one}`} aria-label=${`Remove ${one}`} onClick=${() => (put(values.filter((other) => other !== one)), input.current?.focus())}><${Icon} name="x" size=${12} /></button></span>`)}
+    ${chips.map((one) => html`<span key=${one} class=${`jf-chip ${state.unknown?.includes(one) ? "is-warn" : ""}`}><span title=${one}>${inert(short(one))}</span><button type="button" data-jf=${`remove:${name}:${one}`} aria-label=${`Remove ${one}`} onClick=${() => (put(values.filter((other) => other !== one)), input.current?.focus())}><${Icon} name="x" size=${12} /></button></span>`)}
     ${values.length > chips.length && many && html`<span class="jf-chip"><button type="button" class="jf-chip-more" data-jf=${`chips-more:${name}`} onClick=${aim}>+${count(values.length - chips.length)} more</button></span>`}
     <input ref=${input} ...${said(props)} ...${combo} class=${many && !values.length ? "is-alone" : ""} aria-label=${many ? `${field.label}, ${count(values.length)} chosen` : undefined} value=${draft ?? value} placeholder=${hint}
       onFocus=${() => many || input.current?.select()} onClick=${() => open || start()} onInput=${type} onKeyDown=${keys} onPaste=${pasted} onBlur=${() => (commit(), end())} />

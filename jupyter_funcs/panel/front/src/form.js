@@ -73,11 +73,9 @@ function Foot({ help, isRed, go }) {
   const { missing = [], wrong = [], advice = [], runs = 1, valid = false } = values ?? {};
   const id = useUniqueId();
   const label = (/** @type {string} */ name) => view?.fields.find((field) => field.name === name)?.label ?? name;
-  /** @type {[string, string[]][]} */
-  const parts = [["Missing: ", missing], ["Check: ", wrong]];
   const link = (/** @type {string} */ name, /** @type {number} */ at) => html`${at ? ", " : ""}<button type="button" data-jf=${`reason:${name}`} onClick=${() => go(name)}>${label(name)}</button>`;
   const off = !valid || live === "gone";
-  const why = parts.filter(([, names]) => names.length);
+  const why = /** @type {[string, string[]][]} */ ([["Missing: ", missing], ["Check: ", wrong]]).filter(([, names]) => names.length);
   const said = help && (help.brief || help.help);
   return html`
     ${said && live !== "gone" && html`<p class="jf-help" data-jf="help-line"><b>${help.label}: </b>${said.replaceAll("\n", " ")}</p>`}

@@ -96,9 +96,9 @@ export interface OptionPage {
   options: Option[];
   /** How many there are in all; beyond the page they are searched in Python. */
   total: number;
-  /** Their groups, and how many each has; empty where the page has all options, or none a group. */
+  /** Their groups, and how many each has; empty without several. */
   groups: [string, number][];
-  /** "Listing symbols…", "24 symbols from Get Universe", "Fill in Panel to see the symbols.", trouble, or "". */
+  /** "Listing symbols…", "24 symbols from Get Universe", "Fill in Panel to see the symbols.", "Read from the description", trouble, or "". */
   note: string;
   /** When they were listed, in seconds since 1970; `null` of options that no function lists. */
   at: number | null;

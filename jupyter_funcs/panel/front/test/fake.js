@@ -63,3 +63,9 @@ export class FakeModel {
     return this.asked.map((each) => each.kind);
   }
 }
+
+/** The groups of options with their sizes, as the kernel counts them. */
+export function groupsOf(options) {
+  const names = [...new Set(options.map(({ group }) => group))];
+  return names.length > 1 ? names.map((name) => [name, options.filter(({ group }) => group === name).length]) : [];
+}

@@ -1,12 +1,12 @@
 /** States of the panel as the kernel would write them, over made-up data: for the stage and for tests. */
 import { chart, compared, manyLines } from "./charts.js";
-import { RUN, VALUES, VIEW } from "./fake.js";
+import { RUN, VALUES, VIEW, groupsOf } from "./fake.js";
 
 const COMPANIES = ["BKQU Bulkandry Clubs Groceries", "BVQS Bravoquesa Grill Restaurants", "CLQM Cluckmoor Foods Restaurants", "CRVX Crescovane Cruises Travel", "KORD Kordrivet Parts Retail", "MCHQ Mochandrel Coffee Restaurants", "NVRA Nuvarelle Outfitters Retail", "ZPLN Zeppelune Toys Retail"].map((line) => {
   const [code, first, second, group] = line.split(" ");
   return { value: `${code} US EQUITY`, label: `${first} ${second}`, group };
 });
-const page = (options, note = "", more = {}) => ({ options, total: options.length, groups: [], note, at: null, again: false, asking: false, ...more });
+const page = (options, note = "", more = {}) => ({ options, total: options.length, groups: groupsOf(options), note, at: null, again: false, asking: false, ...more });
 const listed = (...values) => page(values.map((value) => ({ value, label: "", group: "" })));
 const field = (name, label, control, more = {}) => ({
   name, label, control, required: false, more: false, short: false, hint: "", default: null, help: `${label} of the rows.`, brief: `${label} of the rows.`, knownFrom: "Type declared by the catalog.",
@@ -24,6 +24,13 @@ export const FIELDS = [
   field("Currency", "Currency", "choice", { more: true, short: true, hint: "USD (default)", options: listed("USD", "EUR", "CHF") }),
   field("Exclude", "Leave out", "list", { more: true, hint: "One per line" }),
   field("Settings", "Settings", "json", { more: true, hint: "{ … }" }),
+];
+const EVIDENCE = [
+  field("declared", "Step (declared)", "choice", { options: listed("day", "week", "month") }),
+  field("described", "Growth Type (described)", "choice", { open: true, options: { ...listed("YoY", "QoQ"), note: "Read from the description" }, knownFrom: "Type and values read from the description." }),
+  field("start_date", "Start date (assumed)", "date", { strict: false, hint: "YYYY-MM-DD", knownFrom: "Type assumed from the name." }),
+  field("since_date", "Since (described)", "date", { strict: false, hint: "YYYY-MM-DD", knownFrom: "Type read from the description." }),
+  field("day", "Day (declared)", "date", { hint: "YYYY-MM-DD" }),
 ];
 const held = (value, more = {}) => ({ value, errors: [], warnings: [], notes: [], carried: false, unknown: [], ...more });
 const wrong = (text, use = "") => ({ errors: [{ text, use, instead: "" }] });
@@ -169,6 +176,11 @@ export const STATES = {
   multiselect: at({ values: values({ PanelName: "Demo Card Panel", Symbol: { each: COMPANIES.filter((one) => one.group === "Restaurants").map((one) => one.value) } }, { runs: 3 }), run: RUN }, async ({ $, pause }) => {
     $("field:Symbol").querySelector("input").focus();
     $("field:Symbol").querySelector("input").click();
+    await pause(60);
+  }),
+  evidence: at({ view: { ...view, fields: EVIDENCE }, values: values({}, { fields: { declared: held("week"), described: held("yoy", { warnings: [{ text: "Growth Type has no option 'yoy'. Did you mean 'YoY'? It is sent as given.", use: "YoY", instead: "" }] }), start_date: held("7daysAgo"), since_date: held("7daysAgo", { warnings: [{ text: "Enter a valid date, as 2025-11-15. It is sent as given.", use: "", instead: "" }] }), day: held("7daysAgo", wrong("Enter a valid date, as 2025-11-15.")) } , valid: false, wrong: ["day"] }), run: RUN }, async ({ $, pause }) => {
+    $("field:described").querySelector("input").focus();
+    $("show:described").dispatchEvent(new MouseEvent("mousedown", { bubbles: true, cancelable: true }));
     await pause(60);
   }),
   "field-menu": at({ run: RUN }, click("field-menu:Symbol")),
