@@ -188,10 +188,7 @@ class Plan:
 
     def offer(self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()) -> None:
         """Let a person choose; what is off is shown, but can't be chosen now."""
-        offered = [
-            {"value": each, "label": text} | ({"disabled": True} if each in off else {})
-            for each, text in options.items()
-        ]
+        offered = [{"value": each, "label": text, "disabled": each in off} for each, text in options.items()]
         self.choices.append({"name": name, "label": label, "value": value, "options": offered})
 
 
@@ -302,8 +299,7 @@ class Planner:
         show = show if can_show.get(show) else "value"
         if show == "average":
             step, labels = "day", {"day": "Day"}
-        step_of_time = "" if step in periods else step
-        plan = replace(plan, times=times, step=step_of_time, base=base, show=show, year=year, most_points=most)
+        plan = replace(plan, times=times, step=step if times else "", base=base, show=show, year=year, most_points=most)
         plan.offer("points", "Points", step, labels, [each for each in steps if each not in can])
         if axis is not None and len(axes) > 1:
             plan.offer("x", "Along", axis.name, {each.name: each.name for each in axes})

@@ -28,17 +28,16 @@ def svg(view: Mapping[str, Any]) -> str:
     """Return a picture of a ``ChartView``; nothing if it draws nothing."""
     if not view["series"]:
         return ""
-    unit = f" ({view['unit']})" if view["unit"] else ""
-    title = f'<text x="4" y="16" font-weight="600" {_INK}>{_shown(view["title"] + unit, 90)}</text>'
-    height = _HEIGHT
-    if view["kind"] == "bar":
-        height = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8
-    drawn = "".join(_bars(view) if view["kind"] == "bar" else _lines(view))
+    title = _shown(view["title"] + (f" ({view['unit']})" if view["unit"] else ""), 90)
+    bars = view["kind"] == "bar"
+    height = _TOP + 22 * min(len(view["x"]["values"]), _MOST_BARS) + 8 if bars else _HEIGHT
+    drawn = "".join(_bars(view) if bars else _lines(view))
     style = "max-width:100%;height:auto;color:var(--jp-ui-font-color0,currentColor)"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{_shown(view["title"] + unit, 90)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{title}" '
         f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" style="{style}" '
-        f'font-family="system-ui, sans-serif" font-size="11">{title}{drawn}</svg>'
+        f'font-family="system-ui, sans-serif" font-size="11">'
+        f'<text x="4" y="16" font-weight="600" {_INK}>{title}</text>{drawn}</svg>'
     )
 
 
@@ -68,7 +67,8 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     xs = view["x"]["values"]
     every = -(-len(xs) // _MOST_POINTS)
     known = [value for line in view["series"] for value in line["values"] if value is not None]
-    ticks = _ticks(min(*known, 0.0) if view["zero"] else min(known), max(*known, 0.0) if view["zero"] else max(known))
+    known += [0.0] * view["zero"]
+    ticks = _ticks(min(known), max(known))
     low, high = ticks[0], ticks[-1]
     right, foot = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     across = (right - _LEFT) / ((xs[-1] - xs[0]) or 1)
@@ -85,12 +85,8 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     for line in sorted(view["series"], key=lambda each: each["colour"]):  # the grey ones lie below
         points = [(x, value) for x, value in zip(xs, line["values"], strict=True) if value is not None][::every]
         path = "L".join(f"{_LEFT + (x - xs[0]) * across:.0f} {foot - (y - low) * down:.1f}" for x, y in points)
-        colour = _COLOURS[line["colour"] % 8]
-        stroke = (
-            f'stroke="{colour}" stroke-width="1.75"'
-            if line["colour"] >= 0
-            else 'stroke="currentColor" stroke-opacity=".2"'
-        )
+        colour = f'stroke="{_COLOURS[line["colour"] % 8]}" stroke-width="1.75"'
+        stroke = colour if line["colour"] >= 0 else 'stroke="currentColor" stroke-opacity=".2"'
         yield f'<path d="M{path}" fill="none" {stroke}/>'
         if line["colour"] >= 0 and len(view["series"]) > 1 and coloured < 16:
             y = _TOP + 16 * coloured

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
     View = dict[str, Any]  # ChartView of protocol.d.ts
 
-COLOURS = 8
+_COLOURS = 8
 _MOST_BARS = 50
 _MOST_VIEWS = 16  # kept
 _COMPARABLE = 50  # measures of a single row are drawn while the largest is at most so many times the smallest
+_AS_IT_SUITS = ChartWish()
 _CURRENCY = re.compile(r"\b(USD|EUR|GBP|CHF|JPY|CAD|AUD|CNY|INR)\b")
 
 
@@ -37,7 +38,6 @@ class Chart:
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
         self._frame, self._about = frame.copy(deep=False), about
-        self._labelled = has_labels(frame)
         self._lock = threading.RLock()
         self._views: dict[Any, View] = {}
 
@@ -46,24 +46,15 @@ class Chart:
         return Planner(self._frame, self._about)
 
     def view(
-        self,
-        wish: ChartWish | None = None,
-        *,
-        rows: Array | None = None,
-        zoom: Zoom = None,
-        variable: str = "df",
-        filters: str = "",
+        self, wish: ChartWish = _AS_IT_SUITS, *, rows: Array | None = None, zoom: Zoom = None, source: str = "df"
     ) -> View:
-        """Return a chart of a mask or positions of rows, zoomed to a first and last day; `filters` is their code."""
-        wish, mask = wish or ChartWish(), rows
-        if rows is not None and rows.dtype != bool:
-            mask = np.zeros(len(self._frame), dtype=bool)
-            mask[rows] = True
+        """Return a chart of rows by their positions, zoomed to a first and last day; `source` is the rows' code."""
+        mask = None if rows is None else np.bincount(rows, minlength=len(self._frame)) > 0
         seen = None if mask is None else hashlib.blake2b(np.packbits(mask).tobytes()).digest()
-        key = (wish, seen, zoom, variable, filters)
+        key = (wish, seen, zoom, source)
         with self._lock:
             if key not in self._views:
-                self._views[key] = self._drawn(wish, mask, zoom, _prelude(variable, filters, labelled=self._labelled))
+                self._views[key] = self._drawn(wish, mask, zoom, _prelude(source, labelled=has_labels(self._frame)))
                 for old in list(self._views)[:-_MOST_VIEWS]:
                     del self._views[old]
             return self._views[key]
@@ -135,13 +126,12 @@ class _Points:
         at = {name: number for number, name in enumerate(lines)}
         names = (*plan.lines.data.cat.categories, NO_VALUE) if plan.lines else ()
         line_of = np.array([at.get(str(name), -1) for name in names])
-        left_out = None if plan.without is None else (plan.without.data == "True").to_numpy()
         for start in range(0, rows, CHUNK):
             part = slice(start, start + CHUNK)
             place = places(part)
             kept = np.ones(len(place), dtype=bool) if mask is None else mask[part].copy()
-            if left_out is not None:
-                kept &= ~left_out[part]
+            if plan.without is not None:
+                kept &= (plan.without.data.iloc[part] != "True").to_numpy()
             self.missing[""] += int(kept.sum())
             for column in [plan.y] if plan.x is None else [plan.x, plan.y]:
                 gone = kept & column.data.iloc[part].isna().to_numpy()
@@ -280,10 +270,10 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
     """Return what is drawn of a chart."""
     plan, table, names = points.plan, points.table, list(points.table.columns)
     rank = {name: at for at, name in enumerate(order)}
-    colours = {name: rank[name] for name in names[:COLOURS] if rank[name] < COLOURS}
-    free = [at for at in range(COLOURS) if at not in colours.values()]
-    colours |= {name: free.pop(0) for name in names[:COLOURS] if name not in colours}
-    colours |= {name: rank[name] % COLOURS if all_lines else -1 for name in names[COLOURS:]}
+    colours = {name: rank[name] for name in names[:_COLOURS] if rank[name] < _COLOURS}
+    free = [at for at in range(_COLOURS) if at not in colours.values()]
+    colours |= {name: free.pop(0) for name in names[:_COLOURS] if name not in colours}
+    colours |= {name: rank[name] % _COLOURS if all_lines else -1 for name in names[_COLOURS:]}
     written = _written(plan)
     size = max(float(table.abs().max().max()), 1e-9)
     digits = min(9 - math.floor(math.log10(size)), 2 if written == "money" and size >= 100 else 12)
@@ -316,10 +306,8 @@ def _nothing(why: str, choices: Sequence[View] = ()) -> View:
 
 def _written(plan: Plan) -> str:
     """Return how the values of a chart are written."""
-    if plan.y.percent or plan.show == "growth":
-        return "percent"
-    if plan.show == "index":
-        return "index"
+    if plan.y.percent or plan.show in {"growth", "index"}:
+        return "index" if plan.show == "index" else "percent"
     name = words(plan.y.name)
     if not MONEY.isdisjoint(name[-1:] + name[:1] * ("per" in name)):  # spend per card
         return "money"
@@ -340,16 +328,13 @@ def _unit(plan: Plan, about: str) -> str:
     return f"{unit} a{'n' * (each == 'hour')} {each}{mean}".strip()
 
 
-def _prelude(variable: str, filters: str, *, labelled: bool) -> tuple[list[str], str]:
+def _prelude(source: str, *, labelled: bool) -> tuple[list[str], str]:
     """Return the first lines of a program, and the name of the frame after them."""
-    lines = ["import matplotlib.pyplot as plt", "import pandas as pd", ""]
-    if filters:
-        *before, last = filters.splitlines()
-        lines += [*before, f"shown = {last}"]
-        variable = "shown"
-    if not labelled and variable.isidentifier():
-        return lines, variable
-    return [*lines, f"frame = {variable}{'.reset_index(allow_duplicates=True)' * labelled}"], "frame"
+    *before, last = source.splitlines()
+    lines = ["import matplotlib.pyplot as plt", "import pandas as pd", "", *before]
+    if not labelled and last.isidentifier():
+        return lines, last
+    return [*lines, f"frame = {last}{'.reset_index(allow_duplicates=True)' * labelled}"], "frame"
 
 
 def _sums(points: _Points, variable: str) -> list[str]:
@@ -396,8 +381,8 @@ def _program(points: _Points, prelude: Sequence[str]) -> str:
         draw = "table.interpolate(limit_area='inside').plot.line"
     options = [f"title={plan.title!r}", "figsize=(9, 4)", "xlabel=''", "ylabel=''"]
     options += ["legend=False"] * (len(table.columns) == 1)
-    if (others := len(table.columns) - COLOURS) > 0:
-        options.append(f"color=[*plt.cm.tab10.colors[:{COLOURS}], *['lightgray'] * {others}]")
+    if (others := len(table.columns) - _COLOURS) > 0:
+        options.append(f"color=[*plt.cm.tab10.colors[:{_COLOURS}], *['lightgray'] * {others}]")
     lines += [*points.code, f"ax = {draw}({', '.join(options)})"]
     if percent or float(table.abs().max().max()) >= 1e4:
         axis, form = "x" if plan.kind == "bar" else "y", "{x:.0%}" if percent else "{x:,.0f}"

@@ -83,9 +83,9 @@ class ResultView:
 
     def chart(self, request: requests.ChartRequest) -> dict[str, Any]:
         query, variable = request.query, self.held_as or self._recipe
-        filters = self._table.code(query, variable) if query.filters or query.find else ""
+        source = self._table.code(query, variable) if query.filters or query.find else variable
         rows = self._table.positions(query)
-        self.picture = self._chart.view(request.wish, rows=rows, zoom=request.zoom, variable=variable, filters=filters)
+        self.picture = self._chart.view(request.wish, rows=rows, zoom=request.zoom, source=source)
         return dict(self.picture)
 
     @cached_property

@@ -102,8 +102,9 @@ def test_the_code_computes_the_points_that_are_drawn(seed: int) -> None:
     frame, wish = generated(seed)
     zoom = None if seed % 3 else (19_200.0, 19_300.0)
     mask = None if seed % 2 else np.random.default_rng(seed).random(len(frame)) < 0.8
-    filters = f"df[np.random.default_rng({seed}).random(len(df)) < 0.8]" * (mask is not None)
-    view = Chart(frame).view(wish, zoom=zoom, rows=mask, filters=filters)
+    source = "df" if mask is None else f"df[np.random.default_rng({seed}).random(len(df)) < 0.8]"
+    rows = None if mask is None else np.flatnonzero(mask)
+    view = Chart(frame).view(wish, zoom=zoom, rows=rows, source=source)
     assert json.loads(json.dumps(view, allow_nan=False)) == view
     if view["why"]:
         assert not view["series"]
@@ -204,15 +205,15 @@ def test_many_lines_are_grey_but_the_largest() -> None:
 
 
 def test_a_line_keeps_its_colour_under_filters() -> None:
-    """The rows of the table after its filters are drawn, as a mask or as positions."""
+    """The rows of the table after its filters are drawn, whatever their order."""
     frame = daily(12)
-    mask = frame["Region"].isin(["R1", "R5", "R11"]).to_numpy()
+    rows = np.flatnonzero(frame["Region"].isin(["R1", "R5", "R11"]))
     chart = Chart(frame)
-    view = chart.view(rows=mask)
+    view = chart.view(rows=rows)
     assert [(line["name"], line["colour"]) for line in view["series"]] == [("R1", 1), ("R5", 5), ("R11", 0)]
-    assert view["rows"] == mask.sum()
-    assert chart.view(rows=np.flatnonzero(mask)) is view
-    nothing = chart.view(rows=np.zeros(len(frame), dtype=bool))
+    assert view["rows"] == len(rows)
+    assert chart.view(rows=rows[::-1]) is view
+    nothing = chart.view(rows=rows[:0])
     assert (nothing["why"], nothing["series"]) == ("No row matches the filters of the table.", [])
     assert nothing["choices"]
 
@@ -220,15 +221,15 @@ def test_a_line_keeps_its_colour_under_filters() -> None:
 def test_the_code_begins_with_the_filters_of_the_table() -> None:
     """Their last line is the rows that are drawn; the others come before it."""
     frame = daily(4)
-    mask = frame["Region"].isin(["R1", "R2"]).to_numpy()
+    rows = np.flatnonzero(frame["Region"].isin(["R1", "R2"]))
     filters = "chosen = ['R1', 'R2']\ndf[df['Region'].isin(chosen)]"
-    view = Chart(frame).view(rows=mask, filters=filters)
+    view = Chart(frame).view(rows=rows, source=filters)
     np.testing.assert_allclose(table_of(view["code"], frame).to_numpy(), drawn(view), atol=0.01)
 
 
 def test_the_code_is_short() -> None:
     """What a person copies has few lines; a call that returns the frame is there once."""
-    view = Chart(daily(2, DAYS[:60])).view(variable="panel.result()")
+    view = Chart(daily(2, DAYS[:60])).view(source="panel.result()")
     assert view["code"].splitlines() == [
         "import matplotlib.pyplot as plt",
         "import pandas as pd",

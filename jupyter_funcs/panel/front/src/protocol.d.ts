@@ -306,7 +306,7 @@ export interface ChartChoice {
   name: "kind" | "measure" | "colour" | "x" | "points" | "show";
   label: string;
   value: string;
-  options: { value: string; label: string; disabled?: boolean }[];
+  options: { value: string; label: string; disabled: boolean }[];
 }
 
 /** ---- History ---- */
