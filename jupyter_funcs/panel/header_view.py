@@ -106,10 +106,11 @@ def start_view(session: PanelSession, recent: list[dict[str, Any]]) -> dict[str,
 
 
 def cards_of(session: PanelSession) -> list[Function]:
-    """Return the functions that an empty panel offers: favourites first."""
+    """Return the functions that an empty panel offers: favourites first, and last those that take nothing."""
     catalog = session.listed or Catalog(())
     first = [each for name in session.favourites.names if (each := catalog.peek(name)) is not None]
-    return list({id(each): each for each in [*first, *catalog]}.values())[:_MOST_CARDS]
+    others = sorted(catalog, key=lambda each: not each.params)
+    return list({id(each): each for each in [*first, *others]}.values())[:_MOST_CARDS]
 
 
 def presets_view(session: PanelSession, function: str) -> list[dict[str, Any]]:

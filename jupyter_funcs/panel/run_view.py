@@ -120,13 +120,17 @@ def code_view(function: RemoteCall, form: Form, where: str, variable: str) -> di
     first: Args = {name: value[0] if name in swept else value for name, value in args.items()}
     setup, _, call = snippets.python(function, args, where, named, sweeps=sweeps).partition("\ndf = ")
     blocks = [
-        {"name": "magic", "code": snippets.magic(function, args, sweeps=sweeps, result=variable), "note": ""},
-        {"name": "python", "code": f"{setup}\n{variable} = {call}", "note": ""},
+        {
+            "name": "magic",
+            "code": snippets.magic(function, args, sweeps=sweeps, result=variable),
+            "note": "a line of a notebook",
+        },
+        {"name": "python", "code": f"{setup}\n{variable} = {call}", "note": "a script or a notebook"},
     ]
     with suppress(FuncsError):  # values that give no request
         command = snippets.curl(function, first)
-        note = "The first of the runs: a request is one run." if sweeps else ""
-        note = note if command else "A run is not a single HTTP request, so there is no curl command."
+        note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"
+        note = note if command else "a run isn't a single HTTP request, so there is no curl command"
         blocks.append({"name": "curl", "code": command, "note": note})
     return {"blocks": blocks}
 

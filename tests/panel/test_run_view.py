@@ -131,6 +131,6 @@ def test_the_code_of_a_sweep_is_a_sweep_and_its_first_request(listing: Session) 
     """Says of curl that it is one of the runs; very many values are not written out."""
     code = code_of(listing, "df", Symbol=Each(("A", "B")))
     assert code["magic"]["code"] == 'df = %funcs sweep get_panel_daily Symbol=["A", "B"]'
-    assert "first of the runs" in code["curl"]["note"]
+    assert "the first of the runs" in code["curl"]["note"]
     many = code_of(listing, "df", Symbol=Each(tuple(map(str, range(1_001)))))
     assert many["python"]["note"].startswith("1,001 values are too many")

@@ -12,6 +12,20 @@ export function marked(text, query) {
   return text.split(any).map((part, at) => (at % 2 ? html`<mark>${part}</mark>` : part));
 }
 
+/**
+ * A text in colours: each group of the pattern has a class. What is in none stays as it is.
+ * @param {string} text @param {RegExp} pattern @param {string[]} classes
+ */
+export function coloured(text, pattern, classes) {
+  const parts = [];
+  let at = 0;
+  for (const found of text.matchAll(pattern)) {
+    parts.push(text.slice(at, found.index), html`<span class=${classes[found.slice(1).findIndex((each) => each !== undefined)]}>${found[0]}</span>`);
+    at = found.index + found[0].length;
+  }
+  return [...parts, text.slice(at)];
+}
+
 const COUNT = new Intl.NumberFormat("en-US");
 
 /** "162,545". @param {number} n */

@@ -2,8 +2,8 @@ import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count, marked, plural } from "./format.js";
 import { Button, Icon } from "./icons.js";
-import { Menu, Popover } from "./popover.js";
-import { usePanel, useUniqueId } from "./state.js";
+import { Menu, NameForm, Popover } from "./popover.js";
+import { usePanel, useReply, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @import { MenuItem } from "./popover.js" */
@@ -167,23 +167,9 @@ function joined(before, after) {
 /** @param {{ anchor: HTMLElement, close: () => void, taken: string[] }} props */
 function SavePreset({ anchor, close, taken }) {
   const { ask, toast } = usePanel();
-  const [name, setName] = useState("");
-  const [trouble, setTrouble] = useState("");
-  const [exists, setExists] = useState("");
-  const replace = name.trim() === exists || taken.includes(name.trim());
-  const save = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    if (!name.trim()) return setTrouble("Enter a name.");
-    ask("preset_save", { name: name.trim(), replace }).then((reply) => (reply.exists ? setExists(name.trim()) : (close(), toast(reply.said))), (error) => setTrouble(error.message));
-  };
-  return html`<${Popover} anchor=${anchor} close=${close} label="Save as a preset" role="dialog" width=${296} right>
-    <form class="jf-form2" onSubmit=${save}>
-      <h3>Save these values as a preset</h3>
-      <label>Name<div class="jf-box"><input data-jf="preset-name" maxlength="80" value=${name} onInput=${(/** @type {any} */ event) => (setName(event.currentTarget.value), setTrouble(""))} /></div></label>
-      ${(trouble || replace) && html`<p class="jf-err" role="alert"><${Icon} name="err" size=${14} /><span>${trouble || `A preset ${name.trim()} is there already.`}</span></p>`}
-      <button type="submit" class="jf-btn is-main" data-jf="preset-save-now">${replace ? "Replace" : "Save"}</button>
-    </form>
-  <//>`;
+  const save = (/** @type {string} */ name, /** @type {boolean} */ replace) =>
+    ask("preset_save", { name, replace }).then((reply) => (reply.exists ? name : (close(), toast(reply.said), "")));
+  return html`<${NameForm} anchor=${anchor} close=${close} title="Save these values as a preset" label="Name" hook="preset-save" taken=${taken} save=${save} />`;
 }
 
 /** @param {{ anchor: HTMLElement, close: () => void, presets: P.PresetView[] }} props */
@@ -200,14 +186,10 @@ function ManagePresets({ anchor, close, presets }) {
 
 /** @param {{ anchor: HTMLElement, close: () => void }} props */
 function About({ anchor, close }) {
-  const { ask } = usePanel();
-  const [facts, setFacts] = useState(/** @type {[string, string][] | null} */ (null));
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => void ask("about", {}).then((reply) => setFacts(reply.facts), (error) => setTrouble(error.message)), []);
+  const [reply, trouble] = useReply("about", {}, []);
   return html`<${Popover} anchor=${anchor} close=${close} label="About" role="dialog" width=${360} right>
     <div class="jf-infopop jf-about-box" tabindex="0" data-jf="about-box">
-      <dl>${facts?.map(([name, fact]) => html`<dt>${name}</dt><dd>${fact}</dd>`)}</dl>
-      ${!facts && html`<p class="jf-quiet">${trouble || "Loading…"}</p>`}
+      <dl>${reply?.facts.map(([name, fact]) => html`<dt>${name}</dt><dd>${fact}</dd>`)}</dl>${!reply && html`<p class="jf-quiet">${trouble || "Loading…"}</p>`}
     </div>
   <//>`;
 }
@@ -215,12 +197,12 @@ function About({ anchor, close }) {
 /** What the function does and takes, from what the form knows already. @param {{ anchor: HTMLElement, close: () => void }} props */
 function Docs({ anchor, close }) {
   const { view } = usePanel();
-  const call = view?.function && [`%funcs describe ${view.function.id}`, `help(funcs.${view.function.id})`];
+  const about = view?.function;
   return html`<${Popover} anchor=${anchor} close=${close} label="Documentation" role="dialog" width=${400} right>
     <div class="jf-infopop jf-about-box" tabindex="0" data-jf="docs-box">
-      ${view?.function ? html`<p><b>${view.function.name}</b><br />${view.function.about}</p><hr />` : html`<p>Choose a function, fill in its inputs, and run it. The result appears as a table, a chart, JSON and code, and in a variable of the notebook.</p>`}
+      <p><b>${about?.name ?? "The panel"}</b><br />${about?.about ?? "Choose a function, fill in its inputs, and run it. The result appears as a table, a chart, JSON and code, and in a variable of the notebook."}</p><hr />
       <dl class="is-fields">${view?.fields.map(({ name, label, required, help }) => html`<dt key=${name}>${label}${required && " *"}</dt><dd>${help}</dd>`)}</dl>
-      <p class="jf-quiet">In a cell: ${(call || ["%funcs help", "%funcs find"]).map((each, at) => html`${at > 0 && ", "}<code class="jf-mono">${each}</code>`)}</p>
+      <p class="jf-quiet">In a cell: <code class="jf-mono">${about ? `%funcs describe ${about.id}` : "%funcs help"}</code></p>
     </div>
   <//>`;
 }

@@ -1,9 +1,9 @@
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Compare } from "./compare.js";
 import { count } from "./format.js";
 import { Button } from "./icons.js";
-import { usePanel } from "./state.js";
+import { usePanel, useReply } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 
@@ -11,19 +11,12 @@ import { usePanel } from "./state.js";
 export function History({ close }) {
   const { ask, tell, toast, run, live } = usePanel();
   const box = useRef(/** @type {HTMLElement | null} */ (null));
-  const [rows, setRows] = useState(/** @type {P.HistoryRow[] | null} */ (null));
-  const [trouble, setTrouble] = useState("");
+  const [reply, trouble] = useReply("history", {}, [run.number, run.state]);
+  const rows = reply?.rows ?? null;
   const [ticked, setTicked] = useState(/** @type {P.RunNumber[]} */ ([]));
   const [pair, setPair] = useState(/** @type {{ before: P.RunNumber, after: P.RunNumber, again: boolean } | null} */ (null));
   const [leaving, setLeaving] = useState(false);
 
-  useEffect(() => {
-    let current = true;
-    if (live !== "gone") ask("history", {}).then((reply) => current && (setRows(reply.rows), setTrouble("")), (error) => current && setTrouble(error.message));
-    return () => {
-      current = false;
-    };
-  }, [run.number, run.state]);
   useLayoutEffect(() => {
     const panel = box.current?.closest(".jf-panel");
     return () => /** @type {HTMLElement | null | undefined} */ (panel?.querySelector('[data-jf="history"]'))?.focus({ preventScroll: true });

@@ -1,8 +1,8 @@
 import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { count } from "./format.js";
+import { coloured, count } from "./format.js";
 import { Button, Icon } from "./icons.js";
-import { usePanel } from "./state.js";
+import { usePanel, useReply } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {(string | number)[]} Path */
@@ -12,15 +12,7 @@ const PAGE = 50;
 const PARTS = /("(?:[^"\\]|\\.)*"?)|(-?\d[\d.eE+-]*)|(true|false|null|NaN|-?Infinity)/g;
 
 /** JSON on a line, in its colours. @param {{ text: string }} props */
-function Line({ text }) {
-  const parts = [];
-  let end = 0;
-  for (const match of text.matchAll(PARTS)) {
-    parts.push(text.slice(end, match.index), html`<span class=${match[1] ? "t-str" : match[2] ? "t-num" : "t-lit"}>${match[0]}</span>`);
-    end = match.index + match[0].length;
-  }
-  return html`<span class="t-dim">${parts}${text.slice(end)}</span>`;
-}
+const Line = ({ text }) => html`<span class="t-dim">${coloured(text, PARTS, ["t-str", "t-num", "t-lit"])}</span>`;
 
 /** @param {{ name: string | number }} props */
 const Key = ({ name }) => html`<span class="t-key">${typeof name === "number" ? name : JSON.stringify(name)}<span class="t-dim">: </span></span>`;
@@ -59,7 +51,7 @@ function Item({ item, run, path, goal }) {
   const hit = goal && (whole || goal.length === 0);
   const at = String(goal);
   useLayoutEffect(() => {
-    if (hit) line.current?.scrollIntoView?.({ block: "nearest" });
+    if (hit) line.current?.scrollIntoView?.({ block: "center" });
     else if (goal) setOpen(true);
   }, [at]);
   const look = `jf-node ${hit ? "is-hit" : ""}`;
@@ -74,12 +66,8 @@ function Item({ item, run, path, goal }) {
 export function JsonTree({ result }) {
   const { ask, tell, copy, live } = usePanel();
   const run = result.number;
-  const [root, setRoot] = useState(/** @type {P.JsonNode | null} */ (null));
-  const [wrong, setWrong] = useState("");
+  const [root, wrong] = useReply("json", { run, path: [], from: 0 }, [run]);
   const [found, setFound] = useState(/** @type {P.Requests["json_find"]["out"] & { text: string, at: number } | null} */ (null));
-  useLayoutEffect(() => {
-    ask("json", { run, path: [], from: 0 }).then(setRoot, (/** @type {Error} */ error) => setWrong(error.message));
-  }, [run]);
   const off = live === "gone";
   const step = (/** @type {number} */ by) => found?.hits.length && setFound({ ...found, at: (found.at + by + found.hits.length) % found.hits.length });
   const keys = (/** @type {KeyboardEvent & { currentTarget: any }} */ event) => {

@@ -1,5 +1,5 @@
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icons.js";
 
 /** @import { ComponentChildren } from "preact" */
@@ -122,5 +122,30 @@ export function Menu({ anchor, close, label, items, width, right }) {
         <span>${item.label}${item.small && html`<small>${item.small}</small>`}</span>${item.key && html`<kbd class="is-key">${item.key}</kbd>`}
       </button>`;
     })}
+  <//>`;
+}
+
+/**
+ * Ask for a name to save under; `save` gives the name that is taken, for which the button says Replace, or "".
+ * @param {{ anchor: HTMLElement, close: () => void, title: string, label: string, hook: string, start?: string, taken: string[], save: (name: string, replace: boolean) => Promise<string> }} props
+ */
+export function NameForm({ anchor, close, title, label, hook, start = "", taken, save }) {
+  const [name, setName] = useState(start);
+  const [trouble, setTrouble] = useState("");
+  const [exists, setExists] = useState(taken);
+  const trimmed = name.trim();
+  const replace = exists.includes(trimmed);
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (!trimmed) return setTrouble("Enter a name.");
+    save(trimmed, replace).then((found) => found && setExists([...exists, found]), (error) => setTrouble(error.message));
+  };
+  return html`<${Popover} anchor=${anchor} close=${close} label=${title} role="dialog" width=${296} right>
+    <form class="jf-form2" onSubmit=${submit}>
+      <h3>${title}</h3>
+      <label>${label}<div class="jf-box"><input data-jf=${`${hook.split("-")[0]}-name`} spellcheck=${false} maxlength="200" value=${name} onInput=${(/** @type {any} */ event) => (setName(event.currentTarget.value), setTrouble(""))} /></div></label>
+      ${(trouble || replace) && html`<p class="jf-err" role="alert"><${Icon} name="err" size=${14} /><span>${trouble || `${trimmed} already exists.`}</span></p>`}
+      <button type="submit" class="jf-btn is-main" data-jf=${`${hook}-now`}>${replace ? "Replace" : "Save"}</button>
+    </form>
   <//>`;
 }

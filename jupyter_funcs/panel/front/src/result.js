@@ -6,7 +6,7 @@ import { count, plural } from "./format.js";
 import { Grid } from "./grid.js";
 import { Button, Icon } from "./icons.js";
 import { JsonTree } from "./jsontree.js";
-import { Menu, Popover } from "./popover.js";
+import { Menu, NameForm, Popover } from "./popover.js";
 import { usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
@@ -130,17 +130,23 @@ function Save({ result, anchor, close }) {
   const files = Boolean(view?.trusted) && FORMATS.some(([format]) => result.save[format]);
   const [download, setDownload] = useState(!files);
   const [filtered, setFiltered] = useState(query.filters.length > 0 || query.find !== "");
-  const [naming, setNaming] = useState(/** @type {{ format: Format, exists: string } | null} */ (null));
+  const [naming, setNaming] = useState(/** @type {string[] | null} */ (null));
   const part = query.filters.length > 0 || query.find !== "" || query.sort.length > 0;
   const save = (/** @type {Format} */ format, /** @type {string} */ name, replace = false) =>
     ask("save", { run: result.number, format, name, replace, filtered: filtered ? query : null, download }, 600_000).then((reply) => {
-      if (reply.exists) return setNaming({ format, exists: reply.name });
+      if (reply.exists) return setNaming([reply.name]), reply.name;
       if (reply.data) offer(reply.name, reply.data);
       close();
       toast(reply.said);
+      return "";
     });
-  if (naming) return html`<${SaveAs} anchor=${anchor} close=${close} result=${result} exists=${naming.exists} start=${naming.format} save=${save} />`;
   const name = (/** @type {Format} */ format) => `${result.variable || result.function}.${format}`;
+  const saveAs = async (/** @type {string} */ wanted, /** @type {boolean} */ replace) => {
+    const format = FORMATS.find(([each]) => wanted.toLowerCase().endsWith(`.${each}`))?.[0];
+    if (!format) throw new Error("End the name with .csv, .xlsx, .parquet or .json.");
+    return save(format, wanted, replace);
+  };
+  if (naming) return html`<${NameForm} anchor=${anchor} close=${close} title="Save as" label="File beside the notebook" hook="save" start=${naming[0] ?? name("csv")} taken=${naming} save=${saveAs} />`;
   /** @type {MenuItem[]} */
   const items = [
     { head: `${filtered ? "The rows shown" : plural(result.table.rows, "row")}, ${download ? "downloaded by the browser" : "beside the notebook"}` },
@@ -149,31 +155,9 @@ function Save({ result, anchor, close }) {
   ];
   if (part) items.push({ label: "Only the rows shown", small: "Filtered and sorted as the table", checked: filtered, jf: "save-filtered", stay: true, click: () => setFiltered(!filtered) });
   if (files && result.save.download) items.push({ label: "Download in the browser", checked: download, jf: "save-download", stay: true, click: () => setDownload(!download) });
-  if (!download) items.push({ label: "Save as…", icon: "pencil", jf: "save-as", stay: true, click: () => setNaming({ format: "csv", exists: "" }) });
+  if (!download) items.push({ label: "Save as…", icon: "pencil", jf: "save-as", stay: true, click: () => setNaming([]) });
   if (items.at(-1) === "-") items.pop();
   return html`<${Menu} anchor=${anchor} close=${close} label="Save" items=${items} width=${248} right />`;
-}
-
-/** @param {{ anchor: HTMLElement, close: () => void, result: P.ResultView, exists: string, start: Format, save: (format: Format, name: string, replace?: boolean) => Promise<unknown> }} props */
-function SaveAs({ anchor, close, result, exists, start, save }) {
-  const [name, setName] = useState(exists || `${result.variable || result.function}.${start}`);
-  const [trouble, setTrouble] = useState("");
-  const format = FORMATS.find(([each]) => name.toLowerCase().endsWith(`.${each}`))?.[0];
-  const taken = exists === name;
-  const submit = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    if (format) void save(format, name.trim(), taken).catch((error) => setTrouble(error.message));
-    else setTrouble("End the name with .csv, .xlsx, .parquet or .json.");
-  };
-  return html`<${Popover} anchor=${anchor} close=${close} label="Save as" role="dialog" width=${288} right>
-    <form class="jf-form2" onSubmit=${submit}>
-      <h3>Save as</h3>
-      <label>File beside the notebook<div class="jf-box"><input class="jf-mono" data-jf="save-name" spellcheck=${false} maxlength="200" value=${name}
-        onInput=${(/** @type {any} */ event) => (setName(event.currentTarget.value), setTrouble(""))} /></div></label>
-      ${(trouble || taken) && html`<p class="jf-err" role="alert"><${Icon} name="err" size=${14} /><span>${trouble || `${exists} already exists.`}</span></p>`}
-      <button type="submit" class="jf-btn is-main" data-jf="save-now">${taken ? "Replace" : "Save"}</button>
-    </form>
-  <//>`;
 }
 
 /** Hand a file to the browser. @param {string} name @param {string} data base64 */

@@ -164,3 +164,22 @@ export function usePanelState(channel, root) {
     setQuery: (query) => setNarrowed({ number, query }),
   };
 }
+
+/**
+ * What the kernel answers to a request, which is sent again when something changes.
+ * @template {keyof P.Requests} K
+ * @param {K} kind @param {P.Requests[K]["in"]} fields @param {unknown[]} changes
+ * @returns {[P.Requests[K]["out"] | null, string]} the reply, and why there is none
+ */
+export function useReply(kind, fields, changes) {
+  const { ask, live } = usePanel();
+  const [[reply, trouble], set] = useState(/** @type {[P.Requests[K]["out"] | null, string]} */ ([null, ""]));
+  useEffect(() => {
+    let current = true;
+    if (live !== "gone") ask(kind, fields).then((told) => current && set([told, ""]), (error) => current && set([null, error.message]));
+    return () => {
+      current = false;
+    };
+  }, changes);
+  return [reply, trouble];
+}
