@@ -12,6 +12,7 @@ import json
 import sys
 import threading
 import time
+import uuid
 import weakref
 from contextlib import suppress
 from functools import partial
@@ -148,6 +149,7 @@ class Panel(anywidget.AnyWidget):
         self._told_at = 0.0
         self._told: dict[str, Any] = {}  # options by field, as the page was told of them since it was sent the view
         self._results = 0
+        self._still = f"jf-still-{uuid.uuid4().hex}"
         self._history = HistoryView(session.history, _held, self._labels)
         self._asked: dict[Future[None], object] = {}  # requests that are being answered, with their kinds
         self._lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
@@ -159,7 +161,6 @@ class Panel(anywidget.AnyWidget):
         if function is not None:
             self._enter(function, form)
         super().__init__(**self._state())
-        self._still = f"jf-still-{self.model_id}"
         self._is_open = True
         _open[self] = [self._visits.cell]
         # ipykernel 7.4 hands a comm's messages to the subshell that has published last, where they wait for its cell.
@@ -365,6 +366,7 @@ class Panel(anywidget.AnyWidget):
     def _view_of(self) -> dict[str, Any]:
         visit = self._visit
         view = {
+            "panel": self._still,
             "trusted": self._trusted,
             "service": service_view(self._session, self._status, self._trouble),
             "function": None,

@@ -11,6 +11,8 @@
 
 /** What changes when another function is chosen, or the catalog is listed again. */
 export interface View {
+  /** What no other panel is called. */
+  panel: string;
   /** In Voila without `trusted=True`, what touches files and variables is off. */
   trusted: boolean;
   service: ServiceView;

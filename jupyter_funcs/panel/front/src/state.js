@@ -19,6 +19,16 @@ export const ALL = { sort: [], filters: [], find: "", hidden: [] };
 const NO_RUN = { state: "empty", number: 0, running: null, result: null, error: null, partial: null, warnings: [] };
 const TRAITS = ["change:view", "change:values", "change:run", "change:tab"];
 
+/** Read or write what outlives a reload; a page may have no storage, or a full one. @param {string} key @param {object} [value] @returns {any} */
+function stored(key, value) {
+  try {
+    if (value) sessionStorage.setItem(key, JSON.stringify(value));
+    else return JSON.parse(sessionStorage.getItem(key) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
 /** Copy by the clipboard, or where a page has none (without TLS) by a selection. @param {string} text */
 async function copied(text) {
   try {
@@ -49,7 +59,7 @@ export function usePanelState(channel, root) {
   const [drawer, setDrawer] = useState(false);
   const [stacked, setStacked] = useState(false);
   const [wanted, setWanted] = useState(/** @type {P.Tab | null} */ (null));
-  const [narrowed, setNarrowed] = useState({ number: 0, query: ALL });
+  const [narrowed, setNarrowed] = useState(() => stored(model.get("view")?.panel) ?? { number: 0, query: ALL });
   const [asks, setAsks] = useState("");
   const chose = useRef(false);
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
@@ -161,7 +171,7 @@ export function usePanelState(channel, root) {
     /** What the table shows, which the chart and a filtered file follow. */
     query: narrowed.number === number ? narrowed.query : ALL,
     /** @param {P.TableQuery} query */
-    setQuery: (query) => setNarrowed({ number, query }),
+    setQuery: (query) => (stored(view?.panel ?? "", { number, query }), setNarrowed({ number, query })),
   };
 }
 
