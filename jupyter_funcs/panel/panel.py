@@ -647,8 +647,8 @@ class Panel(anywidget.AnyWidget):
 
     def _on_code(self, _: requests.PageRequest) -> dict[str, Any]:
         visit = self._chosen
-        variable = visit.result.variable if visit.result else ""
-        return run_view.code_view(visit.function, visit.form, self._session.where, variable or "df")
+        variable = (visit.result.variable if visit.result else "") or "df"
+        return run_view.code_view(visit.function, visit.form, self._session.where, variable)
 
     def _on_tab(self, request: requests.TabRequest) -> None:
         self._tab = request.tab

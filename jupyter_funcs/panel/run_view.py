@@ -110,7 +110,7 @@ def cancelled_text(job: Job) -> str:
     return "Cancelled. The service may still finish the run."
 
 
-def code_view(function: RemoteCall, form: Form, where: str, variable: str) -> dict[str, Any]:
+def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df") -> dict[str, Any]:
     """Return what the form holds as code: the magic, Python, and the request of the first run; no token in it."""
     args, swept, named = form.args, form.swept, _variables(form)
     if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_IN_CODE:

@@ -149,7 +149,7 @@ def test_the_code_of_a_run_has_a_command_only_where_there_is_one(funcs: Session)
     assert "curl -X GET" in code_of(funcs.look, {"id": "a"})
     assert "curl" not in code_of(funcs.look, {"id": ".."})
     assert python.add.request(count="7", text="007") == {"function": "Add", "arguments": {"count": 7, "text": "007"}}
-    assert "A run is not a single HTTP request, so there is no curl command." in code_of(python.add, {"count": "7"})
+    assert "a run isn't a single HTTP request, so there is no curl command" in code_of(python.add, {"count": "7"})
 
 
 def test_the_request_of_a_tool_is_its_call() -> None:
