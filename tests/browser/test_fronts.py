@@ -137,17 +137,14 @@ def no_key_is_a_command(page: Page) -> None:
         if page.locator('[data-jf="drawer"]').count():
             page.keyboard.press("Escape")
         assert page.evaluate(_NOTEBOOK) == before, stop
-    wait_for(page, "done")
+    wait_for(page, "done", 2)  # Shift+Enter on Run has run the panel
     box(page, "PoPLookback").focus()
     before = page.evaluate(_NOTEBOOK)
     for key in ["d", "d", "x", *("Backspace",) * 3, "2", "Enter"]:
         page.keyboard.press(key)
-    wait_for(page, "done")
-    expect(at(page, "changed")).to_have_count(0)
-    number = page.locator('[data-jf="panel"]').get_attribute("data-run")
+    wait_for(page, "done", 3)
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(f'[data-jf="panel"]:not([data-run="{number}"])')
-    wait_for(page, "done")
+    wait_for(page, "done", 4)
     assert page.evaluate(_NOTEBOOK) == before
 
 

@@ -338,9 +338,10 @@ function Spoken({ view, lines, when }) {
   if (!ready) return null;
   const step = Math.ceil(view.x.values.length / 60);
   const rows = view.x.values.map((_, at) => at).filter((at) => at % step === 0);
-  return html`<table class="jf-off" data-jf="chart-table"><caption>${[view.title, view.unit].filter(Boolean).join(", ")}${step > 1 ? `, every ${step}th point` : ""}</caption>
+  // A table takes its width whatever its style says.
+  return html`<div class="jf-off"><table data-jf="chart-table"><caption>${[view.title, view.unit].filter(Boolean).join(", ")}${step > 1 ? `, every ${step}th point` : ""}</caption>
     <thead><tr><th scope="col">Point</th>${lines.map((line) => html`<th scope="col" key=${line.name}>${line.name}</th>`)}</tr></thead>
-    <tbody>${rows.map((at) => html`<tr key=${at}><th scope="row">${when(at)}</th>${lines.map((line) => html`<td key=${line.name}>${valueText(line.values[at], view.format)}</td>`)}</tr>`)}</tbody></table>`;
+    <tbody>${rows.map((at) => html`<tr key=${at}><th scope="row">${when(at)}</th>${lines.map((line) => html`<td key=${line.name}>${valueText(line.values[at], view.format)}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
 /** @param {{ view: P.ChartView, lines: Line[], hidden: string[], setHidden: (names: string[]) => void, setDim: (name: string | null) => void }} props */

@@ -47,8 +47,11 @@ function Inputs() {
     const first = pressed && values && !values.valid && fields.find(({ name }) => missing.includes(name) || wrong.includes(name));
     if (first) go(first.name);
   }, [pressed]);
+  // Cancel takes the focus, and leaves it to Run.
+  const ends = pane.current?.querySelector('[data-jf^="cancel"]:focus') && run.state !== "running";
   useEffect(() => {
-    if (run.state === "running") /** @type {HTMLElement[]} */ ([...(pane.current?.querySelectorAll('[data-jf^="cancel"]') ?? [])]).find((button) => button.offsetWidth)?.focus({ preventScroll: true });
+    const next = run.state === "running" ? '[data-jf^="cancel"]' : ends && '[data-jf^="run"]';
+    if (next) /** @type {HTMLElement[]} */ ([...(pane.current?.querySelectorAll(next) ?? [])]).find((button) => button.offsetWidth)?.focus({ preventScroll: true });
   }, [run.state]);
 
   const draw = (/** @type {P.FieldView} */ field) => html`<${Field} key=${field.name} field=${field} missing=${missing.includes(field.name) && shown.includes(field.name)} onHelp=${setHelp} />`;
