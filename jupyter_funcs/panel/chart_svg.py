@@ -44,7 +44,7 @@ def svg(view: Mapping[str, Any]) -> str:
 def number_text(value: float, written: str) -> str:
     """Return a number in short: ``1.2M``, ``34%``."""
     if written == "percent":
-        return f"{value:.0%}"
+        return f"{value * 100:.3g}%"
     for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.3g}{letter}"
@@ -70,7 +70,7 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     known += [0.0] * view["zero"]
     ticks = _ticks(min(known), max(known))
     low, high = ticks[0], ticks[-1]
-    right, foot = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    right, foot = _WIDTH - (_RIGHT if len(view["series"]) > 1 else 24), _HEIGHT - _BOTTOM
     across = (right - _LEFT) / ((xs[-1] - xs[0]) or 1)
     down = (foot - _TOP) / (high - low)
     for tick in ticks:
@@ -82,7 +82,7 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
         x = _LEFT + (place - xs[0]) * across
         yield f'<text x="{x:.0f}" y="{_HEIGHT - 6}" text-anchor="middle" {_INK}>{_shown(label, 16)}</text>'
     coloured = 0
-    for line in sorted(view["series"], key=lambda each: each["colour"]):  # the grey ones lie below
+    for line in sorted(view["series"], key=lambda each: each["colour"] >= 0):  # the grey ones lie below
         points = [(x, value) for x, value in zip(xs, line["values"], strict=True) if value is not None][::every]
         path = "L".join(f"{_LEFT + (x - xs[0]) * across:.0f} {foot - (y - low) * down:.1f}" for x, y in points)
         colour = f'stroke="{_COLOURS[line["colour"] % 8]}" stroke-width="1.75"'
