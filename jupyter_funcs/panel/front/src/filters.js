@@ -90,8 +90,9 @@ export function FilterBox({ anchor, column, filter, found, run, apply, widen, hi
     clearTimeout(timer.current);
     timer.current = setTimeout(() => apply(next).then(() => setWrong(""), (/** @type {Error} */ error) => setWrong(error.message)), wait);
   };
+  const head = /** @type {HTMLElement | null} */ (anchor.closest(".jf-th"));
   const enter = (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && /** @type {HTMLElement} */ (event.target).matches("input") && close();
-  return html`<${Popover} anchor=${anchor} close=${close} under=${anchor.closest(".jf-th")} role="dialog" label=${`Filter ${column.name}`} width=${288} right onKeyDown=${enter}>
+  return html`<${Popover} anchor=${anchor} close=${close} under=${head} role="dialog" label=${`Filter ${column.name}`} width=${isDate(column) ? 328 : 288} right=${(head?.offsetLeft ?? 0) > 160} onKeyDown=${enter}>
     <div class="jf-form2" ref=${form}><header><h3>${column.name}</h3><span class="jf-gap" />
       ${[-1, 1].map((by) => html`<${Button} icon=${by < 0 ? "minus" : "plus"} aria=${by < 0 ? "Narrower" : "Wider"} data-jf=${`${by < 0 ? "narrower" : "wider"}:${column.name}`} onClick=${() => widen(by)} />`)}<${Button} kind="is-link" label="Hide column" data-jf=${`hide:${column.name}`} onClick=${() => (close(), hide())} /></header>
       ${isNumber(column) || isDate(column) ? html`<${RangeBox} column=${column} filter=${filter} put=${put} />` : html`<${ValuesBox} column=${column} filter=${filter} run=${run} put=${put} />`}
@@ -118,9 +119,8 @@ function RangeBox({ column, filter, put }) {
   const back = (/** @type {number} */ days) => new Date(Date.parse(`${summary?.short[1]}T00:00:00Z`) - days * 864e5).toISOString().slice(0, 10);
   const quick = /** @type {[string, () => string][]} */ ([["Last 90 days", () => back(89)], ["This year", () => `${summary?.short[1].slice(0, 4)}-01-01`], ["Last 12 months", () => back(364)]]);
   const [low, high] = bounds.map(parsed);
-  const unit = column.type === "percent" ? " (%)" : "";
   return html`${!date && summary && summary.histogram.length > 1 && html`<div class="jf-bighist"><${Histogram} summary=${summary} low=${Number.isNaN(low) ? undefined : low} high=${Number.isNaN(high) ? undefined : high} /></div>`}
-    <div class="jf-two">${date ? [box(0, "From"), box(1, "To")] : [box(0, `At least${unit}`), box(1, `At most${unit}`)]}</div>
+    <div class="jf-two">${date ? [box(0, "From"), box(1, "To")] : ["At least", "At most"].map((label, place) => box(place, column.type === "percent" ? `${label} (%)` : label))}</div>
     ${date && summary?.short[1] && html`<div class="jf-quick">${quick.map(([label, from]) => html`<${Button} kind="is-line" label=${label} onClick=${() => set([from(), ""], 0)} />`)}</div>`}
     ${(summary?.empty ?? 0) > 0 && html`<button type="button" class="jf-opt" role="checkbox" aria-checked=${String(none)} data-jf="filter-empty" onClick=${() => (setBounds(["", ""]), put(none ? null : { at, kind: "values", values: [null] }, 0))}>
       <span class="jf-check"><${Icon} name="check" size=${12} /></span>Only the ${percent(summary?.empty ?? 0)} that are empty</button>`}`;
@@ -129,7 +129,7 @@ function RangeBox({ column, filter, put }) {
 /** @param {{ column: P.ColumnView, filter?: P.Filter, run: number, put: (filter: P.Filter | null, wait?: number) => void }} props */
 function ValuesBox({ column, filter, run, put }) {
   const { ask, tell } = usePanel();
-  const { at } = column;
+  const at = column.at;
   const [typed, setTyped] = useState(filter?.kind === "text" ? filter.text : "");
   const [chosen, setChosen] = useState(/** @type {(string | null)[]} */ (filter?.kind === "values" ? filter.values : []));
   const [page, setPage] = useState(/** @type {{ values: Value[], total: number }} */ ({ values: [], total: 0 }));

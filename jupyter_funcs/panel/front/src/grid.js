@@ -1,7 +1,7 @@
 import { html } from "htm/preact";
 import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { FilterBox, Summary, filterText, isNumber } from "./filters.js";
-import { count } from "./format.js";
+import { count, plural } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { ALL, usePanel, useUniqueId } from "./state.js";
 
@@ -65,6 +65,7 @@ export function Grid({ result }) {
   const grid = useRef(/** @type {HTMLElement | null} */ (null));
   const columns = useRef(/** @type {Map<number, P.ColumnView>} */ (new Map(table.columns.map((each) => [each.at, each]))));
   const asked = useRef(/** @type {Set<number>} */ (new Set()));
+  const reading = useRef(false);
   const pages = useRef(/** @type {Pages | null} */ (null));
   if (!pages.current) {
     pages.current = new Pages(ALL, table.rows);
@@ -147,13 +148,14 @@ export function Grid({ result }) {
     // What is seen, and the next page.
     const [from, to] = [Math.floor(top / PAGE), Math.floor((top + room / ROW + PAGE / 2) / PAGE)];
     for (const group of groups) for (let block = from; block <= to; block++) fetchPage(view, block, group);
-    const missing = seen.filter((at) => !columns.current.get(at)?.summary && !asked.current.has(at)).slice(0, WIDE);
-    if (!missing.length) return;
+    // Of many rows, a summary takes a second: one column after the other.
+    const missing = seen.filter((at) => !columns.current.get(at)?.summary && !asked.current.has(at)).slice(0, table.rows > 2_000_000 ? 1 : WIDE);
+    if (!missing.length || reading.current) return;
     for (const at of missing) asked.current.add(at);
+    reading.current = true;
     void tell(ask("columns", { run, columns: missing }).then((reply) => {
       for (const each of reply.columns) columns.current.set(each.at, each);
-      redraw();
-    }));
+    }).finally(() => (reading.current = false, redraw())));
   });
 
   /** Show another view: as soon as its first page is here. @param {P.TableQuery} next */
@@ -259,16 +261,15 @@ export function Grid({ result }) {
     else if (event.key === "End") move({ row: control ? total - 1 : here.row, at: shown.length - 1 }, event.shiftKey);
     else if (event.key === "Enter" && !control && cell) void copied({ from: cell.row, to: cell.row + 1, left: cell.at, right: cell.at });
     else if (control && event.key.toLowerCase() === "c" && cell) void copied();
-    else if (control && event.key.toLowerCase() === "a") {
-      put({ anchor: { row: 0, at: 0 }, cell: { row: total - 1, at: shown.length - 1 } });
-    } else if (event.key === "Escape" && anchor) put({ anchor: null });
+    else if (control && event.key.toLowerCase() === "a") put({ anchor: { row: 0, at: 0 }, cell: { row: total - 1, at: shown.length - 1 } });
+    else if (event.key === "Escape" && anchor) put({ anchor: null });
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
   const pick = (/** @type {MouseEvent} */ event) => {
-    const at = /** @type {HTMLElement} */ (event.target).closest(".jf-td");
-    if (!(at instanceof HTMLElement)) return;
+    const at = /** @type {HTMLElement | null} */ (/** @type {HTMLElement} */ (event.target).closest(".jf-td"));
+    if (!at) return;
     const to = { row: Number(at.dataset.r), at: Number(at.dataset.c) };
     put({ cell: to, anchor: event.shiftKey ? (anchor ?? cell ?? to) : null });
   };
@@ -291,6 +292,7 @@ export function Grid({ result }) {
   const held = cell && cell.row >= start && cell.row < end && cell.at >= first && cell.at < first + seen.length;
   const area = anchor && chosen();
   const filtered = total < table.rows || view.query.filters.length > 0 || view.query.find;
+  const told = filtered ? `${count(total)} of ${plural(table.rows, "row")}` : plural(total, "row");
   const open = box && columns.current.get(box.at);
   const sums = Object.keys(view.sums).length > 0;
   return html`<div class="jf-sub">
@@ -299,7 +301,7 @@ export function Grid({ result }) {
         ${view.query.filters.map((each) => html`<${Chip} key=${each.at} text=${filterText(each, columns.current.get(each.at))} hook=${nameOf(each.at)} label="Remove filter" remove=${() => void tell(filter(each.at, null))} off=${off} />`)}
         ${hidden.length > 0 && html`<${Chip} text=${hidden.length === 1 ? `${nameOf(hidden[0])} is hidden` : `${hidden.length} columns are hidden`} hook="hidden" label="Show" remove=${() => hide([])} />`}
       </span>
-      <span class="jf-gap" /><span class="jf-quiet jf-num" data-jf="row-count">${filtered && `${count(total)} of ${count(table.rows)} rows`}</span>
+      <span class="jf-gap" /><span class="jf-quiet jf-num" data-jf="row-count">${filtered && told}</span>
       <${Button} kind="is-link is-first" icon="code" label="View as code" aria="View as code" small data-jf="view-code" aria-expanded=${String(code !== null)} disabled=${off} onClick=${() => setCode(code === null ? "" : null)} />
     </div>
     ${code !== null && html`<div class="jf-codeline"><code data-jf="table-code">${code}</code><${Button} icon="copy" label="Copy" data-jf="copy-table-code" onClick=${() => void copy(code)} /></div>`}
@@ -320,7 +322,7 @@ export function Grid({ result }) {
         </div>`;
       })}</div></div>
       <div role="rowgroup" class="jf-rows" style=${{ height: `${total ? tall : 120}px`, width: across.width }}>
-        ${total === 0 && html`<div class="jf-blank" role="row"><div role="gridcell">${table.rows ? html`<b>No row matches the filters. </b><button type="button" class="jf-inline" data-jf="remove-filters" onClick=${clear}>Remove all filters</button>` : html`<b>The result has no rows.</b>`}</div></div>`}
+        ${total === 0 && html`<div class="jf-blank" role="row" style=${{ width: `${size.width}px` }}><div role="gridcell">${table.rows ? html`<b>No row matches the filters. </b><button type="button" class="jf-inline" data-jf="remove-filters" onClick=${clear}>Remove all filters</button>` : html`<b>The result has no rows.</b>`}</div></div>`}
         ${Array.from({ length: Math.max(0, end - start) }, (_, line) => {
           const row = start + line;
           return html`<div key=${row} class="jf-tr" role="row" aria-rowindex=${row + 2} style=${{ ...across, top: `${Math.round(top / ratio + (row - top) * ROW)}px` }}>${seen.map((at, place) => {
@@ -338,7 +340,7 @@ export function Grid({ result }) {
         return html`<div key=${at} class=${`jf-tf ${isNumber(columns.current.get(at)) ? "is-r" : ""} ${sum === undefined ? "is-quiet" : ""}`} role="gridcell" data-jf=${`sum:${nameOf(at)}`} title=${sum}>${sum ?? (at === shown[0] ? "Sum" : "")}</div>`;
       })}</div></div>`}
     </div>
-    ${box && open && !off && html`<${FilterBox} key=${box.at} anchor=${box.anchor} column=${open} filter=${view.query.filters.find((each) => each.at === box.at)} run=${run} found=${`${count(total)} of ${count(table.rows)} rows`}
+    ${box && open && !off && html`<${FilterBox} key=${box.at} anchor=${box.anchor} column=${open} filter=${view.query.filters.find((each) => each.at === box.at)} run=${run} found=${told}
       apply=${(/** @type {P.Filter | null} */ next) => filter(box.at, next)} widen=${(/** @type {number} */ by) => widen(box.at, by)} hide=${() => hide([...hidden, box.at])} close=${() => setBox(null)} />`}`;
 }
 

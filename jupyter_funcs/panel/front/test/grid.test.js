@@ -260,6 +260,20 @@ test("a table of 2,000 columns draws those on the screen, and asks for what it s
   await close();
 });
 
+test("of many rows, the columns are summarized one after the other", async () => {
+  const total = 10_000_000;
+  const columns = RESULT.table.columns.map((each) => ({ ...each, summary: null }));
+  const { model, $, close } = await panel({ columns: null, rows: ({ from, to }) => rows(from, to, total) }, { table: { rows: total, columns, page: rows(0, 40, total) } });
+  for (const at of [0, 1]) {
+    await until(() => asked(model, "columns").length === at + 1);
+    assert.deepEqual(asked(model, "columns").map((each) => each.columns), [[0], [1]].slice(0, at + 1));
+    model.emit("msg:custom", { v: 1, re: last(model, "columns").id, columns: [RESULT.table.columns[at]] });
+  }
+  await until(() => $("summary:Region").textContent);
+  assert.match($("summary:Region").textContent, /Mid-Atlantic/);
+  await close();
+});
+
 test("a column is hidden and shown again, and texts of a service stay texts", async () => {
   const evil = "<img src=x onerror=alert(1)>";
   const columns = RESULT.table.columns.map((each) => (each.at === 1 ? { ...each, name: evil, summary: { ...each.summary, top: [{ text: evil, share: 1 }] } } : each));
