@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import importlib
 import importlib.util
 import itertools
 import os
@@ -125,12 +126,14 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     # What is collected stays to the end: there is no garbage among it to look for, now or later.
     gc.disable()
     try:
         return (yield)
     finally:
+        if session.testscollected > 1000:  # among them are users of these thousands of classes
+            importlib.import_module("ibis.backends.duckdb")
         gc.enable()
         gc.freeze()
         gc.set_threshold(100_000, 20, 20)  # a twentieth of the time goes into looking for garbage otherwise

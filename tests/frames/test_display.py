@@ -61,7 +61,7 @@ def test_labels_of_rows_are_shown() -> None:
 
 def test_a_wide_frame_says_what_it_leaves_out() -> None:
     """At most forty columns and a hundred rows are shown, and the rest is counted."""
-    frame = pd.DataFrame(np.zeros((1_000_000, 45)), columns=[f"c{number}" for number in range(45)])
+    frame = pd.DataFrame(np.zeros((1_000_000, 45), dtype="int8"), columns=[f"c{number}" for number in range(45)])
     shown = cells(frame)
     assert len(shown) == 1 + 50 + 1 + 50
     assert shown[0][38:] == ["c38", "c39", "… 5 more columns …"]

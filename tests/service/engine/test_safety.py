@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import shutil
@@ -70,7 +71,12 @@ def before_the_data() -> Iterator[DuckDBEngine]:
 
 def own_sql(text: str, **columns: str) -> ir.Table:
     """Return an expression like that of a function with its own SQL."""
-    return ibis.duckdb.connect().sql(text, schema=ibis.schema(columns or {"n": "int64"}))
+    return _connection().sql(text, schema=ibis.schema(columns or {"n": "int64"}))
+
+
+@functools.cache
+def _connection() -> Any:
+    return ibis.duckdb.connect()
 
 
 # FAULTS 112: arguments

@@ -341,14 +341,13 @@ def test_without_a_host_name_the_operator_is_warned(serve: Callable[..., Served]
     assert "--allowed-host" not in serve().said
 
 
-@pytest.mark.parametrize("header", [{"Host": "evil.example"}, {"Origin": "https://evil.example"}])
-def test_a_page_elsewhere_is_403(
-    serve: Callable[..., Served], funcs: Callable[..., str], header: dict[str, str]
-) -> None:
+def test_a_page_elsewhere_is_403(serve: Callable[..., Served], funcs: Callable[..., str]) -> None:
     """FAULTS.md 120: even with a token."""
     service = serve()
-    headers = bearer(funcs("token", "--user", "analyst")) | header
-    assert post(service.address + LIST, headers=headers).status_code == 403
+    token = bearer(funcs("token", "--user", "analyst"))
+    assert post(service.address + LIST, headers=token).status_code == 200
+    for header in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
+        assert post(service.address + LIST, headers=token | header).status_code == 403
 
 
 @pytest.mark.slow
