@@ -156,25 +156,41 @@ def test_two_runs_are_compared(page: Page) -> None:
     assert [each["name"] for each in compared["args"]] == ["PoP Growth"]
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("../x.csv", "not a file name without a folder"),
-        ("/x.csv", "not a file name without a folder"),
-        ("a\\x.csv", "not a file name without a folder"),
-        ("..", "not a file name without a folder"),
-        ("", "not a file name without a folder"),
-    ],
-)
-def test_a_file_is_saved_beside_the_notebook_only(
-    page: Page, name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Takes a file's name without a folder."""
-    monkeypatch.chdir(tmp_path)
+ELSEWHERE = [
+    "../x.csv",
+    "/x.csv",
+    "a\\x.csv",
+    "..",
+    ".",
+    "",
+    "C:x.csv",
+    "x\0.csv",
+    "NUL.csv",
+    "com1",
+    ".bashrc",
+    "x\n.csv",
+    "a?",
+]
+
+
+def test_a_file_is_saved_beside_the_notebook_only(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes a plain file name: no folder, drive, device, hidden file, or link; the ending is that of the format."""
+    inside, outside = tmp_path / "inside", tmp_path / "outside.csv"
+    inside.mkdir()
+    monkeypatch.chdir(inside)
     page.ask("choose", function="get_panels")
     fields = {"run": page.run(), "format": "csv", "replace": True, "filtered": None, "download": False}
-    assert said in page.ask("save", name=name, **fields)["error"][0]
-    assert list(tmp_path.iterdir()) == []
+    for name in ELSEWHERE:
+        assert "not a file name without a folder" in page.ask("save", name=name, **fields)["error"][0], name
+    assert "too long" in page.ask("save", name="x" * 300, **fields)["error"][0]
+    (inside / "link.csv").symlink_to(outside)
+    assert page.ask("save", name="link.csv", **fields | {"replace": False})["exists"]
+    assert "is a link" in page.ask("save", name="link.csv", **fields)["error"][0]
+    (inside / "folder.csv").mkdir()
+    assert page.ask("save", name="folder.csv", **fields)["error"]
+    assert page.ask("save", name="evil.py", **fields)["name"] == "evil.py.csv"
+    assert sorted(path.name for path in inside.iterdir()) == ["evil.py.csv", "folder.csv", "link.csv"]
+    assert not outside.exists()
 
 
 def test_a_file_is_replaced_only_when_asked(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,6 +215,8 @@ def test_a_visitor_touches_no_file_variable_or_preset(funcs: Session, tmp_path: 
         "rename": {"name": "x", "replace": True},
         "preset_save": {"name": "x", "replace": True},
         "preset_delete": {"name": "x"},
+        "favourite": {"function": "get_panels", "on": True},
+        "variables": {"field": "x"},
     }.items():
         assert "trusted=True" in page.ask(kind, **asked)["error"][-1]
     page.panel.close()
@@ -209,6 +227,21 @@ def test_what_is_no_request_is_answered_in_words(page: Page, content: object) ->
     """Survives anything that a page may send."""
     background.run(page.panel._answer(content))
     assert [each for each in page.sent if "re" in each][-1]["error"]
+    assert page.ask("hello")["ok"]
+
+
+def test_requests_that_pile_up_are_refused(page: Page) -> None:
+    """Holds a bounded number of requests, answers each of 10,000 in words, and then goes on."""
+    for number in range(10_000):
+        page.panel._receive(None, {"v": 1, "id": number, "kind": "hello"}, None)
+        assert len(page.panel._asked) <= 200
+    wait_until(lambda: not page.panel._asked)
+    answered = [each for each in page.sent if "re" in each]
+    assert len(answered) == 10_000
+    assert any(
+        each.get("error") == ["The panel has too many requests to answer.", "Wait a moment."] for each in answered
+    )
+    page.sent.clear()
     assert page.ask("hello")["ok"]
 
 

@@ -97,11 +97,9 @@ export class Channel {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.typing = undefined;
     this.kernel = this.model.widget_manager?.kernel;
-    this.model.on("msg:custom", this.receive);
-    this.model.on("change:view", this.drawn);
-    this.model.on("change:values", this.arrived);
-    this.model.on("change:run", this.ran);
-    this.model.on("comm_live_update", this.greet);
+    /** @type {[string, (message: any) => void][]} */
+    this.events = [["msg:custom", this.receive], ["change:view", this.drawn], ["change:values", this.arrived], ["change:run", this.ran], ["comm_live_update", this.greet]];
+    for (const [event, callback] of this.events) this.model.on(event, callback);
     this.kernel?.statusChanged?.connect(this.status);
     this.kernel?.iopubMessage?.connect(this.hear);
     this.beating = setInterval(this.beat, TIMES.beat);
@@ -110,11 +108,7 @@ export class Channel {
   close() {
     clearTimeout(this.typing);
     clearInterval(this.beating);
-    this.model.off("msg:custom", this.receive);
-    this.model.off("change:view", this.drawn);
-    this.model.off("change:values", this.arrived);
-    this.model.off("change:run", this.ran);
-    this.model.off("comm_live_update", this.greet);
+    for (const [event, callback] of this.events) this.model.off(event, callback);
     this.kernel?.statusChanged?.disconnect(this.status);
     this.kernel?.iopubMessage?.disconnect(this.hear);
     this.fail("The panel has been closed.");
@@ -269,9 +263,7 @@ export class Channel {
   };
 
   // What was told of a run is older than what is written now, or of an earlier run.
-  ran = () => {
-    this.progress = null;
-  };
+  ran = () => void (this.progress = null);
 
   /** @param {unknown} _ @param {Message} message */
   hear = (_, { header, parent_header, content }) => {
@@ -303,9 +295,8 @@ export class Channel {
 
   /** @param {string} why */
   fail(why) {
-    const waiting = [...this.waiting.values()];
+    for (const { reject } of this.waiting.values()) reject(new Error(why));
     this.waiting.clear();
-    for (const { reject } of waiting) reject(new Error(why));
   }
 
   /** @param {P.Event} event */
