@@ -12,7 +12,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.roles import has_labels
-from jupyter_funcs.panel.requests import OneOf, Range, TableQuery
+from jupyter_funcs.panel.requests import Contains, OneOf, Range, TableQuery
 from jupyter_funcs.panel.table_column import FIRST_ROWS, RowTest, TableColumn, plain_text
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from jupyter_funcs.panel.requests import Filter, Sort
+    from jupyter_funcs.panel.requests import Sort
 
     Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` is all of them as they are
 
@@ -204,11 +204,16 @@ class TableView:
 
     def _tests(self, query: TableQuery, name: str) -> Iterator[RowTest]:
         for each in query.filters:
-            test = self._test(each, name)
-            if test is not None:
-                yield test
+            column = self._column(each.at)
+            ref = column.code(name)
+            if isinstance(each, OneOf):
+                yield column.one_of(each.values, ref)
+            elif isinstance(each, Range) and (each.low.strip() or each.high.strip()):
+                yield column.within(each.low, each.high, ref)
+            elif isinstance(each, Contains) and each.text:
+                yield column.contains(each.text, ref)
         if query.find:
-            shown = (self._column(at) for at in range(self.count) if at not in set(query.hidden))
+            shown = map(self._column, sorted(set(range(self.count)).difference(query.hidden)))
             tests = [test for each in shown if (test := each.found(query.find, each.code(name))) is not None]
             if not tests:  # no column can hold it
                 tests = [RowTest(f"pd.Series(False, index={name}.index)", lambda: np.zeros(self.rows, dtype=bool))]
@@ -216,21 +221,12 @@ class TableView:
             masks = (test.mask() for test in tests)  # read only where the rows are asked for
             yield RowTest(f"({code})" if len(tests) > 1 else code, lambda: reduce(np.logical_or, masks))
 
-    def _test(self, each: Filter, name: str) -> RowTest | None:
-        column = self._column(each.at)
-        ref = column.code(name)
-        if isinstance(each, Range):
-            return column.within(each.low, each.high, ref) if each.low.strip() or each.high.strip() else None
-        if isinstance(each, OneOf):
-            return column.one_of(each.values, ref)
-        return column.contains(each.text, ref) if each.text else None
-
     def _sum(self, query: TableQuery, column: TableColumn) -> str:
         def make() -> str:
             rows = self.positions(query)
             return column.sum(column.data if rows is None else column.data.iloc[rows])
 
-        return str(self._cache.get(_ROWS, (column.at, repr(query)), make, lambda _: 1_000))
+        return str(self._cache.get(_ROWS, (column.at, repr(query)), make, len))
 
     def _sampled(self) -> str:
         rows = np.linspace(0, max(self.rows - 1, 0), min(self.rows, 100)).astype(int)

@@ -6,10 +6,9 @@ import math
 import operator
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,8 +47,7 @@ _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operat
 TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
 
 
-@dataclass(frozen=True, slots=True)
-class RowTest:
+class RowTest(NamedTuple):
     """What a row must pass, and the same as code."""
 
     code: str
@@ -320,7 +318,10 @@ class TableColumn:
     def found(self, text: str, ref: str) -> RowTest | None:
         """Test for a text that is searched in all columns: numbers are found whole, as typed or as shown."""
         if self.kind == "date":
-            return self._found_day(text, ref) if re.fullmatch(r"[\d: -]+", text, re.ASCII) else None
+            shown = "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
+            code = f"{ref}.dt.strftime({literal(shown)}).str.contains({literal(text)}, regex=False, na=False)"
+            test = RowTest(code, lambda: self.where(lambda days: [text in each for each in days.strftime(shown)]))
+            return test if re.fullmatch(r"[\d: -]+", text, re.ASCII) else None
         if not self.right:
             possible = self.kind != "number" or re.fullmatch(r"[\d.e+-]+", text, re.ASCII | re.IGNORECASE)
             return self.contains(text, ref) if possible else None
@@ -334,11 +335,6 @@ class TableColumn:
         half = Decimal(5).scaleb(-places - 1)  # what is shown as this number, however halves are rounded
         low, high = ((each.scaleb(-2) if percent else each) for each in (number - half, number + half))
         return self._compared([(">=", self._comparable(low)), ("<=", self._comparable(high))], ref)
-
-    def _found_day(self, text: str, ref: str) -> RowTest:
-        shown = "%Y-%m-%d" if self.type == "date" else "%Y-%m-%d %H:%M:%S"
-        code = f"{ref}.dt.strftime({literal(shown)}).str.contains({literal(text)}, regex=False, na=False)"
-        return RowTest(code, lambda: self.where(lambda days: [text in each for each in days.strftime(shown)]))
 
     # What is said of all its values
 
