@@ -46,7 +46,7 @@ _MOST_SHOWN = 12  # required and optional fields without a default, before the r
 _MOST_NAMED = 3  # values that aren't listed
 _PAUSE = 0.4  # seconds without typing before values that depend on what is typed are listed
 _SECOND = 1.0
-_SENTENCE_END = re.compile(r"(?<!\b[a-z]\.[a-z])[.!?](?=\s+[^a-z\s])")
+_SENTENCE_END = re.compile(r"(?<!\b[a-z]\.[a-z])[.!?](?=\s+[^a-z\d\s])")
 _UNTYPABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _KNOWN = {
     Evidence.DECLARED: "declared by the catalog",
@@ -226,16 +226,18 @@ class FormView:
         return {"variable": variable.name, "about": about, "each": each}
 
     def _explained(self, field: Field, text: str, more: str = "") -> dict[str, str]:
-        held, wrong, refused = self.form.values.get(field.name), "", field.name in self._refused
+        """Return what is wrong with a value in the words of a form, and what would fix it."""
+        held, wrong = self.form[field.name], ""
         if isinstance(held, (Each, list, tuple)):
             wrong = next((one for one in self._texts(field.name) if quote(one) in text), "")
-        elif not refused:
-            text = _explained(field, held, text)
-        value, use = wrong or (held if isinstance(held, str) else ""), ""
-        if refused:
-            use = self._options[field.name].nearest(value) if value and quote(value) in text else ""
-        elif value and " is before " not in text:
-            use = fixed(field, value)
+        value, options = wrong or (held if isinstance(held, str) else ""), self._options[field.name]
+        if field.name in self._refused:
+            return _message(text, options.nearest(value) if value and quote(value) in text else "", wrong)
+        use = fixed(field, value) if value and " is before " not in text else ""
+        if held is None:
+            text = "Required"
+        elif isinstance(held, str) and field.kind is Kind.DATE and not options.choices and " is before " not in text:
+            text = "Enter a valid date." if use else "Enter a valid date, as 2025-11-15."
         return _message(text + more, use, wrong)
 
     def _unlisted(self, field: Field, value: str) -> dict[str, str]:
@@ -356,14 +358,14 @@ class FormView:
         """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""
         if isinstance(value, Each):
             lines = [line for line in self._typable(field, list(value.values)) if line.strip()]
-            return Each(tuple((self._items if field.kind is Kind.LIST else self._typed)(field, line) for line in lines))
+            return Each(tuple((self._items if field.kind is Kind.LIST else self._typed)(line) for line in lines))
         if isinstance(value, list):
-            items = [self._typed(field, text) for text in dict.fromkeys(self._typable(field, value)) if text.strip()]
+            items = [self._typed(text) for text in dict.fromkeys(self._typable(field, value)) if text.strip()]
             # What is only described as a list may be one value, and a variable may hold a whole list.
             is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
             return items[0] if is_one else items or None
         [text] = self._typable(field, ["" if value is None else value])
-        return self._typed(field, text) if text.strip() else None
+        return self._typed(text) if text.strip() else None
 
     def _typable(self, field: Field, texts: object) -> list[str]:
         """Return texts of the page, unless they are too many, or hold what nobody types and no option has."""
@@ -373,24 +375,23 @@ class FormView:
             raise ArgumentError(f"{field.label} can't contain the character {quote(odd[text])}.", "Delete it.")
         return checked
 
-    def _typed(self, field: Field, text: str) -> str | Variable:
+    def _typed(self, text: str) -> str | Variable:
         found = typed(text) if self.trusted else text
         if isinstance(found, Variable):
             variables = self.form.variables()
             is_odd = found.name in variables and not notebook.usable(found.name, variables[found.name])
             if found.name.startswith("_") or is_odd:
-                what = f"{quote(found)} can't be used here."
                 hint = "Use a column, a list, a text, a number or a date whose name doesn't start with _."
-                raise ArgumentError(what, hint, errors={field.name: [f"{what} {hint}"]})
+                raise ArgumentError(f"{quote(found)} can't be used here.", hint)
         return found
 
-    def _items(self, field: Field, line: str) -> Any:
+    def _items(self, line: str) -> Any:
         """Read one of several lists: values with commas between them, in quotes where one has a comma."""
         try:
             cells = next(csv.reader([line.strip()], skipinitialspace=True), [])
         except csv.Error:  # longer than any list
             cells = [line]
-        items = [self._typed(field, cell.strip()) for cell in cells if cell.strip()]
+        items = [self._typed(cell.strip()) for cell in cells if cell.strip()]
         return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items
 
     # What happens besides
@@ -490,30 +491,6 @@ def _known_from(field: Field) -> str:
     known = field.evidence.get("options")
     values = _KNOWN[known] if known in _KNOWN and field.options else f"listed by {inert(field.source or '')}"
     return f"Type and values {kind}." if values == kind else f"Type {kind}; values {values}."
-
-
-def _explained(field: Field, held: Any, text: str) -> str:
-    """Return what is wrong with one value in the words of a form."""
-    if held is None:
-        return "Required"
-    if not isinstance(held, str) or field.options:
-        return text
-    if field.kind is Kind.DATE and f"{field.label} {held} is before" not in text:
-        return "Enter a valid date." if fixed(field, held) else "Enter a valid date, as 2025-11-15."
-    if field.kind in {Kind.INTEGER, Kind.NUMBER}:
-        low, high = field.minimum, field.maximum
-        kind = "a whole number" if field.kind is Kind.INTEGER else "a number"
-        most = f" up to {high}" if high is not None else ""
-        bounds = most if low is None else f" from {low} to {high}" if most else f" of {low} or more"
-        return f"Enter {kind}{bounds}."
-    if field.kind is Kind.JSON:
-        try:
-            json.loads(held)
-        except json.JSONDecodeError as error:
-            return f"This is not valid JSON. Line {error.lineno}: {error.msg[:1].lower()}{error.msg[1:]}."
-        except (ValueError, RecursionError):
-            pass
-    return text
 
 
 def _json_text(value: Any) -> str:
