@@ -198,6 +198,17 @@ test("each key moves the cell as in other grids, and none leaves the table", asy
   await close();
 });
 
+test("a selection that is too long to copy says what to do", async () => {
+  const said = "More than 5 MB can't be copied: select less, or use Save to write a file.";
+  const { el, $, close } = await panel({ copy: { error: [said] } });
+  press($("grid"), "ArrowDown");
+  press($("grid"), "a", { ctrlKey: true });
+  press($("grid"), "c", { ctrlKey: true });
+  await until(() => el.querySelector(".jf-toast"));
+  assert.equal(el.querySelector(".jf-toast").textContent, said);
+  await close();
+});
+
 test("columns are made wider by keys and in the box of the column, which is said", async () => {
   const { el, $, close } = await panel();
   const wide = () => Number(/Region is (\d+) pixels wide/.exec(el.querySelector("[aria-live=polite].jf-off").textContent)?.[1]);
