@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import re
-from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -227,20 +226,17 @@ class TableColumn:
     def contains(self, text: str, ref: str) -> RowTest:
         """Test whether the texts contain this one, in any case."""
         if self.kind == "text":
-            options = {"case": False, "regex": False, "na": False}
-            return RowTest(
-                f"{ref}.str.contains({literal(text)}, case=False, regex=False, na=False)",
-                lambda: self.where(lambda found: pd.Series(found, dtype=found.dtype).str.contains(text, **options)),
-            )
-        wanted = text.casefold()
-        # Equal numbers may have several texts: 1.0 and 1.00.
-        by_text = self.kind in {"objects", "mixed"} or self.data.dtype.kind == "f"
-        return RowTest(
-            self._mapped(f"{literal(wanted)} in str(value).casefold()", ref),
-            lambda: self.where(
-                lambda found: [wanted in plain_text(each).casefold() for each in found], by_text=by_text
-            ),
-        )
+            code = f"{ref}.str.contains({literal(text)}, case=False, regex=False, na=False)"
+            same = {"case": False, "regex": False, "na": False}
+            return RowTest(code, lambda: self.where(lambda found: pd.Series(found).str.contains(text, **same)))
+        folded = text.casefold()
+        by_text = self.kind == "objects" or self.data.dtype.kind == "f"  # 1.0 and 1.00 are equal
+        code = self._mapped(f"{literal(folded)} in str(value).casefold()", ref)
+
+        def holds(found: Any) -> list[bool]:
+            return [folded in plain_text(each).casefold() for each in found]
+
+        return RowTest(code, lambda: self.where(holds, by_text=by_text or None))
 
     def _mapped(self, test: str, ref: str) -> str:
         objects = "" if isinstance(self.data.dtype, np.dtype) else ".astype(object)"
@@ -306,11 +302,10 @@ class TableColumn:
             raise ArgumentError(f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025.") from None
         typed = len(re.findall(r"\d+", text, re.ASCII))  # numbers: 2 in 2025-01
         if op == "<=" and not (self.type == "date" and typed == 3):
-            with suppress(ValueError, OverflowError):  # 9999 has no end
-                op, time = (
-                    "<",
-                    time + _COVERED.get(typed, pd.DateOffset(seconds=1)),
-                )  # 2025 ends before 2026, and 14:30 before 14:31
+            try:  # 2025 ends before 2026, and 14:30 before 14:31
+                op, time = "<", time + _COVERED.get(typed, pd.DateOffset(seconds=1))
+            except (ValueError, OverflowError):  # the last year that dates have
+                time = pd.Timestamp("9999-12-31 23:59:59")
         if getattr(self.data.dtype, "tz", None) is not None:  # where clocks change, a midnight may not exist
             time = time.tz_localize(self.data.dt.tz, ambiguous=True, nonexistent="shift_forward")
         return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")

@@ -327,6 +327,7 @@ FRAME = pd.DataFrame({
         (TableQuery([], [Range(2, "", "2024-01-31")]), [0]),
         (TableQuery([], [Range(2, "2024-12-31 12:30", "2024-12-31 12:30")]), [4]),
         (TableQuery([], [Range(2, "", "9999-12-31")]), [0, 1, 3, 4]),
+        (TableQuery([], [Range(2, "2025", "9999")]), [3]),
         (TableQuery([], [Contains(3, "B")]), [0, 2]),
         (TableQuery([], [OneOf(3, ["a", None])]), [1, 3, 4]),
         (TableQuery([], [OneOf(4, ["2", "[1]"])]), [0, 1, 3]),
@@ -474,6 +475,18 @@ def test_a_search_reads_what_is_shown() -> None:
         query = TableQuery(find="x", hidden=hidden)
         assert list(table.frame(query).index) == rows
         assert list(run(table.code(query, "df"), frame).index) == rows
+
+
+def test_the_year_9999_lasts_to_its_end() -> None:
+    """Finds what never ends by its year."""
+    frame = pd.DataFrame({"Until": pd.to_datetime(["2024-01-31", "9999-12-31"]).astype("datetime64[us]")})
+    for high in ("9999", "9999-12", "9999-12-31"):
+        query = TableQuery([], [Range(0, "2025", high)])
+        assert (
+            list(TableView(frame).frame(query).index)
+            == list(run(TableView(frame).code(query, "df"), frame).index)
+            == [1]
+        )
 
 
 def test_days_are_compared_where_clocks_change_at_midnight() -> None:
