@@ -306,7 +306,6 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "panel.chart_view._CURRENCY": ["USDE", "US "],
     "panel.form_view._SENTENCE_END": [". ", ".  ", "a.a"],
     "panel.form_view._UNTYPABLE": ["a", "\x00"],
-    "panel.requests._kind": ["A", "aA"],
     "panel.table_column._DAY": ["1111-11-", ("1111-11-11 11:11:11.", "1")],
     "panel.table_column._TYPED": ["1", (".", "1"), ("1.", "1")],
     "panel.table_column.TableColumn": ["1-", "1e", " ,"],
