@@ -125,11 +125,11 @@ export class Channel {
 
   /**
    * While somebody works with the panel, and nothing is heard: ask. Without an end, an idle kernel would never be culled;
-   * and one that is at a request may be too busy for another.
+   * one that is at a request may be too busy for another; and where no kernel is to be seen, a cell may run.
    */
   beat = () => {
     const now = Date.now();
-    if (now - this.asked > TIMES.attended && !this.model.get("run")?.running) return;
+    if (!this.kernel?.iopubMessage || (now - this.asked > TIMES.attended && !this.model.get("run")?.running)) return;
     if (now - this.heard < TIMES.quiet || this.waiting.size || this.isBusy() || this.live === "gone" || globalThis.document?.hidden) return;
     void this.hello(TIMES.silence);
   };

@@ -154,7 +154,7 @@ function speaking() {
 }
 
 test("a kernel that falls silent while somebody works with the panel is gone", async (context) => {
-  const { model, channel } = opened(context, { code: {} });
+  const { model, channel } = opened(context, { code: {} }, {}, speaking());
   await pause(50);
   assert.deepEqual(model.kinds(), []);
   await channel.ask("code", {});
