@@ -15,6 +15,7 @@ from jupyter_funcs.cli.main import copy_notebooks
 from tests.browser.conftest import OF_VOILA, lacking
 from tests.browser.steps import (
     CARD,
+    DEBIT,
     OPEN,
     SERVICE,
     at,
@@ -78,7 +79,7 @@ def test_a_person_works_until_the_kernel_is_gone(
     open_in: Callable[..., Page],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """Typed values run, no key is a command, a busy kernel is said, a reload brings all back, a lost kernel is said."""
+    """Run, keys that are no commands, a busy kernel, Cancel, a reload that brings all back, and the kernel's end."""
     front = fronts(kind)
     name = kernel(version, front, str(tmp_path_factory.mktemp("overlay")))
     page = open_in(front, SERVICE, OPEN, "print('last')", kernel=name)
@@ -94,6 +95,10 @@ def test_a_person_works_until_the_kernel_is_gone(
     look(page, f"front-{kind}-{version or 'newest'}")
     no_key_is_a_command(page)
     a_busy_kernel_is_said(page)
+    fill(page, "PanelName", DEBIT)
+    run(page, "running")
+    at(page, "cancel").click()
+    wait_for(page, "done")
 
     turn(page, "Dark")
     at(page, "tab:chart").click()
@@ -198,15 +203,15 @@ def test_a_visitor_of_a_voila_page_has_a_table(opened: Callable[[str], Page]) ->
     expect(page.locator("body")).to_contain_text("every company, brand and number is invented")
     expect(box(page, "Symbol")).to_have_value("NVRA US EQUITY")
     first = at(page, "grid").inner_text()
-    tab_to(page, "field:Symbol")
+    tab_to(page, '[data-jf="field:Symbol"] input')
     page.keyboard.type(SYMBOL.split()[0])
     expect(page.locator('[role="option"].is-on')).to_contain_text(SYMBOL)
     page.keyboard.press("Enter")
-    tab_to(page, "run")
+    tab_to(page, '[data-jf="run"]')
     page.keyboard.press("Enter")
     wait_for(page, "done", 2)
     expect(at(page, "grid")).not_to_contain_text(first)
-    tab_to(page, "tab:table")
+    tab_to(page, '[data-jf="tab:table"]')
     page.keyboard.press("ArrowRight")
     expect(page.locator('[data-jf="plot"] svg path').first).to_be_attached()
 
@@ -221,6 +226,11 @@ def test_a_visitor_of_a_voila_page_has_a_table(opened: Callable[[str], Page]) ->
     expect(at(page, "each:Symbol")).to_be_visible()
     expect(at(page, "bind:Symbol")).to_have_count(0)
     page.keyboard.press("Escape")
+    pick(page, "presets", "preset-save")
+    at(page, "preset-name").fill("Mine")
+    page.keyboard.press("Enter")
+    expect(page.locator('[role="dialog"] [role="alert"]')).to_contain_text("can't be saved from this page")
+    page.keyboard.press("Escape")
     page.reload()  # which brings a kernel of its own
     wait_for(page, "done", 1)
     expect(box(page, "Symbol")).to_have_value("NVRA US EQUITY")
@@ -232,7 +242,9 @@ def test_the_voila_page_keeps_to_its_window(theme: str, opened: Callable[[str], 
     page = opened(theme)
     for tab in ("table", "chart"):
         at(page, f"tab:{tab}").click()
-        expect(page.locator('[data-jf="plot"] svg path, [data-jf="grid"] [role="gridcell"]').first).to_be_visible()
+        expect(
+            page.locator({"table": '[data-jf="grid"] .jf-td', "chart": '[data-jf="plot"] svg'}[tab]).first
+        ).to_be_visible()
         for width in (1280, 480):
             page.set_viewport_size({"width": width, "height": 900})
             look(page, f"voila-{tab}-{theme}-{width}")
@@ -243,6 +255,6 @@ def tab_to(page: Page, part: str) -> None:
     """Press Tab until a part of the panel has the keyboard."""
     for _ in range(60):
         page.keyboard.press("Tab")
-        if page.evaluate("part => Boolean(document.activeElement.closest(`[data-jf='${part}']`))", part):
+        if page.evaluate("part => document.activeElement.matches(part)", part):
             return
     raise AssertionError(f"Tab does not come to {part}")
