@@ -92,7 +92,9 @@ def binder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Mapping[str,
         "HOME": str(folder / "home"),
         "PATH": f"{folder / 'env' / 'bin'}:{os.environ['PATH']}",
     }
-    execute(repository, environment, "pip", "install", "-r", "binder/requirements.txt")
+    # CI has a uv, which has downloaded each package before.
+    install = [os.environ["UV"], "pip", "install", "--python", "python"] if "UV" in os.environ else ["pip", "install"]
+    execute(repository, environment, *install, "-r", "binder/requirements.txt")
     built = execute(repository, environment, "./binder/postBuild")
     assert re.search(r"^FQ\d 20\d\d,", built, re.MULTILINE), built
     return repository, environment
