@@ -7,6 +7,7 @@ import csv
 import json
 import re
 import threading
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -103,8 +104,13 @@ class FormView:
 
     def fields(self) -> list[dict[str, Any]]:
         """Return what each field takes: the `FieldView` of the protocol."""
+        options = {name: self._options[name].page() for name in self._views if self._views[name]["options"]}
+        return [{**view, "options": options.get(name)} for name, view in self._views.items()]
+
+    @cached_property
+    def _views(self) -> dict[str, dict[str, Any]]:
         more = self._more()
-        return [self._field_view(field, more=name in more) for name, field in self._fields.items()]
+        return {name: self._field_view(field, more=name in more) for name, field in self._fields.items()}
 
     def _more(self) -> set[str]:
         """Return the optional fields with a default, and JSON ones; then those beyond the first dozen."""
@@ -134,7 +140,7 @@ class FormView:
             "help": help_text,
             "brief": "" if brief == help_text else brief,
             "knownFrom": _known_from(field),
-            "options": self._options[field.name].page() if control in {"choice", "several"} else None,
+            "options": control in {"choice", "several"},  # the page is read each time
             "open": has_list or (bool(field.options) and not field.is_declared("options")),
             "flag": sorted(flag, key=lambda word: word.casefold() not in {"yes", "true", "y"}) or None,
             "minimum": field.minimum,

@@ -41,7 +41,7 @@ class ResultView:
         self.picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
         self._recipe = recipe
         self._table = TableView(outcome.frame, outcome.function.function.description)
-        self._table.view()  # what it reads of the frame is kept
+        self._first = self._table.view()  # each change of the panel writes it again
 
     @property
     def held_as(self) -> str:
@@ -60,7 +60,7 @@ class ResultView:
             "summary": self.about["summary"],
             "variable": variable,
             "note": note,
-            "table": self._table.view(),
+            "table": self._first,
             "chart": {"possible": True, "why": ""},
             "json": {"possible": self.outcome.reply is not None, "why": no_reply},
             "save": dict.fromkeys(_FORMATS, trusted) | {"download": True},
