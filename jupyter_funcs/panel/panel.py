@@ -161,7 +161,7 @@ class Panel(anywidget.AnyWidget):
         if function is not None:
             self._enter(function, form)
         super().__init__(**self._state())
-        self._is_open = True
+        self._is_open, self._sent = True, self._visit  # whose view the page has
         _open[self] = [self._visits.cell]
         # ipykernel 7.4 hands a comm's messages to the subshell that has published last, where they wait for its cell.
         if hasattr(self.comm, "_reply_subshell_for"):
@@ -315,7 +315,7 @@ class Panel(anywidget.AnyWidget):
         """Send the options of a field that have just been listed, and what follows from a change of the form."""
         inputs = self._visit.inputs if self._visit else None
         if inputs is not None and self._is_open:
-            if name:
+            if name and self._visit is self._sent:  # else the view that is sent next has them
                 self._told[name] = inputs.options(name)
                 self.send({"v": 1, "ev": "options", "field": name, "page": self._told[name]})
             background.start(self._publish_soon())
@@ -340,6 +340,7 @@ class Panel(anywidget.AnyWidget):
         if not self._is_open:
             return
         with self._lock, self.hold_sync():
+            self._sent = self._visit
             for name, text in self._state().items():
                 # An open page was told what is new in its view as it arrived; one that is loaded again reads it there.
                 with self._lock_property(**{name: text} if name == "_view" and self._is_told(text) else {}):
