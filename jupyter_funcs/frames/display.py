@@ -15,15 +15,13 @@ from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.roles import is_growth_fraction, is_identifier, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 Data = TypeVar("Data", "pd.DataFrame", "pd.Series[Any]")
-LABEL_WIDTH = "160px"
 LONGEST_CELL = 120
 
 _MOST_ROWS = 100
 _MOST_COLUMNS = 40
-_UNFOLDED, _LONGEST_ABOUT = 400, 10_000  # characters of a description
 MONEY = {"spend", "revenue", "revenues", "sales", "price", "amount", "cost", "costs", "turnover", "income", "profit"}
 _NUMBERS = {"decimal", "floating", "integer", "mixed-integer-float"}
 _SAMPLE = 1000  # values to look at first
@@ -32,21 +30,21 @@ _SAMPLE = 1000  # values to look at first
 def table_html(frame: pd.DataFrame, about: str = "") -> str:
     """Return the first and last rows of a frame as an HTML table that says how much it leaves out."""
     if frame.empty:
-        return f'<div class="jf-empty">{html.escape(_nothing(frame))}</div>'
+        return f"<div>{html.escape(_nothing(frame))}</div>"
     part = ends(frame, _MOST_ROWS)
-    table: list[tuple[str, str, list[str]]] = []  # class, name and cells of each column
+    table: list[tuple[str, str, list[str]]] = []  # attributes, name and cells of each column
     for level in [] if isinstance(frame.index, pd.RangeIndex) else range(frame.index.nlevels):
         labels = pd.Series(part.index.get_level_values(level))
         form = format_of(labels)
         table.append(("", _escaped(frame.index.names[level] or ""), [*map(html.escape, map(form.text, labels))]))
     for at in range(min(frame.shape[1], _MOST_COLUMNS)):
         form = format_of(frame.iloc[:, at], about)
-        kind = ' class="jf-n"' if form.right else ""
+        kind = ' align="right"' if form.right else ""
         cells = [html.escape(form.text(value)) for value in part.iloc[:, at].tolist()]
         table.append((kind, _escaped(frame.columns[at]), cells))
     if frame.shape[1] > _MOST_COLUMNS:
         hidden = f"… {frame.shape[1] - _MOST_COLUMNS:,} more columns …"
-        table.append((' class="jf-more"', hidden, [""] * len(part)))
+        table.append(("", hidden, [""] * len(part)))
     head = "".join(f'<th scope="col"{kind}>{name}</th>' for kind, name, _ in table)
     rows = [
         "<tr>" + "".join(f"<td{kind}>{cell}</td>" for (kind, _, _), cell in zip(table, row, strict=True)) + "</tr>"
@@ -54,8 +52,8 @@ def table_html(frame: pd.DataFrame, about: str = "") -> str:
     ]
     if len(part) < len(frame):
         hidden = f"… {len(frame) - _MOST_ROWS:,} more rows …"
-        rows.insert(_MOST_ROWS // 2, f'<tr class="jf-gap"><td colspan="{len(table)}">{hidden}</td></tr>')
-    return f'<table class="jf-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        rows.insert(_MOST_ROWS // 2, f'<tr><td colspan="{len(table)}">{hidden}</td></tr>')
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
 def ends(data: Data, rows: int) -> Data:
@@ -63,14 +61,6 @@ def ends(data: Data, rows: int) -> Data:
     if len(data) <= rows:
         return data
     return data.iloc[[*range(rows - rows // 2), *range(len(data) - rows // 2, len(data))]]
-
-
-def shown_text(frame: pd.DataFrame) -> str:
-    """Describe which part of a frame `table_html` shows; empty if it shows all."""
-    half = _MOST_ROWS // 2
-    parts = [f"First {half} and last {half} of {len(frame):,} rows"] * (len(frame) > _MOST_ROWS)
-    parts += [f"{_MOST_COLUMNS} of {frame.shape[1]:,} columns"] * (frame.shape[1] > _MOST_COLUMNS)
-    return "; ".join(parts) if not frame.empty else ""
 
 
 def _nothing(frame: pd.DataFrame) -> str:
@@ -86,33 +76,6 @@ def shape_text(frame: pd.DataFrame) -> str:
     """Return the size of a frame in words: ``1,826 rows × 7 columns``."""
     rows, columns = frame.shape
     return f"{rows:,} row{'s' * (rows != 1)} × {columns} column{'s' * (columns != 1)}"
-
-
-def title_html(name: str, description: str, badge: str = "") -> str:
-    """Return the name, badge and description of a function; a long description is folded."""
-    about = inert(description[:_LONGEST_ABOUT])
-    first = about if len(about) <= _UNFOLDED else clip(about, _UNFOLDED)
-    shown = html.escape(first)
-    if first != about:
-        shown = f"<details><summary>{shown}</summary>{html.escape(about[len(first) - 1 :])}</details>"
-    badge = f' <span class="jf-badge">{badge}</span>' if badge else ""
-    return f'<div class="jf-title">{_escaped(name)}{badge}</div><div class="jf-about">{shown}</div>'
-
-
-def done_html(caption: str, recipe: str) -> str:
-    """Return a caption with the code that returns the DataFrame."""
-    code = f"<code>{html.escape(recipe)}</code>"
-    return f'{html.escape(caption)}<span class="jf-quiet"> · {code} returns the DataFrame</span>'
-
-
-def code_html(program: str) -> str:
-    """Return a folded program."""
-    return f'<details class="jf-code"><summary>The same as code</summary><pre>{html.escape(program)}</pre></details>'
-
-
-def bad_html(lines: Iterable[str]) -> str:
-    """Return the lines of an error."""
-    return "<br>".join(f'<span class="jf-bad">{html.escape(line)}</span>' for line in lines)
 
 
 def short_text(value: object) -> str:

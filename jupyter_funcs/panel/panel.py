@@ -141,6 +141,7 @@ class Panel(anywidget.AnyWidget):
         self._trusted = not notebook.is_public() if trusted is None else trusted
         self._visits = Visits()
         self._visit: Visit | None = None
+        self._sent: Visit | None = None  # whose view the page has
         self._runner = Runner(self._on_tick, self._on_end)
         self._status: Status | None = None
         self._trouble: list[str] = []
@@ -161,7 +162,7 @@ class Panel(anywidget.AnyWidget):
         if function is not None:
             self._enter(function, form)
         super().__init__(**self._state())
-        self._is_open, self._sent = True, self._visit  # whose view the page has
+        self._is_open, self._sent = True, self._visit
         _open[self] = [self._visits.cell]
         # ipykernel 7.4 hands a comm's messages to the subshell that has published last, where they wait for its cell.
         if hasattr(self.comm, "_reply_subshell_for"):
