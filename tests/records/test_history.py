@@ -460,10 +460,10 @@ def test_a_file_holds_neither_results_nor_tokens(file: Path, service_url: str) -
 
 
 def test_arguments_that_are_too_long_are_not_kept(demo: Session, file: Path) -> None:
-    """A run of a million values is saved without them, and says so when it is to run again."""
+    """A run of very many values is saved without them, and says so when it is to run again."""
     demo.history.save(on=True)
     with pytest.raises(jf.FuncsError):
-        demo.get_panel_daily(PanelName=PANEL, Brand=[f"brand {n}" for n in range(100_000)])
+        demo.get_panel_daily(PanelName=PANEL, Brand=[f"{n:0100}" for n in range(12_000)])
     [kept] = later(demo).history.earlier
     assert (kept.is_whole, kept.arguments, kept.args) == (False, "not saved", {})
     assert file.stat().st_size < 100_000
