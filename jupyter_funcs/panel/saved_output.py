@@ -22,7 +22,8 @@ _LONGEST_VALUE = 400
 
 def reopen_html(name: str) -> str:
     """Say how to get the panel back; `name` is that of the function that it had."""
-    return f"<p><b>{_shown(name) if name else 'Functions'}</b>: run this cell to open the panel.</p>"
+    what = "run this cell to open the panel. This is shown where there is none, or where the page blocks its script."
+    return f"<p><b>{_shown(name) if name else 'Functions'}</b>: {what}</p>"
 
 
 def still_html(name: str, outcome: Outcome | None, picture: str = "") -> str:
