@@ -94,6 +94,9 @@ def test_the_whole_journey(lab: Front, open_notebook: Callable[..., Page], tmp_p
     wait_for(page, "done")
     expect(at(page, "tab:chart")).to_have_attribute("aria-selected", "true")
     expect(page.locator('[data-jf="plot"] svg path').first).to_be_attached()
+    run_python(page, "panel.close()")
+    expect(at(page, "panel")).to_have_count(0)
+    expect(page.locator(".jp-OutputArea-output").last).to_contain_text("The DataFrame was kept as")  # the still output
 
 
 def the_table(page: Page) -> None:
