@@ -365,6 +365,8 @@ class TableColumn:
         said = self.summary if summary else None
         texts = [self.name[:16], *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
         texts += [said["minimum"], said["maximum"], *(each["text"] for each in said["top"])] if said else []
+        if said and self.type in {"money", "count"}:  # a sum that is cut would be another number
+            texts.append(f"{self.sum(self.data)} ")
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * max(map(len, texts)))))
         return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": said}
 

@@ -517,3 +517,9 @@ def test_orders_are_held_within_bounds() -> None:
         table.page(TableQuery([Sort(0, descending=bool(at % 2))], [Range(0, str(at), "")]), 0, 10, [0])
     held = sum(size for _, size in table._cache._held.values())
     assert 0 < held <= 1_600_000
+
+
+def test_a_column_is_as_wide_as_its_sum() -> None:
+    """Ten million small amounts have a sum with more digits than any of them."""
+    small, large = (TableView(pd.DataFrame({"Spend": [12.5] * rows})).view()["columns"][0] for rows in (3, 10_000_000))
+    assert small["width"] < large["width"]
