@@ -196,7 +196,8 @@ def example_text(function: RemoteCall) -> str:
             texts[_shown(field.label)] = text
     if len(texts) == 1 and not by and values:
         texts = {"": " ".join(*texts.items())}
-    return clip((", ".join(texts.values()) or "all rows") + by, _LONGEST_EXAMPLE)
+    first, *others = [*reversed(texts.values())] or ["all rows"]  # the most particular one stands last in a form
+    return clip(", ".join([first + by, *others]), _LONGEST_EXAMPLE)
 
 
 def _shown(text: str) -> str:

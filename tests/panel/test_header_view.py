@@ -164,7 +164,7 @@ def test_the_cards_of_the_demo_say_real_values(page: Page) -> None:
     call = session["Get Panel Daily"]
     values = background.run(example_values(call, call.form()))
     assert values == {"PanelName": PANEL, "Symbol": SYMBOL, "Dimensions": "Age Group"}
-    says = f"{PANEL}, {SYMBOL} by Age Group"
+    says = f"{SYMBOL} by Age Group, {PANEL}"
     assert example_text(call) == says
     page.ask("choose", function="get_panel_daily")
     assert page.state("_view")["function"]["example"] == says

@@ -95,7 +95,7 @@ function Picker({ anchor, close }) {
   const search = (/** @type {string} */ wanted, from = 0) => {
     const mine = ++asked.current;
     return ask("functions", { query: wanted, from }).then(
-      (reply) => mine === asked.current && setFound({ ...reply, sections: joined(from ? (found?.sections ?? []) : [], reply.sections), query: wanted }),
+      (reply) => mine === asked.current && setFound({ ...reply, sections: [...(from ? (found?.sections ?? []) : []), ...reply.sections], query: wanted }),
       (error) => mine === asked.current && toast(error.message),
     );
   };
@@ -136,8 +136,8 @@ function Picker({ anchor, close }) {
         onInput=${(/** @type {any} */ event) => (setQuery(event.currentTarget.value), setAt(0))} onKeyDown=${keys} />
     </div>
     <div class="jf-list" role="listbox" id=${id} aria-label="Functions" ref=${list} onScroll=${more}>
-      ${found?.sections.map((section) => html`<div role="group" aria-label=${section.title || "Found"} key=${section.title}>
-        ${section.title && html`<div class="jf-ph" aria-hidden="true">${section.title}</div>`}
+      ${found?.sections.map((section, at) => html`<div role="group" aria-label=${section.title || "Found"} key=${at}>
+        ${section.title && section.title !== found.sections[at - 1]?.title && html`<div class="jf-ph" aria-hidden="true">${section.title}</div>`}
         ${section.functions.map((row) => {
           const here = place++;
           return html`<div class=${`jf-opt is-two ${here === at ? "is-on" : ""}`} role="option" id=${`${id}-${here}`} aria-selected=${String(here === at)} data-jf=${`function:${row.id}`}
@@ -155,13 +155,6 @@ function Picker({ anchor, close }) {
     <div class="jf-pf"><span>${found && (searched ? `${count(found.found)} of ${plural(found.total, "function")}` : plural(found.total, "function"))}</span><span class="jf-gap" />
       <span class="is-keys"><kbd>↑↓</kbd> move <kbd>Enter</kbd> open <kbd>Ctrl D</kbd> favourite <kbd>Esc</kbd> close</span></div>
   <//>`;
-}
-
-/** A page of sections after those before: a group may go on. @param {P.Section[]} before @param {P.Section[]} after */
-function joined(before, after) {
-  const last = before.at(-1);
-  if (!last || last.title !== after[0]?.title) return [...before, ...after];
-  return [...before.slice(0, -1), { ...last, functions: [...last.functions, ...after[0].functions] }, ...after.slice(1)];
 }
 
 /** @param {{ anchor: HTMLElement, close: () => void, taken: string[] }} props */
@@ -201,7 +194,7 @@ function Docs({ anchor, close }) {
   return html`<${Popover} anchor=${anchor} close=${close} label="Documentation" role="dialog" width=${400} right>
     <div class="jf-infopop jf-about-box" tabindex="0" data-jf="docs-box">
       <p><b>${about?.name ?? "The panel"}</b><br />${about?.about ?? "Choose a function, fill in its inputs, and run it. The result appears as a table, a chart, JSON and code, and in a variable of the notebook."}</p><hr />
-      <dl class="is-fields">${view?.fields.map(({ name, label, required, help }) => html`<dt key=${name}>${label}${required && " *"}</dt><dd>${help}</dd>`)}</dl>
+      ${view?.fields.map(({ name, label, required, help }) => html`<p class="is-field" key=${name}><b>${label}${required && " *"}</b><br />${help}</p>`)}
       <p class="jf-quiet">In a cell: <code class="jf-mono">${about ? `%funcs describe ${about.id}` : "%funcs help"}</code></p>
     </div>
   <//>`;

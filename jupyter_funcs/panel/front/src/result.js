@@ -67,7 +67,7 @@ function Bar({ result, id }) {
       aria-selected=${String(tab === name)} aria-controls=${id} tabindex=${tab === name ? 0 : -1} onClick=${() => showTab(name)}><span data-t=${label}>${label}</span></button>`)}</div>
     <div class="jf-bar-right">
       ${values?.changed && html`<span class="jf-badge jf-changed" data-jf="changed" title="The inputs differ from those of this result."><span class="jf-wide-only">inputs </span>changed</span>`}
-      <span class="jf-stat jf-num" data-jf="summary">${result.summary}</span>
+      <span class="jf-stat jf-num" data-jf="summary" title=${result.summary}>${result.summary}</span>
       ${result.variable && html`<${Name} name=${result.variable} off=${off || !view?.trusted} />`}
       ${savable && html`<${Button} data-jf="save" icon="save" kind="is-line" label="Save" chev aria-haspopup="menu" aria-expanded="false" disabled=${off}
         onClick=${(/** @type {any} */ event) => open(at ? null : event.currentTarget)} />`}

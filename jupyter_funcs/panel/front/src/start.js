@@ -26,7 +26,7 @@ export function Start() {
           aria-label=${card.favourite ? `Remove ${card.name} from favourites` : `Add ${card.name} to favourites`}
           onClick=${() => void tell(ask("favourite", { function: card.id, on: !card.favourite }))}><${Icon} name="star" fill=${card.favourite} /></button></h3>
       <p>${card.about}</p>
-      ${card.example && html`<button type="button" class="jf-try" disabled=${off} data-jf=${`try:${card.id}`} onClick=${() => void tell(ask("example", { function: card.id }))}>
+      ${card.example && html`<button type="button" class="jf-try" disabled=${off} title=${card.example} data-jf=${`try:${card.id}`} onClick=${() => void tell(ask("example", { function: card.id }))}>
         <${Icon} name="play" size=${12} fill /><span class="jf-cut">Try: ${card.example}</span></button>`}
     </article>`)}</div></div>`}
     ${(start.presets.length > 0 || start.recent.length > 0) && html`<div class="jf-start-two">

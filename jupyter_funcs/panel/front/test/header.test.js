@@ -1,0 +1,48 @@
+/** The header: a long catalog by pages, help within the panel, and presets that come with the demo. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pause } from "./fake.js";
+import { shown, soon } from "./page.js";
+import { ANSWERS, STATES } from "./states.js";
+
+const listed = (from, to) => Array.from({ length: Math.max(0, to - from) }, (_, at) => ({ id: `get_${from + at}`, name: `Get ${from + at}`, about: "", group: "All", favourite: false, changesData: false }));
+const functions = ({ from }) => ({ sections: [{ title: "All", functions: listed(from, Math.min(from + 100, 250)) }], total: 250, found: 250 });
+
+test("a long catalog is listed to its end as it is scrolled, under one heading", async () => {
+  const { model, el, $, close } = await shown(STATES.form.traits, { ...ANSWERS, functions });
+  $("picker").click();
+  await soon(() => assert.ok($("function:get_99")));
+  const list = el.querySelector(".jf-list");
+  for (const name of ["clientHeight", "scrollHeight"]) Object.defineProperty(list, name, { value: 100 });
+  for (const last of ["function:get_199", "function:get_249"]) {
+    list.dispatchEvent(new el.ownerDocument.defaultView.Event("scroll"));
+    await soon(() => assert.ok($(last)));
+  }
+  list.dispatchEvent(new el.ownerDocument.defaultView.Event("scroll"));
+  await pause(60);
+  assert.deepEqual(model.asked.filter(({ kind }) => kind === "functions").map(({ from }) => from), [0, 100, 200]);
+  assert.equal(list.querySelectorAll(".jf-ph").length, 1);
+  await close();
+});
+
+test("Documentation says what the function takes, as text and without a request", async () => {
+  const { model, $, el, close } = await shown(STATES.docs.traits, ANSWERS);
+  const before = model.asked.length;
+  $("menu").click();
+  await soon(() => assert.ok($("docs")));
+  $("docs").click();
+  await soon(() => assert.match($("docs-box").textContent, /Get Panel Daily.*Panel \*.*Years back.*%funcs describe get_panel_daily/s));
+  assert.equal(model.asked.length, before);
+  assert.equal(el.querySelectorAll("[href], [src]").length, 0);
+  await close();
+});
+
+test("a shipped preset is offered and never listed for deletion", async () => {
+  const { $, close } = await shown(STATES.form.traits, ANSWERS);
+  $("presets").click();
+  await soon(() => assert.match($("preset:Quarter to date vs last year").textContent, /MCHQ/));
+  $("preset-manage").click();
+  await soon(() => assert.ok($("preset-delete:NVRA by region")));
+  assert.equal($("preset-delete:Quarter to date vs last year"), null);
+  await close();
+});
