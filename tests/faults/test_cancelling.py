@@ -59,24 +59,31 @@ class Watched:
 
 
 @contextlib.contextmanager
-def interrupted_after(seconds: float) -> Iterator[None]:
-    """Interrupt this thread with a signal, as Jupyter does."""
+def interrupted_after(seconds: float, begun: threading.Event | None = None) -> Iterator[None]:
+    """Interrupt this thread with a signal, as Jupyter does: so many seconds after an event, or after now."""
 
     def interrupt(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    def start() -> None:
+        if begun is None or begun.wait(20):
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    starting = threading.Thread(target=start)
+    starting.start()
     try:
         yield
     finally:
+        starting.join()
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 
 
-def interrupt(session: Session) -> KeyboardInterrupt:
+def interrupt(session: Session, begun: threading.Event | None = None) -> KeyboardInterrupt:
     before, tasks_before = kept(), tasks()
-    with interrupted_after(0.2), pytest.raises(KeyboardInterrupt) as caught:
+    with interrupted_after(0.2, begun), pytest.raises(KeyboardInterrupt) as caught:
         session.f(a="1")
     assert "Stopped waiting for F; the service may still finish it." in str(caught.value)
     assert not leaks(shown(caught.value))
@@ -93,7 +100,7 @@ def test_an_interrupt_while_a_reply_is_read_closes_the_connection(server: Faulty
     session = listed(server)
     watched = Watched(act)
     server.tell(watched)
-    interrupt(session)
+    interrupt(session, watched.begun)
     assert watched.closed.wait(5)
     assert len(server.requests) == 1
     assert len(session.f(a="2")) == 2
@@ -136,7 +143,7 @@ def test_an_interrupt_while_functions_are_listed_ends_the_wait(server: Faulty) -
     watched = Watched(Connection.hold)
     server.tell(watched)
     session = jf.connect(server.url, token=lambda: CANARY)  # listed at the first use
-    with interrupted_after(0.2), pytest.raises(KeyboardInterrupt):
+    with interrupted_after(0.2, watched.begun), pytest.raises(KeyboardInterrupt):
         _ = session.names
     assert watched.closed.wait(5)
     assert session.names == ["F"]
