@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 from playwright.sync_api import expect, sync_playwright
 
-from tests.browser.fronts import KINDS, Front, running
+from tests.browser.fronts import Front, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,12 +68,6 @@ def lab(fronts: Callable[[str], Front]) -> Front:
     return fronts("lab")
 
 
-@pytest.fixture(params=[KINDS[0], *(pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS[1:])])
-def front(fronts: Callable[[str], Front], request: pytest.FixtureRequest) -> Front:
-    """Each front end in turn; JupyterLab alone in the fast tests."""
-    return fronts(request.param)
-
-
 @pytest.fixture(scope="package")
 def strays() -> list[str]:
     """The requests to anywhere but this machine."""
@@ -116,13 +110,13 @@ def open_in(page: Page, request: pytest.FixtureRequest) -> Iterator[Callable[...
     """Open a notebook of these cells in a front end, run them all, and give the page."""
     used: list[Front] = []
 
-    def open_cells(front: Front, *cells: str, kernel: str = "python3", query: str = "") -> Page:
+    def open_cells(front: Front, *cells: str, kernel: str = "python3") -> Page:
         name = f"{request.node.originalname}.ipynb"
         front.write(name, *cells, kernel=kernel)
         used.append(front)
         # Kernels of ipykernel 7.0 to 7.2 leave their first cell pending now and then; a new one is started then.
         for last in (False, True):
-            page.goto(front.address(name) + query)
+            page.goto(front.address(name))
             if front.kind == "voila":  # which runs what it opens
                 break
             page.wait_for_function(_IDLE, timeout=60_000)
@@ -175,7 +169,7 @@ def findings(axe_script: str) -> Callable[[Page], list[str]]:
         if not page.evaluate("Boolean(window.axe)"):
             page.evaluate(axe_script)
         return page.evaluate(
-            """async () => (await axe.run('.jf-panel', {resultTypes: ['violations']})).violations
+            """async () => (await axe.run('[data-jf=panel]', {resultTypes: ['violations']})).violations
                 .filter(found => ['serious', 'critical'].includes(found.impact))
                 .flatMap(found => found.nodes.map(node =>
                     `${found.id}: ${node.html.slice(0, 200)} ${(node.failureSummary || '').slice(0, 300)}`))"""

@@ -59,25 +59,11 @@ _KINDS = {
         "/voila/tree",
     ),
 }
-KINDS = tuple(_KINDS)
 
 
 @dataclass
 class Front:
-    """
-    A running front end.
-
-    Attributes
-    ----------
-    kind
-        ``lab``, ``notebook`` or ``voila``.
-    url
-        Where it is.
-    folder
-        Where its notebooks are.
-    data
-        Its data folder, where a kernel's specification may be put.
-    """
+    """A running front end: lab, notebook or voila; where it is, and its folders of notebooks and of data."""
 
     kind: str
     url: str
