@@ -144,8 +144,8 @@ onInput=${x=>(u(x.currentTarget.value),p(0))} onKeyDown=${E} />
 <div class="jf-list" role="listbox" id=${m} aria-label="Functions" ref=${v} onScroll=${h}>
 ${f?.sections.map((x,C)=>r`<div role="group" aria-label=${x.title||"Found"} key=${C}>
 ${x.title&&x.title!==f.sections[C-1]?.title&&r`<div class="jf-ph" aria-hidden="true">${x.title}</div>`}
-${x.functions.map(I=>{let W=D++;return r`<div class=${`jf-opt is-two ${W===C?"is-on":""}`} role="option" id=${`${m}-${W}`} aria-selected=${String(W===C)} data-jf=${`function:${I.id}`}
-onMouseMove=${()=>W!==C&&p(W)} onClick=${()=>b(I)}>
+${x.functions.map(I=>{let W=D++;return r`<div class=${`jf-opt is-two ${W===d?"is-on":""}`} role="option" id=${`${m}-${W}`} aria-selected=${String(W===d)} data-jf=${`function:${I.id}`}
+onMouseMove=${()=>W!==d&&p(W)} onClick=${()=>b(I)}>
 <div>${I.group!==x.title&&r`<span class="is-group">${I.group}</span>`}<span>${Qt(I.name,S)}</span>
 ${I.changesData&&r`<span class="jf-quiet"> · changes data</span>`}<p>${Qt(I.about,S)}</p></div>
 <span class=${`jf-star ${I.favourite?"is-set":""}`} aria-hidden="true" title=${`${I.favourite?"Remove from":"Add to"} favourites (Ctrl+D)`} data-jf=${`star:${I.id}`}

@@ -136,8 +136,8 @@ function Picker({ anchor, close }) {
         onInput=${(/** @type {any} */ event) => (setQuery(event.currentTarget.value), setAt(0))} onKeyDown=${keys} />
     </div>
     <div class="jf-list" role="listbox" id=${id} aria-label="Functions" ref=${list} onScroll=${more}>
-      ${found?.sections.map((section, at) => html`<div role="group" aria-label=${section.title || "Found"} key=${at}>
-        ${section.title && section.title !== found.sections[at - 1]?.title && html`<div class="jf-ph" aria-hidden="true">${section.title}</div>`}
+      ${found?.sections.map((section, nth) => html`<div role="group" aria-label=${section.title || "Found"} key=${nth}>
+        ${section.title && section.title !== found.sections[nth - 1]?.title && html`<div class="jf-ph" aria-hidden="true">${section.title}</div>`}
         ${section.functions.map((row) => {
           const here = place++;
           return html`<div class=${`jf-opt is-two ${here === at ? "is-on" : ""}`} role="option" id=${`${id}-${here}`} aria-selected=${String(here === at)} data-jf=${`function:${row.id}`}
