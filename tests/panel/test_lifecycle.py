@@ -23,7 +23,7 @@ from tests.connection.test_profiles import jwt
 from tests.panel.page import Page, frame_of, state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -385,4 +385,24 @@ def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> N
     body, _ = HTMLExporter().from_notebook_node(saved)
     for text in ("1,826 rows × 7 columns", "<svg", PANEL):
         assert text in body
+    page.panel.close()
+
+
+@pytest.mark.fault(73)
+def test_markup_is_text_in_the_saved_output(answering: Callable[..., Session]) -> None:
+    """Names, arguments, columns, cells and labels of the chart make no element and no attribute."""
+    bad = "<script>alert(1)</script><img src=x onerror='alert(1)'> \"><a href='javascript:alert(1)'>a</a>"
+    rows = [{"Date": f"2024-01-0{day}", bad: bad, "n": day} for day in (1, 2)]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        listing = [{"name": bad, "description": bad, "params": [{"name": "a"}]}]
+        return httpx.Response(200, json=rows if request.url.path.endswith("runFunction") else listing)
+
+    session = answering(answer)
+    page = Page(session.panel(bad, a=bad))
+    page.ask("chart", run=page.run(a=bad), wish={"colour": bad}, low=None, high=None, filters=[], find="")
+    html = page.panel._still_html(page.panel._visit)
+    assert "<svg" in html
+    assert "&lt;script&gt;" in html
+    assert not re.search(r"<(script|img|a)\b|<[^>]* (onerror|href)=", html)
     page.panel.close()
