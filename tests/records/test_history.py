@@ -28,7 +28,7 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.records import history, history_file
 from jupyter_funcs.records.run import Run
-from tests.conftest import PANEL, SYMBOL, interactive_shell
+from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until
 from tests.faults.server import faulty
 
 if TYPE_CHECKING:
@@ -712,8 +712,8 @@ def test_a_later_result_is_not_taken_for_that_of_an_earlier_run(demo: Session) -
 def test_on_the_loop_nothing_is_waited_for(demo: Session) -> None:
     """On the background loop, `frame` returns what is in memory, and reads nothing from disk."""
     demo.get_panel_daily.with_options(progress=False).sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
-    forgotten()
     run = demo.history.get(1)
+    wait_until(lambda: (forgotten(), run.in_memory is None)[1])  # a thread of the sweep may still be at its end
 
     async def ask() -> pd.DataFrame | None:
         return run.frame
