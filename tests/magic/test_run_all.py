@@ -75,6 +75,7 @@ def test_run_all_stops_at_an_error_of_a_few_lines(kernel: KernelManager, cell: s
     assert "Traceback" not in str(cells)
 
 
+@pytest.mark.slow
 def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None:
     """Line and cell magics, a semicolon, an assignment, and a run awaited in the kernel's own loop."""
     cells, stopped = run_all(

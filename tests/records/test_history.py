@@ -138,6 +138,7 @@ def test_a_run_that_goes_on_says_so(answering: Callable[..., Session]) -> None:
     go.set()
 
 
+@pytest.mark.slow
 def test_the_history_holds_no_result_and_no_session(answering: Callable[..., Session]) -> None:
     """The history keeps neither frames nor sessions alive."""
     listing, run = [{"name": "F"}], {"error": None, "body": json.dumps([{"a": 1}])}
@@ -696,6 +697,7 @@ def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: P
     assert len(now.history) == 0
 
 
+@pytest.mark.slow
 def test_a_later_result_is_not_taken_for_that_of_an_earlier_run(demo: Session) -> None:
     """After a sweep is run again, its first result is gone, and the second is not shown in its place."""
     swept = demo.get_panel_daily.with_options(progress=False)

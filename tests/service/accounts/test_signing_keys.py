@@ -315,12 +315,14 @@ print("intact")
 """
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_full_disk_at_any_write_leaves_the_old_keys_intact(tmp_path: Path) -> None:
     """FAULTS.md 117."""
     assert python(FULL_DISK, str(tmp_path)) == "intact"
 
 
+@pytest.mark.slow
 def test_a_process_ends_while_threads_read() -> None:
     """A connection is closed between two queries: SQLite crashes a process that closes it within one."""
     program = """

@@ -212,6 +212,7 @@ def test_two_parameters_cells_are_refused(tmp_path: Path) -> None:
         notebooks.read(path, None)
 
 
+@pytest.mark.slow
 def test_values_reach_the_notebook_as_they_are_and_typed(notebook: Callable[..., PublishedFunction]) -> None:
     function = notebook(
         "[repr(x) for x in (texts, text, day, days, number, share, flag, kind, untouched, computed)]",

@@ -507,6 +507,7 @@ def test_a_function_that_loops_is_ended_after_its_time(
     assert becomes(lambda: wire.call("Small").status_code == 200)
 
 
+@pytest.mark.slow
 def test_a_process_whose_run_was_cancelled_runs_nothing_else(
     functions: list[PublishedFunction], publish: Callable[..., Wire]
 ) -> None:
@@ -554,6 +555,7 @@ def test_a_run_that_ignores_cancellation_holds_its_place(publish: Callable[..., 
     assert becomes(lambda: wire.call("Held").status_code == 200)
 
 
+@pytest.mark.slow
 def test_what_a_run_started_ends_with_it(wire: Wire, tmp_path: Path) -> None:
     """Even if the process that ran it has ended before."""
     pid = int(wire.call("Leave").json()["body"])

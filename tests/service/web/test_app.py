@@ -465,6 +465,7 @@ def test_the_form_of_a_result_is_the_one_that_accept_prefers(service: Wire, acce
     assert reply.headers["content-type"] == (ARROW if is_arrow else "application/json")
 
 
+@pytest.mark.slow
 def test_an_arrow_stream_holds_what_the_records_say(wire: Wire) -> None:
     args = {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "PoPGrowth": "Yes", "Dimensions": ["Region"]}
     reply = wire.post(RUN, json={"FunctionName": "Get Panel Daily", "Args": args}, headers={"Accept": ARROW})
@@ -497,6 +498,7 @@ def test_a_function_cannot_take_the_service_along(publish: Callable[..., Wire], 
     assert wire.rows("Quick") == []
 
 
+@pytest.mark.slow
 def test_a_query_over_the_memory_limit_is_500_with_a_message_and_the_service_keeps_working(
     publish: Callable[..., Wire],
 ) -> None:
@@ -524,6 +526,7 @@ def test_a_body_that_does_not_arrive_is_408(publish: Callable[..., Wire]) -> Non
     assert "0.3 seconds" in said
 
 
+@pytest.mark.slow
 def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> None:
     """FAULTS.md 115: over real HTTP, each gets its own result, or 503 with a time to wait."""
 

@@ -126,6 +126,7 @@ def test_guesses_by_strangers_delay_a_user_and_lock_nobody_out(
     assert time.monotonic() - began > 0.3
 
 
+@pytest.mark.slow
 def test_one_network_leaves_others_a_place_to_log_in(
     publish: Callable[..., Wire], monkeypatch: pytest.MonkeyPatch
 ) -> None:
