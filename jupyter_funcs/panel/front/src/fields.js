@@ -319,6 +319,7 @@ function Chooser(props) {
   const [pasting, setPasting] = useState(false);
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const other = useRef(false); // "Other…" was chosen, and nothing has been typed yet
   const query = draft ?? "";
   const text = query.trim();
   const { page, options, groups, total, next, all } = useOptions(field, query, open, many);
@@ -332,11 +333,11 @@ function Chooser(props) {
     set(name, each ? { each: one } : one.length ? one : null);
     announce(`${plural(one.length, "value")} chosen`);
   };
-  const end = () => (setDraft(null), setOpen(false));
+  const end = () => ((other.current = false), setDraft(null), setOpen(false));
   const commit = () => {
     if (draft === null) return;
     const taken = hit ? hit.value : text;
-    if (!many) set(name, taken || null);
+    if (!many && !other.current) set(name, taken || null);
     else if (taken) put([...values, taken]);
     setDraft(null);
   };
@@ -346,7 +347,7 @@ function Chooser(props) {
   const pick = (/** @type {number} */ at) => {
     const option = options[at]?.value;
     if (option === undefined) {
-      if (!text) return (setDraft(""), setOpen(false));
+      if (!text) return ((other.current = true), setDraft(""), setOpen(false));
       commit();
       return many || end();
     }
@@ -373,7 +374,7 @@ function Chooser(props) {
     } else if (event.key === "Escape" && open) (event.preventDefault(), event.stopPropagation(), end());
     else if (event.key === "Backspace" && many && !query && values.length) put(values.slice(0, -1));
   };
-  const type = (/** @type {any} */ { currentTarget: { value: typed } }) => (setDraft(typed), choosable && setOpen(true), setOn(typed.trim() && !typed.startsWith("$") ? 0 : -1));
+  const type = (/** @type {any} */ { currentTarget: { value: typed } }) => ((other.current = false), setDraft(typed), choosable && setOpen(true), setOn(typed.trim() && !typed.startsWith("$") ? 0 : -1));
   const paste = usePaste(field, (list) => put([...values, ...list]));
   const pasted = (/** @type {ClipboardEvent} */ event) => {
     const list = event.clipboardData?.getData("text") ?? "";

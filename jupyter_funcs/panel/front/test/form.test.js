@@ -56,6 +56,25 @@ test("a combobox finds by value and label, marks what matched, and takes what is
   await close();
 });
 
+test("Other… that is left without a text keeps the value; a text that is deleted clears it", async () => {
+  const { model, $, close } = await open([field("a", "choice", { options: page([["x"], ["y"]]), open: true })], { a: { value: "x" } });
+  const input = box($, "a");
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) {
+    press(input, key);
+    await pause(20);
+  }
+  assert.equal(input.placeholder, "Type any value");
+  input.dispatchEvent(new Event("blur"));
+  await pause(TYPED);
+  assert.deepEqual(sent(model), []);
+  type(input, "");
+  await pause(20);
+  input.dispatchEvent(new Event("blur"));
+  await pause(TYPED);
+  assert.deepEqual(sent(model), [["a", null]]);
+  await close();
+});
+
 test("a combobox of declared options has no Other, an open one takes any text; Escape takes nothing", async () => {
   const fields = [field("a", "choice", { options: page([["x"], ["y"]]) }), field("b", "choice", { options: page([["x"]]), open: true })];
   const { model, el, $, close } = await open(fields);
