@@ -1,6 +1,6 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { count, plural } from "./format.js";
+import { count, plural, shortened } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { Menu } from "./popover.js";
 import { axis, axisText, clamp, nearest, pointText, ticks, timeTicks, valueText } from "./scales.js";
@@ -17,8 +17,7 @@ const LEFT = 48, RIGHT = 8, TOP = 8, FOOT = 24, STRIP = 34;
 export const ink = (at) => (at >= 0 ? `var(--s${(at % COLOURS) + 1})` : "var(--jf-quiet)");
 /** @param {number} at */
 const dash = (at) => (at === -2 ? "4 3" : at % COLOURS > 5 ? "5 3" : undefined);
-/** @param {string} name */
-const brief = (name) => name.replace(/ US EQUITY$/, "");
+const briefly = (/** @type {P.ChartView} */ view) => shortened(view.series.length > 1 ? view.series.map(({ name }) => name) : view.x.labels);
 /** What was chosen stays while another tab is shown, by panel and function. @type {WeakMap<object, Map<string, Chosen>>} */
 const KEPT = new WeakMap();
 
@@ -204,6 +203,7 @@ export function Lines({ view, whole = view, zoom = null, hidden = [], dim = null
     [plan, dim],
   );
 
+  const brief = briefly(view);
   const when = (/** @type {number} */ each) => (isTime ? pointText(view.x.values[each], view.step) : view.x.labels[each]);
   const values = at < 0 ? [] : named.flatMap((line) => (line.values[at] === null ? [] : [{ line, value: /** @type {number} */ (line.values[at]) }])).sort((a, b) => b.value - a.value);
   const label = at < 0
@@ -348,6 +348,7 @@ function Spoken({ view, lines, when }) {
 function Legend({ view, lines, hidden, setHidden, setDim }) {
   const by = view.choices.find((choice) => choice.name === "colour")?.value;
   const signed = lines.some((line) => line.values.some((each) => Number(each) < 0));
+  const brief = briefly(view);
   const last = (/** @type {Line} */ line) => {
     const value = line.values.findLast((each) => each !== null);
     return view.format === "percent" ? valueText(value, "percent", signed) : axisText(value, view.format);
@@ -369,9 +370,9 @@ function Bars({ view }) {
   const [width, height] = useSize(box);
   const [at, setAt] = useState(-1);
   const values = view.series[0].values.map((value) => value ?? 0);
-  const names = view.x.labels;
+  const names = view.x.labels.map(briefly(view));
   const high = clamp(Math.floor((height - 32) / values.length), 20, 48);
-  const left = Math.min(148, width * 0.3);
+  const left = clamp(Math.max(...names.map(({ length }) => length)) * 7.4 + 16, 48, Math.min(260, width * 0.35));
   const wide = Math.max(1, width - left - 116);
   const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
   const X = (/** @type {number} */ value) => left + ((value - low) / (top - low || 1)) * wide;
@@ -385,13 +386,14 @@ function Bars({ view }) {
     event.preventDefault();
     setAt(clamp(go, 0, last));
   };
-  const cut = (/** @type {string} */ name) => (name.length > left / 7 ? `${name.slice(0, Math.max(3, Math.floor(left / 7) - 1))}…` : name);
+  const room = Math.floor((left - 14) / 7.4);
+  const cut = (/** @type {string} */ name) => (name.length > room ? `${name.slice(0, Math.max(3, room - 1))}…` : name);
   return html`<div class="jf-plot jf-scroll" ref=${box} tabindex="0" role="group" aria-roledescription="chart" aria-label=${at < 0 ? `${view.title}. ${values.map((_, each) => text(each)).join(", ")}` : text(at)} data-jf="plot" onKeyDown=${keys} onBlur=${() => setAt(-1)}>
     <svg width=${width} height=${Math.max(height - 4, high * values.length + 28)} aria-hidden="true" onPointerLeave=${() => setAt(-1)}>
       ${ticks(low, top, Math.max(2, Math.round(wide / 110))).map((value) => html`<line key=${value} x1=${Math.round(X(value)) + 0.5} x2=${Math.round(X(value)) + 0.5} y1="0" y2=${high * values.length} class=${value === 0 ? "g-base" : "g-line"} />
         <text key=${`t${value}`} x=${X(value)} y=${high * values.length + 17} text-anchor="middle">${axisText(value, view.format)}</text>`)}
-      ${values.map((value, each) => html`<g key=${names[each]} class=${at === each ? "is-on" : ""} onPointerEnter=${() => setAt(each)}><title>${text(each)}</title><rect x="0" y=${each * high} width=${width} height=${high} fill="transparent" />
-        <text x=${left - 10} y=${each * high + high / 2 + 4} text-anchor="end" class="t-strong">${cut(brief(names[each]))}</text>
+      ${values.map((value, each) => html`<g key=${each} class=${at === each ? "is-on" : ""} onPointerEnter=${() => setAt(each)}><title>${text(each)}</title><rect x="0" y=${each * high} width=${width} height=${high} fill="transparent" />
+        <text x=${left - 10} y=${each * high + high / 2 + 4} text-anchor="end" class="t-strong">${cut(names[each])}</text>
         <rect class="g-bar" x=${X(Math.min(value, 0))} y=${each * high + high * 0.2} width=${Math.max(1, X(Math.abs(value)) - X(0))} height=${high * 0.6} rx="2" />
         <text x=${X(Math.max(value, 0)) + 8} y=${each * high + high / 2 + 4}><tspan class="t-strong">${axisText(value, view.format)}</tspan>${parts && html`<tspan dx="8">${((value / total) * 100).toFixed(1)}%</tspan>`}</text></g>`)}
     </svg></div>`;
@@ -439,7 +441,7 @@ async function picture(drawn, view, lines, type) {
   root.append(make("rect", { width, height, fill: resolve("var(--jf-bg)") }), make("text", { x: 8, y: 18, "font-size": 13, "font-weight": 600, ...font }, `${view.title}${view.unit ? ` (${view.unit})` : ""}`), inner);
   lines.forEach((line, at) => {
     const [x, y] = [8 + (at % columns) * 160, tall + 28 + Math.floor(at / columns) * 18 + 12];
-    root.append(make("path", { d: `M${x} ${y - 4}h16`, stroke: resolve(ink(line.colour)), "stroke-width": 2.5 }), make("text", { x: x + 22, y, "font-size": 12, ...font }, brief(line.name).slice(0, 22)));
+    root.append(make("path", { d: `M${x} ${y - 4}h16`, stroke: resolve(ink(line.colour)), "stroke-width": 2.5 }), make("text", { x: x + 22, y, "font-size": 12, ...font }, briefly(view)(line.name).slice(0, 22)));
   });
   // Programs that draw don't know the colours that are mixed.
   const text = new XMLSerializer().serializeToString(root).replace(/color\(srgb ([\d.]+) ([\d.]+) ([\d.]+)[^)]*\)/g, (_, ...parts) => `rgb(${parts.slice(0, 3).map((part) => Math.round(part * 255)).join(", ")})`);

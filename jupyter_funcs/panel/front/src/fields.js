@@ -1,7 +1,7 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { FieldTools, Paste, isEach, several, usePaste } from "./fieldmenu.js";
-import { count, inert, marked, plural } from "./format.js";
+import { count, inert, marked, plural, shortened } from "./format.js";
 import { Icon } from "./icons.js";
 import { Popover } from "./popover.js";
 import { usePanel, useUniqueId } from "./state.js";
@@ -414,14 +414,6 @@ function Chooser(props) {
 
 /** @param {ControlProps} props */
 const Chips = (props) => html`<${Chooser} ...${props} many=${true} />`;
-
-/** Chips leave out the words that all values end with, as long as those are several: "KORD" of "KORD US EQUITY". @param {string[]} values */
-export function shortened(values) {
-  const words = values.map((value) => value.split(" "));
-  let end = 0;
-  while (values.length > 1 && words.every((each) => each.length > end + 1 && each[each.length - 1 - end] === words[0][words[0].length - 1 - end])) end += 1;
-  return (/** @type {string} */ value) => (end > 1 ? value.split(" ").slice(0, -end).join(" ") : value);
-}
 
 /** @type {Record<P.Control, (props: ControlProps) => unknown>} */
 const CONTROLS = { choice: Chooser, several: Chips, flag: Segments, number: NumberBox, date: DateBox, text: TextBox, list: Chips, json: JsonBox };

@@ -229,18 +229,13 @@ test("a field's menu runs for each, takes all, uses a variable and clears", asyn
   const { model, $, close } = await open([field("s", "choice", { options: SYMBOLS })], { s: { value: "x" } }, {}, answers);
   for (const [hook, value] of [["each:s", { each: ["x"] }], ["each-all:s", { each: ["a", "b"] }], ["reset:s", null]]) {
     $("field-menu:s").click();
-    await pause(20);
-    $(hook).click();
-    await pause(TYPED);
-    assert.deepEqual(sent(model).at(-1), ["s", value]);
+    await soon(() => $(hook).click());
+    await soon(() => assert.deepEqual(sent(model).at(-1), ["s", value]));
   }
   $("field-menu:s").click();
-  await pause(20);
-  $("bind:s").click();
-  await pause(200);
-  $("use:brands").click();
-  await pause(TYPED);
-  assert.deepEqual(sent(model).at(-1), ["s", { each: ["$brands"] }]);
+  await soon(() => $("bind:s").click());
+  await soon(() => $("use:brands").click());
+  await soon(() => assert.deepEqual(sent(model).at(-1), ["s", { each: ["$brands"] }]));
   await close();
 });
 
