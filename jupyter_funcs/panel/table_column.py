@@ -300,14 +300,19 @@ class TableColumn:
             time = pd.Timestamp(found[0] if found else "none")
         except ValueError:
             raise ArgumentError(f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025.") from None
+        zone = self.data.dt.tz if getattr(self.data.dtype, "tz", None) is not None else None
         typed = len(re.findall(r"\d+", text, re.ASCII))  # numbers: 2 in 2025-01
         if op == "<=" and not (self.type == "date" and typed == 3):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
-                op, time = "<", time + _COVERED.get(typed, pd.DateOffset(seconds=1))
-            except (ValueError, OverflowError):  # the last year that dates have
-                time = pd.Timestamp("9999-12-31 23:59:59")
-        if getattr(self.data.dtype, "tz", None) is not None:  # where clocks change, a midnight may not exist
-            time = time.tz_localize(self.data.dt.tz, ambiguous=True, nonexistent="shift_forward")
+                end = time + _COVERED.get(typed, pd.DateOffset(seconds=1))
+            except (ValueError, OverflowError):
+                end = None
+            if end is None or end.year > 9999:  # the last year that dates have, in any zone
+                time = pd.Timestamp("9999-12-31" if zone is not None else "9999-12-31 23:59:59")
+            else:
+                op, time = "<", end
+        if zone is not None:  # where clocks change, a midnight may not exist
+            time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
         return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")
 
     def found(self, text: str, ref: str) -> RowTest | None:
@@ -398,7 +403,7 @@ def _plainer(data: pd.Series[Any], name: str) -> Any:
     dtype: Any = data.dtype
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind == "M":
         unit, zone = getattr(dtype.pyarrow_dtype, "unit", "s"), getattr(dtype.pyarrow_dtype, "tz", None)
-        return f"datetime64[{unit}, {zone}]" if zone else f"datetime64[{unit}]"
+        return f"datetime64[{unit}, {zone}]" if zone is not None else f"datetime64[{unit}]"
     if isinstance(dtype, pd.ArrowDtype) and dtype.kind not in "iufbUm":
         return "object"
     if isinstance(dtype, np.dtype) and dtype.kind == "f" and is_identifier(name):

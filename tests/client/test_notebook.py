@@ -212,7 +212,7 @@ def test_the_saved_notebook_holds_the_last_result(saved: Any) -> None:
     assert "application/vnd.jupyter.widget-view+json" in view.data
     assert set(left.data) == {"text/html"}
     said = left.data["text/html"]
-    assert "<p><b>Get Panel Daily</b>: run this cell to open the panel.</p>" in said
+    assert "<b>Get Panel Daily</b>: run this cell to open the panel." in said
     for text in ("1,826 rows × 7 columns", "PanelName = Demo Card Panel", "<code>renamed</code>", "2025-11-15"):
         assert text in said
     assert "%funcs panel get_panel_daily PanelName=&quot;Demo Card Panel&quot; Symbol=&quot;BKQU" in said

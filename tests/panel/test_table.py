@@ -489,6 +489,16 @@ def test_the_year_9999_lasts_to_its_end() -> None:
         )
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
+def test_the_year_9999_ends_in_every_zone(zone: str) -> None:
+    """Finds all days up to a year whose end, in the time of the world, is a year that dates don't have."""
+    frame = pd.DataFrame({"Until": pd.to_datetime(["2024-01-31", "2025-12-31"]).tz_localize(zone)})
+    for high in ("9999", "9999-12", "9999-12-31"):
+        query = TableQuery([], [Range(0, "2025", high)])
+        assert list(TableView(frame).frame(query).index) == [1]
+        assert list(run(TableView(frame).code(query, "df"), frame).index) == [1]
+
+
 def test_days_are_compared_where_clocks_change_at_midnight() -> None:
     """Takes a day whose midnight doesn't exist, and one that has it twice."""
     hours = pd.date_range("2018-11-03 00:00", "2018-11-05 00:00", freq="h", tz="America/Sao_Paulo")
