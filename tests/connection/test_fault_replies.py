@@ -1228,7 +1228,6 @@ def test_a_call_gives_the_frame_or_the_error(running: tuple[Service, Session], c
     meet_call(running, given)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("small_pieces")
 @each_row("case, as_text", LONG_CALLED.values(), ids=LONG_CALLED)
 def test_a_call_gives_the_same_of_a_long_reply(running: tuple[Service, Session], case: Case, as_text: bool) -> None:

@@ -640,7 +640,6 @@ def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert token_of(with_source(tmp_path, 'token_command = "echo $HOME"')) == "$HOME"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("home", ["/dev/null", "/proc/self/fdinfo"])
 def test_a_home_that_cannot_be_written_or_is_none_changes_nothing(home: str) -> None:
     """Connecting reads and writes nothing there (FAULTS 106)."""

@@ -472,7 +472,6 @@ def test_an_arguments_name_repeats_no_token(server: Faulty) -> None:
     session.close()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
 def test_a_forked_child_reads_its_replies_whatever_its_parent_read() -> None:
     """The parent forks while it reads a reply: the child doesn't wait for it (FAULTS 104)."""
@@ -494,7 +493,6 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert done.returncode == 11, done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
 def test_a_forked_child_waits_for_no_request_of_its_parent(server: Faulty) -> None:
     """The parent forks during a probe: the child ignores it and sends its own requests (FAULTS 104)."""

@@ -88,7 +88,6 @@ LEFT = """
 """
 
 
-@pytest.mark.slow
 def test_reloading_leaves_one_of_everything_and_unloading_nothing(kernel: BlockingKernelClient) -> None:
     """Twenty reloads in a kernel in use change nothing; an unload then removes magic and matcher (FAULTS 98)."""
     answer(kernel, "%reload_ext jupyter_funcs")  # loads it, unless an earlier test has

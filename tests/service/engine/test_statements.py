@@ -400,7 +400,6 @@ NESTED = {
 }
 
 
-@pytest.mark.slow
 @each_row("kind", NESTED)
 def test_sql_of_any_depth_is_read_in_time_or_refused(kind: str) -> None:
     """FAULTS.md 138."""

@@ -342,7 +342,6 @@ def test_without_a_host_name_the_operator_is_warned(serve: Callable[..., Served]
     assert "--allowed-host" not in serve().said
 
 
-@pytest.mark.slow
 def test_a_page_elsewhere_is_403(serve: Callable[..., Served], funcs: Callable[..., str]) -> None:
     """FAULTS.md 120: even with a token."""
     service = serve()
@@ -377,7 +376,6 @@ class Impatient(HttpConnection):
     stall_seconds = 0.3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "begin",
     [
@@ -808,7 +806,6 @@ def test_runs_have_ten_seconds_to_end(serve: Callable[..., Served], config: str,
     assert reply.result(5).status_code == 503
 
 
-@pytest.mark.slow
 def test_hanging_up_cancels_the_run(serve: Callable[..., Served], config: str, ann: dict[str, str]) -> None:
     """FAULTS.md 120."""
     service = serve("--config", config)
@@ -822,7 +819,6 @@ def test_hanging_up_cancels_the_run(serve: Callable[..., Served], config: str, a
     assert json.loads(service.says(r'\{.*"status": 499.*\}')[0])["function"] == "Nap"
 
 
-@pytest.mark.slow
 def test_a_kill_in_the_middle_of_a_run_loses_no_account(
     serve: Callable[..., Served], config: str, ann: dict[str, str], funcs: Callable[..., str]
 ) -> None:
