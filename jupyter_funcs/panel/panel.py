@@ -26,7 +26,7 @@ import traitlets
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
-from jupyter_funcs.core.text import inert, listed, quote
+from jupyter_funcs.core.text import clip, inert, listed, quote
 from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import requests, run_view, saved_output
 from jupyter_funcs.panel.chart_svg import svg
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_ASKED = 200  # requests at once; a page has a few
+_LONGEST_LINE = 1_000  # of an error
 _GONE = "This result is no longer shown: another run has ended since."
 _UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
 _BEGIN_A_RUN = {"run", "retry", "retry_failed", "again", "example"}
@@ -257,7 +258,8 @@ class Panel(anywidget.AnyWidget):
         # ipywidgets closes once more when it disposes of the object, and at the end of Python, where nothing works.
         if self.comm is None or sys.is_finalizing():
             return
-        self._is_open = False
+        with self._lock:  # what is being published comes before the end
+            self._is_open = False
         _open.pop(self, None)
         notebook.watch_cells(self._on_cell, on=False)
         self.cancel()
@@ -338,9 +340,9 @@ class Panel(anywidget.AnyWidget):
 
     def _publish(self) -> None:
         """Bring the traits up to date, in one message; equal ones send nothing."""
-        if not self._is_open:
-            return
         with self._lock, self.hold_sync():
+            if not self._is_open:
+                return
             self._sent = self._visit
             for name, text in self._state().items():
                 # An open page was told what is new in its view as it arrived; one that is loaded again reads it there.
@@ -509,7 +511,8 @@ class Panel(anywidget.AnyWidget):
         try:
             told = await self._answer_to(requests.read(content))
         except Exception as error:  # noqa: BLE001  # the page says it
-            told = {"error": [inert(self._session.redact(line)) for line in run_view.lines_of(error)]}
+            lines = [clip(inert(self._session.redact(line)), _LONGEST_LINE) for line in run_view.lines_of(error)]
+            told = {"error": lines}
         self._reply(content, told)
         self._publish()
 

@@ -15,7 +15,7 @@ from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, stopped_text, value_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     import pandas as pd
 
@@ -80,26 +80,18 @@ def partial_view(frame: pd.DataFrame, job: Job) -> dict[str, Any] | None:
     return {"failed": len(errors), "of": total, "rows": rows}
 
 
-def error_view(
-    error: BaseException,
-    redact: Callable[[str], str],
-    job: Job | None = None,
-    fixes: Sequence[dict[str, str]] = (),
-) -> dict[str, Any]:
+def error_view(error: BaseException, redact: Callable[[str], str], job: Job | None = None) -> dict[str, Any]:
     """Return why a run failed: what happened, what to do, and the details behind it; never a token."""
     request = f"Request {job.progress.request_id}" if job is not None and job.progress.request_id else ""
-    if isinstance(error, FuncsError):
-        what, hint, details = error.what, "\n".join(error.lines[1:]), ""
-    else:
-        what, hint = f"Something failed inside jupyter_funcs: {type(error).__name__}: {error}", ""
-        details = "".join(traceback.format_exception(error))
+    what, *hint = lines_of(error)
+    details = "" if isinstance(error, FuncsError) else "".join(traceback.format_exception(error))
     kept = "\n".join(filter(None, [request, details]))
     return {
         "what": clip(inert(redact(what)), _LONGEST),
-        "hint": clip(inert(redact(hint)), _LONGEST),
+        "hint": clip(inert(redact("\n".join(hint))), _LONGEST),
         "details": clip(redact(kept), _LONGEST_DETAILS),
         "retry": not isinstance(error, ArgumentError),
-        "fixes": list(fixes),
+        "fixes": [],  # what a field refuses is said at the field, with its fix
     }
 
 
@@ -118,13 +110,10 @@ def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df"
         return {"blocks": [{"name": "python", "code": "", "note": note}]}
     sweeps = bool(swept)
     first: Args = {name: value[0] if name in swept else value for name, value in args.items()}
+    line = snippets.magic(function, args, sweeps=sweeps, result=variable)
     setup, _, call = snippets.python(function, args, where, named, sweeps=sweeps).partition("\ndf = ")
     blocks = [
-        {
-            "name": "magic",
-            "code": snippets.magic(function, args, sweeps=sweeps, result=variable),
-            "note": "a line of a notebook",
-        },
+        {"name": "magic", "code": line, "note": "a line of a notebook"},
         {"name": "python", "code": f"{setup}\n{variable} = {call}", "note": "a script or a notebook"},
     ]
     with suppress(FuncsError):  # values that give no request
@@ -146,7 +135,7 @@ def _variables(form: Form) -> dict[str, str]:
 
 
 def lines_of(error: BaseException) -> list[str]:
-    """Give what a person reads of an error, in one to three lines; one of our own making says that it is ours."""
+    """Return what a person reads of an error, whole: a secret that was cut could no longer be masked."""
     if isinstance(error, FuncsError):
         return error.lines
-    return [f"Something failed inside jupyter_funcs: {type(error).__name__}: {clip(inert(str(error)))}"]
+    return [f"Something failed inside jupyter_funcs: {type(error).__name__}: {error}"]
