@@ -84,11 +84,12 @@ def test_a_notebook_of_every_form_runs_to_its_end(kernel: KernelManager) -> None
         "df = %funcs call get_panels;\nlen(df)",
         '%%funcs call get_panel_daily -o daily\n{"PanelName": "Demo Card Panel", "Symbol": "BKQU"}',
         "again = await funcs.get_panel_daily.submit(PanelName='Demo Card Panel', Symbol='BKQU')\nagain.equals(daily)",
+        "get_ipython().run_cell('%funcs call get_panl_daily');",
         "%funcs lasterror",
         "%funcs call get_panels -o print\ndel print",
     )
     assert not stopped
     shown = [[one.get("text", one.get("data", {}).get("text/plain")) for one in cell.outputs] for cell in cells]
     assert shown[:4] == [[], ["2"], [], ["True"]]
-    assert "Traceback (most recent call last)" in shown[4][0]
-    assert "UserWarning: -o print hides" in shown[5][0]
+    assert "Traceback (most recent call last)" in shown[5][0]
+    assert "UserWarning: -o print hides" in shown[6][0]
