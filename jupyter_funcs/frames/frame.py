@@ -14,9 +14,9 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
 from jupyter_funcs.core.json_decoding import decode, decode_lines, too_deep
 from jupyter_funcs.core.text import clip, distinct, inert, quote
-from jupyter_funcs.core.warn import warn
+from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames import chunks
-from jupyter_funcs.frames.columns import Table, check_cells, packed
+from jupyter_funcs.frames.columns import Table, are_objects, check_cells, packed
 from jupyter_funcs.frames.dtypes import DECLARED, Declared, checked, inferred
 from jupyter_funcs.frames.shapes import as_table, is_split
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 
 _LONGEST_REASON = 300
+# How lists over HTTP name their rows, and how many there are of them on all pages.
+_ROWS = {"content", "data", "entries", "features", "hits", "items", "objects", "records", "results", "rows", "value"}
+_TOTALS = {"@odata.count", "count", "total", "totalcount", "totalelements", "totalitems", "totalresults"}
 _ENCODED = re.compile(r'\ufeff?\s*[\[{"]')
 _SCALAR = re.compile(
     r"[ \t\r\n]*(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null|NaN|-?Infinity)[ \t\r\n]*"
@@ -62,6 +65,22 @@ def _bare(reply: bytes | str, *, strict: bool) -> Any:
     values = document.values() if isinstance(document, dict) else ()
     is_record = all(isinstance(value, list) for value in values) and len(set(map(len, values))) > 1
     return [document] if is_record else document
+
+
+def _page(document: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the rows of a page of a list, and what is said beside them; any other document is itself."""
+    lists = [name for name in document if isinstance(document[name], list)] if isinstance(document, dict) else []
+    if len(lists) != 1 or not (lists[0] in _ROWS or len(document) == 1):
+        return document, {}
+    rows = document[lists[0]]
+    if not are_objects(rows) and (rows or lists[0] not in _ROWS):
+        return document, {}
+    beside = {name: value for name, value in document.items() if name != lists[0]}
+    for name, total in beside.items():
+        if name.replace("_", "").casefold() in _TOTALS and type(total) is int and total > len(rows):
+            more = "Ask for the others with the function's parameters."
+            warn(MissingRowsWarning(f"The reply has {len(rows):,} of {total:,} rows ({quote(name)}). {more}"))
+    return rows, beside
 
 
 def _raise_error(envelope: dict[str, Any]) -> None:
@@ -130,6 +149,8 @@ def to_frame(
     ``table``    ``{"schema": {"fields": [{"name": "a",         pandas' table schema; its ``primaryKey`` becomes the
                  "type": "integer"}]}, "data": [{"a": 1}]}``    index
     ``rows``     ``[[1, 2], [3]]``                              columns ``0``, ``1``; short rows end in nulls
+    ``page``     ``{"total": 9, "items": [{"a": 1}]}``          column ``a``, if `envelope` is false: the only list, by
+                                                                a usual name; ``attrs["funcs"]["page"]`` has the rest
     ``record``   ``{"a": 1, "b": [2]}``                         one row, columns ``a``, ``b``
     ``list``     ``[1, "x", null]``                             one column, ``Result``
     ``scalar``   ``7``                                          one row, column ``Result``
@@ -197,7 +218,7 @@ def to_frame(
         Whether the reply is NDJSON: one JSON document per line.
     envelope
         Whether the reply may be an envelope, and its texts JSON. If not, an object of lists of different lengths is a
-        record.
+        record, and a page of a list is its rows.
 
     Raises
     ------
@@ -215,6 +236,8 @@ def to_frame(
     -----
     UserWarning
         The reply declares an unknown type (the column is read as undeclared), or is invalid JSON as in `strict`.
+    MissingRowsWarning
+        A page says that there are more rows.
     """
     given = checked({} if schema is None else schema)
     reply = _text(reply)
@@ -225,10 +248,13 @@ def to_frame(
             read = lines_of if lines else body_of if envelope else _bare
             body = read(reply, strict=strict)
         declaration = _declaration(body)
+        body, beside = (body, {}) if envelope or declaration else _page(body)
         table = as_table(decoded_text(body["data"], strict=strict) if declaration else body, len(reply))
     except RecursionError as error:
         raise too_deep("reply") from error
-    attrs = {"shape": "lines" if lines else table.shape}
+    attrs: dict[str, Any] = {"shape": "page" if beside else "lines" if lines else table.shape}
+    if beside:
+        attrs["page"] = beside
     declared = set(given).union(declaration.columns if declaration else ())
     check_cells(table.rows, len(declared.union(table.names)), len(reply))
     if declaration is None:

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.client.options import CallOptions
 from jupyter_funcs.core.errors import ArgumentError, FunctionError, ProtocolError, ReplyTooLargeError
+from jupyter_funcs.core.warn import MissingRowsWarning
 from jupyter_funcs.frames import columns
 from jupyter_funcs.frames.frame import to_frame
 from tests.rows import each_row
@@ -121,6 +122,36 @@ def test_a_scalar_stays_what_it_was() -> None:
     for body, value in cases.items():
         assert repr(plain(to_frame(json.dumps({"error": None, "body": body})))) == repr({"Result": [value]})
         assert repr(plain(to_frame(body))) == repr({"Result": [value]})
+
+
+@pytest.mark.parametrize(
+    ("reply", "rows", "beside"),
+    [
+        ('{"total_count": 2, "items": [{"a": 1}, {"a": 2}]}', [{"a": 1}, {"a": 2}], {"total_count": 2}),
+        ('{"results": [{"a": 1}], "next": null, "links": {"b": []}}', [{"a": 1}], {"next": None, "links": {"b": []}}),
+        ('{"count": 0, "value": []}', [], {"count": 0}),
+        ('{"pets": [{"a": 1}, null]}', [{"a": 1}, {"a": None}], None),
+        ('{"id": 1, "orders": [{"a": 1}]}', [{"id": 1, "orders": [{"a": 1}]}], None),
+        ('{"n": 1, "data": [1, 2]}', [{"n": 1, "data": [1, 2]}], None),
+        ('{"items": [{"a": 1}], "more": [1, 2]}', [{"items": [{"a": 1}], "more": [1, 2]}], None),
+    ],
+)
+def test_a_page_of_a_list_is_its_rows_where_no_service_of_ours_replies(
+    reply: str, rows: list[Any], beside: dict[str, Any] | None
+) -> None:
+    """The only list, by a usual name or alone, is the table; what stands beside it is in the frame's attrs."""
+    frame = to_frame(reply, envelope=False)
+    assert frame.astype(object).where(frame.notna(), None).to_dict("records") == rows
+    assert frame.attrs["funcs"].get("page") == beside
+
+
+def test_a_page_in_the_service_s_own_replies_is_a_record() -> None:
+    assert plain(to_frame('{"total": 1, "items": [{"a": 1}]}')) == {"total": [1], "items": [[{"a": 1}]]}
+
+
+def test_a_page_that_is_not_all_says_so() -> None:
+    with pytest.warns(MissingRowsWarning, match="has 1 of 40 rows .'totalItems'."):
+        to_frame('{"totalItems": 40, "items": [{"a": 1}]}', envelope=False)
 
 
 @pytest.mark.parametrize("body", ["[1, 2", '{"a": ', '"[{', "[1] x", "[{}]\n[{}]", "[1e999]", '[{"a":' * 50_000])
@@ -282,7 +313,7 @@ def test_every_shape_gives_its_documented_frame(
 
 
 def test_the_docstring_names_every_shape() -> None:
-    shapes = {shape for _, shape, *_ in SHAPES.values()} | {"text", "schema", "lines"}
+    shapes = {shape for _, shape, *_ in SHAPES.values()} | {"text", "schema", "lines", "page"}
     assert (
         set(re.findall(r"^ *``(\w+)``  +``", (to_frame.__doc__ or "").partition("**Types**")[0], re.MULTILINE))
         == shapes
