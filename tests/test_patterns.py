@@ -334,7 +334,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "service.publishing.parameters._WHOLE": ["1", "0"],
     "service.publishing.signatures._SECTION": ["\n", "---\n", " "],
     "service.publishing.signatures.title": ['"a', "a'"],
-    "service.publishing.worker_process.ran_out_of_memory": ["oom_kill ", "\noom_kill"],
+    "service.publishing.confinement.ran_out_of_memory": ["oom_kill ", "\noom_kill"],
     "service.server.process._readers.header_field_re": ["a'", "''"],
     "service.web.hosts._AUTHORITY": ["-2", "--"],
     "sources.yaml_decoding._NUMBER": ["1", ("1.", "1"), ("1e", "1")],

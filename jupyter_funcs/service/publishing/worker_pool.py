@@ -30,6 +30,12 @@ from jupyter_funcs.service.engine.calls import MOST_BYTES, CallCancelledError, M
 from jupyter_funcs.service.engine.prepared import Compiled
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results, worker_process
+from jupyter_funcs.service.publishing.confinement import (
+    WorkerSetup,
+    clean_up,
+    kill_descendants,
+    ran_out_of_memory,
+)
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction
 from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.publishing.worker_process import (
@@ -39,10 +45,6 @@ from jupyter_funcs.service.publishing.worker_process import (
     LoadReply,
     WorkerOrder,
     WorkerReply,
-    WorkerSetup,
-    clean_up,
-    kill_descendants,
-    ran_out_of_memory,
 )
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from jupyter_funcs.service.builtin import functions as built_in_functions
 from jupyter_funcs.service.config.settings import load
 from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
-from jupyter_funcs.service.publishing import worker_process
+from jupyter_funcs.service.publishing import confinement
+from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.publishing.worker_pool import Workers
-from jupyter_funcs.service.publishing.worker_process import WorkerSetup
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.runs import Limits
@@ -108,17 +108,17 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
 
 def _workers(settings: Settings, engine: DuckDBEngine, hidden: Sequence[Path | None]) -> Workers:
     """Return the workers for the published files, which can't read the hidden ones."""
-    if not worker_process.can_confine():
+    if not confinement.can_confine():
         log.warning(
             "This system can't confine published functions: they can read what the service's account can, such as the "
             "signing keys. Publish only what you trust, or use Linux with Landlock."
         )
-    if not worker_process.can_separate():
+    if not confinement.can_separate():
         log.warning(
             "This system doesn't let published functions have a /dev/shm of their own: they can fill it, and read "
             "what others leave there. Publish only what you trust, or allow namespaces (unshare)."
         )
-    if not worker_process.can_limit_processes():
+    if not confinement.can_limit_processes():
         log.warning(
             "This system can't limit how many processes published functions start. Don't run the service as root."
         )

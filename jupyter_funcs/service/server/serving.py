@@ -64,10 +64,10 @@ def _serve(given: argparse.Namespace) -> None:
         # Fail early: loading the data and functions may take a while.
         most_of_one = None if server.behind_proxy else process.MOST_OF_ONE
         sockets = process.bind(server.host, server.port, opened, most_of_one)
-        from jupyter_funcs.service.publishing import worker_process
+        from jupyter_funcs.service.publishing import confinement
         from jupyter_funcs.service.server import hosted
 
-        worker_process.hide_memory()
+        confinement.hide_memory()
         process.configure_logs(server.log)
         service = opened.enter_context(hosted.build(chosen, given.config))
         _warn_of_missing_names(server)

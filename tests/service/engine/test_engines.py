@@ -36,9 +36,9 @@ from jupyter_funcs.service.engine.reference import Brand, Reference
 from jupyter_funcs.service.engine.remote import RemoteEngine
 from jupyter_funcs.service.engine.tables import Cards
 from jupyter_funcs.service.messages import SetupError
+from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.publishing.worker_pool import Workers
-from jupyter_funcs.service.publishing.worker_process import WorkerSetup
 from jupyter_funcs.service.web.requests import ARROW, JSON
 from tests.service.conftest import RUN, becomes, free_port, serving
 

@@ -24,8 +24,8 @@ from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery as publish
 from jupyter_funcs.service.publishing import notebooks
+from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
-from jupyter_funcs.service.publishing.worker_process import WorkerSetup
 from jupyter_funcs.service.web.runs import Limits
 from tests.service.conftest import LIST, becomes
 

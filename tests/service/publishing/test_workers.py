@@ -17,9 +17,9 @@ import pytest
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies
 from jupyter_funcs.service.messages import SetupError
-from jupyter_funcs.service.publishing import worker_pool, worker_process
+from jupyter_funcs.service.publishing import confinement, worker_pool
+from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
-from jupyter_funcs.service.publishing.worker_process import WorkerSetup
 from jupyter_funcs.service.web.runs import Limits
 from tests.service.conftest import LIST, RUN, Wire, becomes, published
 from tests.service.publishing.test_notebooks import written
@@ -390,7 +390,7 @@ def test_the_service_gets_names_parameters_and_schemas_and_workers_run_the_code(
 
 
 @pytest.mark.fault(136)
-@pytest.mark.skipif(not worker_process.can_confine(), reason="needs Landlock")
+@pytest.mark.skipif(not confinement.can_confine(), reason="needs Landlock")
 def test_a_function_reads_no_secret(wire: Wire, folder: Path, tmp_path: Path) -> None:
     """Not the environment, the service's memory, its keys, its state, nor the files of other workers."""
     (tmp_path / "other").write_text(SECRET)
@@ -419,7 +419,7 @@ def test_nothing_of_a_run_is_left_for_the_functions_of_another_user(wire: Wire) 
 @pytest.mark.fault(136)
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 def test_the_served_process_cannot_be_read_by_others() -> None:
-    code = "from jupyter_funcs.service.publishing import worker_process as w; w.hide_memory()\n"
+    code = "from jupyter_funcs.service.publishing import confinement as w; w.hide_memory()\n"
     code += "import ctypes; raise SystemExit(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))"
     assert os.spawnl(os.P_WAIT, sys.executable, sys.executable, "-c", code) == 0
 
@@ -430,7 +430,7 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
     [
         pytest.param(
             *("Fork", "Fork failed: It was ended because it used more than 30 processes."),
-            marks=pytest.mark.skipif(not worker_process.can_limit_processes(), reason="processes can't be limited"),
+            marks=pytest.mark.skipif(not confinement.can_limit_processes(), reason="processes can't be limited"),
         ),
         ("Allocate", "Allocate needs more memory than the service allows. Ask for less."),
         ("Fill", "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space."),
@@ -441,7 +441,7 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
         ),
         pytest.param(
             *("Share Files", "Share Files failed: [Errno 28] No space left on device"),
-            marks=pytest.mark.skipif(not worker_process.can_separate(), reason="needs namespaces"),
+            marks=pytest.mark.skipif(not confinement.can_separate(), reason="needs namespaces"),
         ),
         pytest.param(
             *("Share", "Share needs more memory than the service allows. Ask for less."), marks=pytest.mark.slow
@@ -465,7 +465,7 @@ def test_a_function_is_ended_at_its_limit_and_the_next_run_works(wire: Wire, nam
 
 @pytest.mark.slow
 @pytest.mark.fault(135)
-@pytest.mark.skipif(not worker_process.can_limit("memory"), reason="memory can't be limited")
+@pytest.mark.skipif(not confinement.can_limit("memory"), reason="memory can't be limited")
 def test_a_function_that_fills_the_memory_at_once_is_ended(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the system, before the service looks at what it uses."""
     monkeypatch.setattr(worker_pool, "_CHECK_SECONDS", 60)
@@ -574,7 +574,7 @@ def test_a_function_changes_no_other_process(wire: Wire) -> None:
         assert "Operation not permitted" in failed(wire, "Change", what=what), what
     assert wire.call("Change", {"what": "own"}).json()["error"] is None
     assert wire.call("Locks").json()["body"] == "3"
-    assert not (worker_process.can_separate() and list(Path("/dev/shm").glob("funcs-test-*")))
+    assert not (confinement.can_separate() and list(Path("/dev/shm").glob("funcs-test-*")))
 
 
 def test_only_the_process_that_got_an_order_replies(wire: Wire) -> None:
@@ -595,7 +595,7 @@ def test_nothing_that_a_worker_wrote_is_left(tmp_path: Path, monkeypatch: pytest
         Path("d").mkdir()
         os.chdir("d")
     os.chdir(tmp_path)
-    worker_process.clean_up(folder, 0)
+    confinement.clean_up(folder, 0)
     assert not folder.exists()
 
 
