@@ -94,6 +94,26 @@ test("a filter that is refused is said in its box, and the rows stay", async () 
   assert.equal(el.querySelector(".jf-err").textContent, "'lots' isn't a number.");
   assert.equal($("chip:Spend"), null);
   assert.ok(el.querySelector(".jf-tr"));
+  type($("filter-lo"), "more");
+  press($("filter-lo"), "Enter");
+  assert.ok(await until(() => el.querySelector(".jf-toast")?.textContent.includes("isn't a number")));
+  assert.equal($("filter-lo"), null);
+  await close();
+});
+
+test("a date that does not exist is said in the box, and filters nothing", async () => {
+  const { model, el, $, close } = await panel();
+  $("filter:Date").click();
+  await pause(20);
+  Object.defineProperty($("filter-lo"), "validity", { value: { badInput: true }, configurable: true });
+  type($("filter-lo"), "");
+  press($("filter-lo"), "Enter");
+  assert.ok(await until(() => el.querySelector(".jf-err")?.textContent === "Enter a valid date, or clear the field."));
+  Object.defineProperty($("filter-lo"), "validity", { value: { badInput: false } });
+  type($("filter-lo"), "2025-01-31");
+  await until(() => last(model, "rows")?.filters.length);
+  assert.deepEqual(asked(model, "rows").flatMap((each) => each.filters.map(({ low }) => low)), ["2025-01-31"]);
+  assert.equal(el.querySelector(".jf-err"), null);
   await close();
 });
 
