@@ -79,8 +79,7 @@ class FormView:
         self._touched.update(form.values)
         form.watchers.append(self._on_form)
         for source in self._sources.values():
-            if source.asking:
-                source.ask()
+            source.ask()
         self._follow_variables()
 
     def _forget(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from jupyter_funcs.catalog.fields import Field
-    from jupyter_funcs.catalog.form import Form
+    from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
 
 PAGE = 200  # options in one reply
@@ -90,15 +90,12 @@ class FieldSource(FieldOptions):
         self._form = form
         self._on_news = on_news
         self._future: Future[None] | None = None
-        listing = function.session[field.source or ""].fields
-        needed = {folded(name) for name in listing_args(field, listing, {})[1]}
+        self._listing = function.session[field.source or ""].fields
+        needed = {folded(name) for name in listing_args(field, self._listing, {})[1]}
         self.needs = [other.name for other in form.fields if folded(other.name) in needed and other.name != field.name]
-        self.missing = listing_args(field, listing, form.first)[1]
-        self.hold(function.known_choices(field, form.first))
-        if self.choices:
-            self.at = function.listed_at(field, form.first)
-        self.asking = not (self.choices or self.missing)
-        self._listed = {one.value for one in self.choices}
+        self.missing: list[str] = []
+        self.asking = False
+        self._listed: set[str] = set()
 
     def hold(self, choices: Sequence[Choice]) -> None:
         """Take new choices, and what stands for each, in any case: itself, or its first word, such as a ticker."""
@@ -107,10 +104,16 @@ class FieldSource(FieldOptions):
         self._spelt = {" ".join(each) for each in words} | {each[0] for each in words if each}
 
     def ask(self, *, again: bool = False, after: float = 0.0) -> None:
-        """Ask for the values after so many seconds; the latest question wins."""
+        """Take the values that are known, or ask for them after so many seconds; the latest question wins."""
         self.stop()
-        self.asking, self.is_slow, self.trouble = True, False, ""
-        self._future = background.start(self._ask(again=again, after=after))
+        args = self._form.first
+        missing = listing_args(self.field, self._listing, args)[1]
+        known = [] if again else self._function.known_choices(self.field, args)
+        if known or missing:
+            self._take(args, known, missing)
+        else:
+            self.asking, self.is_slow, self.trouble = True, False, ""
+            self._future = background.start(self._ask(again=again, after=after))
 
     def stop(self) -> None:
         """Ask no more."""
@@ -121,20 +124,23 @@ class FieldSource(FieldOptions):
     async def _ask(self, *, again: bool, after: float) -> None:
         await asyncio.sleep(after)
         slow = asyncio.get_running_loop().call_later(_SLOW, self._grow_slow)
-        args, at = self._form.first, None
-        choices: list[Choice] = []
+        args = self._form.first
         try:
-            choices, self.missing = await self._function.choices(self.field, args, again=again)
+            choices, missing = await self._function.choices(self.field, args, again=again)
         except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
-            self.trouble = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
+            trouble = error.what if isinstance(error, FuncsError) else f"{type(error).__name__}: {error}"
+            self._take(args, [], [], trouble)
         else:
-            if not self.missing:
-                at, values = self._function.listed_at(self.field, args), {one.value for one in choices}
-                self.gone, self._listed = self._listed - values, values
+            self._take(args, choices, missing)
         finally:
             slow.cancel()
+
+    def _take(self, args: Args, choices: Sequence[Choice], missing: list[str], trouble: str = "") -> None:
         self.hold(choices)
-        self.at, self.asking, self.is_slow = at, False, False
+        self.missing, self.trouble, self.at, self.asking, self.is_slow = missing, trouble, None, False, False
+        if not (missing or trouble):
+            self.at, values = self._function.listed_at(self.field, args), {one.value for one in choices}
+            self.gone, self._listed = self._listed - values, values
         self._on_news(self)
 
     def _grow_slow(self) -> None:
@@ -148,8 +154,8 @@ class FieldSource(FieldOptions):
 
     @property
     def can_ask(self) -> bool:
-        """Whether the values can be listed now: nothing is missing for it, or it was tried."""
-        return not (self.asking or (self.missing and not self.trouble))
+        """Whether the values can be listed now: nothing is missing for it."""
+        return not (self.asking or self.missing)
 
     def unlisted(self, values: Iterable[str]) -> list[str]:
         """Return the values that the listing function doesn't give; a ticker alone stands for its symbol."""

@@ -40,7 +40,7 @@ def stopped_text(progress: SweepProgress) -> str:
 def asks_text(runs: int, most: int) -> str:
     """Return the question before a large sweep."""
     text = f"This is {runs:,} runs, more than {most:,}." if most else f"This changes data, in {runs:,} runs."
-    return f"{text} Press the Run button again to continue, or sweep fewer values."
+    return f"{text} Press Run again to continue, or sweep fewer values."
 
 
 def value_text(value: Any) -> str:

@@ -82,15 +82,27 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
 
 
 def test_another_function_takes_three_messages(page: Page) -> None:
-    """Writes all that a request changes at once: the request, its reply and one update; the view goes as a whole."""
+    """Writes all that a request changes at once: the request, its reply and one update; carried values ask nothing."""
+
+    def fill() -> None:
+        for name, value in DAILY.items():
+            page.ask("set", seq=1, field=name, value=value)
+
     for name in ("get_panel_fq", "get_panel_daily"):  # so that their options are listed
         page.ask("choose", function=name)
+        fill()
         sources = page.panel._inputs._sources.values()
         wait_until(lambda sources=sources: not any(source.asking for source in sources))
+    for name in ("get_panel_fq", "get_panel_daily"):
+        page.ask("choose", function=name)
+        page.ask("clear")
+    fill()
     background.run(asyncio.sleep(0.1))
     page.sent.clear()
     page.panel._send = lambda message, **_: page.sent.append(message)
     page.ask("choose", function="get_panel_fq")
+    background.run(asyncio.sleep(0.6))  # longer than the pause after typing
+    assert page.state("_values")["fields"]["Symbol"]["carried"]
     assert [each.get("method", "reply") for each in page.sent] == ["reply", "update"]
     assert {"_view", "_values"} <= set(page.sent[1]["state"])
 
