@@ -48,6 +48,10 @@ _MAX_TRIES = 20  # lines that could end a list
 
 # Clearer words for some of json's messages.
 _JSON = {
+    "Expecting ',' delimiter": "a comma is missing before the caret",
+    "Expecting ':' delimiter": "a colon is missing before the caret",
+    "Expecting property name enclosed in double quotes": "a name needs double quotes",
+    "Expecting value": "a value is text in double quotes, a number, true, false, null or a list",
     "Invalid control character at": "a string is not closed",
     "Unterminated string starting at": "a string is not closed",
     "Illegal trailing comma before end of object": "there is an extra comma",
@@ -224,9 +228,9 @@ def read_body(body: str, namespace: Mapping[str, Any]) -> dict[str, Any]:
         except ArgumentError:
             raise
         except json.JSONDecodeError as error:
-            excerpt = _excerpt(body.split("\n")[error.lineno - 1], error.colno - 1)
-            text = f"Line {error.lineno + 1} of the cell's JSON cannot be read at the caret: {_why(error)}."
-            raise ArgumentError(text, excerpt=excerpt) from None
+            above = body[: min(error.pos, len(body.rstrip()))].split("\n")
+            what = f"Line {len(above) + 1} of the cell isn't valid JSON: {_why(error)}."
+            raise ArgumentError(what, excerpt=_excerpt(body.split("\n")[len(above) - 1], len(above[-1]))) from None
         except (ValueError, RecursionError) as error:
             raise ArgumentError(f"The cell's JSON cannot be read: {error}.", "Write one object of arguments.") from None
     values: dict[str, Any] = {}
@@ -271,7 +275,11 @@ def with_items_below(value: str, lines: Sequence[str]) -> tuple[str, int]:
 
 
 def _why(error: json.JSONDecodeError) -> str:
-    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :]
+    before, after = error.doc[: error.pos].rstrip(), error.doc[error.pos :].rstrip()
+    if not after and error.msg != "Invalid control character at":
+        return "the object is not closed"
+    if error.msg == "Expecting ',' delimiter" and after[0] in "]}":
+        return f"a {'}' if after[0] == ']' else ']'} is missing before the caret"
     if before.endswith(",") and after.startswith(("}", "]")):
         return "there is an extra comma"
     return _JSON.get(error.msg, error.msg)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 import sys
 from contextlib import suppress
@@ -81,6 +80,8 @@ class Extension:
             session = None if self._state is None else self._state.known()
             if session is None or session.listed is None or name not in session.listed.slugs:
                 raise
+        import html  # compiles a long pattern
+
         function = session[name]
         text = f"{name}{inspect.signature(function)}\n\n{function.__doc__}"
         return {_PLAIN: text, _HTML: f"<pre>{html.escape(text)}</pre>"}
@@ -150,8 +151,8 @@ class Extension:
         """Return a DataFrame as HTML, as `_print_result` prints it."""
         from jupyter_funcs.core.text import visible
 
-        html = (self._replaced_printers[key] or type(shown)._repr_html_)(shown)
-        return visible(html) if html and "funcs" in shown.attrs else html
+        markup = (self._replaced_printers[key] or type(shown)._repr_html_)(shown)
+        return visible(markup) if markup and "funcs" in shown.attrs else markup
 
 
 def _print_dataset(dataset: Any, printer: Any, *_: object) -> None:

@@ -144,8 +144,8 @@ class History:
         run_options = run.options or function.options
         options = {option.name: getattr(run_options, option.name) for option in fields(run_options)}
         options |= {"pairs": run.pairs, "to": run.to}
-        # A complete run is repeated instead of read from the cache; of any other, only what failed is sent again.
-        if run.status == "done" and not run.error:
+        # A single run is repeated instead of read from the cache. A sweep uses the cache as it did before.
+        if run.status == "done" and not run.is_sweep:
             options["max_age"] = max((dt.datetime.now(dt.UTC) - run.ended).total_seconds(), _LEAST_AGE)
         return function.with_options(**options)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import inspect
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,19 @@ def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernel
     assert answer(kernel, added.format("%reload_ext jupyter_funcs")) == []
     used = answer(kernel, added.format("request = %funcs call get_panels --dry-run"), last=True)
     assert {f"{OURS}.magic.magic", f"{OURS}.client.client"} <= set(used)
+
+
+def test_loading_imports_nothing_of_the_standard_library_that_takes_time() -> None:
+    """What the extension imports at its top is imported by IPython anyway; `html`, say, compiles a long pattern."""
+    tops = ast.parse(inspect.getsource(extension)).body
+    names = {
+        getattr(top, "module", None) or top.names[0].name
+        for top in tops
+        if isinstance(top, ast.Import | ast.ImportFrom)
+    }
+    assert {name.partition(".")[0] for name in names} == {
+        *("IPython", "__future__", "contextlib", "functools", "inspect", "sys", "typing")
+    }
 
 
 # What an extension could leave behind in a kernel, as plain data.

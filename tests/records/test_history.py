@@ -259,9 +259,11 @@ def test_a_sweep_is_one_run_and_is_run_again_whole(demo: Session) -> None:
     assert len(run.args["Symbol"]) == 2
     assert demo.history.table()["arguments"][0].startswith("2 runs: ")
     after = demo.history.again(1)
-    assert after.attrs["funcs"]["cached"]["runs"] == 0  # run again, instead of read from the cache
+    assert after.attrs["funcs"]["cached"]["runs"] == 2  # uses the cache as the sweep does
     assert len(demo.history) == 2
     assert jf.diff(before, after).empty
+    swept.with_options(cache=False).sweep(PanelName=PANEL, Symbol=["BKQU", "NVRA"])
+    assert demo.history.again(3).attrs["funcs"]["cached"]["runs"] == 0
     fewer = swept.sweep(PanelName=PANEL, Symbol=["BKQU"])
     gone = jf.diff(before, fewer)
     assert set(gone["Change"]) == {"removed"}
@@ -700,7 +702,7 @@ def test_a_result_that_nobody_holds_is_had_from_the_cache(demo: Session, file: P
 @pytest.mark.slow
 def test_a_later_result_is_not_taken_for_that_of_an_earlier_run(demo: Session) -> None:
     """After a sweep is run again, its first result is gone, and the second is not shown in its place."""
-    swept = demo.get_panel_daily.with_options(progress=False)
+    swept = demo.get_panel_daily.with_options(progress=False, max_age=0.01)
     swept.sweep(PanelName=PANEL, Symbol=["NVRA", "BKQU"])
     forgotten()
     assert demo.history.get(1).frame is not None
