@@ -210,6 +210,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "catalog.fields._KINDS_BY_WORDS[3][1]": ["0.", "(_"],
     "catalog.fields._KINDS_BY_WORDS[4][1]": [("an", " a"), ("an num", "-")],
     "catalog.fields._WORDS": ["Aa", "Da"],
+    "catalog.listing._CAMEL": ["a", "aA"],
     "catalog.listing._ENDING": ["_", "__"],
     "catalog.listing._OPTIONS": [("Option", "Oe"), ("Opt", " ")],
     "catalog.listing.identifiers": ["a_", " _"],

@@ -41,6 +41,7 @@ Text = Annotated[str, BeforeValidator(_text)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
 # The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
+_CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
 # Stripped from search words, so that "companies" also finds "company".
 _ENDING = re.compile(r"(?<=\w{3})(?:y|ies)$")
@@ -194,6 +195,8 @@ def identifiers(names: Sequence[str], *, lower: bool = False) -> tuple[str, ...]
     for name in names:
         # NFKC, as Python itself compares identifiers.
         plain = unicodedata.normalize("NFKC", name)
+        if lower and name.isalnum():  # listOrders, as an OpenAPI document may name it
+            plain = _CAMEL.sub("_", plain)
         plain = "".join(char if f"a{char}".isidentifier() else "_" for char in (plain.lower() if lower else plain))
         plain = re.sub("_+", "_", plain).strip("_") or "unnamed"
         if not plain.isidentifier():  # it starts with a digit or the like
