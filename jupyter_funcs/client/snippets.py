@@ -78,7 +78,9 @@ def curl(function: RemoteCall, args: Mapping[str, Any]) -> str:
         # A document may name any header, also one with a $.
         command.append(f"-H {_SECRETS.get(header) or shlex.quote(f'{header}: ') + _SECRET_ONLY[session.header]}")
     command += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in sent["headers"].items()]
-    command += [f"-d {shlex.quote(json_text(sent['body']))}"] if "body" in sent else []
+    if "body" in sent:
+        is_form = "form" in sent["headers"]["Content-Type"]
+        command.append(f"-d {shlex.quote(sent['body'] if is_form else json_text(sent['body']))}")
     return _SERVE * (not session.address) + " \\\n  ".join(command)
 
 

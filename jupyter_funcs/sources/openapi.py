@@ -48,6 +48,7 @@ _METHODS = ("get", "post", "put", "patch", "delete")  # the others return no dat
 _SHOWN = 3  # operations named in a warning
 _COMPONENTS = "#/components/schemas/"
 _JSON_BODY = re.compile(r"(?:\*|text|application)/(?:\*|(?:[\w.+-]+\+)?json)(?: *;[ -~]*)?", re.IGNORECASE | re.ASCII)
+_FORM_BODY = "application/x-www-form-urlencoded"
 # A header that a document may set: a legal name, and none of ours.
 _HEADER = re.compile(
     r"(?!(?:host|cookie2?|authorization|connection|keep-alive|te|trailer|transfer-.*|upgrade|expect|content.*|accept.*"
@@ -93,7 +94,10 @@ class OpenApiSource:
         connection = self._transport.connection
         sent = request_of(function, args, connection)
         token = {} if connection.token is NO_TOKEN else {"token_header": sent.token_header}
-        body = {"body": json.loads(sent.body)} if isinstance(sent.body, bytes) else {}
+        body: dict[str, Any] = {}
+        if isinstance(sent.body, bytes):
+            is_form = sent.headers["Content-Type"] == _FORM_BODY
+            body["body"] = sent.body.decode() if is_form else json.loads(sent.body)
         return {"method": sent.method, "url": sent.url, **token, "headers": dict(sent.headers), **body}
 
     async def close(self) -> None:
@@ -221,17 +225,20 @@ class _Document:
         keys = {key.casefold() for key in self._keys.values()}
         for (where, name), one in given.items():
             required = where == "path" or one.get("required") is True
-            style = only(str, one.get("style")) or ("form" if where == "query" else "simple")
+            style = _style(one, "form" if where == "query" else "simple")
             if where == "header" and (not _HEADER.fullmatch(name) or name.casefold() in keys):
                 continue
-            if where not in {"path", "query", "header"} or not name.strip() or (where == "path" and style != "simple"):
+            if (
+                where not in {"path", "query", "header"}
+                or not name.strip()
+                or (where == "path" and style["style"] != "simple")
+            ):
                 if required:
                     raise _UnusableError(f"its {clip(inert(where), 20)} parameter {quote(name)} can't be sent")
             else:
                 content = only(dict, one.get("content"))
                 schema = next((only(dict, each).get("schema") for each in content.values()), one.get("schema"))
-                explode = one.get("explode", style == "form") is True
-                context = {"in": where, "name": name, "style": style, "explode": explode, "json": bool(content)}
+                context = {"in": where, "name": name, **style, "json": bool(content)}
                 yield self._param(context, schema, required=required, text=only(str, one.get("description")))
 
     def _param(self, context: dict[str, Any], schema: Any, *, required: bool, text: str = "") -> Param:
@@ -245,17 +252,22 @@ class _Document:
         )
 
     def _body(self, operation: dict[str, Any]) -> tuple[list[Param], str]:
-        """Return the parameters for the JSON body, and its media type."""
+        """Return the parameters for the body, which is JSON or a form, and its media type."""
         body = self._resolved(operation.get("requestBody"))
         content, needed = only(dict, body.get("content")), body.get("required") is True
         kind = next((kind for kind in content if _JSON_BODY.fullmatch(kind)), "")
-        schema = only(dict, content.get(kind or next(iter(content), ""))).get("schema")
+        other = _FORM_BODY if _FORM_BODY in content else next(iter(content), "")
+        about = only(dict, content.get(kind or other))
+        schema = about.get("schema")
         named, required = self._once("properties", self._resolved(schema), self._properties)
+        if other == _FORM_BODY and not kind and 0 < len(named) <= _MAX_PROPERTIES:
+            kind = other
         if not kind and (needed or named):  # without its properties it would do something else
-            raise _UnusableError("its body is not JSON")
+            raise _UnusableError("its body is neither JSON nor a form")
         if 0 < len(named) <= _MAX_PROPERTIES:
             sent = {name: one for name, one in named.items() if only(dict, one).get("readOnly") is not True}
-            contexts = {name: {"in": "body", "name": name} for name in sent if name.strip()}
+            styles = only(dict, about.get("encoding"))
+            contexts = {name: {"in": "body", "name": name, **_style(styles.get(name))} for name in sent if name.strip()}
             # A body is optional unless the document says otherwise, which most forget.
             needed = body.get("required") is not False
             return [self._param(contexts[at], sent[at], required=needed and at in required) for at in contexts], kind
@@ -387,10 +399,12 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
     query: list[str] = []
     headers: dict[str, str] = {"Accept": context["accept"]}
     body: Any = {}
+    form: list[str] = []
     for name, value in json_args(function, args).items():
         where = places[name]
         if where["in"] == "body":
             body = value if where.get("whole") else {**body, where["name"]: value}
+            form += _query(where, value) if context["content_type"] == _FORM_BODY else []
         elif where["in"] == "query":
             query += _query(where, value)
         elif where["in"] == "path":
@@ -404,12 +418,20 @@ def request_of(function: Function, args: Args, connection: Connection) -> Reques
         )
     data = None
     if context["content_type"] and (context["needs_body"] or body != {}):
-        headers["Content-Type"] = "application/json" if "*" in context["content_type"] else context["content_type"]
+        headers["Content-Type"] = kind = (
+            "application/json" if "*" in context["content_type"] else context["content_type"]
+        )
         try:
-            data = json.dumps(body, allow_nan=False).encode()
+            data = ("&".join(form) if kind == _FORM_BODY else json.dumps(body, allow_nan=False)).encode()
         except ValueError:
             raise ArgumentError("JSON has no NaN and no infinity.", "Leave the value out.") from None
     return Request(context["method"], url, data, headers, context["token_header"], is_operation=True)
+
+
+def _style(said: Any, default: str = "form") -> dict[str, Any]:
+    said = only(dict, said)
+    style = only(str, said.get("style")) or default
+    return {"style": style, "explode": said.get("explode", style == "form") is True, "json": False}
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 import jupyter_funcs as jf
 from jupyter_funcs.api import Session
+from jupyter_funcs.client.snippets import curl
 from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 TOKEN = "a-token-of-the-openapi-tests"
 TEXT = {"type": "string"}
+FORM = "application/x-www-form-urlencoded"
 JSON_REPLY = {"200": {"description": "", "content": {"application/json": {"schema": {}}}}}
 
 
@@ -84,7 +86,7 @@ class Server(httpx.AsyncBaseTransport):
                 "path": raw_path,
                 "query": request.scope["query_string"].decode(),
                 "headers": dict(request.headers),
-                "body": json.loads(body) if body else None,
+                "body": json.loads(body) if body[:1] in {b"[", b"{"} else body.decode(),
             }
         )
         status = self.statuses.pop(0) if self.statuses else 200
@@ -139,7 +141,7 @@ def test_an_address_is_written_in_the_style_of_its_parameters(params: Any, value
     server, run = served(operation(*params), place, "get")
     run(**values)
     assert (server.seen[0]["path"], server.seen[0]["query"]) == (path, query)
-    assert server.seen[0]["body"] is None
+    assert not server.seen[0]["body"]
     assert "content-type" not in server.seen[0]["headers"]
 
 
@@ -251,6 +253,20 @@ def test_media_types_are_those_of_the_document(kind: str, sent: str) -> None:
     assert (headers["content-type"], headers["accept"]) == (sent, "application/vnd.shop+json")
 
 
+def test_a_form_is_sent_in_the_style_of_its_document() -> None:
+    """Where the document offers no JSON; lists repeat their name, objects as its encoding says."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "tags": LIST, "o": OBJECT}, "required": ["n"]}
+    content = {FORM: {"schema": schema, "encoding": {"o": {"style": "deepObject"}}}, "text/plain": {}}
+    server, run = served(operation(requestBody={"content": content}))
+    run(n=5, tags=[1, 2], o={"a": 3})
+    assert server.seen[0]["body"] == "n=5&tags=1&tags=2&o%5Ba%5D=3"
+    assert server.seen[0]["headers"]["content-type"] == FORM
+    assert run.request(n=1)["body"] == "n=1"
+    assert curl(run, {"n": "1"}).endswith("-d n=1")
+    with pytest.raises(jf.ArgumentError, match="'x'"):
+        run(n="x")
+
+
 def test_a_body_that_is_no_object_is_one_field() -> None:
     """Its JSON is checked and sent as it is."""
     server, run = served(operation(body={"type": "array", "items": OBJECT}))
@@ -288,6 +304,7 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
         "/b": {"post": operation(operationId="same"), "get": operation()},
         "/csv": {"get": operation() | {"responses": text}},
         "/form": {"post": operation() | {"requestBody": {"required": True, "content": {"text/plain": {}}}}},
+        "/form2": {"post": operation() | {"requestBody": {"required": True, "content": {FORM: {"schema": LIST}}}}},
         "/filled": {
             "post": operation() | {"requestBody": {"content": {"multipart/form-data": {"schema": OBJECT}}}},
             "get": operation() | {"requestBody": {"content": {"text/plain": {"schema": {"properties": {}}}}}},
@@ -301,7 +318,7 @@ def test_operations_that_cannot_run_are_left_out_with_one_warning() -> None:
         "/ref": {"$ref": "https://evil.example/paths.json"},
     }
     server = Server(document(odd))
-    with pytest.warns(UserWarning, match=r"Left out 8 of 15 operations: GET /csv \(its reply is not JSON\)") as warned:
+    with pytest.warns(UserWarning, match=r"Left out 9 of 16 operations: GET /csv \(its reply is not JSON\)") as warned:
         names = server.session().names
     assert len(warned) == 1
     assert names == ["a\\x1b[31m\\u202e", "same", "GET /b", "same (2)", "GET /filled", "GET /odd", "POST /odd"]
