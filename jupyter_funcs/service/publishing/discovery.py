@@ -9,6 +9,7 @@ import re
 import sys
 import traceback
 import types
+from dataclasses import replace
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,8 @@ def load(
         if begins(source):
             found += _in_entry_point(each, source)
     # A module may have imported a function that another one publishes.
-    return list({id(each): each for each in found}.values())
+    unique = {id(each): each for each in found}.values()
+    return [replace(each, asset=each.asset or default_asset or "") for each in unique]
 
 
 def _files(folder: Path) -> list[Path]:

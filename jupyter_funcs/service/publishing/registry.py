@@ -6,7 +6,7 @@ import itertools
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from jupyter_funcs.service.accounts.records import folded
 from jupyter_funcs.service.engine.calls import CallCancelledError, check_size
@@ -99,11 +99,27 @@ class PublishedFunction:
         return values
 
 
+@overload
+def function(python: Callable[..., Any], /) -> PublishedFunction: ...
+
+
+@overload
 def function(
-    *, asset: str, name: str | None = None, group: str | None = None, rules: Sequence[Rule] = ()
-) -> Callable[[Callable[..., Any]], PublishedFunction]:
+    *, asset: str = "", name: str | None = None, group: str | None = None, rules: Sequence[Rule] = ()
+) -> Callable[[Callable[..., Any]], PublishedFunction]: ...
+
+
+def function(
+    python: Callable[..., Any] | None = None,
+    /,
+    *,
+    asset: str = "",
+    name: str | None = None,
+    group: str | None = None,
+    rules: Sequence[Rule] = (),
+) -> PublishedFunction | Callable[[Callable[..., Any]], PublishedFunction]:
     """
-    Publish a Python function.
+    Publish a Python function; without options, brackets aren't needed.
 
     Each parameter becomes a parameter of the catalog, described by its annotation (`str`, `int`, `float`, `bool`,
     `date`, `Literal`, `list` of these, ``… | None``, or `Annotated` with `Help`, `ListedBy`, `Options`, `Between` or
@@ -114,7 +130,7 @@ def function(
     Parameters
     ----------
     asset
-        The asset that the function belongs to.
+        The asset that the function belongs to. By default, `functions.asset` of the service's configuration.
     name
         Its name in the catalog. By default the Python name in title case, *Get Stores* for ``get_stores``.
     group
@@ -129,6 +145,10 @@ def function(
 
     Examples
     --------
+    >>> @function
+    ... def get_stores(region: Literal["North", "South"] | None = None) -> list[str]:
+    ...     '''List the stores.'''
+
     >>> @function(asset="Demo panels", group="Reference")
     ... def get_panels(call: Call) -> Table:
     ...     '''List the panel data sets.'''
@@ -146,7 +166,7 @@ def function(
             author=getattr(python, "__globals__", {}).get("__author__"),
         )
 
-    return publish
+    return publish if python is None else publish(python)
 
 
 class Registry:
@@ -155,6 +175,8 @@ class Registry:
     def __init__(self, functions: Sequence[PublishedFunction], *, author: str) -> None:
         self._by_name: dict[str, PublishedFunction] = {}
         for each in functions:
+            if not each.asset:
+                raise SetupError(f"{each.place}: {quoted(each.name)} has no asset.\nAdd one: @function(asset='…').")
             other = self._by_name.setdefault(each.name, each)
             if other is not each:
                 raise SetupError(

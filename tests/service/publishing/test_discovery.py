@@ -17,6 +17,7 @@ import pytest
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery as publish
 from jupyter_funcs.service.publishing import notebooks, results
+from jupyter_funcs.service.publishing.registry import Registry
 from tests.service.conftest import LIST
 
 if TYPE_CHECKING:
@@ -175,6 +176,16 @@ def test_a_folder_that_cannot_be_read_is_refused(tmp_path: Path, kind: str) -> N
     if kind == "file":
         path.write_text("")
     assert refused(path).startswith(f"The folder of published functions {path} cannot be read: ")
+
+
+def test_a_function_without_an_asset_has_the_one_of_the_configuration(tmp_path: Path) -> None:
+    """`@function` needs no brackets, and a function that another file imports is still published once."""
+    bare = "from jupyter_funcs.service import function\n\n@function\ndef bare():\n    return 1\n"
+    write(tmp_path, a=f"{bare}\n@function(name='Named')\ndef other():\n    return 2\n", b="from .a import bare")
+    found = load(tmp_path, default_asset="Own")
+    assert [(each.name, each.asset, each()) for each in found] == [("Bare", "Own", 1), ("Named", "Own", 2)]
+    with pytest.raises(SetupError, match=r"a\.py, line 3: 'Bare' has no asset"):
+        Registry(load(tmp_path), author="t")
 
 
 def test_an_empty_folder_publishes_nothing(tmp_path: Path) -> None:
