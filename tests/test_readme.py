@@ -37,7 +37,7 @@ GUIDE = "\n".join(PAGES.values())
 BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
 
 # Commands that need another machine, another service or a user; they are parsed, but not run.
-WAITING = ("demo", "serve", "admin", "token", "login", "mcp", "enable", "disable")
+WAITING = ("demo", "serve", "admin", "token", "login", "mcp", "enable", "disable", "check")
 
 
 def is_magic(code: str) -> bool:

@@ -102,6 +102,12 @@ def _parser() -> Parser:
     mcp_parser.add_argument("--declare-read-only", action="store_true", help=declares)
     docs_parser = add("docs", docs, "show a page of the guide, or the list of its topics")
     docs_parser.add_argument("topic", nargs="?", default="", metavar="TOPIC")
+    check_parser = add("check", check, "check functions that you publish, and show the form of each")
+    check_parser.description = "Nothing is served. The exit code is 1 if there is an error."
+    check_parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="default: as configured")
+    check_parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration of the service")
+    seconds = "time limit for importing a file (default: 60)"
+    check_parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help=seconds)
     add("enable", enable, "load %%funcs in every notebook of this environment")
     add("disable", disable, "undo enable")
     for with_service in (list_parser, call_parser, stubs_parser, mcp_parser):
@@ -242,6 +248,12 @@ def docs(given: argparse.Namespace) -> None:
     from jupyter_funcs.core.guide import guide_page
 
     pager(guide_page(given.topic).text)
+
+
+def check(given: argparse.Namespace) -> None:
+    from jupyter_funcs.cli import check
+
+    check.check(given)
 
 
 def enable(_given: argparse.Namespace) -> None:

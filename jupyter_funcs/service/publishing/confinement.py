@@ -47,7 +47,11 @@ _FIRST_WITH_SCOPES, _ALL_SCOPES = 6, 3
 
 @dataclass(frozen=True, slots=True)
 class WorkerSetup:
-    """What a worker publishes, apart from the files and entry points `skipped`, and may use; sizes in bytes."""
+    """
+    What a worker publishes, apart from the files and entry points `skipped`, and may use; sizes in bytes.
+
+    One that `keeps_going` leaves out the files that can't be published, and reports them.
+    """
 
     folders: tuple[Path, ...]
     entry_points: bool = False
@@ -56,6 +60,7 @@ class WorkerSetup:
     readable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     skipped: tuple[str, ...] = ()
+    keeps_going: bool = False
     import_seconds: float = 300
     memory: int = 4 * 2**30
     disk: int = 2**30

@@ -40,24 +40,33 @@ def load(
     entry_points: bool,
     default_asset: str | None,
     begins: Callable[[str], bool] = lambda _: True,
+    problems: list[str] | None = None,
 ) -> list[PublishedFunction]:
     """
     Import and return the functions that the folders and, if `entry_points`, the installed packages publish.
 
-    `begins` is told what comes next, and whether it returns true decides if that is imported.
+    `begins` is told what comes next, and whether it returns true decides if that is imported. With `problems`, to which
+    errors are added, a file that can't be published is left out.
     """
     found: list[PublishedFunction] = []
+
+    def add(source: str, read: Callable[[], list[PublishedFunction]]) -> None:
+        try:
+            found.extend(read() if begins(source) else ())
+        except SetupError as error:
+            if problems is None:
+                raise
+            problems.append(str(error))
+
     if _siblings not in sys.meta_path:
         sys.meta_path.append(_siblings)
     for folder in folders:
         package = _package(folder)
         for path in _files(folder):
-            if begins(str(path)):
-                found += _in_file(path, package, default_asset)
+            add(str(path), functools.partial(_in_file, path, package, default_asset))
     for each in sorted(importlib.metadata.entry_points(group=GROUP)) if entry_points else ():
         source = f"The entry point {each.name} = {each.value!r}"
-        if begins(source):
-            found += _in_entry_point(each, source)
+        add(source, functools.partial(_in_entry_point, each, source))
     # A module may have imported a function that another one publishes.
     unique = {id(each): each for each in found}.values()
     return [replace(each, asset=each.asset or default_asset or "") for each in unique]
@@ -108,8 +117,10 @@ def _in_entry_point(entry_point: importlib.metadata.EntryPoint, source: str) -> 
 def _imported(load: Callable[[], Any], source: str) -> Any:
     try:
         return load()
-    except SetupError:
-        raise
+    except SetupError as error:
+        if source in str(error):
+            raise
+        raise SetupError(f"{_place(source, error)[0]}: {error}") from None
     except (Exception, SystemExit) as error:
         raise _failure(source, error) from error
 
@@ -118,17 +129,22 @@ def _failure(source: str, error: BaseException) -> SetupError:
     if isinstance(error, SyntaxError):
         place, reason = f"{error.filename}, line {error.lineno}", error.msg
     else:
-        frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
-        own = [each for each in frames if each.filename == source] or frames[-1:]
-        place = f"{own[-1].filename}, line {own[-1].lineno}"
+        place, is_last = _place(source, error)
         reason = str(error).strip().partition("\n")[0]
-        if own[-1] is not frames[-1] or error.__cause__ is not None:  # otherwise the line is enough
+        if not is_last or error.__cause__ is not None:  # otherwise the line is enough
             log.error("%s cannot be imported.", source, exc_info=(type(error), error, _trace_from_file(error)))
     headline = "" if place.startswith(source) else f"{source} cannot be imported.\n"
     return SetupError(
         f"{headline}{place}: {type(error).__name__}{f': {reason}' if reason else ''}.\n"
         "Fix it, or start the file name with '_' to leave it out."
     )
+
+
+def _place(source: str, error: BaseException) -> tuple[str, bool]:
+    """Return the last line of a file that an error passed, and whether the error was raised there."""
+    frames = [each for each in traceback.extract_tb(error.__traceback__) if not each.filename.startswith("<frozen")]
+    own = [each for each in frames if each.filename == source] or frames[-1:]
+    return f"{own[-1].filename}, line {own[-1].lineno}", own[-1] is frames[-1]
 
 
 def _trace_from_file(error: BaseException) -> types.TracebackType | None:

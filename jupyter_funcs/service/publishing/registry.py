@@ -169,6 +169,14 @@ def function(
     return publish if python is None else publish(python)
 
 
+def same_name(one: PublishedFunction, other: PublishedFunction) -> SetupError:
+    """Return the error for two functions of one name."""
+    return SetupError(
+        f"Two functions are named {quoted(one.name)}:\n{one.place}, and {other.place}.\n"
+        "Names must be unique in a catalog: rename one of them."
+    )
+
+
 class Registry:
     """The published functions of a service; the ids in the listing are the same for every user."""
 
@@ -179,10 +187,7 @@ class Registry:
                 raise SetupError(f"{each.place}: {quoted(each.name)} has no asset.\nAdd one: @function(asset='…').")
             other = self._by_name.setdefault(each.name, each)
             if other is not each:
-                raise SetupError(
-                    f"Two functions are named {quoted(each.name)}:\n{other.place}, and {each.place}.\n"
-                    "Names must be unique in a catalog: rename one of them."
-                )
+                raise same_name(other, each)
         self._author = author
         self._authors = _numbered([author, *(each.author for each in functions)])
         self._groups = _numbered(each.group for each in functions)

@@ -41,7 +41,6 @@ from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.publishing.worker_process import (
     GRACE_SECONDS,
     LENGTH,
-    FunctionFacts,
     LoadReply,
     WorkerOrder,
     WorkerReply,
@@ -81,12 +80,13 @@ class WorkerError(Exception):
             self.add_note(trace[:_LONGEST_ERROR])
 
 
-class SlowImportError(SetupError):
-    """A file or entry point takes too long to import."""
+class UnfinishedImportError(SetupError):
+    """A file or entry point ends the process that imports it, or takes too long."""
 
-    def __init__(self, source: str, seconds: float) -> None:
-        super().__init__(f"{source} takes more than {seconds:g} seconds to import.")
+    def __init__(self, source: str, reason: str, *, is_slow: bool = False) -> None:
+        super().__init__(f"{source} {reason}")
         self.source = source
+        self.is_slow = is_slow
 
 
 class _Deadline:
@@ -130,7 +130,7 @@ class Worker:
         threading.Thread(target=self._log, args=(self._process.stderr,), daemon=True).start()
         self.send(setup)
 
-    def load(self) -> list[FunctionFacts]:
+    def load(self) -> LoadReply:
         """Wait for the functions; raises `SetupError` if they can't be loaded."""
         reply: LoadReply
         source, deadline = "", _Deadline(self._setup.import_seconds)
@@ -141,13 +141,14 @@ class Worker:
                     source = reply.text
                     deadline.restart()
         except EOFError:
-            reply = LoadReply("failed", "The process that loads published functions ended. Its output is in the log.")
+            reply = LoadReply("ended", "The process that loads published functions ended. Its output is in the log.")
         if source and deadline.cancelled:
-            raise SlowImportError(source, deadline.seconds)
-        if self.excess:
-            raise SetupError(f"{source} can't be imported. {self.excess}")
+            reason = f"takes more than {deadline.seconds:g} seconds to import."
+            raise UnfinishedImportError(source, reason, is_slow=True)
+        if source and (self.excess or reply.kind == "ended"):
+            raise UnfinishedImportError(source, f"can't be imported. {self.excess or reply.text}")
         if reply.kind == "functions":
-            return reply.functions
+            return reply
         if reply.trace:
             log.error("Published functions can't be loaded.\n%s", reply.trace)
         raise SetupError(reply.text)
@@ -306,6 +307,7 @@ class Workers:
     """The workers of a service."""
 
     def __init__(self, setup: WorkerSetup, variables: Collection[str] = ()) -> None:
+        self.problems: list[str] = []
         self._setup = setup
         allowed = {*_VARIABLES, *variables}
         self._environment = {
@@ -317,17 +319,25 @@ class Workers:
         self._is_closed = False
 
     def load(self) -> list[PublishedFunction]:
-        """Return the published functions; raises `SetupError` if they can't be loaded."""
+        """Return the published functions; raises `SetupError` if they can't be loaded, or adds to `problems`."""
         while True:
             try:
-                worker, functions = self._start()
+                worker, reply = self._start()
                 break
-            except SlowImportError as error:
-                log.error("%s It is not published.", error)  # noqa: TRY400 - one line
+            except UnfinishedImportError as error:
+                if error.source in self._setup.skipped:  # a thread of another one ended it
+                    raise
+                if self._setup.keeps_going:
+                    self.problems.append(str(error))
+                elif error.is_slow:
+                    log.error("%s It is not published.", error)  # noqa: TRY400 - one line
+                else:
+                    raise
                 self._setup = replace(self._setup, skipped=(*self._setup.skipped, error.source))
         self._put(worker)
+        self.problems += reply.problems
         here: Any = {"python": _elsewhere, "takes_call": True, "workers": self}
-        return [WorkerFunction(**msgspec.structs.asdict(each), **here) for each in functions]
+        return [WorkerFunction(**msgspec.structs.asdict(each), **here) for each in reply.functions]
 
     def run(self, order: WorkerOrder, call: Call, user: int, *, alone: bool) -> ReplyContent | Compiled:
         """Run a function for a user, `alone` in a worker of its own."""
@@ -363,7 +373,7 @@ class Workers:
         for each in workers:
             self._end(each)
 
-    def _start(self) -> tuple[Worker, list[FunctionFacts]]:
+    def _start(self) -> tuple[Worker, LoadReply]:
         with self._lock:
             if self._is_closed:
                 raise CallCancelledError

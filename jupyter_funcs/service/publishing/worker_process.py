@@ -115,6 +115,7 @@ class LoadReply(WorkerReply):
     """What a worker says before its first order."""
 
     functions: list[FunctionFacts] = []
+    problems: list[str] = []
 
 
 class WorkerCall:
@@ -162,15 +163,18 @@ class WorkerCall:
 
     def _loaded(self) -> WorkerReply:
         setup = self._setup
+        problems: list[str] = []
         try:
             found = discovery.load(
                 setup.folders,
                 entry_points=setup.entry_points,
                 default_asset=setup.default_asset,
                 begins=self._begins,
+                problems=problems if setup.keeps_going else None,
             )
             self._functions = {each.name: each for each in found}
-            return LoadReply("functions", functions=[FunctionFacts.of(each, self.reference) for each in found])
+            facts = [FunctionFacts.of(each, self.reference) for each in found]
+            return LoadReply("functions", functions=facts, problems=problems)
         except BaseException as error:  # noqa: BLE001 - published code may raise anything
             return _failure(error, [])
 

@@ -8,11 +8,11 @@ import logging
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
-from jupyter_funcs.service.accounts.records import folded
+from jupyter_funcs.service.accounts.records import Asset, folded
 from jupyter_funcs.service.builtin import companies, demo, demo_accounts
 from jupyter_funcs.service.builtin import functions as built_in_functions
 from jupyter_funcs.service.config.settings import load
@@ -20,7 +20,7 @@ from jupyter_funcs.service.engine.remote import IN_MEMORY, connect_engine
 from jupyter_funcs.service.messages import SetupError, did_you_mean, listed, quoted
 from jupyter_funcs.service.publishing import confinement
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
-from jupyter_funcs.service.publishing.registry import Registry
+from jupyter_funcs.service.publishing.registry import Registry, same_name
 from jupyter_funcs.service.publishing.worker_pool import Workers
 from jupyter_funcs.service.web.app import create_app
 from jupyter_funcs.service.web.hosts import Hosts
@@ -64,6 +64,7 @@ def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack
     functions, engine = _built_in(settings, is_demo=is_demo)
     opened.callback(engine.close)
     if settings.functions.folders or settings.functions.entry_points:
+        _warn_of_system()
         workers = opened.enter_context(contextlib.closing(_workers(settings, engine, [folder, config])))
         functions = [*functions, *workers.load()]
     registry = Registry(functions, author=demo.AUTHOR if is_demo else settings.organisation)
@@ -106,8 +107,25 @@ def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedF
     return built_in if settings.functions.builtin else (), engine
 
 
-def _workers(settings: Settings, engine: DuckDBEngine, hidden: Sequence[Path | None]) -> Workers:
-    """Return the workers for the published files, which can't read the hidden ones."""
+def check(settings: Settings) -> tuple[list[PublishedFunction], list[dict[str, Any]], list[str]]:
+    """Load the published functions as the service would; return them, their listing, and what is wrong with them."""
+    built_in, engine = _built_in(settings, is_demo=False)
+    with contextlib.closing(engine), contextlib.closing(_workers(settings, engine, (), keeps_going=True)) as workers:
+        published, problems = workers.load(), workers.problems
+        by_name = {each.name: each for each in built_in}
+        for each in published:
+            if (other := by_name.setdefault(each.name, each)) is not each:
+                problems.append(str(same_name(other, each)))
+        _warn_of_missing_lists([*by_name.values()])
+        kept = [each for each in published if by_name[each.name] is each]
+        registry = Registry(kept, author=settings.organisation)
+        assets = dict.fromkeys(each.asset for each in kept)
+        all_ = [Asset(at, name, "", is_shared=True) for at, name in enumerate(assets, 1)]
+        return kept, registry.listing(all_, engine.reference), problems
+
+
+def _warn_of_system() -> None:
+    """Warn of what published functions could do on this system."""
     if not confinement.can_confine():
         log.warning(
             "This system can't confine published functions: they can read what the service's account can, such as the "
@@ -122,6 +140,12 @@ def _workers(settings: Settings, engine: DuckDBEngine, hidden: Sequence[Path | N
         log.warning(
             "This system can't limit how many processes published functions start. Don't run the service as root."
         )
+
+
+def _workers(
+    settings: Settings, engine: DuckDBEngine, hidden: Sequence[Path | None], *, keeps_going: bool = False
+) -> Workers:
+    """Return the workers for the published files, which can't read the hidden ones."""
     own = settings.functions
     secret = (*hidden, settings.server.tls_key)
     setup = WorkerSetup(
@@ -131,6 +155,7 @@ def _workers(settings: Settings, engine: DuckDBEngine, hidden: Sequence[Path | N
         reference=engine.reference,
         readable=own.readable,
         hidden=tuple(each.absolute() for each in secret if each is not None),
+        keeps_going=keeps_going,
         import_seconds=settings.server.run_seconds,
         memory=own.memory_limit,
     )
