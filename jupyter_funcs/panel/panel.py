@@ -639,12 +639,12 @@ class Panel(anywidget.AnyWidget):
     def _on_retry(self, _: requests.PageRequest) -> None:
         self.run()
 
-    def _on_retry_failed(self, _: requests.PageRequest) -> None:
-        """Run again what failed of the sweep that is shown, whatever the form holds by now."""
+    def _on_retry_failed(self, request: requests.RetryRequest) -> None:
+        """Run again what failed of the sweep that is shown, or some of it, whatever the form holds by now."""
         visit = self._chosen
         if visit.sweep is None:
             raise ArgumentError(_GONE)
-        self._runner.start(visit, visit.sweep.retry)
+        self._runner.start(visit, partial(visit.sweep.retry, request.rows))
         visit.refusal, visit.error, visit.state = None, None, "form"
 
     def _on_dismiss(self, _: requests.PageRequest) -> None:

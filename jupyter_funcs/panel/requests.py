@@ -152,6 +152,10 @@ class FormRunRequest(PageRequest):
     confirmed: bool
 
 
+class RetryRequest(PageRequest):
+    rows: Annotated[list[Number], Meta(max_length=_MOST_ROWS)]  # of what is listed as failed; all of it if empty
+
+
 class ResultRequest(PageRequest):
     """About the result of this number; another one may be shown by now."""
 
@@ -242,7 +246,7 @@ class CompareRequest(PageRequest):
     again: bool
 
 
-_BARE = ("hello", "refresh", "about", "clear", "cancel", "retry", "retry_failed", "dismiss", "code", "history")
+_BARE = ("hello", "refresh", "about", "clear", "cancel", "retry", "dismiss", "code", "history")
 _KINDS: dict[str, type[PageRequest]] = {
     **dict.fromkeys(_BARE, PageRequest),
     **dict.fromkeys(("choose", "example"), FunctionRequest),
@@ -258,6 +262,7 @@ _KINDS: dict[str, type[PageRequest]] = {
     "preset": PresetRequest,
     "preset_delete": NameRequest,
     "run": FormRunRequest,
+    "retry_failed": RetryRequest,
     "tab": TabRequest,
     "compare": CompareRequest,
     # About a result

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.connection.login import ask
 from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.sweeps.combinations import TooManyRunsError, combos
 from jupyter_funcs.sweeps.messages import cached_text
@@ -16,7 +17,7 @@ from jupyter_funcs.sweeps.results import results_for
 from jupyter_funcs.sweeps.sweep import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     import pandas as pd
 
@@ -104,10 +105,24 @@ class SweepJob(Job):
         """Whether the same sweep would continue from all results so far."""
         return self._sweep.resumes
 
-    def retry(self) -> SweepJob:
-        """Start the runs that failed again; the others keep their results."""
-        function = self._sweep.function
-        job = SweepJob(self._sweep.again(results_for(function, self._sweep.combos)))
+    def retry(self, errors: Collection[int] = ()) -> SweepJob:
+        """
+        Start the runs that failed again; the others keep their results.
+
+        Parameters
+        ----------
+        errors
+            Positions in the result's ``.attrs["errors"]``: only these; all by default.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such position.
+        """
+        function, failed = self._sweep.function, self.progress.failed
+        if not all(0 <= at < failed for at in errors):
+            raise ArgumentError(f"There is no such failed run: {failed:,} failed.")
+        job = SweepJob(self._sweep.again(results_for(function, self._sweep.combos), errors))
         function.notify_started(job)
         return job
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from jupyter_funcs.client.cache import run_keys
@@ -31,6 +31,7 @@ class Retried(NamedTuple):
 
     kept: dict[str, _InMemory]
     failed: frozenset[int]
+    left: dict[int, dict[str, Any]]  # the failures of those that aren't tried again
 
 
 # By session, the results of the last interrupted sweep that aren't in the cache.

@@ -80,7 +80,8 @@ class Sweep:
         self._tasks: set[asyncio.Task[None]] = set()
         self._in_flight: set[int] = set()  # sent, and not answered yet
         self._attempts: Counter[int] = Counter()
-        self._failures: dict[int, dict[str, Any]] = {}  # as plain JSON values
+        self._failures = dict(retried.left) if retried else {}  # as plain JSON values
+        self.progress.failed = len(self._failures)
         self._arrived: list[_Arrival] = []  # not stored yet
         self._storing: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
@@ -99,9 +100,12 @@ class Sweep:
         """Whether the same sweep would continue from all results so far."""
         return self._earlier.resumes
 
-    def again(self, results: SweepResults) -> Sweep:
-        """Return the sweep that runs only what failed, and takes the other results from this one."""
-        retried = Retried(self._earlier.kept, frozenset(self._failures))
+    def again(self, results: SweepResults, errors: Collection[int] = ()) -> Sweep:
+        """Return the sweep that runs only what failed, or some of it, and takes everything else from this one."""
+        failed = sorted(self._failures)
+        wanted = {failed[at] for at in errors} or set(failed)
+        left = {at: error for at, error in self._failures.items() if at not in wanted}
+        retried = Retried(self._earlier.kept, frozenset(failed), left)
         return Sweep(self.function, self.combos, self._run_function, results, retried)
 
     def stop(self) -> None:
@@ -156,6 +160,7 @@ class Sweep:
             batch = await asyncio.to_thread(self._load_batch, positions[first : first + _CACHE_BATCH])
             self._count_cached([found[at] for at in batch])
             loaded |= batch
+        loaded |= self._failures.keys()  # that aren't tried again
         self._pending.extend(at for at in range(len(self.combos.runs)) if at not in loaded)
 
     def _load_batch(self, positions: list[int]) -> set[int]:

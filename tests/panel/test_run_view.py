@@ -82,7 +82,7 @@ def test_only_the_runs_that_failed_are_asked_again(page: Page, faulty: Faulty, c
     assert (partial["failed"], partial["of"], partial["rows"][0]["label"]) == (1, 3, SYMBOLS[1])
     page.ask("set", seq=2, field="Symbol", value=SYMBOLS[0])
     faulty.broken, faulty.asked = set(), []
-    frame = swept(page, "retry_failed")
+    frame = swept(page, "retry_failed", rows=[])
     assert faulty.asked == [SYMBOLS[1]]
     assert list(frame["Symbol"].unique()) == SYMBOLS
     assert len(frame) == 3 * len(first) // 2
@@ -90,14 +90,16 @@ def test_only_the_runs_that_failed_are_asked_again(page: Page, faulty: Faulty, c
 
 
 def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
-    """Retries once more what is left, and keeps what came the last time."""
+    """Retries once more what is left, all or one of it, and keeps what came the last time."""
     page.panel._enter(page.panel._session[DAILY].with_options(cache=False))
     faulty.broken = set(SYMBOLS[1:])
     swept(page, "run", seq=1, values=ALL, confirmed=False)
-    for broken in (SYMBOLS[2:], []):
+    assert "2 failed" in page.ask("retry_failed", rows=[2])["error"][0]
+    one, other = SYMBOLS[1:2], SYMBOLS[2:]
+    for rows, asked, broken in (([], one + other, one + other), ([0], one, other), ([], other, [])):
         faulty.broken, faulty.asked = set(broken), []
-        swept(page, "retry_failed")
-        assert set(faulty.asked) == {SYMBOLS[2], *([] if not broken else [SYMBOLS[1]])}
+        swept(page, "retry_failed", rows=rows)
+        assert sorted(faulty.asked) == asked
         partial = page.state("_run")["partial"]
         assert [row["label"] for row in partial["rows"]] == broken if broken else partial is None
 

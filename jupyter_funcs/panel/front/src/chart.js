@@ -4,7 +4,7 @@ import { count, plural, shortened } from "./format.js";
 import { Button, Icon } from "./icons.js";
 import { Menu } from "./popover.js";
 import { axis, axisText, clamp, nearest, pointText, ticks, timeTicks, valueText } from "./scales.js";
-import { usePanel, useUniqueId } from "./state.js";
+import { arrows, download, usePanel, useResize, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {[number, number] | null} Zoom the first and the last day shown */
@@ -51,9 +51,7 @@ export function Chart({ result }) {
       ([all, view]) => current && (setShown({ key, whole: all, view, zoom }), setTrouble("")),
       (error) => current && setTrouble(error.message),
     );
-    return () => {
-      current = false;
-    };
+    return () => void (current = false);
   }, [key, zoom?.[0], zoom?.[1], live]);
 
   if (trouble && !shown) return html`<div class="jf-blank" data-jf="chart-empty"><b>No chart</b><span>${trouble}</span></div>`;
@@ -101,15 +99,7 @@ const focusPlot = (box) => /** @type {HTMLElement | null} */ (box?.querySelector
 function Choice({ choice, choose, off }) {
   const { name, label, value, options } = choice;
   if (name === "kind") {
-    const keys = (/** @type {KeyboardEvent} */ event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      const at = options.findIndex((each) => each.value === value);
-      if (step === undefined) return;
-      event.preventDefault();
-      const next = (at + step + options.length) % options.length;
-      choose(options[next].value);
-      /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).children[next]).focus();
-    };
+    const keys = (/** @type {KeyboardEvent} */ event) => arrows(event, options.findIndex((each) => each.value === value), options.length, (at) => choose(options[at].value));
     return html`<div class="jf-seg is-s" role="radiogroup" aria-label=${label} onKeyDown=${keys}>${options.map((each) => html`<button type="button" role="radio" class="jf-kind" key=${each.value}
       aria-checked=${String(each.value === value)} tabindex=${each.value === value ? 0 : -1} aria-label=${each.label} title=${each.label} disabled=${off} data-jf=${`chart-kind:${each.value}s`} onClick=${() => choose(each.value)}>
       <${Icon} name=${each.value === "line" ? "lines" : "bars"} size=${14} /></button>`)}</div>`;
@@ -121,16 +111,7 @@ function Choice({ choice, choose, off }) {
 /** The size of an element, from its first layout on. @param {{ current: HTMLElement | null }} ref @returns {[number, number]} */
 function useSize(ref) {
   const [size, setSize] = useState(/** @type {[number, number]} */ ([0, 0]));
-  useLayoutEffect(() => {
-    const box = ref.current;
-    if (!box) return undefined;
-    const measure = () => setSize(([w, h]) => (w === (box.clientWidth || 640) && h === (box.clientHeight || 300) ? [w, h] : [box.clientWidth || 640, box.clientHeight || 300]));
-    measure();
-    if (!globalThis.ResizeObserver) return undefined;
-    const watch = new ResizeObserver(measure);
-    watch.observe(box);
-    return () => watch.disconnect();
-  }, []);
+  useResize(ref, ({ clientWidth: wide, clientHeight: high }) => setSize(([w, h]) => (w === (wide || 640) && h === (high || 300) ? [w, h] : [wide || 640, high || 300])));
   return size;
 }
 
@@ -445,19 +426,12 @@ async function picture(drawn, view, lines, type) {
   });
   // Programs that draw don't know the colours that are mixed.
   const text = new XMLSerializer().serializeToString(root).replace(/color\(srgb ([\d.]+) ([\d.]+) ([\d.]+)[^)]*\)/g, (_, ...parts) => `rgb(${parts.slice(0, 3).map((part) => Math.round(part * 255)).join(", ")})`);
-  const blob = new Blob([text], { type: "image/svg+xml" });
-  const link = document.createElement("a");
-  link.download = `${view.title.replace(/[^\p{L}\p{N}]+/gu, "_") || "chart"}.${type}`;
-  link.href = URL.createObjectURL(blob);
-  if (type === "png") {
-    const image = new Image();
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-    await image.decode();
-    const canvas = document.createElement("canvas");
-    Object.assign(canvas, { width: width * 2, height: height * 2 });
-    canvas.getContext("2d")?.drawImage(image, 0, 0, width * 2, height * 2);
-    link.href = canvas.toDataURL("image/png");
-  }
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  const name = `${view.title.replace(/[^\p{L}\p{N}]+/gu, "_") || "chart"}.${type}`;
+  if (type === "svg") return download(name, URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })));
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await image.decode();
+  const canvas = Object.assign(document.createElement("canvas"), { width: width * 2, height: height * 2 });
+  canvas.getContext("2d")?.drawImage(image, 0, 0, width * 2, height * 2);
+  download(name, canvas.toDataURL("image/png"));
 }

@@ -25,9 +25,7 @@ export function Compare({ before, after, again, back, swap, close }) {
     setTrouble("");
     setView(null);
     ask("compare", { before, after, from: 0, again: run }, PATIENCE).then((reply) => current && setView(reply), (error) => current && setTrouble(error.message));
-    return () => {
-      current = false;
-    };
+    return () => void (current = false);
   }, [before, after, run]);
   const more = () => {
     const from = view?.rows.length ?? 0;

@@ -4,7 +4,7 @@ import { FieldTools, Paste, isEach, several, usePaste } from "./fieldmenu.js";
 import { count, inert, marked, plural, shortened } from "./format.js";
 import { Icon } from "./icons.js";
 import { Popover } from "./popover.js";
-import { usePanel, useUniqueId } from "./state.js";
+import { arrows, usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {{ field: P.FieldView, state: P.FieldState, id: string, describe: string | undefined, bad: boolean }} ControlProps */
@@ -157,22 +157,14 @@ function DateBox(props) {
 function Segments(props) {
   const { field, state, id } = props;
   const { set } = usePanel();
-  const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const [yes, no] = field.flag ?? ["Yes", "No"];
   /** @type {[string | null, string][]} */
   const options = [...(field.required ? [] : [/** @type {[null, string]} */ ([null, field.default === null ? "Not set" : "Default"])]), [yes, "Yes"], [no, "No"]];
   const now = state.value ?? null;
   if (typeof now === "string" && !options.some(([value]) => value === now)) return html`<${TextBox} ...${props} />`;
   const at = options.findIndex(([value]) => value === now);
-  const keys = (/** @type {KeyboardEvent} */ event) => {
-    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!by) return;
-    event.preventDefault();
-    const next = (Math.max(at, 0) + by + options.length) % options.length;
-    set(field.name, options[next][0]);
-    /** @type {HTMLElement | undefined} */ (box.current?.querySelectorAll("button")[next])?.focus();
-  };
-  return html`<div ref=${box} class=${`jf-seg ${now === null ? "" : "is-set"}`} role="radiogroup" aria-labelledby=${`${id}l`} aria-required=${field.required ? "true" : undefined} onKeyDown=${keys}>
+  const keys = (/** @type {KeyboardEvent} */ event) => arrows(event, Math.max(at, 0), options.length, (next) => set(field.name, options[next][0]));
+  return html`<div class=${`jf-seg ${now === null ? "" : "is-set"}`} role="radiogroup" aria-labelledby=${`${id}l`} aria-required=${field.required ? "true" : undefined} onKeyDown=${keys}>
     ${options.map(([value, label], i) => html`<button type="button" role="radio" id=${i ? undefined : id} aria-checked=${String(value === now)} tabindex=${i === Math.max(at, 0) ? 0 : -1} data-jf=${`value:${field.name}:${label}`} onClick=${() => set(field.name, value)}>${label}</button>`)}
   </div>`;
 }
@@ -217,6 +209,13 @@ function matching(options, query) {
     return words.every((word) => `${code} ${name} ${group.toLowerCase()}`.includes(word)) ? 3 : 4;
   };
   return options.map((option) => ({ option, place: rank(option) })).filter(({ place }) => place < 4).sort((a, b) => a.place - b.place).map(({ option }) => option);
+}
+
+/** The option that a text names in full: by its code, or by a name that no other has. @param {P.Option[]} options @param {string} text */
+function exactly(options, text) {
+  const is = (/** @type {string} */ one) => one.toLowerCase() === text.toLowerCase();
+  const named = options.filter(({ label }) => is(label));
+  return options.find(({ value }) => is(value)) ?? (named.every(({ value }) => value === named[0].value) ? named[0] : undefined);
 }
 
 /** @type {P.OptionPage} */
@@ -310,7 +309,7 @@ function Listbox({ id, label, query, on, options, chosen, several: many = false,
 function Chooser(props) {
   const { field, state, id, many = false } = props;
   const { name } = field;
-  const { announce, set, submit, tell } = usePanel();
+  const { announce, ask, set, submit, tell } = usePanel();
   const [each, values] = [isEach(state), several(state)];
   const value = many ? "" : (values[0] ?? "");
   const [draft, setDraft] = useState(/** @type {string | null} */ (null));
@@ -320,11 +319,12 @@ function Chooser(props) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
   const other = useRef(false); // "Other…" was chosen, and nothing has been typed yet
+  const early = useRef(""); // taken as it was typed, before the options were there
   const query = draft ?? "";
   const text = query.trim();
   const { page, options, groups, total, next, all } = useOptions(field, query, open, many);
   const choosable = field.options !== null || field.flag !== null;
-  const hit = text && [...options, ...page.options].find((option) => option.value.toLowerCase() === text.toLowerCase());
+  const hit = text ? exactly([...options, ...page.options], text) : undefined;
   const extra = !field.open || page.asking || hit ? "" : text || (many ? "" : "Other…");
   const rows = options.length + (extra ? 1 : 0);
 
@@ -337,10 +337,20 @@ function Chooser(props) {
   const commit = () => {
     if (draft === null) return;
     const taken = hit ? hit.value : text;
+    early.current = hit || !(page.asking || page.total > page.options.length) ? "" : text;
     if (!many && !other.current) set(name, taken || null);
     else if (taken) put([...values, taken]);
     setDraft(null);
   };
+  useEffect(() => {
+    const typed = early.current;
+    if (page.asking || !typed || !values.includes(typed)) return;
+    early.current = "";
+    void tell(ask("options", { field: name, query: typed, grouped: false, from: 0 }).then((reply) => {
+      const meant = exactly(reply.options, typed)?.value ?? typed;
+      if (meant !== typed) many ? put(values.map((one) => (one === typed ? meant : one))) : set(name, meant);
+    }));
+  }, [page.asking, values.includes(early.current)]);
   const start = () => {
     if (choosable) (setOn(text ? 0 : options.findIndex((option) => option.value === value)), setOpen(true));
   };

@@ -4,7 +4,7 @@ import { isEach, several } from "./fieldmenu.js";
 import { Field } from "./fields.js";
 import { count, inert, size } from "./format.js";
 import { Icon } from "./icons.js";
-import { usePanel, useUniqueId } from "./state.js";
+import { usePanel, useResize, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 
@@ -139,17 +139,10 @@ function Fold({ fields }) {
   const [fits, setFits] = useState(Infinity);
   const chips = fields.map((field) => chip(field, values?.fields[field.name] ?? {})).filter(Boolean);
   const text = chips.join("\n");
-  useLayoutEffect(() => {
-    const measure = () => {
-      const each = /** @type {HTMLElement[]} */ ([...(box.current?.children ?? [])]);
-      const top = each[0]?.offsetTop ?? 0;
-      setFits(each.filter((one) => one.offsetTop < top + 8).length);
-    };
-    measure();
-    if (typeof ResizeObserver === "undefined" || !box.current) return;
-    const observer = new ResizeObserver(measure);
-    observer.observe(box.current);
-    return () => observer.disconnect();
+  useResize(box, ({ children }) => {
+    const each = /** @type {HTMLElement[]} */ ([...children]);
+    const top = each[0]?.offsetTop ?? 0;
+    setFits(each.filter((one) => one.offsetTop < top + 8).length);
   }, [text]);
   const rest = chips.length - fits;
   return html`<div class="jf-fold" data-jf="fold">

@@ -3,7 +3,8 @@ import { useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/h
 import { FilterBox, Summary, filterText, isNumber } from "./filters.js";
 import { count, plural } from "./format.js";
 import { Button, Icon } from "./icons.js";
-import { ALL, usePanel, useUniqueId } from "./state.js";
+import { clamp } from "./scales.js";
+import { ALL, usePanel, useResize, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @typedef {{ row: number, at: number }} Cell a row of the view, and the place of a column among the shown ones */
@@ -16,8 +17,6 @@ const WIDE = 60;
 const TALLEST = 8_000_000;
 const UNKNOWN = 112;
 const AHEAD = 6;
-
-const clamp = (/** @type {number} */ n, /** @type {number} */ low, /** @type {number} */ high) => Math.max(low, Math.min(high, n));
 
 /** The pages of one view that have come, and those that are on their way. */
 class Pages {
@@ -56,7 +55,7 @@ class Pages {
 
 /** @param {{ result: P.ResultView }} props */
 export function Grid({ result }) {
-  const { ask, tell, live, query, setQuery, copy, toast, announce } = usePanel();
+  const { ask, tell, live, query, setQuery, place, setPlace, copy, toast, announce } = usePanel();
   const { table, number: run } = result;
   const off = live === "gone";
   const id = useUniqueId();
@@ -76,13 +75,13 @@ export function Grid({ result }) {
   /** What was asked for last: the next click adds to it, though its page may be on its way. */
   const wanted = useRef(pages.current.query);
   // Not states: keys and wheels may come faster than pictures.
-  const now = useRef({ top: 0, cell: /** @type {Cell | null} */ (null), anchor: /** @type {Cell | null} */ (null) });
+  const now = useRef({ top: place.top, cell: /** @type {Cell | null} */ (null), anchor: /** @type {Cell | null} */ (null) });
   const { top, cell, anchor } = now.current;
   const put = (/** @type {Partial<typeof now.current>} */ more) => {
     Object.assign(now.current, more);
     redraw();
   };
-  const [left, setLeft] = useState(0);
+  const [left, setLeft] = useState(place.left);
   const [size, setSize] = useState({ width: 900, height: 400, around: 110 });
   const [widths, setWidths] = useState(/** @type {Record<number, number>} */ ({}));
   const [hidden, setHidden] = useState(query.hidden);
@@ -158,8 +157,8 @@ export function Grid({ result }) {
     }).finally(() => (reading.current = false, redraw())));
   });
 
-  /** Show another view: as soon as its first page is here. @param {P.TableQuery} next */
-  const narrow = async (next) => {
+  /** Show another view: as soon as its first page is here. @param {P.TableQuery} next @param {number} [to] its first row in sight */
+  const narrow = async (next, to = 0) => {
     const mine = ++turn.current;
     const group = Math.floor((seen[0] ?? 0) / WIDE);
     wanted.current = next;
@@ -172,33 +171,27 @@ export function Grid({ result }) {
     made.put(page);
     made.asked.add(`0:${group}`);
     pages.current = made;
-    put({ top: 0, anchor: null, cell: now.current.cell && { ...now.current.cell, row: 0 } });
-    if (grid.current) grid.current.scrollTop = 0;
+    put({ top: to, anchor: null, cell: now.current.cell && { ...now.current.cell, row: 0 } });
     setQuery(next);
     announce(`${count(page.total)} of ${count(table.rows)} rows`);
   };
   // Drawn again after it was away, with a query that is still that of the chart.
   useLayoutEffect(() => {
-    if (JSON.stringify(query) !== JSON.stringify(view.query)) void tell(narrow(query));
+    if (JSON.stringify(query) !== JSON.stringify(view.query)) void tell(narrow(query, top));
   }, []);
+  useLayoutEffect(() => void (grid.current && Object.assign(grid.current, { scrollTop: top / ratio, scrollLeft: left })), [view, size.height, size.width]);
+  useLayoutEffect(() => setPlace(top, left), [top, left]);
   useLayoutEffect(() => {
     if (code === null || off) return;
     let stale = false;
     void tell(ask("table_code", { run, ...view.query }).then((reply) => stale || setCode(reply.code)));
     return () => void (stale = true);
   }, [code === null, JSON.stringify(view.query)]);
-  useLayoutEffect(() => {
-    const at = grid.current;
-    if (!at) return;
-    const look = () => {
-      const [head, , foot] = /** @type {HTMLElement[]} */ ([...at.children]);
-      if (at.clientWidth) setSize({ width: at.clientWidth, height: at.clientHeight, around: head.offsetHeight + (foot?.offsetHeight ?? 0) });
-    };
-    look();
-    const observer = globalThis.ResizeObserver && new ResizeObserver(look);
-    observer?.observe(at);
-    return () => (observer?.disconnect(), clearTimeout(typing.current));
-  }, []);
+  useResize(grid, ({ children, clientWidth: width, clientHeight: height }) => {
+    const [head, , foot] = /** @type {HTMLElement[]} */ ([...children]);
+    if (width) setSize({ width, height, around: head.offsetHeight + (foot?.offsetHeight ?? 0) });
+  });
+  useLayoutEffect(() => () => clearTimeout(typing.current), []);
   /** Where a pixel stands for many rows, the wheel still moves by rows. @param {WheelEvent} event */
   const wheel = (event) => {
     if (ratio === 1 / ROW || event.shiftKey || !event.deltaY) return;

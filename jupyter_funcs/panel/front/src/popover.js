@@ -64,6 +64,7 @@ export function Popover({ anchor, close, label, role, class: className = "", hoo
   useLayoutEffect(place);
 
   useEffect(() => {
+    const own = new AbortController();
     const outside = (/** @type {Event} */ event) => {
       const path = event.composedPath();
       if (![ref.current, anchor, keep].some((each) => each && path.includes(each))) close();
@@ -71,14 +72,11 @@ export function Popover({ anchor, close, label, role, class: className = "", hoo
     const scrolled = (/** @type {Event} */ event) => {
       if (!ref.current?.contains(/** @type {Node} */ (event.target))) place();
     };
-    document.addEventListener("pointerdown", outside, true);
-    addEventListener("scroll", scrolled, true);
-    addEventListener("resize", place);
-    return () => {
-      document.removeEventListener("pointerdown", outside, true);
-      removeEventListener("scroll", scrolled, true);
-      removeEventListener("resize", place);
-    };
+    const { signal } = own;
+    document.addEventListener("pointerdown", outside, { capture: true, signal });
+    addEventListener("scroll", scrolled, { capture: true, signal });
+    addEventListener("resize", place, { signal });
+    return () => own.abort();
   });
 
   const keys = (/** @type {KeyboardEvent} */ event) => {

@@ -386,7 +386,8 @@ export interface Requests {
   run: { in: { seq: number; values: Record<string, PageValue>; confirmed: boolean }; out: { asks: string } };
   cancel: { in: {}; out: {} };
   retry: { in: {}; out: {} };
-  retry_failed: { in: {}; out: {} };
+  /** Of `partial.rows`, by position; all that failed if empty. */
+  retry_failed: { in: { rows: number[] }; out: {} };
   dismiss: { in: {}; out: {} };
 
   rows: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: TablePage };

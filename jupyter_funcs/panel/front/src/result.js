@@ -7,7 +7,7 @@ import { Grid } from "./grid.js";
 import { Button, Icon } from "./icons.js";
 import { JsonTree } from "./jsontree.js";
 import { Menu, NameForm, Popover } from "./popover.js";
-import { usePanel, useUniqueId } from "./state.js";
+import { arrows, download, usePanel, useUniqueId } from "./state.js";
 
 /** @import * as P from "./protocol.js" */
 /** @import { MenuItem } from "./popover.js" */
@@ -53,15 +53,7 @@ function Bar({ result, id }) {
   const [at, open] = useState(/** @type {HTMLElement | null} */ (null));
   const off = live === "gone";
   const savable = Object.values(result.save).some(Boolean);
-  const keys = (/** @type {KeyboardEvent} */ event) => {
-    const here = TABS.findIndex(([name]) => name === tab);
-    const go = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: TABS.length - 1 }[event.key];
-    if (go === undefined) return;
-    event.preventDefault();
-    const next = (go + TABS.length) % TABS.length;
-    showTab(TABS[next][0]);
-    /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).children[next]).focus();
-  };
+  const keys = (/** @type {KeyboardEvent} */ event) => /Up|Down/.test(event.key) || arrows(event, TABS.findIndex(([name]) => name === tab), TABS.length, (at) => showTab(TABS[at][0]));
   return html`<div class="jf-bar">
     <div class="jf-tabs" role="tablist" aria-label="Result" onKeyDown=${keys}>${TABS.map(([name, label]) => html`<button type="button" role="tab" key=${name} data-jf=${`tab:${name}`}
       aria-selected=${String(tab === name)} aria-controls=${id} tabindex=${tab === name ? 0 : -1} onClick=${() => showTab(name)}><span data-t=${label}>${label}</span></button>`)}</div>
@@ -128,14 +120,14 @@ function Name({ name, off }) {
 function Save({ result, anchor, close }) {
   const { ask, tell, toast, query, view } = usePanel();
   const files = Boolean(view?.trusted) && FORMATS.some(([format]) => result.save[format]);
-  const [download, setDownload] = useState(!files);
+  const [downloads, setDownload] = useState(!files);
   const [filtered, setFiltered] = useState(query.filters.length > 0 || query.find !== "");
   const [naming, setNaming] = useState(/** @type {string[] | null} */ (null));
   const part = query.filters.length > 0 || query.find !== "" || query.sort.length > 0;
   const save = (/** @type {Format} */ format, /** @type {string} */ name, replace = false) =>
-    ask("save", { run: result.number, format, name, replace, filtered: filtered ? query : null, download }, 600_000).then((reply) => {
+    ask("save", { run: result.number, format, name, replace, filtered: filtered ? query : null, download: downloads }, 600_000).then((reply) => {
       if (reply.exists) return setNaming([reply.name]), reply.name;
-      if (reply.data) offer(reply.name, reply.data);
+      if (reply.data) download(reply.name, URL.createObjectURL(new Blob([Uint8Array.from(atob(reply.data), (each) => each.charCodeAt(0))])));
       close();
       toast(reply.said);
       return "";
@@ -149,25 +141,15 @@ function Save({ result, anchor, close }) {
   if (naming) return html`<${NameForm} anchor=${anchor} close=${close} title="Save as" label="File beside the notebook" hook="save" start=${naming[0] ?? name("csv")} taken=${naming} save=${saveAs} />`;
   /** @type {MenuItem[]} */
   const items = [
-    { head: `${filtered ? "The rows shown" : plural(result.table.rows, "row")}, ${download ? "downloaded by the browser" : "beside the notebook"}` },
-    ...FORMATS.filter(([format]) => download || result.save[format]).map(([format, label]) => ({ label, small: name(format), jf: `save:${format}`, stay: true, click: () => void tell(save(format, name(format))) })),
+    { head: `${filtered ? "The rows shown" : plural(result.table.rows, "row")}, ${downloads ? "downloaded by the browser" : "beside the notebook"}` },
+    ...FORMATS.filter(([format]) => downloads || result.save[format]).map(([format, label]) => ({ label, small: name(format), jf: `save:${format}`, stay: true, click: () => void tell(save(format, name(format))) })),
     "-",
   ];
   if (part) items.push({ label: "Only the rows shown", small: "Filtered and sorted as the table", checked: filtered, jf: "save-filtered", stay: true, click: () => setFiltered(!filtered) });
-  if (files && result.save.download) items.push({ label: "Download in the browser", checked: download, jf: "save-download", stay: true, click: () => setDownload(!download) });
-  if (!download) items.push({ label: "Save as…", icon: "pencil", jf: "save-as", stay: true, click: () => setNaming([]) });
+  if (files && result.save.download) items.push({ label: "Download in the browser", checked: downloads, jf: "save-download", stay: true, click: () => setDownload(!downloads) });
+  if (!downloads) items.push({ label: "Save as…", icon: "pencil", jf: "save-as", stay: true, click: () => setNaming([]) });
   if (items.at(-1) === "-") items.pop();
   return html`<${Menu} anchor=${anchor} close=${close} label="Save" items=${items} width=${248} right />`;
-}
-
-/** Hand a file to the browser. @param {string} name @param {string} data base64 */
-function offer(name, data) {
-  const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([bytes]));
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /** @param {{ error: P.ErrorView, earlier: boolean }} props */
@@ -199,15 +181,17 @@ function Partial({ partial }) {
   const [open, setOpen] = useState(false);
   const { failed, of, rows } = partial;
   const named = rows.slice(0, 3).map(({ label }) => label);
+  const retry = (/** @type {number[]} */ which) => void tell(ask("retry_failed", { rows: which }));
   return html`<div class="jf-contents" data-jf="partial">
     <div class="jf-banner is-warn" role="status"><${Icon} name="warn" />
       <div class="jf-btxt"><b>${count(of - failed)} of ${plural(of, "run")} done.</b> Failed: ${named.join(", ")}${failed > named.length && ` and ${count(failed - named.length)} more`}.</div>
       <div class="jf-bact">
-        <${Button} kind="is-line" icon="refresh" label=${`Retry ${plural(failed, "run")}`} data-jf="retry-failed" disabled=${live === "gone"} onClick=${() => void tell(ask("retry_failed", {}))} />
+        <${Button} kind="is-line" icon="refresh" label=${`Retry ${plural(failed, "run")}`} data-jf="retry-failed" disabled=${live === "gone"} onClick=${() => retry([])} />
         <${Button} label="Show them" chev data-jf="failed-runs" aria-expanded=${String(open)} onClick=${() => setOpen(!open)} />
       </div>
     </div>
-    ${open && html`<ul class="jf-faillist" tabindex="0">${rows.map((row) => html`<li key=${row.label} data-jf=${`failed:${row.label}`}><code>${row.label}</code><span>${row.error}</span></li>`)}
+    ${open && html`<ul class="jf-faillist" tabindex="0">${rows.map((row, at) => html`<li key=${row.label} data-jf=${`failed:${row.label}`}><code>${row.label}</code><span>${row.error}</span>
+      <${Button} kind="is-link" label="Retry" aria=${`Retry ${row.label}`} data-jf=${`retry:${row.label}`} disabled=${live === "gone"} onClick=${() => retry([at])} /></li>`)}
       ${rows.length < failed && html`<li class="jf-quiet">and ${count(failed - rows.length)} more</li>`}</ul>`}
   </div>`;
 }

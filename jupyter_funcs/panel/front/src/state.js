@@ -15,6 +15,7 @@ export const usePanel = () => useContext(PanelContext);
 
 /** @type {P.TableQuery} */
 export const ALL = { sort: [], filters: [], find: "", hidden: [] };
+const UNSEEN = { number: 0, query: ALL, place: { top: 0, left: 0 } };
 /** @type {P.Run} */
 const NO_RUN = { state: "empty", number: 0, running: null, result: null, error: null, partial: null, warnings: [] };
 const TRAITS = ["change:view", "change:values", "change:run", "change:tab"];
@@ -59,7 +60,7 @@ export function usePanelState(channel, root) {
   const [drawer, setDrawer] = useState(false);
   const [stacked, setStacked] = useState(false);
   const [wanted, setWanted] = useState(/** @type {P.Tab | null} */ (null));
-  const [narrowed, setNarrowed] = useState(() => stored(model.get("view")?.panel) ?? { number: 0, query: ALL });
+  const [looked, setLooked] = useState(() => stored(model.get("view")?.panel) ?? UNSEEN);
   const [asks, setAsks] = useState("");
   const chose = useRef(false);
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
@@ -93,6 +94,7 @@ export function usePanelState(channel, root) {
   if (run.running && channel.progress) run.running = { ...run.running, ...channel.progress };
   const number = run.result?.number ?? 0;
   const chosen = view?.function?.id;
+  const seen = looked.number === number ? looked : { number, query: ALL, place: { top: 0, left: 0 } };
   useEffect(() => {
     setPressed(0);
     setAsks("");
@@ -168,11 +170,46 @@ export function usePanelState(channel, root) {
     /** History is open. */
     drawer,
     setDrawer,
-    /** What the table shows, which the chart and a filtered file follow. */
-    query: narrowed.number === number ? narrowed.query : ALL,
+    /** What the table shows, which the chart and a filtered file follow, and where it is scrolled to: both outlive a reload. */
+    query: seen.query,
     /** @param {P.TableQuery} query */
-    setQuery: (query) => (stored(view?.panel ?? "", { number, query }), setNarrowed({ number, query })),
+    setQuery: (query) => (stored(view?.panel ?? "", { ...seen, query }), setLooked({ ...seen, query })),
+    place: seen.place,
+    /** Not drawn again for it. @param {number} top @param {number} left */
+    setPlace: (top, left) => (Object.assign(seen.place, { top, left }), stored(view?.panel ?? "", seen)),
   };
+}
+
+/**
+ * Look at an element before it is painted, and whenever its size changes.
+ * @param {{ current: HTMLElement | null }} ref @param {(box: HTMLElement) => void} look @param {unknown[]} [changes]
+ */
+export function useResize(ref, look, changes = []) {
+  useLayoutEffect(() => {
+    const box = ref.current;
+    if (!box) return undefined;
+    look(box);
+    if (!globalThis.ResizeObserver) return undefined;
+    const observer = new ResizeObserver(() => look(box));
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, changes);
+}
+
+/** Choose by arrow keys, Home and End among the children of what has the keys. @param {KeyboardEvent} event @param {number} at @param {number} many @param {(at: number) => void} choose */
+export function arrows(event, at, many, choose) {
+  const go = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: many - 1 }[event.key];
+  if (go === undefined) return;
+  event.preventDefault();
+  const next = (go + many) % many;
+  choose(next);
+  /** @type {HTMLElement} */ (/** @type {HTMLElement} */ (event.currentTarget).children[next]).focus();
+}
+
+/** Hand a file to the browser. @param {string} name @param {string} href */
+export function download(name, href) {
+  Object.assign(document.createElement("a"), { download: name, href }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
 /**
@@ -187,9 +224,7 @@ export function useReply(kind, fields, changes) {
   useEffect(() => {
     let current = true;
     if (live !== "gone") ask(kind, fields).then((told) => current && set([told, ""]), (error) => current && set([null, error.message]));
-    return () => {
-      current = false;
-    };
+    return () => void (current = false);
   }, changes);
   return [reply, trouble];
 }

@@ -111,6 +111,25 @@ test("while options are being listed, Enter waits for them", async () => {
   await close();
 });
 
+for (const [name, typed, taken] of [["code", "mchq us equity", "MCHQ US EQUITY"], ["name", "kordelisse fashions", "KORD LN EQUITY"], ["part of a name", "Kord", "Kord"]]) {
+  test(`a ${name} that is left with Tab is taken, before the options are there too`, async () => {
+    const { model, $, close } = await open([field("a", "choice", { open: true, options: SYMBOLS }), field("b", "choice", { open: true, options: page([], { asking: true }) })], {}, {}, { options: SYMBOLS });
+    for (const each of ["a", "b"]) {
+      box($, each).focus();
+      type(box($, each), typed);
+      await pause(20);
+      box($, each).dispatchEvent(new Event("blur"));
+      await pause(TYPED);
+    }
+    assert.deepEqual(sent(model), [["a", taken], ["b", typed]]);
+    model.write({ values: { ...model.traits.values, seq: 2, fields: { a: { value: taken }, b: { value: typed } } } });
+    model.event({ ev: "options", field: "b", page: SYMBOLS });
+    await pause(TYPED + 50);
+    assert.deepEqual(sent(model).slice(2), taken === typed ? [] : [["b", taken]]);
+    await close();
+  });
+}
+
 test("options beyond the page are searched in the kernel", async () => {
   const asked = [];
   const answers = { options: ({ query, from }) => (asked.push([query, from]), page([[`${query}1`], [`${query}2`]], { total: 2 })) };

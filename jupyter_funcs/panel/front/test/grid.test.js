@@ -1,7 +1,7 @@
 /** The table: pages as they are seen, sort, filters, keys, and what it asks for. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RUN, pause } from "./fake.js";
+import { RUN, VIEW, pause } from "./fake.js";
 import { press, shown, type } from "./page.js";
 import { ANSWERS, RESULT, rows } from "./states.js";
 
@@ -28,6 +28,24 @@ test("the first page comes with the run, and the next when it is near", async ()
   const line = el.querySelector('[aria-rowindex="5002"]');
   assert.equal(line.children[2].textContent, rows(5000, 5001).rows[0][2]);
   assert.equal(line.style.top, `${28 * 5000}px`);
+  await close();
+});
+
+test("a page that is loaded again shows the rows and columns that were in sight, of the same filter", async () => {
+  const kept = {};
+  globalThis.sessionStorage = { setItem: (key, text) => (kept[key] = text), getItem: (key) => kept[key] ?? null };
+  const traits = { view: { ...VIEW, panel: "one" }, run: { ...RUN, state: "done", number: 3, result: result() } };
+  const first = await shown(traits, { ...ANSWERS, rows: ({ from, to }) => rows(from, to, 9_000) });
+  type(first.$("find"), "Mid");
+  await until(() => first.$("grid").getAttribute("aria-rowcount") === "9001");
+  Object.assign(first.$("grid"), { scrollTop: 28 * 5000, scrollLeft: 30 });
+  first.$("grid").dispatchEvent(new Event("scroll"));
+  await until(() => first.el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
+  await first.close();
+  const { el, $, close } = await shown(traits, { ...ANSWERS, rows: ({ from, to }) => rows(from, to, 9_000) });
+  await until(() => el.querySelector('[aria-rowindex="5002"]')?.children[2].textContent);
+  assert.deepEqual([$("grid").scrollTop, $("grid").scrollLeft, $("find").value], [28 * 5000, 30, "Mid"]);
+  delete globalThis.sessionStorage;
   await close();
 });
 

@@ -207,8 +207,10 @@ test("an error names what to do: fix, try again, details, dismiss", async () => 
 test("a sweep that failed in part lists what failed, and runs those again", async () => {
   const { $, model, close } = await staged("partial");
   assert.match($("failed:KORD LN EQUITY").textContent, /No data/);
-  $("retry-failed").click();
-  await soon(() => assert.equal(model.asked.at(-1).kind, "retry_failed"));
+  for (const [hook, rows] of [["retry-failed", []], ["retry:KORD LN EQUITY", [0]]]) {
+    $(hook).click();
+    await soon(() => assert.deepEqual([model.asked.at(-1).kind, model.asked.at(-1).rows], ["retry_failed", rows]));
+  }
   await close();
 });
 

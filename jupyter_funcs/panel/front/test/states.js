@@ -166,6 +166,7 @@ const drag = (from, to) => async ({ $, pause }) => {
   }
   await pause(120);
 };
+const sweep = { ...values({ PanelName: "Demo Card Panel", Symbol: { each: COMPANIES.map((one) => one.value) } }), runs: 24 };
 export const STATES = {
   loading: at({ view: null, values: null }),
   empty: at({ view: { ...view, function: null, fields: [], presets: [], start: { cards: FUNCTIONS, recent: HISTORY, presets: PRESETS.map((each) => ({ ...each, function: "get_panel_daily" })) } }, run: { ...RUN, state: "empty" } }),
@@ -190,6 +191,8 @@ export const STATES = {
   warnings: at({ values: values({ PanelName: "Demo Card Panel", Symbol: held("NVRB", { warnings: [{ text: "'NVRB' isn't in the list. Did you mean 'NVRA US EQUITY'?", use: "NVRA US EQUITY", instead: "" }] }), Brand: held(["Nuvarelle", "Nuvarela"], { unknown: ["Nuvarela"], notes: ["Removed 'Old': Get Panel Dimensions no longer lists it."] }) }, { advice: ["Fill in Symbol or Brand."] }), run: RUN }),
   running: at({ run: { ...RUN, state: "running", running } }),
   "running-again": at({ run: { ...done, state: "running", running } }),
+  sweeping: at({ values: sweep, run: { ...RUN, state: "running", running: { ...running, done: 9, of: 24, note: "2 failed" } } }),
+  "sweeping-again": at({ values: sweep, run: { ...done, state: "running", running: { ...running, done: 0, of: 2_400, note: "waiting until 14:32:20: 429 Too Many Requests" }, partial } }),
   table: at({}),
   filtered: at({}, async (page) => {
     await click("sort:Spend", "filter:Region", "value:Southeast", "value:Pacific", "view-code")(page);
