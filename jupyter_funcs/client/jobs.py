@@ -6,17 +6,21 @@ import asyncio
 import concurrent.futures
 import html
 import time
+import uuid
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background, warn
 from jupyter_funcs.core.errors import DeadlineError, FuncsError, RunCancelledError
 from jupyter_funcs.core.progress import Progress
-from jupyter_funcs.core.text import inert
+from jupyter_funcs.core.text import inert, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Generator, Mapping
 
     import pandas as pd
+
+_REFRESH_SECONDS = 0.5
 
 
 class Job:
@@ -141,10 +145,30 @@ class Job:
         finally:
             warn.warn_all(self._warnings)
 
+    def _facts(self) -> list[str]:
+        received = size_text(self.progress.received) if self.progress.received and not self.future.done() else ""
+        return [self.status, f"{self.elapsed:.1f} s", *[f"{received} received"] * bool(received)]
+
     def __repr__(self) -> str:
-        return f"<Job {inert(self.function)}: {self.status}, {self.elapsed:.1f} s>"
+        """Return the function, the status, the progress and the error."""
+        error = self.error()
+        said = ", ".join(self._facts()) + (f": {error.what}" if error else "")
+        return f"<{type(self).__name__.removesuffix('Job') or 'Job'} {inert(self.function)}: {said}>"
 
     def _repr_html_(self) -> str:
         error = self.error()
         message = f"<br>{html.escape(str(error))}" if error else ""
-        return f"<b>{html.escape(inert(self.function))}</b> · {self.status} · {self.elapsed:.1f} s{message}"
+        return f"<b>{html.escape(inert(self.function))}</b> · {' · '.join(self._facts())}{message}"
+
+    def _ipython_display_(self) -> None:
+        """Show a running job in a notebook as a line that follows its progress."""
+        name = uuid.uuid4().hex
+        if self.future.done() or not notebook.publish_html(self._repr_html_(), name):
+            raise NotImplementedError  # IPython shows it as any other object
+        self.add_done_callback(lambda _: notebook.publish_html(self._repr_html_(), name, again=True))
+        background.start(self._follow(name))
+
+    async def _follow(self, name: str) -> None:
+        while not self.future.done():
+            notebook.publish_html(self._repr_html_(), name, again=True)
+            await asyncio.sleep(max(_REFRESH_SECONDS, self.elapsed / 50))  # less often in a long run

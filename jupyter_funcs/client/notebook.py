@@ -172,8 +172,10 @@ def show(bundle: dict[str, Any]) -> None:
     display(bundle, raw=True)  # type: ignore[no-untyped-call]  # IPython's
 
 
-def publish_html(html: str, name: str, *, again: bool = False) -> None:
-    """Display HTML, or with `again` replace what was displayed under this name; from any thread."""
+def publish_html(html: str, name: str, *, again: bool = False) -> bool:
+    """Display HTML, or with `again` replace what was displayed under this name; return whether it is shown."""
     shell = _shell()
-    if hasattr(shell, "kernel"):  # a terminal shows no HTML
+    is_shown = hasattr(shell, "kernel")  # a terminal shows no HTML
+    if is_shown:  # from any thread
         shell.display_pub.publish({"text/html": html}, transient={"display_id": name}, update=again)
+    return is_shown

@@ -85,6 +85,9 @@ class FuncsError(Exception):
         """Return what happened and what to do next, one per line."""
         return "\n".join(self.lines)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
     @property
     def lines(self) -> list[str]:
         """The one to three lines of the message, without the name of the error."""

@@ -51,7 +51,7 @@ def call(state: MagicState, line: Line) -> Any:
     function, values = state.function_and_values(line)
     function = _with_options(function, state, line)
     if not line.options.dry_run:
-        return function(**values)
+        return function.submit(**values) if line.options.background else function(**values)
     request = function.request(**values)
     return _printed_or_returned(request, json.dumps(request, indent=2, ensure_ascii=False), line)
 
@@ -65,7 +65,7 @@ def sweep(state: MagicState, line: Line) -> Any:
     function, values = state.function_and_values(line)
     function = _with_options(function, state, line)
     if not line.options.dry_run:
-        return function.sweep(table, **values)
+        return function.start_sweep(values, table) if line.options.background else function.sweep(table, **values)
     requests = _requests(function, table, values)
     return _printed_or_returned(requests, _first_of(requests), line)
 

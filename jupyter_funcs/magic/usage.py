@@ -163,6 +163,7 @@ OPTIONS = {
     "--all": Option("", "include the runs saved by other kernels", ("history",)),
     "--check": Option("", "compare with funcs.lock and fail if anything has changed", ("lock",)),
     "--profile": Option("NAME", "use another service for this line only", _USE_A_SERVICE),
+    "--background": Option("", "return a Job at once: job.result() waits for the DataFrame", ("call", "sweep")),
     "--wait": Option("", "run the panel's function in the cell and return its DataFrame", ("panel",)),
     "-h/--help": Option("", "show this text, as %funcs help does; after a subcommand, its own", tuple(SUBCOMMANDS)),
 }

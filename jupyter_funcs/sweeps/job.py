@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.connection.login import ask
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.core.text import clip
 from jupyter_funcs.sweeps.combinations import TooManyRunsError, combos
 from jupyter_funcs.sweeps.messages import cached_text
 from jupyter_funcs.sweeps.results import results_for
@@ -125,13 +124,6 @@ class SweepJob(Job):
         job = SweepJob(self._sweep.again(results_for(function, self._sweep.combos), errors))
         function.notify_started(job)
         return job
-
-    def __repr__(self) -> str:
-        """Return the function, the status and the number of runs done."""
-        return f"<Sweep {inert(self.function)}: {', '.join(self._facts())}>"
-
-    def _repr_html_(self) -> str:
-        return f"<b>{html.escape(inert(self.function))}</b> · {' · '.join(self._facts())}"
 
     def _facts(self) -> list[str]:
         progress = self.progress

@@ -312,6 +312,16 @@ def test_excel_holds_numbers_dates_and_truth_as_such_and_nothing_for_null() -> N
     assert not [at for at in found if at.endswith("3")]
 
 
+def test_pandas_reads_what_was_saved_for_excel() -> None:
+    """`pd.read_excel` needs no engine, only what `[excel]` installs, and returns what was saved."""
+    pytest.importorskip("xlsxwriter")
+    pytest.importorskip("openpyxl")
+    days = pd.to_datetime(["2024-01-02", "2024-01-03"])
+    frame = pd.DataFrame({"day": days, "code": ["a", "=1+1"], "n": [3, 4], "x": [-0.5, np.nan], "ok": [True, False]})
+    save(frame, stream := io.BytesIO(), "xlsx")
+    pd.testing.assert_frame_equal(pd.read_excel(stream), frame.assign(code=["a", "'=1+1"]), check_dtype=False)
+
+
 @pytest.mark.parametrize(
     ("values", "written"),
     [

@@ -83,6 +83,39 @@ def test_loading_imports_nothing_of_the_standard_library_that_takes_time() -> No
     }
 
 
+def test_a_run_in_the_background_is_a_line_that_follows_it(kernel: BlockingKernelClient) -> None:
+    """--background returns the job at once; a notebook shows one line, updated while it runs and when it ends."""
+    shown: list[dict[str, Any]] = []
+    answer(
+        kernel,
+        """
+        %reload_ext jupyter_funcs
+        import time
+        import jupyter_funcs as jf
+        from jupyter_funcs.magic import extension
+        def nap(seconds: float) -> float:
+            time.sleep(seconds)
+            return seconds
+        extension.of(get_ipython()).state._session = jf.connect([nap])
+        """,
+        last=True,
+    )
+    for line in ("call nap seconds=0.7", "sweep nap seconds=[0.7, 0.8]"):
+        shown.clear()
+        code = f"job = %funcs {line} --background\ndisplay(job)\nframe = job.result()\ntime.sleep(0.1)\njob"
+        kernel.execute_interactive(code, timeout=60, output_hook=shown.append)
+        lines = [each["content"]["data"] for each in shown if "data" in each["content"]]
+        names = {each["content"]["transient"].get("display_id") for each in shown if "display" in each["msg_type"]}
+        assert len(names) == 1
+        assert [each["msg_type"] for each in shown if "display" in each["msg_type"]][:2] == [
+            *("display_data", "update_display_data")
+        ]
+        assert all("<b>Nap</b> · running · " in each["text/html"] for each in lines[:2])
+        assert "<b>Nap</b> · done · " in lines[-2]["text/html"]
+        assert ": done, " in lines[-1]["text/plain"]  # a job that has ended is shown as any object
+    assert answer(kernel, "%funcs connect -q -o again\nprint(frame['Result'].tolist())") == [0.7, 0.8]
+
+
 # What an extension could leave behind in a kernel, as plain data.
 LEFT = """
     import atexit, sys, threading
