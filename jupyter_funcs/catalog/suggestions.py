@@ -101,6 +101,13 @@ _MOST = 3
 _MOST_COMPARED = 10_000
 
 
+def refused(refusal: FuncsError, field: Field, args: Mapping[str, str | list[str]]) -> list[str]:
+    """Return the values of a field that a refusal is about."""
+    sent = args.get(field.name, [])
+    is_named = isinstance(refusal, ArgumentError) and field.name in refusal.errors
+    return [value for value in ([sent] if isinstance(sent, str) else sent) if is_named or value in refusal.what]
+
+
 def suggest(
     refusal: FuncsError,
     fields: Iterable[Field],
@@ -111,10 +118,7 @@ def suggest(
     errors = refusal.errors if isinstance(refusal, ArgumentError) else {}
     hints = []
     for field in fields:
-        sent = args.get(field.name, []) if field.source else []
-        for value in [sent] if isinstance(sent, str) else sent:
-            if field.name not in errors and value not in refusal.what:
-                continue
+        for value in refused(refusal, field, args) if field.source else ():
             near = nearest_listed(field, value, known(field))
             if near and near[0] not in refusal.what:
                 hints.append(meant(near))

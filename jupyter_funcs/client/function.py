@@ -15,13 +15,14 @@ from jupyter_funcs.catalog.fields import Field, by_name, listing_args, read_fiel
 from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.listing import CHANGES_DATA
 from jupyter_funcs.catalog.signatures import docstring, signature
-from jupyter_funcs.catalog.suggestions import Choice, suggest
+from jupyter_funcs.catalog.suggestions import Choice, refused, suggest
 from jupyter_funcs.catalog.values import bounds_of, shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import MOST_RUNS, CallOptions
 from jupyter_funcs.connection.retries import Purpose
 from jupyter_funcs.core import background
+from jupyter_funcs.core.background import with_deadline
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, FunctionError, NotFoundError
 from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.core.text import folded, quote, visible
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 
 _MOST_HINTS = 3  # of a refusal
+_HINT_SECONDS = 3.0
 
 
 class ClientLike(Protocol):
@@ -180,6 +182,8 @@ class RemoteCall:
         try:
             return await self.fetch(args, progress, Purpose.RUN)
         except (ArgumentError, FunctionError, NotFoundError) as error:
+            with suppress(Exception):  # the refusal says enough without suggestions
+                await with_deadline(_HINT_SECONDS, self._list_values(error, args), "The listing")
             # Before `explain`, which may list the functions again and so forget the listed values. In a thread, because
             # comparing a value with many others takes a while.
             await asyncio.to_thread(self._add_hints, error, args)
@@ -187,6 +191,12 @@ class RemoteCall:
                 raise
             refusal = error
         raise await self.explain(refusal)
+
+    async def _list_values(self, error: FuncsError, args: Args) -> None:
+        """List the values of the fields that a refusal is about, so that near ones can be suggested."""
+        for field in self.fields:
+            if field.source and refused(error, field, args):
+                await self.choices(field, args)
 
     def _add_hints(self, error: FuncsError, args: Args) -> None:
         """Add to a refusal which values contradict what is listed and described."""
