@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from contextlib import suppress
 from itertools import islice
@@ -17,12 +16,12 @@ from jupyter_funcs.core.text import clip, inert, json_text, quote, replace_surro
 from jupyter_funcs.frames.display import nested_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 PAGE = 50
 _DEEPEST = 100
 _LONGEST, _LONGEST_KEY, _PREVIEW = 400, 1_000, 100  # characters
-_ON_A_LINE = 300  # bytes of an array that may be shown whole
+_ON_A_LINE = 300  # characters of an array that may be shown whole
 _LONGEST_COPY = 5_000_000  # bytes
 _MOST_HITS, _PATIENCE = 500, 5.0  # seconds
 _LOOK = 1_000_000  # bytes that are looked at together
@@ -34,19 +33,17 @@ class JsonTree:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._levels: list[tuple[str | int, Any, Any]] = []  # the last path: its keys, what they hold, and as it came
-        self._root: tuple[Any, Any] | None = None
-        self._lock = threading.Lock()
+        self._levels: dict[tuple[str | int, ...], tuple[Any, Any]] = {}  # on the last path: values, and as they came
 
     def node(self, path: Sequence[str | int], first: int = 0) -> dict[str, Any]:
         """Return a value of the reply, with up to 50 of what it holds."""
-        with self._lock:
-            value, came = self._at(path)
+        if len(path) > _DEEPEST:
+            raise ArgumentError(f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead.")
+        value, came = self._at(tuple(path))
         total = len(value) if isinstance(value, dict | list) else 0
         if not 0 <= first <= total:
             raise ArgumentError(f"There is no item {first:,}: there are {total:,}.", "Fold the node and open it again.")
-        items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-        page = islice(items, first, first + PAGE)
+        page = islice(_items(value), first, first + PAGE)
         return {**_told(value, came), "children": [{"key": _key(key), **_told(*_opened(each))} for key, each in page]}
 
     def text(self) -> str:
@@ -57,72 +54,58 @@ class JsonTree:
 
     def find(self, text: str) -> dict[str, Any]:
         """Return where a text occurs in keys and values, in any case: each as places on the way from the outermost."""
-        with self._lock:
-            value, came = self._at(())
-        search = _Search(text.casefold(), time.monotonic() + _PATIENCE)
-        hits = search.of(value, came)
-        return {"hits": hits[:_MOST_HITS], "more": len(hits) > _MOST_HITS, "all": search.ended}
+        until = time.monotonic() + _PATIENCE
+        _, came = self._at(())
+        hits = list(islice(_found(text.casefold(), came, [], until), _MOST_HITS + 1))
+        return {"hits": hits[:_MOST_HITS], "more": len(hits) > _MOST_HITS, "all": time.monotonic() < until}
 
-    def _at(self, path: Sequence[str | int]) -> tuple[Any, Any]:
-        if len(path) > _DEEPEST:
-            raise ArgumentError(f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead.")
-        if self._root is None:
-            self._root = _read(self._data)
-        (value, came), kept = self._root, 0
-        while kept < min(len(path), len(self._levels)) and self._levels[kept][0] == path[kept]:
-            _, value, came = self._levels[kept]
-            kept += 1
-        del self._levels[kept:]
-        for key in path[kept:]:
-            try:
-                if isinstance(key, int) and key < 0:
-                    raise IndexError
-                value, came = _opened(value[key])
-            except (LookupError, TypeError):
-                raise ArgumentError(
-                    f"The reply has nothing at {quote(key)}.", "Fold the tree and open it again."
-                ) from None
-            self._levels.append((key, value, came))
-        return value, came
+    def _at(self, path: tuple[str | int, ...]) -> tuple[Any, Any]:
+        known = self._levels.get(path)
+        if known is None:
+            known = self._read_at(path)
+            self._levels = {at: each for at, each in self._levels.items() if at == path[: len(at)]} | {path: known}
+        return known
+
+    def _read_at(self, path: tuple[str | int, ...]) -> tuple[Any, Any]:
+        if not path:
+            return _read(self._data)
+        value, _ = self._at(path[:-1])
+        try:
+            if isinstance(path[-1], int) and path[-1] < 0:
+                raise IndexError
+            return _opened(value[path[-1]])
+        except (LookupError, TypeError):
+            raise ArgumentError(
+                f"The reply has nothing at {quote(path[-1])}.", "Fold the tree and open it again."
+            ) from None
 
 
-class _Search:
-    """Looks through a reply in order. What can't hold the text is left unread: a level costs a look at its bytes."""
+def _items(value: Any) -> Iterable[tuple[str | int, Any]]:
+    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
 
-    def __init__(self, text: str, until: float) -> None:
-        self.hits: list[list[int]] = []
-        self.ended = True
-        self._text, self._until = text, until
 
-    def of(self, value: Any, came: Any) -> list[list[int]]:
-        """Look through a whole reply."""
-        if self._may_hold(came):
-            self._into(value, came, [])
-        return self.hits
+def _found(text: str, came: Any, places: list[int], until: float) -> Iterator[list[int]]:
+    """Look through a value in order. What can't hold the text is left unread: a level costs a look at its bytes."""
+    if time.monotonic() > until or not _may_hold(text, came):
+        return
+    value, came = _opened(came)
+    if not isinstance(value, dict | list):
+        if text in (value if isinstance(value, str) else _start(came)).casefold():
+            yield places
+        return
+    for at, (key, item) in enumerate(_items(value)):
+        if isinstance(key, str) and text in key.casefold():
+            yield [*places, at]
+        elif len(places) < _DEEPEST:
+            yield from _found(text, item, [*places, at], until)
 
-    def _into(self, value: Any, came: Any, places: list[int]) -> None:
-        if not isinstance(value, dict | list):
-            text = value if isinstance(value, str) else _plain(value, came)
-            if self._text in text.casefold():
-                self.hits.append(places)
-            return
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for at, (key, item) in enumerate(items):
-            if at % 1000 == 0 and time.monotonic() > self._until:
-                self.ended = False
-            if len(self.hits) > _MOST_HITS or len(places) >= _DEEPEST or not self.ended:
-                return
-            if isinstance(key, str) and self._text in key.casefold():
-                self.hits.append([*places, at])
-            elif self._may_hold(item):
-                self._into(*_opened(item), [*places, at])
 
-    def _may_hold(self, item: Any) -> bool:
-        if not isinstance(item, msgspec.Raw):
-            return True
-        size = len(raw := memoryview(item))
-        parts = (bytes(raw[at : at + _LOOK + 4 * len(self._text)]) for at in range(0, size, _LOOK))
-        return any(b"\\" in part or self._text in part.decode(errors="replace").casefold() for part in parts)
+def _may_hold(text: str, item: Any) -> bool:
+    if not isinstance(item, msgspec.Raw):
+        return True
+    size = len(raw := memoryview(item))
+    parts = (bytes(raw[at : at + _LOOK + 4 * len(text)]) for at in range(0, size, _LOOK))
+    return any(b"\\" in part or text in part.decode(errors="replace").casefold() for part in parts)
 
 
 def _read(data: bytes) -> tuple[Any, Any]:
@@ -164,40 +147,31 @@ def _key(key: str | int) -> str | int:
 
 def _told(value: Any, came: Any) -> dict[str, Any]:
     """Return the type, the text and the number of items of a value; `whole` says that the text is all of it."""
-    kind = _NAMES.get(type(value), "number")
+    total, whole = 0, True
     if isinstance(value, dict | list):
-        text = _line(value, came)
-        shown = text or clip(inert(_start(came)), _PREVIEW)
-        return {"type": kind, "text": shown, "total": len(value), "whole": bool(text)}
-    if isinstance(value, str):
-        more = f"… {len(value):,} characters" * (len(value) > _LONGEST)
-        return {"type": kind, "text": json_text(value[:_LONGEST]) + more, "total": 0, "whole": True}
-    return {"type": kind, "text": clip(visible(_plain(value, came)), _LONGEST), "total": 0, "whole": True}
+        text, total = _line(value), len(value)
+        whole = bool(text)
+        text = text or clip(inert(_start(came)), _PREVIEW)
+    elif isinstance(value, str):
+        text = json_text(value[:_LONGEST]) + f"… {len(value):,} characters" * (len(value) > _LONGEST)
+    else:
+        text = clip(visible(_start(came)), _LONGEST)
+    return {"type": _NAMES.get(type(value), "number"), "text": text, "total": total, "whole": whole}
 
 
-def _plain(value: Any, came: Any) -> str:
-    """Return a number, a truth or a null as it came."""
-    return _start(came) if isinstance(came, msgspec.Raw) else json.dumps(value)
-
-
-def _line(value: Any, came: Any) -> str:
+def _line(value: Any) -> str:
     """Return a short array of plain values on one line, or what is empty; else nothing."""
     if not value:
         return "{}" if isinstance(value, dict) else "[]"
     if isinstance(value, dict) or len(value) > 10:
         return ""
+    texts = [_start(each) for each in value]
+    line = visible(f"[{', '.join(texts)}]")
+    return line if len(line) <= _ON_A_LINE and not any(text[:1] in {"[", "{"} for text in texts) else ""
+
+
+def _start(came: Any) -> str:
+    """Return the beginning of a value as it came."""
     if isinstance(came, msgspec.Raw):
-        if len(memoryview(came)) > _ON_A_LINE:
-            return ""
-        plain = all(bytes(memoryview(each)[:1]) not in {b"[", b"{"} for each in value)
-        texts = ", ".join(visible(_start(each)) for each in value)
-        return f"[{texts}]" if plain else ""
-    plain = not any(isinstance(each, dict | list) for each in value)
-    text = json_text(value) if plain else ""
-    return text if len(text) <= _ON_A_LINE else ""
-
-
-def _start(value: Any) -> str:
-    if isinstance(value, msgspec.Raw):
-        return bytes(memoryview(value)[: 2 * _LONGEST]).decode(errors="ignore")
-    return nested_text(value)
+        return bytes(memoryview(came)[: 2 * _LONGEST]).decode(errors="ignore")
+    return nested_text(came)
