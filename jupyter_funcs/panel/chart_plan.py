@@ -173,11 +173,21 @@ class Plan:
         return self.colour if self.kind == "line" else None
 
     @property
+    def counts(self) -> bool:
+        """Whether rows are counted, since no column is measured."""
+        return self.y.made == "1"
+
+    @property
+    def how(self) -> str:
+        """What a value is of several rows."""
+        return "number of rows" if self.counts else "sum" if self.y.additive else "mean"
+
+    @property
     def first(self) -> tuple[str, bool]:
         """What rows are brought together by, and whether as a sum; a mean of several such sums may follow."""
         if self.show == "average":
             return "day", self.y.additive
-        of_rows = bool(self.times and self.step) and not self.base and self.show == "value"
+        of_rows = bool(self.times and self.step) and not self.base and self.show == "value" and not self.counts
         totals = self.y.additive and not of_rows and self.x is not None
         return (self.base if totals and self.base and self.show != "sum" else self.step), totals
 
@@ -311,8 +321,12 @@ class Planner:
         """Return the categories of a column, the largest by the first measure that adds up, or else by rows, first."""
         by = next((each for each in self.measures if each.additive), self._count).data
         sums = by.abs().groupby(colour.data.cat.codes.to_numpy()).sum().sort_values(ascending=False, kind="stable")
-        names = [*map(str, colour.data.cat.categories), NO_VALUE]  # the code of a missing value is -1
-        return list(dict.fromkeys(names[code] for code in sums.index))
+        return list(dict.fromkeys(names_of(colour)[sums.index]))
+
+
+def names_of(column: ChartColumn) -> Array:
+    """Return the names of categories by their codes; that of a missing value is -1."""
+    return np.array([*map(str, column.data.cat.categories), NO_VALUE], dtype=object)
 
 
 def _periods_of_a_year(x: ChartColumn) -> int:

@@ -15,12 +15,13 @@ import pandas as pd
 from jupyter_funcs.core.text import inert, listed
 from jupyter_funcs.frames.display import MONEY
 from jupyter_funcs.frames.roles import Role, has_labels, words
-from jupyter_funcs.panel.chart_plan import CHUNK, NO_VALUE, POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, time_of
+from jupyter_funcs.panel.chart_plan import NO_VALUE, POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, names_of, time_of
 from jupyter_funcs.panel.requests import ChartWish
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from jupyter_funcs.frames.roles import ChartColumn
     from jupyter_funcs.panel.chart_plan import Array, Zoom
 
     View = dict[str, Any]  # ChartView of protocol.d.ts
@@ -49,17 +50,18 @@ class Chart:
         self, wish: ChartWish = _AS_IT_SUITS, *, rows: Array | None = None, zoom: Zoom = None, source: str = "df"
     ) -> View:
         """Return a chart of rows by their positions, zoomed to a first and last day; `source` is the rows' code."""
-        mask = None if rows is None else np.bincount(rows, minlength=len(self._frame)) > 0
-        seen = None if mask is None else hashlib.blake2b(np.packbits(mask).tobytes()).digest()
-        key = (wish, seen, zoom, source)
+        key = (wish, rows if rows is None else hashlib.blake2b(rows.tobytes()).digest(), zoom, source)
         with self._lock:
             if key not in self._views:
+                mask = (
+                    np.ones(len(self._frame), bool) if rows is None else np.bincount(rows, None, len(self._frame)) > 0
+                )
                 self._views[key] = self._drawn(wish, mask, zoom, _prelude(source, labelled=has_labels(self._frame)))
                 for old in list(self._views)[:-_MOST_VIEWS]:
                     del self._views[old]
             return self._views[key]
 
-    def _drawn(self, wish: ChartWish, mask: Array | None, zoom: Zoom, prelude: tuple[list[str], str]) -> View:
+    def _drawn(self, wish: ChartWish, mask: Array, zoom: Zoom, prelude: tuple[list[str], str]) -> View:
         if len(self._frame) == 1 and self._planner.columns:
             return self._of_one_row(*prelude)
         plan = self._planner.plan(wish, zoom)
@@ -67,22 +69,17 @@ class Chart:
             return _nothing(plan)
         order = there = [plan.y.name]
         if plan.lines:
-            order = there = self._planner.ranked(plan.lines)
-            if mask is not None:
-                names = np.array([*map(str, plan.lines.data.cat.categories), NO_VALUE], dtype=object)
-                found = set(names[np.unique(plan.lines.data.cat.codes.to_numpy()[mask])])
-                there = [name for name in order if name in found]
-        points = _Points(plan, there[: plan.most_lines], mask, len(self._frame))
-        hidden = len(there) - points.table.shape[1]
-        points.table = points.table.dropna(axis=1, how="all").dropna(how="all")
-        was_empty = points.table.empty
+            order = self._planner.ranked(plan.lines)
+            found = set(names_of(plan.lines)[np.unique(plan.lines.data.cat.codes.to_numpy()[mask])])
+            there = [name for name in order if name in found]
+        points = _Points(plan, there[: plan.most_lines], mask)
+        hidden, was_empty = len(there) - points.table.shape[1], points.table.empty
         if not was_empty:
             points.code = _sums(points, prelude[1])
             points.bars() if plan.kind == "bar" else points.reshape(zoom)
         if points.table.empty:
             why = "These rows have no values of this measure." if was_empty else "No value can be shown this way."
-            no_row = mask is not None and not mask.any()
-            return _nothing("No row matches the filters of the table." if no_row else why, plan.choices)
+            return _nothing(why if mask.any() else "No row matches the filters of the table.", plan.choices)
         if (count := self._planner.left_out) > 0:
             points.notes.append(f"{count:,} more columns of the result can't be chosen here.")
         view = _chart(points, order, all_lines=wish.all)
@@ -113,40 +110,43 @@ class Chart:
 class _Points:
     """A table of points, a row for each place on x and a column for each line, with the code that computes it."""
 
-    def __init__(self, plan: Plan, lines: Sequence[str], mask: Array | None, rows: int) -> None:
-        """Bring the rows together, a part of them at a time; also count those without a value, by column."""
+    def __init__(self, plan: Plan, lines: Sequence[str], mask: Array) -> None:
+        """Bring the rows together; also count those without a value, by column."""
         self.plan = plan
         self.code: list[str] = []
         self.notes: list[str] = []
-        self.missing = {"": 0}
         step, totals = plan.first
-        labels, places = _placed(plan, step, rows if mask is None else mask)
-        width, size = len(lines), len(labels) * len(lines)
-        sums, counts = np.zeros(size), np.zeros(size, dtype=np.int64)
-        at = {name: number for number, name in enumerate(lines)}
-        names = (*plan.lines.data.cat.categories, NO_VALUE) if plan.lines else ()
-        line_of = np.array([at.get(str(name), -1) for name in names])
-        for start in range(0, rows, CHUNK):
-            part = slice(start, start + CHUNK)
-            place = places(part)
-            kept = np.ones(len(place), dtype=bool) if mask is None else mask[part].copy()
-            if plan.without is not None:
-                kept &= (plan.without.data.iloc[part] != "True").to_numpy()
-            self.missing[""] += int(kept.sum())
-            for column in [plan.y] if plan.x is None else [plan.x, plan.y]:
-                gone = kept & column.data.iloc[part].isna().to_numpy()
-                self.missing[column.name] = self.missing.get(column.name, 0) + int(gone.sum())
-                kept &= ~gone
-            line = np.zeros(len(place), dtype=np.int64)
-            if plan.lines is not None:
-                line = line_of[plan.lines.data.cat.codes.to_numpy()[part]]
-                kept &= line >= 0
-            flat = place[kept] * width + line[kept]
-            counts += np.bincount(flat, None, size)
-            sums += np.bincount(flat, plan.y.data.to_numpy()[part][kept], size)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            cells = np.where(counts > 0, sums if totals else sums / counts, np.nan)
-        self.table = pd.DataFrame(cells.reshape(len(labels), width), index=labels, columns=list(lines))
+        kept = mask if plan.without is None else mask & (plan.without.data != "True").to_numpy()
+        self.missing = {"": int(kept.sum())}
+        place = (np.cumsum(kept) - 1) // self.each * self.each if plan.x is None else _places(plan.x, step)
+        for column in [plan.y] if plan.x is None else [plan.x, plan.y]:
+            empty = column.data.isna().to_numpy()
+            self.missing[column.name] = int((kept & empty).sum())
+            kept = kept & ~empty
+        line = np.zeros(len(kept), np.int8)
+        if plan.lines is not None:
+            at = {name: number for number, name in enumerate(lines)}
+            line = np.array([at.get(name, -1) for name in names_of(plan.lines)])[plan.lines.data.cat.codes]
+            kept = kept & (line >= 0)
+        codes, found = pd.factorize(place[kept])
+        flat, shape = codes * len(lines) + line[kept], (len(found), len(lines))
+        counts, sums = (np.bincount(flat, of, shape[0] * shape[1]) for of in (None, plan.y.data.to_numpy()[kept]))
+        cells = np.where(counts > 0, sums if totals else sums / np.maximum(counts, 1), np.nan).reshape(shape)
+        table = pd.DataFrame(cells, found, list(lines)).sort_index().dropna(axis=1, how="all")
+        if plan.times:
+            starts = (
+                STEPS[step].starts(table.index.to_numpy()) if step else table.index.to_numpy().view("datetime64[us]")
+            )
+            table.index = pd.DatetimeIndex(starts)
+        elif plan.x is not None:
+            table.index = pd.Index(names_of(plan.x)[table.index], dtype=object)
+            table = table if plan.x.role is Role.PERIOD else table.sort_index()
+        self.table = table
+
+    @property
+    def each(self) -> int:
+        """How many rows are a point, where there is nothing to bring them together by."""
+        return max(1, -(-self.missing[""] // POINTS_OF_A_LINE))
 
     def do(self, table: pd.DataFrame, code: str) -> None:
         self.table = table
@@ -172,8 +172,8 @@ class _Points:
             self.do(means, f"table.resample({rule!r}{f', closed={side!r}, label={side!r}' if side else ''}).mean()")
             self.notes.append(f"{of} the mean of the {plan.base}s of a {step}.")
         elif step not in {"", plan.base} and plan.show != "average":
-            how = "sum of" if plan.first[1] else "mean of all rows of"
-            self.notes.append(f"{of} the {how} a{'n' * (step == 'hour')} {step}.")
+            how = plan.how if plan.first[1] else "mean of all rows"
+            self.notes.append(f"{of} the {how} of a{'n' * (step == 'hour')} {step}.")
         if plan.times and plan.show in {"sum", "index", "growth"} and (parts := plan.times.incomplete(step)):
             self.cut(~self.table.index.isin([*parts.values()]), f"  # whole {step}s")
             are = "are" if len(parts) > 1 else "is"
@@ -214,7 +214,7 @@ class _Points:
 
     def bars(self) -> None:
         plan, count, name = self.plan, len(self.table), self.table.columns[0]
-        self.notes.append(f"The {'sum' if plan.y.additive else 'mean'} of all rows.")
+        self.notes.append(f"The {plan.how}{' of all rows' * (not plan.counts)}.")
         if plan.x is not None and plan.x.role is Role.PERIOD:
             self.notes += [f"The last {_MOST_BARS} periods."] * (count > _MOST_BARS)
             self.do(self.table.tail(_MOST_BARS), f"table.tail({_MOST_BARS})")
@@ -227,12 +227,11 @@ class _Points:
         """Return what was brought together or left out, in sentences."""
         plan, notes = self.plan, list(self.notes)
         if plan.x is None:
-            each = -(-self.missing[""] // POINTS_OF_A_LINE)
             notes.append("In the order of the rows: there is no time and no category.")
-            notes += [f"Each point is the mean of {each:,} rows."] * (each > 1)
+            notes += [f"Each point is the mean of {self.each:,} rows."] * (self.each > 1)
         elif plan.over and plan.kind == "line":
-            how = "The sum over {}." if plan.y.additive else "The mean over {}, each row counting the same."
-            notes.append(how.format(listed(plan.over, "and")))
+            how = ", each row counting the same" * (not plan.y.additive)
+            notes.append(f"The {plan.how} over {listed(plan.over, 'and')}{how}.")
         if plan.without is not None:
             notes.append(f"Rows of {plan.without.name} are left out.")
         for column, what in ((plan.x, "without"), (plan.y, "without a value of")):
@@ -244,26 +243,12 @@ class _Points:
         return [*notes, *([f"Times are those of {plan.x.zone}."] if plan.x is not None and plan.x.zone else [])]
 
 
-def _placed(plan: Plan, step: str, rows: int | Array) -> tuple[pd.Index[Any], Callable[[slice], Array]]:
-    """Return the labels of all points, and what numbers the points of some rows; rows are how many, or a mask."""
-    if plan.x is None:
-        count = rows if isinstance(rows, int) else int(rows.sum())
-        each = max(1, -(-count // POINTS_OF_A_LINE))
-        numbers = (np.arange(count) if isinstance(rows, int) else (np.cumsum(rows) - 1).clip(0)) // each
-        return pd.RangeIndex(0, max(count, 1), each), lambda part: numbers[part]
-    if plan.times is None:
-        codes = plan.x.data.cat.codes.to_numpy()
-        names = pd.Index([*map(str, plan.x.data.cat.categories)], dtype=object)
-        return names, lambda part: codes[part].astype(np.int64)
-    times, distinct = plan.x.data.to_numpy().view(np.int64), plan.times.distinct
-    if not step:
-        assert distinct is not None
-        places = pd.DatetimeIndex(distinct.view("datetime64[us]"))
-        return places, lambda part: np.searchsorted(distinct, times[part]).clip(0, len(distinct) - 1)
-    ends = np.array([plan.x.data.min(), plan.x.data.max()], dtype="datetime64[us]").view(np.int64)
-    first, last = map(int, STEPS[step].periods(ends))
-    starts = pd.DatetimeIndex(STEPS[step].starts(np.arange(first, last + 1)))
-    return starts, lambda part: (STEPS[step].periods(times[part]) - first).clip(0, last - first)
+def _places(x: ChartColumn, step: str) -> Array:
+    """Return numbers of the points of all rows: of categories, periods, or times."""
+    if x.role is not Role.TIME:
+        return x.data.cat.codes.to_numpy()
+    times = x.data.to_numpy().view(np.int64)
+    return STEPS[step].periods(times) if step else times
 
 
 def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
@@ -278,10 +263,9 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
     size = max(float(table.abs().max().max()), 1e-9)
     digits = min(9 - math.floor(math.log10(size)), 2 if written == "money" and size >= 100 else 12)
     cells = table.round(max(digits, 0)).astype(object).where(table.notna(), None)
-    return {
+    return _nothing("", plan.choices) | {
         "kind": plan.kind,
         "title": plan.title,
-        "why": "",
         "format": written,
         "step": plan.step if plan.times else "",
         "rows": points.missing[""],
@@ -294,7 +278,6 @@ def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
         },
         "series": [{"name": inert(name), "colour": colours[name], "values": cells[name].tolist()} for name in names],
         "zero": plan.show == "growth" or plan.y.percent or (plan.y.additive and plan.show != "index"),
-        "choices": plan.choices,
     }
 
 
@@ -347,9 +330,8 @@ def _sums(points: _Points, variable: str) -> list[str]:
     step, totals = plan.first
     how = "sum(min_count=1)" if totals else "mean()"
     if plan.x is None:
-        each = max(1, -(-points.missing[""] // POINTS_OF_A_LINE))
         lines.append("data = data.reset_index(drop=True)")
-        return [*lines, f"table = data.groupby(data.index // {each} * {each})[[{y!r}]].mean().dropna()"]
+        return [*lines, f"table = data.groupby(data.index // {points.each} * {points.each})[[{y!r}]].mean().dropna()"]
     if known := [name for name in made if points.missing.get(name)]:
         lines.append(f"data = data.dropna(subset={known!r})")
     by = repr(plan.x.name)

@@ -205,14 +205,14 @@ def test_many_lines_are_grey_but_the_largest() -> None:
 
 
 def test_a_line_keeps_its_colour_under_filters() -> None:
-    """The rows of the table after its filters are drawn, whatever their order."""
+    """The rows of the table after its filters are drawn."""
     frame = daily(12)
     rows = np.flatnonzero(frame["Region"].isin(["R1", "R5", "R11"]))
     chart = Chart(frame)
     view = chart.view(rows=rows)
     assert [(line["name"], line["colour"]) for line in view["series"]] == [("R1", 1), ("R5", 5), ("R11", 0)]
     assert view["rows"] == len(rows)
-    assert chart.view(rows=rows[::-1]) is view
+    assert chart.view(rows=rows.copy()) is view
     nothing = chart.view(rows=rows[:0])
     assert (nothing["why"], nothing["series"]) == ("No row matches the filters of the table.", [])
     assert nothing["choices"]
@@ -271,8 +271,62 @@ def test_bars_are_sums_by_category() -> None:
     assert (view["kind"], view["title"], view["unit"]) == ("bar", "Spend by region", "")
     sums = frame.groupby("Region")["Spend"].sum().sort_values(ascending=False)
     assert (view["x"]["labels"], drawn(view)[:, 0].tolist()) == ([*sums.index], pytest.approx(sums.tolist()))
-    means = Chart(frame).view(ChartWish(kind="bar", measure="Share"))
-    assert (means["format"], "The mean of all rows." in means["notes"]) == ("percent", True)
+    assert Chart(frame).view(ChartWish(kind="bar", measure="Share"))["format"] == "percent"
+
+
+OF_DAYS = "Each point is the mean of the days of a month."
+
+
+@pytest.mark.parametrize(
+    ("measure", "wish", "unit", "said"),
+    [
+        ("Spend", {"kind": "bar"}, "", "The sum of all rows."),
+        ("Share", {"kind": "bar"}, "%", "The mean of all rows."),
+        ("", {"kind": "bar"}, "", "The number of rows."),
+        ("Spend", {}, "a day on average", f"{OF_DAYS} The sum over Region."),
+        (
+            "Share",
+            {},
+            "%",
+            "Each point is the mean of all rows of a month. The mean over Region, each row counting the same.",
+        ),
+        ("", {}, "a day on average", f"{OF_DAYS} The number of rows over Region."),
+        ("Spend", {"show": "sum"}, "a month", "Each point is the sum of a month. The sum over Region."),
+        (
+            "",
+            {"show": "sum"},
+            "a month",
+            "Each point is the number of rows of a month. The number of rows over Region.",
+        ),
+        (
+            "",
+            {"show": "average"},
+            "a day on average",
+            "Each point is the mean of 7 days. The number of rows over Region.",
+        ),
+        ("", {"show": "index"}, "first point = 100", f"Computed from{OF_DAYS[13:]} The number of rows over Region."),
+        (
+            *("", {"show": "growth"}, "%"),
+            f"Computed from{OF_DAYS[13:]} Each month against the one a year before. The number of rows over Region.",
+        ),
+    ],
+)
+def test_it_is_said_what_a_point_is_of_its_rows(measure: str, wish: Any, unit: str, said: str) -> None:
+    """A sum, a mean, or a number of rows where nothing is measured, for each way to show it."""
+    frame = daily(3, pd.date_range("2022-01-01", "2023-12-31"))
+    frame = frame[["Date", "Region", *([measure] if measure else [])]]
+    view = Chart(frame).view(ChartWish(**{"points": "month", "colour": "Region" if "kind" in wish else "", **wish}))
+    assert (view["unit"], " ".join(view["notes"])) == (unit, said)
+
+
+def test_rows_are_counted_at_irregular_times_too() -> None:
+    """A month is the number of its rows, however it is shown: their mean would always be 1."""
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(900) ** 2 * 7, "s")
+    for show in ("value", "sum"):
+        view = Chart(pd.DataFrame({"At": days, "Name": list("ab") * 450})).view(
+            ChartWish(points="month", colour="", show=show)
+        )
+        assert (drawn(view)[:2, 0].tolist(), view["unit"]) == ([619, 242], "a month")
 
 
 @pytest.mark.parametrize(
@@ -328,7 +382,9 @@ def test_odd_columns_are_drawn_or_left_out(odd: str) -> None:
     frame = pd.DataFrame(columns)
     view = Chart(frame).view()
     assert drawn(view)[:, 0].tolist() == values
-    assert table_of(view["code"], frame).iloc[:, 0].tolist() == values
+    table = table_of(view["code"], frame)
+    assert table.iloc[:, 0].tolist() == values
+    assert view["x"]["labels"] in ([], [*map(str, table.index)])
     assert "<b>" not in svg(view)
 
 
