@@ -119,7 +119,7 @@ def test_a_release_under_another_tag_is_refused(tag: str) -> None:
 
 def test_every_script_is_documented() -> None:
     """A contributor learns from the guide what to run."""
-    page = (GUIDE / "contributing.md").read_text("utf-8")
+    page = (GUIDE / "develop.md").read_text("utf-8")
     for command in (".ci/run", ".ci/lowest", ".ci/release", "tests/cluster/run", "pre-commit install"):
         assert command in page
     for path in (ROOT / "tests/benchmarks").glob("[a-z]*.py"):

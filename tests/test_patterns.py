@@ -232,6 +232,7 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "connection.replies._read": ["1", "0"],
     "connection.retries.parse_retry_after": ["1", "0"],
     "core.json_decoding._ESCAPE": ["\\", "\\ud8", "\\ud800\\u"],
+    "core.guide._LINK": ["[", "[a](", ("[a](b.md", "#a")],
     "core.line.NAME_AND_VALUE": [('"', '\\"'), "'\\\"", '"\\'],
     "core.line.Parser": ["invalid choice: '", "--a", "-"],
     'core.line._CLOSED["\'"]': ["'a'", ("'", "a")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -19,9 +20,11 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.cli import main
 from jupyter_funcs.client.options import CallOptions
+from jupyter_funcs.core import guide
 from jupyter_funcs.magic import usage
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service.config import settings
+from tests import reference
 from tests.conftest import interactive_shell
 
 if TYPE_CHECKING:
@@ -31,18 +34,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
-LINKED = re.findall(r"\]\((jupyter_funcs/guide/\w+\.md)\) \|", README)  # the table of pages, in its order
+LINKED = re.findall(r"\]\((jupyter_funcs/guide/[\w-]+\.md)\) \|", README)  # the table of pages, in its order
 PAGES = {name: (ROOT / name).read_text("utf-8") for name in ["README.md", *LINKED]}
 GUIDE = "\n".join(PAGES.values())
-BLOCKS = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+BLOCKS = {page: re.findall(r"```python\n(.*?)```", text, re.DOTALL) for page, text in PAGES.items()}
+# The document of the README's recipe.
+SHOP = {"openapi": "3.1.0", "info": {"title": "Shop", "version": "1"}, "servers": [{"url": "https://api.shop.example"}]}
+SHOP["paths"] = {"/items": {"get": {"operationId": "listItems", "responses": {"200": {"description": "Items"}}}}}
 
 # Commands that need another machine, another service or a user; they are parsed, but not run.
 WAITING = ("demo", "serve", "admin", "token", "login", "mcp", "enable", "disable", "check")
-
-
-def is_magic(code: str) -> bool:
-    """Return whether a block needs IPython."""
-    return re.search(r"^(?:\w+ = )?%", code, re.MULTILINE) is not None
 
 
 def lines_of(shell: str) -> list[str]:
@@ -67,6 +68,7 @@ def test_each_line_of_the_shell_is_parsed(line: str) -> None:
     assert rest == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", [line for line in OURS if not line.split()[2].startswith(WAITING)])
 def test_each_line_of_the_shell_that_can_runs(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against the demo."""
@@ -104,11 +106,19 @@ def test_every_variable_of_the_environment_is_documented(name: str) -> None:
 
 
 def test_the_readme_links_every_page_of_the_guide() -> None:
-    """Once each, in its table; each page begins with its title."""
-    pages = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "jupyter_funcs/guide").iterdir())
-    assert sorted(LINKED) == pages
-    assert [name for name in pages if not PAGES[name].startswith("# ")] == []
+    """Once each and in the order of `%funcs docs`, which has each page that there is; each begins with its title."""
+    assert [f"jupyter_funcs/guide/{topic}.md" for topic in guide.TOPICS] == LINKED
+    assert sorted(LINKED) == sorted(str(path.relative_to(ROOT)) for path in reference.GUIDE.iterdir())
+    assert [name for name in LINKED if not PAGES[name].startswith("# ")] == []
     assert README.count("\n") <= 200
+
+
+@pytest.mark.parametrize("page", dict.fromkeys(page for page, _ in reference.tables()))
+def test_the_tables_of_the_guide_are_what_the_code_says(page: str) -> None:
+    """Options, commands, keys and errors, each with a text."""
+    text = (reference.GUIDE / f"{page}.md").read_text("utf-8")
+    assert reference.written(page, text) == text, "Run: python -m tests.reference"
+    assert f"| {reference.BY_HAND} |" not in text, "Say what the new key means."
 
 
 def prose_of(page: str) -> str:
@@ -163,15 +173,6 @@ def test_every_command_and_option_of_the_shell_is_documented(word: str) -> None:
     assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE)
 
 
-@pytest.mark.parametrize("code", [block for block in BLOCKS if not is_magic(block)], ids=lambda code: code[:20])
-def test_the_python_of_the_guide_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every line of Python in the README and the guide runs against the demo."""
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(code, names)
-    assert isinstance(names["funcs"], jf.Session)
-
-
 @pytest.mark.slow
 def test_the_executors_of_the_guide_run(tmp_path: Path) -> None:
     """As a program, because its workers are processes: of a pool, of Dask and of ipyparallel."""
@@ -186,25 +187,37 @@ def test_the_executors_of_the_guide_run(tmp_path: Path) -> None:
     assert re.search(r"^MCHQ +[\d.e+]+$", done.stdout, re.MULTILINE)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def shell() -> Iterator[InteractiveShell]:
     with interactive_shell() as shell:
         yield shell
 
 
-def test_the_magics_of_the_guide_run(shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So do the lines of %funcs, in one notebook and in the order of the pages."""
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] * page.endswith("sweeps.md"))
+        for page, found in BLOCKS.items()
+        if found
+    ],
+)
+def test_the_python_of_the_guide_runs(
+    page: str, shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every line of Python and of %funcs runs against the demo: those of a page in a notebook of its own."""
     monkeypatch.chdir(tmp_path)
-    for code in BLOCKS:
-        if is_magic(code):
-            done = shell.run_cell(code)
-            done.raise_error()
-            if isinstance(done.result, Panel):
-                done.result.close()
-            if "%funcs again 1" in code:
-                assert "Region" in shell.user_ns["df"]  # run 1 is the README's
-            if "%funcs sweep" in code:
-                assert sorted(shell.user_ns["df"]["Symbol"].unique()) == ["BVQS", "MCHQ", "PZQN"]
+    Path("shop.json").write_text(json.dumps(SHOP), "utf-8")
+    shell.reset(new_session=False)
+    for code in BLOCKS[page]:
+        done = shell.run_cell(code)
+        done.raise_error()
+        if isinstance(done.result, Panel):
+            done.result.close()
+        df = shell.user_ns.get("df")
+        if "%funcs again 1" in code:
+            assert list(df) == ["PanelName", "ProviderName"]
+        if "%funcs sweep" in code and "-o df" in code:
+            assert sorted(df["Symbol"].unique()) == ["BVQS", "MCHQ", "PZQN"]
 
 
 @pytest.mark.parametrize("option", [field.name for field in fields(CallOptions)])

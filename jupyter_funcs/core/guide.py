@@ -1,12 +1,21 @@
-"""The guide that is installed with the package: a page per topic."""
+"""The guide that is installed with the package: one page per topic."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import resources
 
 from jupyter_funcs.core.errors import NotFoundError
 from jupyter_funcs.core.text import did_you_mean, quote
+
+# In a reader's order.
+TOPICS = (
+    *("panel", "magic", "python", "connect", "any-catalog", "results", "sweeps", "history-and-cache", "errors"),
+    *("host-a-service", "publish", "scale-out", "security", "command-line", "mcp"),
+    *("installing", "decisions", "changes", "develop", "licences"),
+)
+_LINK = re.compile(r"\[([^\[\]]{1,80})\]\(([a-z-]{1,30})\.md[^()\s]{0,80}\)")
 
 
 @dataclass(frozen=True)
@@ -19,7 +28,7 @@ class GuidePage:
         return self.text
 
     def _repr_markdown_(self) -> str:
-        return self.text
+        return _LINK.sub(r"\1 (`%funcs docs \2`)", self.text)  # a cell can't open another file of the guide
 
 
 def guide_page(topic: str = "") -> GuidePage:
@@ -31,13 +40,12 @@ def guide_page(topic: str = "") -> GuidePage:
     NotFoundError
         There is no such topic.
     """
-    pages = {path.name.removesuffix(".md"): path for path in resources.files("jupyter_funcs.guide").iterdir()}
-    pages = {name: pages[name] for name in sorted(pages) if pages[name].name.endswith(".md")}
+    pages = {name: resources.files("jupyter_funcs.guide").joinpath(f"{name}.md") for name in TOPICS}
     if not topic:
-        titles = {name: path.read_text("utf-8").partition("\n")[0].removeprefix("# ") for name, path in pages.items()}
+        titles = {name: page.read_text("utf-8").partition("\n")[0].removeprefix("# ") for name, page in pages.items()}
         rows = [f"| `{name}` | {title} |" for name, title in titles.items()]
         return GuidePage("\n".join(["| topic | page |", "|---|---|", *rows]) + "\n")
-    name = topic.casefold().replace("-", "_").replace(" ", "_")
+    name = topic.casefold().replace("_", "-").replace(" ", "-")
     if name not in pages:
         hint = did_you_mean(name, pages) or "%funcs docs and jupyter funcs docs list the topics."
         raise NotFoundError(f"The guide has no page {quote(topic)}.", hint)

@@ -168,9 +168,7 @@ def test_the_hint_names_every_key_of_a_profile(environment: Path, capsys: pytest
     """So does the guide; a key that is added to the profiles has to be added there."""
     assert main(["list", "--profile", "odd"]) == 1
     hint = capsys.readouterr().err
-    guide = "".join(
-        (ROOT / "jupyter_funcs" / "guide" / name).read_text() for name in ("connecting.md", "any_catalog.md")
-    )
+    guide = "".join((ROOT / "jupyter_funcs" / "guide" / name).read_text() for name in ("connect.md", "any-catalog.md"))
     for key in profiles._KEYS | {"module", "command"}:
         assert (key if not key.startswith("api_key") else "api_key_") in hint
         assert f"`{key}" in guide or key.startswith("api_key") or f"\n{key} = " in guide

@@ -513,8 +513,9 @@ def test_the_guide_is_read_in_the_notebook(run: Any) -> None:
     for path in pages:
         title = path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
         assert f"| `{path.stem}` | {title} |" in topics
-    page = run("%funcs docs team-data")
-    assert repr(page) == page._repr_markdown_() == Path(pages[0].parent, "team_data.md").read_text("utf-8")
+    page = run("%funcs docs scale_out")
+    assert repr(page) == Path(pages[0].parent, "scale-out.md").read_text("utf-8")
+    assert "the keys (`%funcs docs host-a-service`)" in page._repr_markdown_().replace("The", "the")
     with pytest.raises(jf.NotFoundError, match=r"no page 'sweps'(.|\n)*Did you mean 'sweeps'"):
         run("%funcs docs sweps")
 

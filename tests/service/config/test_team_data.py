@@ -46,7 +46,7 @@ COLUMNS = {
     "cards": "accounts",
 }
 # The guide's first example.
-GUIDE = (Path(__file__).parents[3] / "jupyter_funcs/guide/team_data.md").read_text("utf-8")
+GUIDE = (Path(__file__).parents[3] / "jupyter_funcs/guide/scale-out.md").read_text("utf-8")
 LEAST = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)[0]
 CONFIGURATION = """
 organisation = "Acme"

@@ -250,7 +250,7 @@ def test_an_entry_point_that_publishes_nothing_is_refused(
     assert says in refused(entry_points=True)
 
 
-PAGE = Path(__file__).parents[3] / "jupyter_funcs/guide/publishing.md"
+PAGE = Path(__file__).parents[3] / "jupyter_funcs/guide/publish.md"
 
 
 @pytest.mark.parametrize("code", re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
