@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 import re
@@ -26,14 +25,13 @@ from jupyter_funcs.catalog.values import (
     typed,
 )
 from jupyter_funcs.client import notebook
-from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
+from jupyter_funcs.panel.requests import LongText, Name, Number, Text, asked
 from jupyter_funcs.panel.sources import PAGE, FieldOptions, FieldSource, has_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from concurrent.futures import Future
 
     from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.form import Args, Form
@@ -45,8 +43,8 @@ _LONGEST_HELP = 20_000
 _BRIEF, _LONGEST_BRIEF = 220, 600
 _MOST_SHOWN = 12  # required and optional fields without a default, before the rest is under More options
 _MOST_NAMED = 3  # values that aren't listed
+_MOST_FIXES, _MOST_COMPARED, _LONGEST_FIX = 3, 100, 60  # of a refusal
 _PAUSE = 0.4  # seconds without typing before values that depend on what is typed are listed
-_SECOND = 1.0
 _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.[a-z])[.!?](?=\s+[^a-z\d\s])")
 _UNTYPABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ud800-\udfff]")
 _KNOWN = {
@@ -57,17 +55,14 @@ _KNOWN = {
 
 
 class FormView:
-    """The form of one function as the page shows it; `on_news` gets the field whose options arrived, or ``""``."""
+    """The form of one function as the page shows it; `on_news` is called when there is something new to show."""
 
-    def __init__(
-        self, function: RemoteCall, form: Form, on_news: Callable[[str], None], *, trusted: bool = True
-    ) -> None:
+    def __init__(self, function: RemoteCall, form: Form, on_news: Callable[[], None], *, trusted: bool = True) -> None:
         self.form, self.trusted, self.seq = form, trusted, 0
         self.ran: Args | None = None  # the arguments of the result that is shown
         self._on_news = on_news
         self._preset: tuple[str, Args] = ("", {})
         self._lock = threading.RLock()  # options arrive on the background loop
-        self._following: Future[None] | None = None
         self._fields = by_name(form.fields)
         self._sources = {
             name: FieldSource(field, function, form, self._on_source)
@@ -80,7 +75,6 @@ class FormView:
         form.watchers.append(self._on_form)
         for source in self._sources.values():
             source.ask()
-        self._follow_variables()
 
     def _forget(self) -> None:
         self._pressed = False
@@ -90,14 +84,12 @@ class FormView:
         self._removed: dict[str, str] = {}
 
     def close(self) -> None:
-        """Stop asking for options and looking at variables."""
+        """Stop following the form and asking for options."""
         with self._lock:
             if self._on_form in self.form.watchers:
                 self.form.watchers.remove(self._on_form)
             for source in self._sources.values():
                 source.stop()
-            if self._following is not None:
-                self._following.cancel()
 
     # What the page shows
 
@@ -285,6 +277,7 @@ class FormView:
         variable = f"${shown['variable']}"
         return Each((variable,)) if shown["each"] else variable
 
+    @asked()
     def clear(self) -> None:
         """Clear every field, and forget what was said of it."""
         with self._lock:
@@ -294,6 +287,27 @@ class FormView:
     def press(self) -> None:
         """Show the errors of every field from now on, because Run was pressed."""
         self._pressed = True
+
+    def fixes(self, refusal: str) -> list[dict[str, Any]]:
+        """Return what to use in place of the values that a refusal names: the `fixes` of the protocol."""
+        near = {
+            (name, value): self._options[name].nearest(value)
+            for name in self._fields
+            for value in self._texts(name)[:_MOST_COMPARED]
+            if value in refusal
+        }
+        return [
+            {"field": name, "value": self._replaced(name, value, use), "label": f"Use {clip(inert(use), _LONGEST_FIX)}"}
+            for (name, value), use in near.items()
+            if use
+        ][:_MOST_FIXES]
+
+    def _replaced(self, name: str, value: str, use: str) -> Any:
+        """Return what a field holds, as the page sends it, with one value in place of another."""
+        held = self.form.values[name]
+        if isinstance(held, Each):
+            return {"each": [self._line(use if one == value else one) for one in held.values]}
+        return [use if one == value else self._spelled(one) for one in held] if isinstance(held, list) else use
 
     def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
         """Show the errors that the service found, each until its field changes."""
@@ -321,31 +335,36 @@ class FormView:
             self._carried.add(field.name)
             self._touched.discard(field.name)  # nobody has entered it here
 
-    def options(self, name: str, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
-        """Return one page of the options that match a search, or the first ones: the `OptionPage` of the protocol."""
-        return self._options[self._field(name).name].page(query, start, grouped=grouped)
+    @asked(in_thread=True)
+    def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
+        """Return one page of the options that match a search: the `OptionPage` of the protocol."""
+        return self._options[self._field(field).name].page(query, first, grouped=grouped)
 
-    def list_again(self, name: str) -> None:
+    @asked()
+    def list_again(self, field: Name) -> None:
         """List the options of a field again."""
-        source = self._sources.get(self._field(name).name)
+        source = self._sources.get(self._field(field).name)
         if source is not None and source.can_ask:
             source.ask(again=True)
-            self._on_news(name)
+            self._on_news()
 
-    def all_options(self, name: str, group: str = "", query: str = "") -> dict[str, Any]:
+    @asked()
+    def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
         """Return all values that match a search, or those of one group."""
-        field, found = self._field(name), search(self._options[name].choices, query)
-        return {"values": _bounded(field, [one.value for one in found if group in ("", one.group)])}
+        found = search(self._options[self._field(field).name].choices, query)
+        return {"values": _bounded(self._fields[field], [one.value for one in found if group in ("", one.group)])}
 
-    def paste(self, name: str, text: str) -> dict[str, Any]:
+    @asked(in_thread=True)
+    def paste(self, field: Name, text: LongText) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, and which of them are not among the options."""
-        field = self._field(name)
-        values, unknown = pasted(field, "\n".join(self._typable(field, text.splitlines())), self._options[name].choices)
-        return {"values": _bounded(field, values), "unknown": unknown}
+        known, lines = self._field(field), text.splitlines()
+        values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._options[field].choices)
+        return {"values": _bounded(known, values), "unknown": unknown}
 
-    def variables(self, name: str) -> dict[str, Any]:
+    @asked(refused="Variables can't be read")
+    def variables(self, field: Name) -> dict[str, Any]:
         """Return the variables that a field can be bound to, in alphabetical order."""
-        takes_one = self._field(name).kind not in {Kind.LIST, Kind.JSON}
+        takes_one = self._field(field).kind not in {Kind.LIST, Kind.JSON}
         held = dict(self.form.variables()) if self.trusted else {}
         usable = [
             {"name": one, "about": about, "each": takes_one and is_iterable(value) and not isinstance(value, str)}
@@ -411,9 +430,7 @@ class FormView:
             waiting = [source for source in self._sources.values() if name in source.needs]
             for source in waiting:
                 source.ask(after=_PAUSE)
-        self._follow_variables()
-        for changed in [source.field.name for source in waiting] or [""]:
-            self._on_news(changed)
+        self._on_news()
 
     def _on_source(self, source: FieldSource) -> None:
         """Take what a source lists, and remove what it listed before and no longer does."""
@@ -426,20 +443,7 @@ class FormView:
                 self.form[name] = Each(tuple(kept)) if isinstance(held, Each) else kept or None
                 why = f"{source.field.source} no longer lists {'it' if len(gone) == 1 else 'them'}."
                 self._removed[name] = f"Removed {listed(map(quote, gone), 'and')}: {why}"
-        self._on_news(name)
-
-    def _follow_variables(self) -> None:
-        has_one = any(map(has_variable, self.form.values.values()))
-        if has_one and (self._following is None or self._following.done()):
-            self._following = background.start(self._look_at_variables())
-
-    async def _look_at_variables(self) -> None:
-        """Follow the variables that are values, while there are some: a variable doesn't say that it has changed."""
-        before = (self.form.args, self.form.errors)
-        while any(map(has_variable, self.form.values.values())):
-            await asyncio.sleep(_SECOND)
-            if before != (before := (self.form.args, self.form.errors)):
-                self._on_news("")
+        self._on_news()
 
 
 def _message(text: str, use: str = "", instead: str = "") -> dict[str, str]:

@@ -12,7 +12,6 @@ from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.client.status import ends_in
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert, listed, quote
-from jupyter_funcs.panel.visits import alike
 from jupyter_funcs.records.presets import fill
 
 if TYPE_CHECKING:
@@ -211,13 +210,38 @@ def changes(before: Catalog | None, after: Catalog) -> str:
     was, now = _by_name(before), _by_name(after)
     added = [name for name, functions in now.items() for _ in functions[len(was.get(name, ())) :]]
     removed = [name for name, functions in was.items() for _ in functions[len(now.get(name, ())) :]]
-    changed = [name for name, functions in now.items() if name in was and not alike(functions, was[name])]
+    changed = [name for name, functions in now.items() if name in was and not _alike(functions, was[name])]
     said = [
         f"{len(names):,} {what} ({_some(names)})"
         for what, names in (("added", added), ("removed", removed), ("changed", changed))
         if names
     ]
     return f"Listed again: {', '.join(said) if said else 'nothing has changed'}."
+
+
+def listed_again(function: RemoteCall) -> RemoteCall | None:
+    """Give a function as it is listed now, with the same options: itself where nothing changed; ``None`` if gone."""
+    catalog = function.session.listed
+    if catalog is None:
+        return None
+    by_slug, by_name = catalog.peek(function.slug), catalog.peek(function.name)
+    found = next((each for each in (by_slug, by_name) if each is not None and each.name == function.name), None)
+    if found is None:
+        return None
+    slug = catalog.slug(found)
+    if _alike([found], [function.function]) and slug == function.slug:
+        return function
+    now = function.session[slug].with_options()
+    now.options = function.options
+    return now
+
+
+def _alike(some: list[Function], others: list[Function]) -> bool:
+    """Say whether functions are the same but for their places; those of another number were added or removed."""
+    return len(some) != len(others) or all(
+        one == other or one == other.model_copy(update={"sort_value": one.sort_value})
+        for one, other in zip(some, others, strict=True)
+    )
 
 
 def _by_name(catalog: Catalog) -> dict[str, list[Function]]:

@@ -48,6 +48,5 @@ class Outcome:
     reply: bytes | None
     started: dt.datetime
     elapsed: float
-    where: str
     variable: str
     swept: tuple[str, ...] = ()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from inspect import signature
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -10,6 +11,11 @@ from msgspec import Meta, Struct
 from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Method = TypeVar("Method", bound="Callable[..., Any]")
 
 _RELOAD = "Run the cell again to open the panel."
 _MOST_ROWS = 1_000  # of one page
@@ -21,6 +27,8 @@ Name = Annotated[str, Meta(max_length=500)]
 Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]  # no NaN either
 LongText = Annotated[str, Meta(max_length=10_000_000)]
 Texts = Annotated[list[LongText], Meta(max_length=_MOST_VALUES)]
+RunNumber = Number | Annotated[str, Meta(max_length=50)]  # a text names a run of an earlier kernel: "14/3"
+Tab = Literal["table", "chart", "json", "code"]
 
 
 class EachOf(Struct, frozen=True, forbid_unknown_fields=True):
@@ -30,6 +38,8 @@ class EachOf(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 PageValue = None | LongText | Texts | EachOf
+FailedRows = Annotated[list[Number], Meta(max_length=_MOST_ROWS)]  # of what is listed as failed; all of it if empty
+PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 
 
 class Sort(Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,71 +99,11 @@ class ChartWish(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PageRequest(Struct, forbid_unknown_fields=True, kw_only=True):
-    """Any request; one of the kinds without values of their own is this alone."""
+    """What every request has."""
 
     v: Literal[1]
     id: Number
     kind: str
-
-
-class FunctionsRequest(PageRequest):
-    query: Text
-    first: Number = msgspec.field(name="from")
-
-
-class FunctionRequest(PageRequest):
-    function: Name
-
-
-class FavouriteRequest(FunctionRequest):
-    on: bool
-
-
-class SetRequest(PageRequest):
-    seq: Number
-    field: Name
-    value: PageValue
-
-
-class FieldRequest(PageRequest):
-    field: Name
-
-
-class OptionsRequest(FieldRequest):
-    query: Text
-    grouped: bool
-    first: Number = msgspec.field(name="from")
-
-
-class PasteRequest(FieldRequest):
-    text: LongText
-
-
-class AllOptionsRequest(FieldRequest):
-    group: Name
-    query: Text
-
-
-class NameRequest(PageRequest):
-    name: Name
-
-
-class PresetRequest(NameRequest):
-    function: Name
-
-
-class NewNameRequest(NameRequest):
-    replace: bool
-
-
-class FormRunRequest(PageRequest):
-    seq: Number
-    values: Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
-    confirmed: bool
-
-
-class RetryRequest(PageRequest):
-    rows: Annotated[list[Number], Meta(max_length=_MOST_ROWS)]  # of what is listed as failed; all of it if empty
 
 
 class ResultRequest(PageRequest):
@@ -220,10 +170,6 @@ class TextRequest(ResultRequest):
     text: Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
-class TabRequest(PageRequest):
-    tab: Literal["table", "chart", "json", "code"]
-
-
 class SaveRequest(ResultRequest):
     format: Literal["csv", "xlsx", "parquet", "json"]
     name: Name
@@ -232,40 +178,17 @@ class SaveRequest(ResultRequest):
     download: bool
 
 
-RunNumber = Number | Annotated[str, Meta(max_length=50)]  # a text names a run of an earlier kernel: "14/3"
+class RequestKind(NamedTuple):
+    """A kind of request: its structure, whether its answer takes a while, and why a visitor's page gets none."""
+
+    request: type[PageRequest]
+    in_thread: bool = False
+    refused: str = ""
 
 
-class NumberRequest(PageRequest):
-    number: RunNumber
-
-
-class CompareRequest(PageRequest):
-    before: RunNumber
-    after: RunNumber
-    first: Number = msgspec.field(name="from")
-    again: bool
-
-
-_BARE = ("hello", "refresh", "about", "clear", "cancel", "retry", "dismiss", "code", "history")
-_KINDS: dict[str, type[PageRequest]] = {
-    **dict.fromkeys(_BARE, PageRequest),
-    **dict.fromkeys(("choose", "example"), FunctionRequest),
-    **dict.fromkeys(("list_again", "variables"), FieldRequest),
-    **dict.fromkeys(("preset_save", "rename"), NewNameRequest),
-    **dict.fromkeys(("again", "open"), NumberRequest),
-    "functions": FunctionsRequest,
-    "favourite": FavouriteRequest,
-    "set": SetRequest,
-    "options": OptionsRequest,
-    "paste": PasteRequest,
-    "all_options": AllOptionsRequest,
-    "preset": PresetRequest,
-    "preset_delete": NameRequest,
-    "run": FormRunRequest,
-    "retry_failed": RetryRequest,
-    "tab": TabRequest,
-    "compare": CompareRequest,
-    # About a result
+_FIELD_NAMES = {"first": "from", "end": "to"}
+# About a result, which answers them by methods of these names; `asked` adds the others.
+_OF_A_RESULT: dict[str, type[ResultRequest]] = {
     "rows": RowsRequest,
     "columns": ColumnsRequest,
     "values": ValuesRequest,
@@ -275,8 +198,28 @@ _KINDS: dict[str, type[PageRequest]] = {
     "json": JsonRequest,
     "json_find": TextRequest,
     "json_text": ResultRequest,
-    "save": SaveRequest,
 }
+KINDS = {kind: RequestKind(request, in_thread=True) for kind, request in _OF_A_RESULT.items()}
+KINDS["save"] = RequestKind(SaveRequest, in_thread=True, refused="Files can't be saved")
+
+
+def asked(*, in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
+    """Let the page ask for what a method does: the kind is the method's name, the fields are its parameters."""
+
+    def register(method: Method) -> Method:
+        types = get_type_hints(method, include_extras=True)
+        wanted = list(signature(method).parameters.values())[1:]
+        fields = [
+            (each.name, types[each.name], msgspec.NODEFAULT if each.default is each.empty else each.default)
+            for each in wanted
+        ]
+        request = msgspec.defstruct(
+            method.__name__, fields, bases=(PageRequest,), rename=_FIELD_NAMES, forbid_unknown_fields=True, kw_only=True
+        )
+        KINDS[method.__name__] = RequestKind(cast("type[PageRequest]", request), in_thread, refused)
+        return method
+
+    return register
 
 
 def read(content: object) -> PageRequest:
@@ -289,19 +232,19 @@ def read(content: object) -> PageRequest:
         It is of no known kind, has an unknown field, or a value out of range.
     """
     kind = content.get("kind") if isinstance(content, dict) else None
-    wanted = _KINDS.get(kind) if isinstance(kind, str) else None
-    if wanted is None:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ArgumentError(f"The panel takes no request of the kind {quote(clip(str(kind), 60))}.", _RELOAD)
     try:
-        return msgspec.convert(content, wanted)
+        return msgspec.convert(content, KINDS[kind].request)
     except (msgspec.ValidationError, RecursionError) as error:
         what = clip(inert(str(error)), 200).rstrip(".")
         raise ArgumentError(f"The panel can't read the request {kind}: {what}.", _RELOAD) from None
 
 
-def plain_values(request: FormRunRequest) -> dict[str, Any]:
-    """Return the values that a run carries, as a form takes them."""
-    return {name: plain(value) for name, value in request.values.items()}  # a dict's
+def fields_of(request: PageRequest) -> dict[str, Any]:
+    """Return what the method that answers a request takes."""
+    about = PageRequest.__struct_fields__
+    return {name: value for name, value in msgspec.structs.asdict(request).items() if name not in about}
 
 
 def plain(value: PageValue) -> Any:

@@ -91,7 +91,6 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
         "hint": clip(inert(redact("\n".join(hint))), _LONGEST),
         "details": clip(redact(kept), _LONGEST_DETAILS),
         "retry": not isinstance(error, ArgumentError),
-        "fixes": [],  # what a field refuses is said at the field, with its fix
     }
 
 

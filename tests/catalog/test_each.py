@@ -178,7 +178,7 @@ def daily(funcs: Session) -> Callable[..., FormView]:
 
     def daily(**values: Any) -> FormView:
         function = funcs["Get Panel Daily"]
-        view = FormView(function, function.form(**values), lambda _: None, trusted=True)
+        view = FormView(function, function.form(**values), lambda: None, trusted=True)
         wait_until(lambda: not any(source.asking for source in view._sources.values()))
         return view
 
@@ -201,7 +201,7 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
         pass
 
     function = jf.connect([told]).told
-    view = FormView(function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda _: None)
+    view = FormView(function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda: None)
     for name, values in ("name", texts), ("items", lists):
         held = shown(view, name).get("value", {"each": []})
         view.take(name, Each(tuple(held["each"])))
@@ -282,7 +282,7 @@ def test_the_values_of_the_first_run_list_those_of_another_field(answering: Call
         return httpx.Response(200, json=[{"Brand": "x"}])
 
     function = answering(answer)["F"]
-    view = FormView(function, function.form(PanelName=Each(("p1", "p2"))), lambda _: None, trusted=True)
+    view = FormView(function, function.form(PanelName=Each(("p1", "p2"))), lambda: None, trusted=True)
     wait_until(lambda: bool(asked) and not any(source.asking for source in view._sources.values()))
     assert '"p1"' in asked[0]
     assert '"p2"' not in asked[0]

@@ -298,13 +298,13 @@ def test_a_run_that_ends_as_the_next_begins_is_not_shown(server: Faulty) -> None
     panel = session.panel("F", a="1")
     panel.run()
     panel.result(10)
-    first = panel._visit.job
+    first = panel._state.visit.job
     server.tell(broken(Connection.hold))
     session.close()
     panel.run()
-    result = panel._visit.result
-    background.run(panel._on_end(panel._visit, first))
-    assert panel._visit.result is result
+    result = panel._state.visit.result
+    background.run(panel._state.end(panel._state.visit, first))
+    assert panel._state.visit.result is result
     assert (state(panel)["state"], state(panel)["number"]) == ("running", 2)
     panel.close()
 

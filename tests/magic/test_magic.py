@@ -576,7 +576,7 @@ def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
     assert run("%funcs status --profile work").address == profile
     assert (run("%funcs status").service, run("%funcs call get_panels").attrs["funcs"]["service"]) == ("demo", "demo")
     panel = run("%funcs --profile work")
-    assert panel._session.service == "work"
+    assert panel._state.session.service == "work"
     panel.close()
     work = run("%funcs connect work")
     assert run("%funcs refresh --profile work") is work

@@ -53,5 +53,5 @@ def messages(panel: Panel) -> dict[str, list[str]]:
 
 def frame_of(panel: Panel) -> pd.DataFrame | None:
     """Return the frame that the panel shows."""
-    result = panel._visit.result if panel._visit else None
+    result = panel._state.visit.result if panel._state.visit else None
     return None if result is None else result.outcome.frame

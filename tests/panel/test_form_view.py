@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime as dt
 import json
 import math
@@ -17,7 +16,6 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
-from jupyter_funcs.core import background
 from jupyter_funcs.panel import form_view, requests, sources
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.panel import Panel
@@ -79,7 +77,7 @@ def held_back(service: Listing) -> Session:
 def opened(session: Session, news: list[str] | None = None, *, trusted: bool = True, **values: Any) -> FormView:
     function = session["F"]
     told = [] if news is None else news
-    view = FormView(function, function.form(**values), told.append, trusted=trusted)
+    view = FormView(function, function.form(**values), lambda: told.append(""), trusted=trusted)
     wait_until(lambda: settled(view))
     return view
 
@@ -406,7 +404,7 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     assert not field(view, "Brand")["options"]["again"]
     view.take("PanelName", "One")
     wait_until(lambda: view._sources["Brand"].known)
-    assert (field(view, "Brand")["options"]["total"], "Brand" in news) == (3, True)
+    assert (field(view, "Brand")["options"]["total"], news != []) == (3, True)
     view.take("Brand", ["Cove", "Art", "Mine", "Brook"])
     view.take("PanelName", "Two")
     wait_until(lambda: "notes" in state(view, "Brand"))
@@ -424,7 +422,7 @@ def test_a_slow_or_broken_list_leaves_the_form_usable(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sources, "_SLOW", 0.01)
     service = Listing({"name": "Symbol", "type": 6}, Universe={"error": "no <symbols> today", "body": None})
     function = held_back(service)["F"]
-    view = FormView(function, function.form(), lambda _: None)
+    view = FormView(function, function.form(), lambda: None)
 
     def page() -> dict[str, Any]:
         found: dict[str, Any] = field(view, "Symbol")["options"]
@@ -452,7 +450,7 @@ def test_fields_of_one_list_ask_once(answering: Callable[..., Session]) -> None:
     service = Listing(*({"name": f"Symbol{at}", "type": 6} for at in range(4)), Universe=SYMBOLS)
     session, news = answering(service), list[str]()
     view = opened(session, news, Symbol1="KORD US EQUITY")
-    assert (service.asked, sorted(news)) == (["Get Universe"], [f"Symbol{at}" for at in range(4)])
+    assert (service.asked, len(news)) == (["Get Universe"], 4)
     assert view.form.args == {"Symbol1": "KORD US EQUITY"}
     view.list_again("Symbol2")
     wait_until(lambda: settled(view))
@@ -543,26 +541,6 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[...
     visitor.take("a", "$one")
     assert (visitor.form.args, state(visitor, "a")["value"]) == ({"a": "$one"}, "$one")
     assert visitor.variables("a") == {"variables": []}
-
-
-def test_a_variable_that_changes_is_noticed(answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says so to nobody: while a field holds one it is looked at, and no longer than that."""
-    monkeypatch.setattr(form_view, "_SECOND", 0.01)
-    notebook: dict[str, Any] = {}
-    news: list[str] = []
-    view = opened(answering(Listing({"name": "n", "type": 1})), news)
-    view.form.variables = lambda: notebook
-    view.take("n", "$lookback")
-    hint = "Define it, or quote the value: '$lookback'."
-    assert texts(view, "n") == [f"There is no variable 'lookback'. {hint}"]
-    background.run(asyncio.sleep(0))  # it is looked at from here on
-    news.clear()
-    notebook["lookback"] = 2
-    wait_until(lambda: news == [""])
-    assert (view.form.args, view.values()["valid"]) == ({"n": "2"}, True)
-    view.take("n", None)
-    wait_until(lambda: view._following is not None and view._following.done())
-    view.close()
 
 
 def test_values_of_code_are_shown_as_they_are_sent(answering: Callable[..., Session]) -> None:

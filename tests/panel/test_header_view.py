@@ -160,7 +160,7 @@ def page(funcs: Session) -> Iterator[Page]:
 
 def test_the_cards_of_the_demo_say_real_values(page: Page) -> None:
     """Names the panel and the symbol of the example once they are listed, and runs just that."""
-    session = page.panel._session
+    session = page.panel._state.session
     call = session["Get Panel Daily"]
     values = background.run(example_values(call, call.form()))
     assert values == {"PanelName": PANEL, "Symbol": SYMBOL, "Dimensions": "Age Group"}
@@ -290,7 +290,7 @@ def test_a_run_makes_its_function_a_recent_one(answering: Callable[..., Session]
     assert names(page) == ["G", "F"]
     page.panel.close()
     gc.collect()
-    again = Page(Panel(page.panel._session))
+    again = Page(Panel(page.panel._state.session))
     [recent] = again.state("_view")["start"]["recent"]
     assert (recent["function"], recent["rows"], recent["held"]) == ("G", 1, True)
     assert again.ask("open", number=recent["number"])["said"] == ""

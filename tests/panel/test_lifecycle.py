@@ -17,7 +17,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
-from jupyter_funcs.panel import panel as panels
+from jupyter_funcs.panel import requests
 from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until
 from tests.connection.test_profiles import jwt
 from tests.panel.page import Page, frame_of, state
@@ -222,17 +222,33 @@ def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: S
     page.panel.close()
 
 
+@pytest.mark.parametrize(
+    ("sent", "fixed"),
+    [("yoyo", "YoY"), (["QoQ", "yoyo"], ["QoQ", "YoY"]), ({"each": ["yoyo", "x"]}, {"each": ["YoY", "x"]})],
+    ids=str,
+)
+def test_a_refusal_comes_with_what_would_fix_it(sent: Any, fixed: Any) -> None:
+    """The banner offers the option nearest to a value that the service names, among the others that the field has."""
+    service = Service({"name": "F", "params": [{"name": "g", "description": "A list. Options are 'YoY', 'QoQ'."}]})
+    service.runs = lambda: httpx.Response(200, json={"error": "There is no growth 'yoyo'.", "body": None})
+    page = Page(service.connect().panel("F"))
+    page.ask("run", seq=1, values={"g": sent}, confirmed=False)
+    wait_until(lambda: state(page.panel)["state"] == "failed")
+    assert state(page.panel)["error"]["fixes"] == [{"field": "g", "value": fixed, "label": "Use YoY"}]
+    page.panel.close()
+
+
 def test_a_press_on_its_way_is_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """`result()` in a cell after a press on the page gives that run, though its request has not begun it yet."""
     page = Page(service.connect().panel("F", a="1"))
     page.run()
-    read = panels.requests.read
+    read = requests.read
 
     def slow(content: object) -> Any:
         time.sleep(0.2)  # of the loop
         return read(content)
 
-    monkeypatch.setattr(panels.requests, "read", slow)
+    monkeypatch.setattr(requests, "read", slow)
     service.runs = lambda: httpx.Response(200, json=[{"a": 2}])
     page.panel._receive(None, {"v": 1, "id": 9, "kind": "run", "seq": 2, "values": {"a": "2"}, "confirmed": False}, [])
     assert list(page.panel.result(20)["a"]) == [2]
@@ -286,13 +302,28 @@ def test_a_renamed_variable_is_named_everywhere(service: Service, shell: Interac
     assert shell.user_ns["spend"] is frame_of(page.panel)
     assert state(page.panel)["result"]["variable"] == "spend"
     assert code_of(page, number).startswith("spend")
-    assert "<code>spend</code>" in page.panel._still_html(page.panel._visit)
+    assert "<code>spend</code>" in page.panel._state.still_html(page.panel._state.visit)
     assert page.run() == number + 1
     assert shell.user_ns["spend"] is frame_of(page.panel)
     shell.run_cell("mine = 1")
     assert page.ask("rename", name="mine", replace=False)["exists"]
     assert "error" in page.ask("rename", name="class", replace=False)
     assert shell.user_ns["mine"] == 1
+    page.panel.close()
+
+
+def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(service: Service, shell: InteractiveShell) -> None:
+    """The value that the page shows, and what is wrong with it, follow after the cell; so does the history."""
+    page = Page(service.connect().panel("F"))
+    page.ask("set", seq=1, field="a", value="$lookback")
+    assert not page.state("_values")["valid"]
+    shell.run_cell("lookback = 2")
+    wait_until(lambda: page.state("_values")["valid"])
+    ran = state(page.panel)["ran"]
+    shell.push({"call": page.panel._state.session.f})
+    shell.run_cell("call(a=1)")
+    wait_until(lambda: state(page.panel)["ran"] == ran + 1)
+    assert page.state("_values")["fields"]["a"]["value"]["about"] == "2"
     page.panel.close()
 
 
@@ -305,7 +336,7 @@ def test_a_variable_that_a_person_took_back_is_not_named(service: Service, shell
     wait_until(lambda: state(page.panel)["result"]["variable"] == "")
     assert state(page.panel)["result"]["note"] == "f no longer holds this result."
     assert code_of(page, number).startswith("df = panel.result()")
-    assert "<code>f</code>" not in page.panel._still_html(page.panel._visit)
+    assert "<code>f</code>" not in page.panel._state.still_html(page.panel._state.visit)
     page.run()
     assert state(page.panel)["result"]["variable"] == ("f_2" if "5" in code else "f")
     page.panel.close()
@@ -366,7 +397,7 @@ def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> N
     number = page.run()
     wish = {"run": number, "wish": {}, "low": None, "high": None, "filters": [], "find": ""}
     assert page.ask("chart", **wish)["series"]
-    html = page.panel._still_html(page.panel._visit)
+    html = page.panel._state.still_html(page.panel._state.visit)
     for text in ("<b>Get Panel Daily</b>", f"Symbol = {SYMBOL}", "1,826 rows × 7 columns", "<svg", "<table"):
         assert text in html
     assert "<script" not in html
@@ -401,7 +432,7 @@ def test_markup_is_text_in_the_saved_output(answering: Callable[..., Session]) -
     session = answering(answer)
     page = Page(session.panel(bad, a=bad))
     page.ask("chart", run=page.run(a=bad), wish={"colour": bad}, low=None, high=None, filters=[], find="")
-    html = page.panel._still_html(page.panel._visit)
+    html = page.panel._state.still_html(page.panel._state.visit)
     assert "<svg" in html
     assert "&lt;script&gt;" in html
     assert not re.search(r"<(script|img|a)\b|<[^>]* (onerror|href)=", html)

@@ -69,7 +69,7 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
     """Sends at most six messages and 20 kB for a run, the table's first page and its summaries included."""
     page.ask("choose", function="get_panel_daily")
     page.run(**DAILY)
-    sources = page.panel._inputs._sources.values()
+    sources = page.panel._state.inputs._sources.values()
     wait_until(lambda: not any(source.asking for source in sources))  # what depends on the values is listed
     background.run(asyncio.sleep(0.1))
     states: list[str] = []
@@ -91,7 +91,7 @@ def test_another_function_takes_three_messages(page: Page) -> None:
     for name in ("get_panel_fq", "get_panel_daily"):  # so that their options are listed
         page.ask("choose", function=name)
         fill()
-        sources = page.panel._inputs._sources.values()
+        sources = page.panel._state.inputs._sources.values()
         wait_until(lambda sources=sources: not any(source.asking for source in sources))
     for name in ("get_panel_fq", "get_panel_daily"):
         page.ask("choose", function=name)
@@ -109,10 +109,10 @@ def test_another_function_takes_three_messages(page: Page) -> None:
 
 def test_a_new_status_of_the_service_goes_alone(page: Page) -> None:
     """Sends the account and what is left of the token without the whole view, in which a later page reads them."""
-    background.run(page.panel._look())
+    background.run(page.panel._state.look())
     page.sent.clear()
     page.panel._send = lambda message, **_: page.sent.append(message)
-    page.panel._status = dataclasses.replace(page.panel._status, user="someone else")
+    page.panel._state.status = dataclasses.replace(page.panel._state.status, user="someone else")
     page.panel._publish()
     [event] = page.sent
     assert (event["ev"], event["service"]["account"]) == ("service", "someone else")
@@ -279,7 +279,7 @@ def test_presets_are_saved_listed_and_deleted(page: Page) -> None:
 
 def test_a_broken_file_of_presets_leaves_the_panel_usable(page: Page) -> None:
     """Opens without presets, says why, and runs."""
-    path = page.panel._session.presets.path
+    path = page.panel._state.session.presets.path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("[profile")
     try:

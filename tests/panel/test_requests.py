@@ -9,8 +9,12 @@ import pytest
 from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel import requests
+from jupyter_funcs.panel.answers import Answers
 
 TABLE: dict[str, Any] = {"sort": [], "filters": [], "find": ""}
+
+
+assert Answers  # its methods are the kinds of requests
 
 
 def _sent(kind: str, **values: Any) -> dict[str, Any]:
@@ -49,8 +53,7 @@ def test_values_of_fields_are_read_as_a_form_takes_them() -> None:
     """Reads a text, a list, several values for a sweep, and nothing."""
     values = {"a": "x", "b": ["y", "z"], "c": {"each": ["1", "2"]}, "d": None}
     read = requests.read(_sent("run", seq=1, values=values, confirmed=False))
-    assert isinstance(read, requests.FormRunRequest)
-    plain = {name: requests.plain(value) for name, value in read.values.items()}
+    plain = {name: requests.plain(value) for name, value in requests.fields_of(read)["values"].items()}
     assert plain == {"a": "x", "b": ["y", "z"], "c": Each(("1", "2")), "d": None}
 
 

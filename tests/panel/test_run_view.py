@@ -61,7 +61,7 @@ def page(faulty: Faulty) -> Iterator[Page]:
 def swept(page: Page, kind: str, **fields: Any) -> pd.DataFrame:
     """Ask for a run, and return its result without the warning that runs have failed."""
     assert "error" not in page.ask(kind, **fields)
-    visit = page.panel._visit
+    visit = page.panel._state.visit
     assert visit is not None
     assert visit.job is not None
     assert visit.shown is not None
@@ -75,7 +75,7 @@ ALL = {"PanelName": PANEL, "Symbol": {"each": SYMBOLS}}
 @pytest.mark.parametrize("cache", [True, False])
 def test_only_the_runs_that_failed_are_asked_again(page: Page, faulty: Faulty, cache: bool) -> None:
     """Takes the others from what is held, with and without a cache, and whatever the form holds by now."""
-    page.panel._enter(page.panel._session[DAILY].with_options(cache=cache))
+    page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=cache))
     faulty.broken = {SYMBOLS[1]}
     first = swept(page, "run", seq=1, values=ALL, confirmed=False)
     partial = page.state("_run")["partial"]
@@ -91,7 +91,7 @@ def test_only_the_runs_that_failed_are_asked_again(page: Page, faulty: Faulty, c
 
 def test_what_fails_again_stays_in_the_list(page: Page, faulty: Faulty) -> None:
     """Retries once more what is left, all or one of it, and keeps what came the last time."""
-    page.panel._enter(page.panel._session[DAILY].with_options(cache=False))
+    page.panel._state.enter(page.panel._state.session[DAILY].with_options(cache=False))
     faulty.broken = set(SYMBOLS[1:])
     swept(page, "run", seq=1, values=ALL, confirmed=False)
     assert "2 failed" in page.ask("retry_failed", rows=[2])["error"][0]

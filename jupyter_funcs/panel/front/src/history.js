@@ -11,7 +11,7 @@ import { usePanel, useReply } from "./state.js";
 export function History({ close }) {
   const { ask, tell, toast, run, live } = usePanel();
   const box = useRef(/** @type {HTMLElement | null} */ (null));
-  const [reply, trouble] = useReply("history", {}, [run.number, run.state]);
+  const [reply, trouble] = useReply("history", {}, [run.number, run.state, run.ran]);
   const rows = reply?.rows ?? null;
   const [ticked, setTicked] = useState(/** @type {P.RunNumber[]} */ ([]));
   const [pair, setPair] = useState(/** @type {{ before: P.RunNumber, after: P.RunNumber, again: boolean } | null} */ (null));

@@ -170,6 +170,8 @@ export interface Run {
   partial: { failed: number; of: number; rows: { label: string; error: string }[] } | null;
   /** Lines below the header of the result: warnings of the run. */
   warnings: string[];
+  /** How many runs the history had after the last cell, which may have added some. */
+  ran?: number;
 }
 
 export interface ErrorView {
@@ -177,8 +179,8 @@ export interface ErrorView {
   hint: string;
   details: string;
   retry: boolean;
-  /** "Use NVRA US EQUITY". */
-  fixes: { field: string; value: string; label: string }[];
+  /** "Use NVRA US EQUITY": what the field takes in place of a value that the service has refused. */
+  fixes: { field: string; value: PageValue; label: string }[];
 }
 
 export interface ResultView {

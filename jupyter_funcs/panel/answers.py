@@ -1,0 +1,234 @@
+"""Answers: what the page may ask of a panel, beside what it asks about the form and about the result."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.core.text import listed, quote
+from jupyter_funcs.frames.display import shape_text
+from jupyter_funcs.panel import run_view
+from jupyter_funcs.panel.header_view import changes, check_own, example_values, fill_preset, sections
+from jupyter_funcs.panel.history_view import gone_text, values_of, without_result
+from jupyter_funcs.panel.outcome import Outcome
+from jupyter_funcs.panel.requests import (
+    FailedRows,
+    Name,
+    Number,
+    PageValue,
+    PageValues,
+    RunNumber,
+    Tab,
+    Text,
+    asked,
+    plain,
+)
+from jupyter_funcs.records.presets import fill, form_values
+from jupyter_funcs.sweeps.messages import asks_text
+
+if TYPE_CHECKING:
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.panel.state import PanelState, Visit
+    from jupyter_funcs.records.run import Run
+
+GONE = "This result is no longer shown: another run has ended since."
+
+
+class Answers:
+    """One method for each kind of request; its parameters are what the page sends, and it returns the reply."""
+
+    def __init__(self, state: PanelState) -> None:
+        self._state, self._session = state, state.session
+
+    @asked()
+    def hello(self) -> dict[str, Any]:
+        return {"ok": True}
+
+    # The catalog
+
+    @asked()
+    def functions(self, query: Text, first: Number) -> dict[str, Any]:
+        return sections(self._session, query, first)
+
+    @asked()
+    def choose(self, function: Name) -> None:
+        self._state.enter(self._session[function])
+
+    @asked()
+    async def example(self, function: Name) -> None:
+        visit = self._at(self._session[function])
+        self._state.publish()
+        visit.form.update(await example_values(visit.function, visit.form))
+        self._state.run()
+
+    @asked(refused="Favourites can't be changed")
+    def favourite(self, function: Name, *, on: bool) -> None:
+        self._session.favourites.mark(self._session[function].name, is_favourite=on)
+
+    @asked()
+    async def refresh(self) -> dict[str, Any]:
+        before = self._session.listed
+        await asyncio.to_thread(self._session.refresh)
+        self._state.trouble = []
+        self._state.list_again()
+        background.start(self._state.look())
+        return {"said": changes(before, self._session.catalog)}
+
+    @asked()
+    def about(self) -> dict[str, Any]:
+        status = self._state.status
+        return {"facts": status.rows if status else [("service", self._session.service)]}
+
+    # The form
+
+    @asked()
+    def set(self, seq: Number, field: Name, value: PageValue) -> None:
+        self._state.inputs.take_all({field: plain(value)}, seq)
+
+    @asked()
+    async def preset(self, name: Name, function: Name) -> dict[str, Any]:
+        visit = self._state.enter(self._session[function]) if function else self._state.chosen
+        unknown = await fill_preset(self._session, visit.function, visit.form, name)
+        self._state.inputs.hold_preset(name)
+        gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
+        return {"said": gone if unknown else ""}
+
+    @asked(refused="Presets can't be saved")
+    def preset_save(self, name: Name, *, replace: bool) -> dict[str, Any]:
+        visit, presets, name = self._state.chosen, self._session.presets, name.strip()
+        check_own(self._session, visit.function.name, name)
+        if name in presets.names(visit.function.name) and not replace:
+            return {"said": f"{quote(name, 40)} exists already.", "exists": True}
+        presets.save(visit.function.name, name, form_values(visit.form))
+        self._state.read_presets(visit.function)
+        return {"said": f"Saved as {quote(name, 40)}.", "exists": False}
+
+    @asked(refused="Presets can't be deleted")
+    def preset_delete(self, name: Name) -> dict[str, Any]:
+        function = self._state.chosen.function
+        check_own(self._session, function.name, name)
+        self._session.presets.remove(function.name, name)
+        self._state.read_presets(function)
+        return {"said": f"Deleted {quote(name, 40)}. The form keeps its values."}
+
+    # A run
+
+    @asked()
+    def run(self, seq: Number, values: PageValues, *, confirmed: bool) -> dict[str, Any]:
+        visit, inputs = self._state.chosen, self._state.inputs
+        if self._state.running is not None:  # a second press, sent before the page knew of the first
+            return {"asks": ""}
+        inputs.take_all({name: plain(value) for name, value in values.items()}, seq)
+        inputs.press()
+        if confirmed:
+            visit.asked = visit.form.args
+        elif visit.asked != visit.form.args and (asks := _question(visit)):
+            return {"asks": asks}
+        try:
+            self._state.run()
+        except ArgumentError as error:
+            if not error.errors:
+                raise
+        return {"asks": ""}
+
+    @asked()
+    def cancel(self) -> None:
+        self._state.cancel()
+
+    @asked()
+    def retry(self) -> None:
+        self._state.run()
+
+    @asked()
+    def retry_failed(self, rows: FailedRows) -> None:
+        """Run again what failed of the sweep that is shown, or some of it, whatever the form holds by now."""
+        visit = self._state.chosen
+        if visit.sweep is None:
+            raise ArgumentError(GONE)
+        self._state.start(visit, partial(visit.sweep.retry, rows))
+
+    @asked()
+    def dismiss(self) -> None:
+        self._state.chosen.error = None
+
+    @asked()
+    def code(self) -> dict[str, Any]:
+        visit = self._state.chosen
+        variable = (visit.result.variable if visit.result else "") or "df"
+        return run_view.code_view(visit.function, visit.form, self._session.where, variable)
+
+    @asked()
+    def tab(self, tab: Tab) -> None:
+        self._state.tab = tab
+
+    @asked(refused="Variables can't be renamed")
+    def rename(self, name: Name, *, replace: bool) -> dict[str, Any]:
+        visit, name = self._state.chosen, name.strip()
+        if visit.result is None:
+            raise ArgumentError(GONE)
+        before = visit.result.held_as
+        question = visit.keeper.conflict(name) if name != before else ""
+        if question and not replace:
+            return {"variable": before, "note": question, "exists": True}
+        visit.keeper.rename(name, visit.result.outcome.frame, before)
+        visit.note = f"{before} is now {name}." if before and before != name else ""
+        visit.result.variable = name
+        background.start(self._state.keep_still(visit))
+        return {"variable": name, "note": visit.note, "exists": False}
+
+    # History
+
+    @asked()
+    def history(self) -> dict[str, Any]:
+        return {"rows": self._state.history.rows(earlier=True)}
+
+    @asked()
+    def again(self, number: RunNumber) -> None:
+        """Run what an earlier run has run, and take nothing from the cache that is as old."""
+        run = self._session.history.get(number)
+        visit = self._filled(run)
+        before, options = visit.function, self._session.history.function(run).options
+        visit.function = before.with_options(max_age=options.max_age)
+        try:
+            self._state.run()
+        finally:
+            visit.function = before
+
+    @asked()
+    async def open(self, number: RunNumber) -> dict[str, Any]:
+        run = self._session.history.get(number)
+        visit, frame = self._filled(run), run.frame
+        if not isinstance(frame, pd.DataFrame):
+            return {"said": without_result(run) or f"{gone_text([run.label])} Run it again."}
+        visit.note = ""
+        outcome = Outcome(visit.function, run.args, frame, None, run.started, run.elapsed, run.variable)
+        summary = f"{shape_text(frame)} · run {run.label}"
+        await self._state.show(visit, outcome, {"summary": summary, "partial": None, "warnings": []})
+        return {"said": ""}
+
+    @asked(in_thread=True)
+    def compare(self, before: RunNumber, after: RunNumber, first: Number, *, again: bool) -> dict[str, Any]:
+        return self._state.history.compare(before, after, first, again=again)
+
+    def _at(self, function: RemoteCall) -> Visit:
+        """Return the visit of a function; one that is on the screen already stays as it is."""
+        visit = self._state.visit
+        return visit if visit and visit.function.slug == function.slug else self._state.enter(function)
+
+    def _filled(self, run: Run) -> Visit:
+        """Show the form of a run, with its arguments."""
+        function = self._session[run.function]
+        visit = self._at(function)
+        fill(visit.form, values_of(run, function))
+        return visit
+
+
+def _question(visit: Visit) -> str:
+    """Ask about very many runs; empty where there is nothing to ask."""
+    form, most = visit.form, visit.function.most_runs
+    return asks_text(form.runs, most) if form.runs > max(most, 1) and not form.errors else ""

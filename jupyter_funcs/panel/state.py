@@ -1,0 +1,389 @@
+"""What a panel shows: the functions that were chosen, with their forms, runs and results. No widget here."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import datetime as dt
+import threading
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from jupyter_funcs.catalog.values import as_several
+from jupyter_funcs.client import notebook
+from jupyter_funcs.core import background
+from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
+from jupyter_funcs.core.progress import SweepProgress
+from jupyter_funcs.panel import run_view, saved_output
+from jupyter_funcs.panel.chart_svg import svg
+from jupyter_funcs.panel.form_view import FormView
+from jupyter_funcs.panel.header_view import (
+    cards_of,
+    example_text,
+    example_values,
+    function_view,
+    is_demo,
+    listed_again,
+    presets_view,
+    service_view,
+    start_view,
+)
+from jupyter_funcs.panel.history_view import Held, HistoryView
+from jupyter_funcs.panel.outcome import Outcome
+from jupyter_funcs.panel.result_view import ResultView
+from jupyter_funcs.sweeps.job import SweepJob, start_sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.client.status import Status
+    from jupyter_funcs.panel.outcome import PanelSession
+
+_SECOND = 1.0  # from one event of progress to the next
+_UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
+# Of all panels of this kernel: a cell that is run again has the results that it has shown before.
+_held = Held()
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """What a panel remembers of one function while another one is on the screen."""
+
+    function: RemoteCall
+    form: Form
+    keeper: notebook.ResultVariable
+    is_listed: bool = True
+    state: str = "form"
+    job: Job | None = None
+    shown: Future[None] | None = None  # done when the job's result is on the screen
+    refusal: ArgumentError | None = None
+    error: dict[str, Any] | None = None
+    asked: Args | None = None  # the arguments of very many runs that a person was asked about
+    result: ResultView | None = None
+    sweep: SweepJob | None = None  # that the result came from
+    note: str = ""  # what happened to the result's variable
+
+
+class PanelState:
+    """What one panel shows. Runs may be begun on any thread; they end on the background loop."""
+
+    def __init__(
+        self,
+        session: PanelSession,
+        publish: Callable[[], None],
+        send: Callable[[dict[str, Any]], None],
+        *,
+        trusted: bool,
+    ) -> None:
+        self.session, self.trusted = session, trusted
+        self.recipe, self.tab = "panel.result()", "table"
+        self.number = 0  # of the last run that was begun
+        self.ran = len(session.history)  # runs in the history after the last cell
+        self.visit: Visit | None = None
+        self.running: Visit | None = None
+        self.status: Status | None = None
+        self.trouble: list[str] = []
+        self.cell = notebook.this_cell()
+        self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output that stays in the notebook
+        self.history = HistoryView(session.history, _held, self._labels)
+        self.lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
+        self.publish, self.send = publish, send
+        self._inputs: FormView | None = None
+        self._presets: list[dict[str, Any]] = []
+        self._visits: dict[str, Visit] = {}
+        self._results = 0
+        self._beginning = threading.Lock()
+        try:
+            _ = session.catalog
+        except FuncsError as error:
+            self.trouble = error.lines
+
+    # What is chosen
+
+    @property
+    def chosen(self) -> Visit:
+        """The function on the screen."""
+        if self.visit is None:
+            raise ArgumentError("No function is chosen.", "Choose one first.")
+        return self.visit
+
+    @property
+    def inputs(self) -> FormView:
+        """Its form, as the page shows it."""
+        if self._inputs is None:
+            raise ArgumentError("No function is chosen.", "Choose one first.")
+        return self._inputs
+
+    def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
+        """Show a function's form, which takes values of the one before; that one keeps its own and its result."""
+        before = self.leave()
+        visit = self._visit_of(function, form)
+        self.read_presets(visit.function)
+        with self.lock:
+            self.visit = visit
+            self._inputs = inputs = FormView(visit.function, visit.form, self.publish_soon, trusted=self.trusted)
+            inputs.ran = visit.result.outcome.args if visit.result else None
+            if before is not None and form is None:
+                inputs.carry(before)
+        return visit
+
+    def leave(self) -> Form | None:
+        """Stop following the form on the screen, and return it."""
+        with self.lock:
+            inputs, self._inputs, self.visit = self._inputs, None, None
+            if inputs is None:
+                return None
+            inputs.close()
+            return inputs.form
+
+    def _visit_of(self, function: RemoteCall, form: Form | None) -> Visit:
+        """Return the visit of a function; its first one begins with this form, or an empty one."""
+        if function.slug not in self._visits:
+            form = form or function.form()
+            form.variables = notebook.variables
+            for name, value in form.values.items():  # %funcs panel F Symbol=[a, b]
+                form.values[name] = as_several(form.field(name), value)
+            self._visits[function.slug] = Visit(function, form, notebook.ResultVariable(function.slug, self.cell))
+        return self._visits[function.slug]
+
+    def read_presets(self, function: RemoteCall) -> None:
+        """Read the names of a function's presets: once, since each change of the form shows them again."""
+        try:
+            self._presets = presets_view(self.session, function.name)
+        except FuncsError as error:  # a broken file must not keep the panel from opening
+            self._presets, self.trouble = [], error.lines
+
+    def list_again(self) -> None:
+        """Take each function as it is listed now, with the values of its form; one that is gone stays as it was."""
+        shown, visits, self._visits = self.visit, list(self._visits.values()), {}
+        form = shown.form if shown else None
+        now = [listed_again(visit.function) for visit in visits]
+        # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
+        for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
+            visit.is_listed = function is not None
+            self._visits[(function or visit.function).slug] = visit
+            if function is not None and function is not visit.function:
+                known = {field.name for field in function.fields}
+                kept = {name: value for name, value in visit.form.values.items() if name in known}
+                visit.function, visit.form = function, function.form(**kept)
+                visit.form.variables = notebook.variables
+        if shown is not None and shown.form is not form:
+            self.enter(shown.function)
+
+    async def look(self) -> None:
+        """Read how long the token lasts: its source may be a command that takes seconds."""
+        self.status = await asyncio.to_thread(self.session.status)
+        self.publish()
+        if self.visit is None and is_demo(self.session):
+            for function in cards_of(self.session):  # the demo may be asked for what its examples take
+                with suppress(FuncsError):
+                    await example_values(call := self.session[self.session.catalog.slug(function)], call.form())
+            self.publish()
+
+    # What the page shows
+
+    def view(self) -> dict[str, Any]:
+        """Return the `View` of the protocol."""
+        visit, session = self.visit, self.session
+        view: dict[str, Any] = {
+            "panel": self.still,
+            "trusted": self.trusted,
+            "service": service_view(session, self.status, self.trouble),
+            "function": None,
+            "fields": [],
+            "presets": [],
+            "start": None,
+        }
+        if visit is None or self._inputs is None:
+            return view | {"start": start_view(session, self.history.rows()[:3])}
+        about = function_view(visit.function.function, visit.function.slug, session.favourites.names)
+        view["function"] = about | {"example": example_text(visit.function)}
+        return view | {"fields": self._inputs.fields(), "presets": self._presets}
+
+    def values(self) -> dict[str, Any] | None:
+        """Return the `Values` of the protocol, or nothing where no function is chosen."""
+        if self.visit is None or self._inputs is None:
+            return None
+        values = self._inputs.values()
+        return values if self.visit.is_listed else values | {"advice": [*values["advice"], _UNLISTED]}
+
+    def run_view(self) -> dict[str, Any]:
+        """Return the `Run` of the protocol."""
+        visit, running = self.visit, self.running
+        result = visit.result if visit else None
+        job = running.job if running and visit else None
+        return {
+            "state": "empty" if visit is None else "running" if job else visit.state,
+            "number": self.number,
+            "running": run_view.running_view(running.function.name, job) if running and job else None,
+            "result": result.view(visit.note, trusted=self.trusted) if visit and result else None,
+            "error": visit.error if visit else None,
+            "partial": result.about["partial"] if result else None,
+            "warnings": result.about["warnings"] if result else [],
+            "ran": self.ran,
+        }
+
+    def publish_soon(self, *_: object) -> None:
+        """Publish on the loop: from any thread, and after what is being done."""
+        background.start(self._publish())
+
+    async def _publish(self) -> None:
+        self.publish()
+
+    def _labels(self, function: str) -> dict[str, str]:
+        """Return the labels of a function's fields; nothing if it is no longer listed."""
+        known = self.session.listed
+        if known is None or known.peek(function) is None:
+            return {}
+        return {field.name: field.label for field in self.session[function].fields}
+
+    # A run
+
+    def run(self) -> Job:
+        """Start what the form holds; say at its fields what is wrong with it."""
+        visit = self.visit
+        if visit is None:
+            raise ArgumentError("There is nothing to run: no function is chosen.", "Choose one in the list.")
+        try:
+            args = visit.form.check(sweeps=True)
+            job = self.start(visit, partial(_begun, visit, args))
+        except ArgumentError as error:
+            visit.refusal = error
+            self._fail(visit, error)
+            raise
+        if self.trusted:  # else visitors would fill the author's list
+            self.session.favourites.add_recent(visit.function.name)
+        return job
+
+    def start(self, visit: Visit, begin: Callable[[], Job]) -> Job:
+        """Start a run, or a sweep; one that goes on is cancelled."""
+        with self._beginning:
+            self.cancel()
+            job = begin()
+            with self.lock:
+                self.number += 1
+                self.running, visit.job = visit, job
+                visit.refusal, visit.error, visit.state = None, None, "form"
+                visit.shown = background.start(self._follow(visit, job, self.number))
+        return job
+
+    def cancel(self) -> None:
+        """Stop waiting for the run that goes on, if one does."""
+        if self.running is not None and self.running.job is not None:
+            self.running.job.cancel()
+
+    async def _follow(self, visit: Visit, job: Job, number: int) -> None:
+        """Say that a run has begun, once a second how far it is, and how it has ended."""
+        self.publish()
+        ended = asyncio.wrap_future(job.future)
+        while not (await asyncio.wait([ended], timeout=_SECOND))[0]:
+            if number == self.number:
+                self.send({"ev": "progress", "running": run_view.running_view(visit.function.name, job)})
+        _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
+        with self.lock:
+            if number == self.number:
+                self.running = None
+        await self.end(visit, job)
+
+    async def end(self, visit: Visit, job: Job) -> None:
+        """Show how a run has ended, unless it was run again by now."""
+        if visit.job is not job:
+            return
+        try:
+            error = job.error()
+            if error is None:
+                await self._finish(visit, job)
+            elif isinstance(error, RunCancelledError):
+                visit.state, visit.error = "cancelled", None
+                self.send({"ev": "said", "text": run_view.cancelled_text(job)})
+            else:
+                self._fail(visit, error, job)
+        except Exception as error:  # noqa: BLE001  # an exception on the loop is seen by nobody
+            self._fail(visit, error, job)
+        self.publish()
+
+    def _fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
+        at_fields = error.errors if isinstance(error, ArgumentError) else {}
+        inputs, fixes = self._inputs if visit is self.visit else None, []
+        if inputs is not None:
+            inputs.press()
+            if job is not None:
+                inputs.refuse(at_fields)
+                fixes = inputs.fixes(str(error))
+        failure = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
+        visit.state, visit.error = ("form", None) if at_fields else ("failed", failure)
+        self.publish()
+
+    async def _finish(self, visit: Visit, job: Job) -> None:
+        frame = job.future.result()
+        errors, progress = frame.attrs.get("errors"), job.progress
+        if not errors:  # that runs of a sweep failed is said by the panel, other warnings by the job
+            frame = await job
+        elif isinstance(progress, SweepProgress) and not progress.done:
+            self._fail(visit, FuncsError("Every run has failed.", errors[0]["error"]), job)
+            return
+        if visit.job is not job:
+            return
+        visit.note = visit.keeper.assign(frame)
+        outcome = Outcome(
+            visit.function,
+            job.args,
+            frame,
+            progress.reply,
+            dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed),
+            job.elapsed,
+            visit.keeper.name,
+            tuple(frame.attrs["funcs"]["swept"]) if isinstance(progress, SweepProgress) else (),
+        )
+        visit.sweep = job if isinstance(job, SweepJob) else None
+        await self.show(visit, outcome, run_view.about_result(job, frame))
+
+    async def show(self, visit: Visit, outcome: Outcome, about: dict[str, Any]) -> None:
+        """Show a result; the tables and charts of the one before are dropped."""
+        self._results += 1
+        result = await asyncio.to_thread(ResultView, self._results, outcome, about, self.recipe)
+        _held.keep(outcome.frame)
+        with self.lock:
+            visit.result, visit.state, visit.error = result, "done", None
+            if self._inputs is not None and visit is self.visit:
+                self._inputs.ran = outcome.args
+        self.publish()  # a page that waits comes before a file that is saved later
+        await self.keep_still(visit)
+
+    def close(self) -> None:
+        """Follow the form no longer; what is chosen stays."""
+        if self._inputs is not None:
+            self._inputs.close()
+
+    # What a saved notebook keeps
+
+    def still_html(self, visit: Visit | None) -> str:
+        """Return what is shown where the panel isn't: the result, and the chart as it was drawn last."""
+        result = visit.result if visit else None
+        outcome = dataclasses.replace(result.outcome, variable=result.held_as) if result else None
+        picture = svg(result.picture) if result and result.picture else ""
+        return saved_output.still_html(visit.function.name if visit else "", outcome, picture)
+
+    async def keep_still(self, visit: Visit) -> None:
+        """Let the notebook keep a result in place of the one before."""
+        html = await asyncio.to_thread(self.still_html, visit)
+        notebook.publish_html(html, self.still, again=True)
+
+
+def _begun(visit: Visit, args: Args) -> Job:
+    """Start what a form holds: one run, or one per combination where fields have several values."""
+    if not visit.form.swept:
+        return visit.function.start(args, keep_reply=True)
+    confirmed = {"most_runs": visit.form.runs} if visit.asked == args else {}
+    if visit.function.function.changes_data:
+        visit.asked = None  # the next press is another change
+    # A panel shows a DataFrame of every combination, whatever else the function's own sweeps give.
+    function = visit.function.with_options(pairs=False, to=None, **confirmed)
+    return start_sweep(function, None, args, warns=False)  # the form shows them
