@@ -342,21 +342,22 @@ class Client(Generic[CallT_co]):
         return True  # without asking the service for the number of functions
 
     def __repr__(self) -> str:
-        return f"<Session {self.service}{self._summary(': ')}>"
+        user, functions, data = self._facts()
+        return f"<Session {self.service}{user}{data}: {functions or 'catalog not listed yet'}>"
 
     def _repr_pretty_(self, printer: Any, *_: object) -> None:
         # What a notebook shows, also of %funcs connect.
-        kind = f": {_KINDS.get(self.kind, self.kind)}, "
-        said = f"Connected to {quote(self.service)}{self._summary(kind)}."
-        printer.text(repr(self) if self.listed is None else said)
+        name = "the demo" if self._connection.synthetic else quote(self.service)
+        user, functions, data = self._facts()
+        said = f"Connected to {name}{user}: {_KINDS.get(self.kind, self.kind)}, {functions}{data}."
+        printer.text(said if functions else f"Session with {name}{data}. Its functions are listed on first use.")
 
-    def _summary(self, separator: str) -> str:
+    def _facts(self) -> tuple[str, str, str]:
         data = ", synthetic data" if self.synthetic else ""
         if (listed := self.listed) is None:
-            return f"{data}{separator}catalog not listed yet"
+            return "", "", data
         user = self._remote.transport.user
-        named = f" as {user}" if user else ""
-        return f"{named}{data}{separator}{len(listed):,} function{'s' * (len(listed) != 1)}"
+        return f" as {user}" if user else "", f"{len(listed):,} function{'s' * (len(listed) != 1)}", data
 
     def _login(self, email: str, password: Hidden) -> Secret:
         work = self._remote.transport.login(email, password)

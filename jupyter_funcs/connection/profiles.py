@@ -316,7 +316,8 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
         if "." in name and not did_you_mean(name, known):
             hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
             raise ConfigError(f"There is no profile {quote(name)}.", hint)
-        hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{name}] with url = "https://…".'
+        key = name if name.isascii() and name.replace("-", "_").isidentifier() else f'"{name}"'
+        hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     if wrong := _profile_problem(profile):
         raise ConfigError(f"Profile {quote(name)} in {path} {wrong}.", _PROFILE_HINT)

@@ -233,7 +233,14 @@ def status(state: MagicState, line: Line) -> Any:
 
 
 def refresh(state: MagicState, line: Line) -> Session:
-    return state.session_for(line).refresh()
+    from jupyter_funcs.panel.header_view import changes
+
+    session = state.session_for(line)
+    before = session.listed
+    said = changes(before, session.refresh().catalog)
+    if said and line.options.output is None:
+        print(said)
+    return session
 
 
 def cache(state: MagicState, line: Line) -> Any:

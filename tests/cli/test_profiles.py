@@ -181,10 +181,10 @@ def test_connecting_in_a_notebook_says_the_kind_and_the_number(capsys: pytest.Ca
     with interactive_shell() as shell:
         shell.run_line_magic("load_ext", "jupyter_funcs")
         sentences = {
-            "work": "Connected to 'work' as analyst, synthetic data: data service, 7 functions.",
+            "work": "Connected to 'work' as analyst: data service, 7 functions, synthetic data.",
             "shop": "Connected to 'shop': OpenAPI document, 2 functions.",
             "own": "Connected to 'own': Python, 1 function.",
-            "": "Connected to 'demo' as analyst, synthetic data: data service, 7 functions.",
+            "": "Connected to the demo as analyst: data service, 7 functions, synthetic data.",
         }
         for name, sentence in sentences.items():
             shell.run_cell(f"%funcs connect {name}").raise_error()
@@ -192,4 +192,4 @@ def test_connecting_in_a_notebook_says_the_kind_and_the_number(capsys: pytest.Ca
             status = repr(shell.run_line_magic("funcs", "status"))
             assert f"kind      { {'shop': 'openapi', 'own': 'python'}.get(name, 'service') }" in status
         shell.run_cell("jf = __import__('jupyter_funcs'); jf.connect('missing')").raise_error()
-        assert "<Session missing: catalog not listed yet>" in capsys.readouterr().out
+        assert "Session with 'missing'. Its functions are listed on first use." in capsys.readouterr().out

@@ -324,6 +324,9 @@ def test_an_absent_profile_names_the_nearest(profiles: dict[str, str], tmp_path:
     with pytest.raises(ConfigError) as absent:
         resolve("work", environment={"FUNCS_CONFIG": str(tmp_path / "absent.toml")})
     assert "[profiles.work]" in absent.value.hint
+    with pytest.raises(ConfigError) as absent:
+        resolve("my team", environment=profiles)
+    assert '[profiles."my team"]' in absent.value.hint
 
 
 @pytest.mark.parametrize(

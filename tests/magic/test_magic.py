@@ -332,6 +332,21 @@ def test_connect_changes_the_service(run: Any, service_url: str, monkeypatch: py
         run("%funcs connect nowhere")
 
 
+def test_a_refresh_says_what_has_changed(run: Any, answering: Any, shell: Any, capsys: Any) -> None:
+    """Compared with the listing before; with -o it prints nothing."""
+    names = iter("FFGH")
+    session = answering(lambda _: httpx.Response(200, json=[{"name": next(names), "params": []}]))
+    extension.of(shell).state._session = session
+    run("%funcs find")
+    for said in ("nothing has changed", "1 added (G), 1 removed (F)"):
+        capsys.readouterr()
+        assert run("%funcs refresh") is session
+        assert capsys.readouterr().out.startswith(f"Listed again: {said}.\nOut[0]: Connected to ")
+    run("%funcs refresh -o again")
+    assert not capsys.readouterr().out
+    run("%funcs connect")
+
+
 def test_connecting_lists_the_functions_once_and_says_who_asks(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The session shows the user and the number of functions, and the next line doesn't request them again."""
     with faulty() as server:
