@@ -69,6 +69,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 hypothesis.settings.register_profile("no clock", hypothesis.settings.default, deadline=None, max_examples=examples(100))
 hypothesis.settings.load_profile("no clock")
 
+# Slow all of them, and nothing of them can be imported without the browser's driver.
+WITH_BROWSER = ["browser", "test_binder.py"]
+collect_ignore = [] if importlib.util.find_spec("playwright") else WITH_BROWSER
+
+
+def pytest_report_header() -> str:
+    return f"not collected without Playwright, pip install -e '.[check]': {', '.join(collect_ignore) or 'nothing'}"
+
+
 PANEL = "Demo Card Panel"
 SYMBOL = "BKQU US EQUITY"
 
@@ -100,7 +109,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         # As properties, which a test process sends along with its report.
         item.user_properties.extend(("fault", number) for number in faults_of(item))
         # The panel asks the same session either way, and the other packages' tests ask it both ways.
-        if item.nodeid.startswith("tests/panel/") and "[http" in item.nodeid:
+        over_http = item.nodeid.startswith("tests/panel/") and "[http" in item.nodeid
+        # Each notebook is a kernel of its own, and takes seconds.
+        if over_http or (item.nodeid.startswith("notebooks/") and "/panel.ipynb" not in item.nodeid):
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(600 if item.nodeid.startswith("tests/browser/") else 1800))
@@ -145,6 +156,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 def garbage_of_other_files() -> None:
     """Collect what earlier files left: a token that is still in memory is masked in every text."""
     gc.collect()
+    gc.freeze()  # what is left are caches, which the next collections need not look through
 
 
 def pytest_sessionfinish() -> None:

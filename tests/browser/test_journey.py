@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 ROWS = "1,826 rows"
 
 
+@pytest.mark.slow
 def test_a_person_asks_and_has_an_answer(open_notebook: Callable[..., Page]) -> None:
     """Choose by keys, fill in, fix a mistake, run: the table is in view, and Python has what it shows."""
     page = open_notebook(SERVICE, OPEN)

@@ -117,6 +117,7 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
     assert not seen.panels.is_error
 
 
+@pytest.mark.slow
 def test_an_assistant_has_the_grants_of_the_token_and_no_more(tmp_path: Path) -> None:
     """Another user's function isn't a tool, and calling it fails as if it didn't exist (FAULTS 110)."""
 

@@ -995,6 +995,7 @@ def test_to_frame_gives_the_frame_or_the_error(case: Case, as_text: bool) -> Non
     meet(given, lambda: jf.to_frame(given.reply, **case.options))
 
 
+@pytest.mark.slow
 @by_hand
 def test_to_frame_gives_the_same_of_pieces_of_a_few_bytes(
     case: Case, as_text: bool, monkeypatch: pytest.MonkeyPatch
@@ -1228,6 +1229,7 @@ def test_a_call_gives_the_frame_or_the_error(running: tuple[Service, Session], c
     meet_call(running, given)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_pieces")
 @each_row("case, as_text", LONG_CALLED.values(), ids=LONG_CALLED)
 def test_a_call_gives_the_same_of_a_long_reply(running: tuple[Service, Session], case: Case, as_text: bool) -> None:

@@ -493,6 +493,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert done.returncode == 11, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
 def test_a_forked_child_waits_for_no_request_of_its_parent(server: Faulty) -> None:
     """The parent forks during a probe: the child ignores it and sends its own requests (FAULTS 104)."""

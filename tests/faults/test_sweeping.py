@@ -395,6 +395,7 @@ except KeyboardInterrupt as error:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.fault(96)
 def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, service: Service) -> None:
     """The next process reads it from disk: KeyboardInterrupt is raised after the cache is written."""
@@ -420,6 +421,7 @@ f = jf.connect({url!r}, token={token!r}).f
 """
 
 
+@pytest.mark.slow
 @pytest.mark.fault(96)
 def test_a_cell_that_is_interrupted_has_kept_what_came(server: Faulty, service: Service) -> None:
     """In a notebook: stop ends the cell with the results so far, a bar shows them, the next cell resumes."""

@@ -44,6 +44,7 @@ def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
     return notebook.cells[1:], stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "lines"),
     [

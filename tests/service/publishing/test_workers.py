@@ -434,7 +434,10 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
         ),
         ("Allocate", "Allocate needs more memory than the service allows. Ask for less."),
         ("Fill", "Fill failed: It was ended because it used more than 200,000,000 bytes of disk space."),
-        ("Nowhere", "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+        pytest.param(
+            *("Nowhere", "Nowhere failed: It was ended because it used more than 200,000,000 bytes of disk space."),
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             *("Unlinked", "Unlinked failed: It was ended because it used more than 200,000,000 bytes of disk space."),
             marks=pytest.mark.slow,
@@ -448,7 +451,9 @@ def test_the_served_process_cannot_be_read_by_others() -> None:
         ),
         pytest.param(*("Deep", "Deep failed: It was ended because its folders can't be read."), marks=pytest.mark.slow),
         ("Gigabyte", "Gigabyte needs more memory than the service allows. Ask for less."),
-        ("Forged", "Forged failed: The process that ran it ended before its result."),
+        pytest.param(
+            *("Forged", "Forged failed: The process that ran it ended before its result."), marks=pytest.mark.slow
+        ),
         pytest.param(
             *("No Text", "No Text failed: The process that ran it ended before its result."), marks=pytest.mark.slow
         ),
@@ -650,6 +655,7 @@ def test_a_file_that_fills_the_disk_at_import_is_refused(tmp_path: Path) -> None
         workers.load()
 
 
+@pytest.mark.slow
 def test_a_warm_call_of_a_small_function_costs_at_most_3_milliseconds_more(wire: Wire) -> None:
     """The quickest of many calls in turn, since anything else on the machine only adds to both."""
     seconds: dict[str, list[float]] = {"Quick": [], "Small": []}
