@@ -170,15 +170,19 @@ def copy_notebooks(folder: Path) -> None:
 
 
 def list_functions(given: argparse.Namespace) -> None:
+    from jupyter_funcs.client.status import no_functions
     from jupyter_funcs.frames.export import save
 
-    found, written = _session(given).find(" ".join(given.words)), _format(given)
-    if written == "table" and given.output is None and sys.stdout.isatty():
+    session, written = _session(given), _format(given)
+    found = session.find(" ".join(given.words))
+    is_read = written == "table" and given.output is None and sys.stdout.isatty()
+    if is_read and not found.empty:
         print(found)  # wrapped at the terminal's width
-    else:
+    elif not is_read:
         save(found, given.output or sys.stdout, written)
     if found.empty:
-        _note("No function matches. jupyter funcs list, without words, lists them all.")
+        every = "No function matches. jupyter funcs list, without words, lists them all."
+        _note(every if session.names else no_functions(session.service, session.kind))
 
 
 def call(given: argparse.Namespace) -> None:

@@ -18,7 +18,7 @@ from jupyter_funcs.catalog.fields import read_fields, schema_problems, unknown_c
 from jupyter_funcs.client.cache import user_cache
 from jupyter_funcs.client.function import ClientLike, RemoteCall
 from jupyter_funcs.client.remote import LIST_SECONDS, Remote
-from jupyter_funcs.client.status import Status, ends_in
+from jupyter_funcs.client.status import Status, ends_in, no_functions
 from jupyter_funcs.connection.login import KeyringUnavailableError, Login
 from jupyter_funcs.connection.profiles import NO_TOKEN, config_problem, resolve
 from jupyter_funcs.connection.tokens import Constant, FromEnvironment, FromFile, FromFunction
@@ -280,10 +280,10 @@ class Client(Generic[CallT_co]):
             for function in self.catalog.search(str(words))
         ]
         found = Listing(rows, columns=["name", "asset", "description", "parameters"])
-        if str(words).strip():
+        if not self.names:
+            found.nothing = self.redact(no_functions(self.service, self.kind))
+        elif str(words).strip():
             found.nothing = self.redact(f"No function matches {quote(str(words).strip())}; %funcs find lists them all.")
-        else:
-            found.nothing = "Your catalog has no functions yet."
         return found
 
     def __getitem__(self, name: str | int) -> CallT_co:

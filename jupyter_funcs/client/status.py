@@ -34,6 +34,12 @@ class StatusTable:
         return f"<table>{cells}</table>"
 
 
+def no_functions(service: str, kind: str) -> str:
+    """Return why a catalog is empty, and what to do."""
+    grants = "Ask its administrator to grant you an asset (jupyter funcs admin grants add USER ASSET)."
+    return f"{inert(service)} lists no functions for you. {grants if kind == 'service' else ''}".rstrip()
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Status(StatusTable):
     """A connection, its user and the time left on its token; holds no token."""

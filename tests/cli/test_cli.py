@@ -15,7 +15,9 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.cli.main import copy_notebooks, main
-from tests.conftest import PANEL, SYMBOL
+from jupyter_funcs.client.status import no_functions
+from jupyter_funcs.panel.header_view import service_view
+from tests.conftest import PANEL, SYMBOL, serving_accounts
 
 DAILY = ["call", "Get Panel Daily", f"PanelName={PANEL}", f"Symbol={SYMBOL}"]
 
@@ -72,6 +74,25 @@ def test_what_has_no_rows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert json.loads(out) == []
     assert err.startswith("No function matches")
+
+
+def test_a_user_without_grants_is_told_whom_to_ask(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a shell, in `%funcs find` and in the panel, instead of an empty table; other catalogs have no grants."""
+    says = "lists no functions for you. Ask its administrator to grant you an asset"
+    with serving_accounts() as service:
+        service.grants.add_user("new", organisation="Acme")
+        monkeypatch.setenv("FUNCS_BASE_URL", service.url)
+        monkeypatch.setenv("FUNCS_TOKEN", service.auth.issue("new", 1))
+        for words in ([], ["panel"]):
+            assert main(["list", *words]) == 0
+            assert says in capsys.readouterr().err
+        session = jf.connect()
+        assert says in repr(session.find())
+        [trouble] = service_view(session, None, [])["trouble"]
+        assert says in trouble
+    assert no_functions("acme", "openapi") == "acme lists no functions for you."
 
 
 @pytest.mark.parametrize(

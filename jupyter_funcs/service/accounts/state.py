@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +15,9 @@ from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import ExitStack
+
+log = logging.getLogger(__name__)
 
 
 def folder(configured: Path | None, *, demo: bool) -> Path:
@@ -42,6 +48,25 @@ def folder(configured: Path | None, *, demo: bool) -> Path:
         for found in (each.lstat(), each.stat()):  # of a link: its own owner too
             refuse_access_of_others(f"The state folder {each} is", each, found, advice)
     return path
+
+
+def warn_of_others(path: Path, opened: ExitStack) -> None:
+    """Warn of other services that run with a state folder, and let them know of this one until `opened` closes."""
+    # SQLite locks files on every system, and until a process ends, however it does.
+    claim = sqlite3.connect(path / "serving.sqlite", timeout=0, isolation_level=None)
+    opened.callback(claim.close)
+    try:
+        claim.execute("BEGIN EXCLUSIVE")
+        claim.execute("ROLLBACK")
+    except sqlite3.OperationalError:
+        log.warning(
+            "Another service is running with the state folder %s, and so with the same users, grants and keys. To "
+            "separate the two, set another one with state in the configuration, or with FUNCS_STATE_DIR.",
+            path,
+        )
+    with contextlib.suppress(sqlite3.OperationalError):
+        claim.execute("BEGIN")
+        claim.execute("SELECT name FROM sqlite_master").fetchall()
 
 
 def open_grants(path: Path, seed: Callable[[Grants], None] | None = None) -> Grants:

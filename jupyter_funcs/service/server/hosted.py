@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import logging
 import os
@@ -61,7 +62,8 @@ def build(settings: Settings, config: Path | None) -> Iterator[Hosted]:
 def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack) -> Hosted:
     is_demo = config is None
     folder = state.folder(settings.state, demo=is_demo)
-    functions, engine = _built_in(settings, is_demo=is_demo)
+    built_in, engine = _built_in(settings, is_demo=is_demo)
+    functions = built_in
     opened.callback(engine.close)
     if settings.functions.folders or settings.functions.entry_points:
         _warn_of_system()
@@ -85,9 +87,19 @@ def _built(settings: Settings, config: Path | None, opened: contextlib.ExitStack
     names = (server.host, *server.allowed_hosts)
     hosts = Hosts(names, server.allowed_origins, server.behind_proxy, server.trusted_proxies)
     app = create_app(registry, auth, grants, engine, limits=limits, hosts=hosts)
-    count = "1 function" if len(functions) == 1 else f"{len(functions)} functions"
-    whose = settings.organisation if settings.data else "the demo (synthetic)"
-    return Hosted(app, f"{count} over the data of {whose}", folder, grants)
+    return Hosted(app, _about(settings, len(built_in), len(functions)), folder, grants)
+
+
+def _about(settings: Settings, built_in: int, count: int) -> str:
+    functions = "1 function" if count == 1 else f"{count} functions"
+    if settings.data is not None:
+        return f"{functions} over the data of {settings.organisation}"
+    which = f", {built_in} of them" if built_in < count else ""
+    return (
+        f"{functions}{which} over the data of the demo (synthetic)"
+        if built_in
+        else f"{functions} of {settings.organisation}"
+    )
 
 
 def _built_in(settings: Settings, *, is_demo: bool) -> tuple[Sequence[PublishedFunction], DuckDBEngine]:
@@ -124,8 +136,9 @@ def check(settings: Settings) -> tuple[list[PublishedFunction], list[dict[str, A
         return kept, registry.listing(all_, engine.reference), problems
 
 
+@functools.cache
 def _warn_of_system() -> None:
-    """Warn of what published functions could do on this system."""
+    """Warn, once, of what published functions could do on this system."""
     if not confinement.can_confine():
         log.warning(
             "This system can't confine published functions: they can read what the service's account can, such as the "

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import EventDict, Processor, WrappedLogger
 
-    from jupyter_funcs.service.web.runs import Runs
+    from jupyter_funcs.service.server.reloading import LiveService
 
 log = logging.getLogger(__name__)
 
@@ -178,7 +178,7 @@ def _for_people(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDi
 class GracefulServer(uvicorn.Server):
     """Serves an application until a signal, then lets the runs end."""
 
-    def __init__(self, config: uvicorn.Config, runs: Runs, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, runs: LiveService, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._runs = runs
         self._ready = ready

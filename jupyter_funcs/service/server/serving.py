@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.service.config.settings import Server, Settings
     from jupyter_funcs.service.server.hosted import Hosted
+    from jupyter_funcs.service.server.reloading import LiveService
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="the configuration of the service (default: the demo)"
     )
+    parser.add_argument("--reload", action="store_true", help="serve again when a published file or FILE changes")
     parser.add_argument("--behind-proxy", action="store_true", default=None, help="a proxy in front adds TLS")
     parser.add_argument(
         "--tls-certificate", type=Path, metavar="FILE", help="PEM file with the certificate and its chain"
@@ -54,25 +56,33 @@ def _port(text: str) -> int:
 
 
 def _serve(given: argparse.Namespace) -> None:
+    from jupyter_funcs.service.accounts import state
     from jupyter_funcs.service.config import settings
     from jupyter_funcs.service.server import process
 
-    chosen = _with_options(settings.load(given.config), given)
-    server = chosen.server
+    def load() -> Settings:
+        return _with_options(settings.load(given.config), given)
+
+    if given.reload and given.config is None:
+        raise SetupError("The demo has no files that change.\nUse --reload with --config FILE.")
+    server = load().server
     _refuse_plain_http(server)
     with contextlib.ExitStack() as opened:
         # Fail early: loading the data and functions may take a while.
         most_of_one = None if server.behind_proxy else process.MOST_OF_ONE
         sockets = process.bind(server.host, server.port, opened, most_of_one)
         from jupyter_funcs.service.publishing import confinement
-        from jupyter_funcs.service.server import hosted
+        from jupyter_funcs.service.server.reloading import LiveService
 
         confinement.hide_memory()
         process.configure_logs(server.log)
-        service = opened.enter_context(hosted.build(chosen, given.config))
+        live = opened.enter_context(contextlib.closing(LiveService(load, given.config)))
+        state.warn_of_others(live.service.folder, opened)
         _warn_of_missing_names(server)
-        _run(service, server, sockets, given.config)
-    if service.app.state.runs.busy_threads:
+        if given.reload:
+            live.watch()
+        _run(live, server, sockets, given.config)
+    if live.busy_threads:
         # The interpreter would wait for their threads for ever.
         logging.shutdown()
         os._exit(0)
@@ -110,13 +120,13 @@ def _warn_of_missing_names(server: Server) -> None:
         )
 
 
-def _run(service: Hosted, server: Server, sockets: list[socket.socket], config: Path | None) -> None:
+def _run(live: LiveService, server: Server, sockets: list[socket.socket], config: Path | None) -> None:
     import uvicorn
 
     from jupyter_funcs.service.server import process
 
     options = uvicorn.Config(
-        service.app,
+        live,
         http=process.HttpConnection,
         # uvloop doesn't ask the listeners to accept.
         loop="asyncio",
@@ -133,10 +143,9 @@ def _run(service: Hosted, server: Server, sockets: list[socket.socket], config: 
         timeout_graceful_shutdown=process.GRACE_SECONDS + process.LAST_SECONDS,
     )
     address = _address(server, sockets[0].getsockname()[1])
-    runs = service.app.state.runs
-    process.GracefulServer(options, runs, lambda: _announce(service, address, config)).run(sockets)
-    if runs.busy_threads:
-        log.warning("%s function(s) that ignore cancellation end with the process.", runs.busy_threads)
+    process.GracefulServer(options, live, lambda: _announce(live.service, address, config)).run(sockets)
+    if live.busy_threads:
+        log.warning("%s function(s) that ignore cancellation end with the process.", live.busy_threads)
 
 
 def _address(server: Server, port: int) -> str:

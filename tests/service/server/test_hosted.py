@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import re
@@ -12,7 +13,7 @@ import pytest
 
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.auth import Auth
-from jupyter_funcs.service.config.settings import load
+from jupyter_funcs.service.config.settings import Settings, load
 from jupyter_funcs.service.server import hosted
 from tests.service.conftest import in_process
 
@@ -137,6 +138,39 @@ def test_the_demo_and_a_configuration_share_nothing(one: Path, caplog: pytest.Lo
     assert "state folder" not in caplog.text
 
 
+def test_services_that_run_at_once_with_one_folder_are_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """FAULTS.md 143: each that starts while another one runs, also the third when the first has ended."""
+    first, second, third = (contextlib.ExitStack() for _ in range(3))
+    with third, second:
+        with first:
+            state.warn_of_others(tmp_path, first)
+            assert not caplog.text
+            state.warn_of_others(tmp_path, second)
+            assert f"Another service is running with the state folder {tmp_path}" in caplog.text
+        caplog.clear()
+        state.warn_of_others(tmp_path, third)
+        assert "Another service" in caplog.text
+    caplog.clear()
+    with third:
+        state.warn_of_others(tmp_path, third)
+    assert not caplog.text
+
+
+@pytest.mark.parametrize(
+    ("built_in", "count", "about"),
+    [
+        (7, 7, "7 functions over the data of the demo (synthetic)"),
+        (6, 8, "8 functions, 6 of them over the data of the demo (synthetic)"),
+        (0, 1, "1 function of Acme"),
+    ],
+)
+def test_what_is_served_is_said_truly(built_in: int, count: int, about: str) -> None:
+    """The demo is named only for the built-in functions."""
+    assert hosted._about(Settings(organisation="Acme"), built_in, count) == about
+
+
 # The audit.
 
 
@@ -190,6 +224,7 @@ def test_a_run_in_a_worker_is_recorded_with_its_rows(home: Path) -> None:
     (home / "own").mkdir()
     (home / "own" / "mine.py").write_text(FUNCTIONS.replace("return 1", "return [1, 2, 3]").replace("int:", "list:"))
     with built(config) as service:
+        assert service.about == "1 function of Acme"
         service.grants.add_user("ann", organisation="Acme")
         service.grants.add_asset("Own", organisation="Acme", is_shared=True)
         wire = in_process(service.app, Auth(state.open_keys(service.folder), service.grants).issue("ann", 1))

@@ -251,6 +251,7 @@ def test_a_public_address_is_refused_without_tls_or_a_proxy(environment: dict[st
         (["--tls-certificate", "no.pem", "--tls-key", "no.pem"], "cannot be read: No such file"),
         (["--tls-certificate", __file__, "--tls-key", __file__], "are not a certificate and its key"),
         (["--config", "/no/such/file.toml"], "/no/such/file.toml"),
+        (["--reload"], "Use --reload with --config FILE."),
     ],
 )
 def test_what_cannot_be_served_is_refused_before_anything_starts(
@@ -700,6 +701,38 @@ def test_a_teams_functions_are_served_and_those_that_nobody_has_are_named(
     assert command[1].endswith(f"--config {config}")
     funcs(*shlex.split(command[1]), "--shared")
     assert len(get(service.address + GET_ALL, headers=ann).json()) == 4
+
+
+@pytest.mark.slow
+def test_it_serves_again_when_a_published_file_or_the_configuration_changes(
+    serve: Callable[..., Served], config: str, ann: dict[str, str], tmp_path: Path
+) -> None:
+    """With --reload: a run in progress ends first, and what can't be read leaves the functions from before."""
+    service, file = serve("--config", config, "--reload"), tmp_path / "published" / "team.py"
+
+    def names() -> list[str]:
+        return [each["name"] for each in get(service.address + GET_ALL, headers=ann).json()]
+
+    reply = run_in_background(service.address, ann, "Nap", seconds="6")
+    service.says("napping")
+    file.write_text(PUBLISHED.replace("def fail", "def succeed"))
+    service.says("Reloaded: serving 4 functions of Team")
+    assert names() == ["Nap", "Sleep", "Succeed"]
+    file.write_text("\ndef f(:")
+    service.says("team.py, line 2: SyntaxError.*The functions from before are still served")
+    Path(config).write_text("organisation = 7")
+    service.says(r"service.toml, line 1, organisation: must be .*The functions from before")
+    assert names() == ["Nap", "Sleep", "Succeed"]
+    assert json.loads(reply.result(10).json()["body"]) == [{"rested": True}]
+    file.write_text(PUBLISHED.replace('"Other data"', '"Team data"'))
+    Path(config).write_text('organisation = "Team"\n[server]\nport = 1\n[functions]\nfolders = ["published"]\n')
+    service.says("Reloaded: serving 11 functions, 7 of them over the data of the demo")
+    service.says("when you restart the service")
+    assert names() == ["Nap", "Sleep", "Fail", "Unseen"]
+    other = serve("--config", config)
+    other.says("Another service is running with the state folder")
+    assert "Another service" not in service.said
+    assert service.end() == 0
 
 
 @pytest.mark.slow
