@@ -157,7 +157,17 @@ def written(page: str, text: str) -> str:
     return text
 
 
+def llms() -> str:
+    """Return the guide's list of pages for programs (llmstxt.org), with what the README says of each."""
+    readme = (GUIDE.parent.parent / "README.md").read_text("utf-8")
+    about = " ".join(readme.split("\n\n")[1].split())
+    rows = re.findall(r"\[([\w-]+)\]\(jupyter_funcs/guide/([\w-]+\.md)\) \| (.+) \|", readme)
+    pages = "\n".join(f"- [{topic}]({page}): {covers}" for topic, page, covers in rows)
+    return f"# jupyter_funcs\n\n> {about}\n\n## Guide\n\n{pages}\n"
+
+
 if __name__ == "__main__":
     for name in dict.fromkeys(page for page, _ in tables()):
         path = GUIDE / f"{name}.md"
         path.write_text(written(name, path.read_text("utf-8")), "utf-8")
+    (GUIDE / "llms.txt").write_text(llms(), "utf-8")

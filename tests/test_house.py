@@ -100,6 +100,43 @@ def test_the_hooks_are_what_pre_commit_takes() -> None:
     assert client.load_config(str(ROOT / ".pre-commit-config.yaml"))
 
 
+# The web site
+
+SITE = runpy.run_path(str(SCRIPTS / "site"))
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ('<a href="#here" id="here">', ""),
+        ('<a href="../other/#there">', ""),
+        ('<a href="https://other.example">', ""),
+        ('<a href="../gone/">', "links to ../gone/"),
+        ('<a href="../other/#nowhere">', "links to ../other/#nowhere"),
+        ('<img src="https://cdn.example/logo.svg">', "loads https://cdn.example/logo.svg"),
+        ('<script src="//cdn.example/code.js">', "loads //cdn.example/code.js"),
+    ],
+)
+def test_a_site_that_leads_nowhere_or_needs_the_network_is_refused(tmp_path: Path, body: str, fault: str) -> None:
+    """By each link and by all that a page loads."""
+    for name, text in {"page": body, "other": '<h2 id="there">'}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text(text)
+    assert SITE["faults"](tmp_path) == ([f"page/index.html {fault}"] if fault else [])
+
+
+def test_a_notebook_is_a_page_with_its_outputs(tmp_path: Path) -> None:
+    """Its tables, pictures and texts, and links to other notebooks as pages."""
+    (tmp_path / "pictures").mkdir()
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        page = SITE["tutorial"](path, tmp_path / "pictures")
+        assert SITE["title"](page)
+        assert page.count('<div class="jf-output">') == path.read_text("utf-8").count('"text/html"')
+        assert ".ipynb)" not in page
+        for picture in re.findall(r"!\[\]\(\.\./(.+?)\)", page):
+            assert (tmp_path / picture).stat().st_size > 1000
+
+
 # A release
 
 
@@ -120,7 +157,7 @@ def test_a_release_under_another_tag_is_refused(tag: str) -> None:
 def test_every_script_is_documented() -> None:
     """A contributor learns from the guide what to run."""
     page = (GUIDE / "develop.md").read_text("utf-8")
-    for command in (".ci/run", ".ci/lowest", ".ci/release", "tests/cluster/run", "pre-commit install"):
+    for command in (".ci/run", ".ci/lowest", ".ci/release", ".ci/site", "tests/cluster/run", "pre-commit install"):
         assert command in page
     for path in (ROOT / "tests/benchmarks").glob("[a-z]*.py"):
         assert f".{path.stem}`" in page, path.stem

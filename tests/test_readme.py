@@ -108,9 +108,14 @@ def test_every_variable_of_the_environment_is_documented(name: str) -> None:
 def test_the_readme_links_every_page_of_the_guide() -> None:
     """Once each and in the order of `%funcs docs`, which has each page that there is; each begins with its title."""
     assert [f"jupyter_funcs/guide/{topic}.md" for topic in guide.TOPICS] == LINKED
-    assert sorted(LINKED) == sorted(str(path.relative_to(ROOT)) for path in reference.GUIDE.iterdir())
+    assert sorted(LINKED) == sorted(str(path.relative_to(ROOT)) for path in reference.GUIDE.glob("*.md"))
     assert [name for name in LINKED if not PAGES[name].startswith("# ")] == []
     assert README.count("\n") <= 200
+
+
+def test_programs_find_the_same_pages() -> None:
+    """In llms.txt, beside the pages."""
+    assert (reference.GUIDE / "llms.txt").read_text("utf-8") == reference.llms(), "Run: python -m tests.reference"
 
 
 @pytest.mark.parametrize("page", dict.fromkeys(page for page, _ in reference.tables()))
