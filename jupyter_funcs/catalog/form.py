@@ -87,6 +87,9 @@ class Form:
     """
 
     def __init__(self, function: HasFields, /, *, validate: bool = True, **values: Any) -> None:
+        if not hasattr(function, "fields"):
+            what = f"A form needs a function, not {quote(function)} ({type(function).__name__})."
+            raise ArgumentError(what, 'Write jf.Form(funcs["Get Panel Daily"]).')
         self.function = function.name
         self.fields: tuple[Field, ...] = tuple(function.fields)
         self.validate = validate

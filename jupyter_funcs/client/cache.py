@@ -78,6 +78,9 @@ class Cache:
         self._opened: Segments | None = None
         self._salt_bytes = b""
 
+    def __repr__(self) -> str:
+        return f"<Cache in {self.folder}>"
+
     def identity(self, connection: Connection, secret: Secret) -> str:
         """Return the service and the user for `run_keys`: the token's subject, else a salted hash of the token."""
         user = ["sub", secret.subject]

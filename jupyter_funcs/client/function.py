@@ -247,10 +247,8 @@ class RemoteCall:
         form.choices = self.known_choices
         for other in unnamed:
             if not isinstance(other, Form):
-                first = self.fields[0].name if self.fields else "name"
-                raise ArgumentError(
-                    f"{self.name} takes its arguments by name, not {quote(other)}.", f"Write {first}=…."
-                )
+                hint = f"Write {self.fields[0].name}=…." if self.fields else "It takes no parameters."
+                raise ArgumentError(f"{self.name} takes its arguments by name, not {quote(other)}.", hint)
             form.variables = other.variables
             form.update(other.values)
         form.update(values)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
-from jupyter_funcs.core.text import listed, quote
+from jupyter_funcs.core.text import listed, quote, some
 from jupyter_funcs.frames.roles import is_key
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def diff(
         if keys is not None or not all(functions) or functions[0] == functions[1]:
             raise
         shared = [str(column) for column in after.columns if column in before.columns]
-        both = f"{listed(functions, 'and')} share {listed(shared, 'and') if shared else 'no column'}"
-        raise ArgumentError(f"{both}. {error.what}" if shared else f"{both}.", error.hint) from None
+        both = f"{listed(functions, 'and')} share {some(shared, 5) if shared else 'no column'}."
+        raise ArgumentError(f"{both} {error.what}" if shared else both, error.hint) from None
     removed = old.index[new.index.get_indexer(old.index) < 0]  # isin rounds nullable integers
     order = new.index.append(removed)
     columns = [*new.columns, *(column for column in old.columns if column not in new.columns)]
@@ -116,7 +116,7 @@ def _keys(before: pd.DataFrame, after: pd.DataFrame, keys: Sequence[str] | None)
     if not named:
         raise ArgumentError(
             "Nothing identifies the rows: no common column holds text, dates or identifiers.",
-            f"Pass keys, e.g. keys=[{', '.join(map(repr, common[:2]))}]." if common else "No column is in both.",
+            "Pass the columns that do: keys=[…]." if common else "Compare results with the same columns.",
         )
     return named
 

@@ -96,7 +96,8 @@ def table_text(columns: Sequence[Sequence[str]], right: Sequence[bool], width: i
     lines = []
     for row in zip(*columns, strict=True):
         cells = [
-            [text] if len(text) <= size else textwrap.wrap(text, size) for text, size in zip(row, widths, strict=True)
+            [text] if len(text) <= size else textwrap.wrap(text, size, break_on_hyphens=False)
+            for text, size in zip(row, widths, strict=True)
         ]
         for parts in zip_longest(*cells, fillvalue=""):
             sized = zip(parts, widths, right, strict=True)

@@ -12,7 +12,7 @@ from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.client.status import ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert, listed, quote
-from jupyter_funcs.records.presets import fill
+from jupyter_funcs.records.presets import SHIPPED, fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,8 +30,6 @@ _MOST_CHANGES = 3  # functions that Refresh names
 _LONGEST_NAME, _LONGEST_ABOUT = 120, 240
 _LONGEST_EXAMPLE = 80
 _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
-# What these leave out of what a run needs is filled in with the first values that are listed.
-_SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": {"PeriodToDate": "Yes", "PoPGrowth": "Yes"}}}
 _SHIPPED_ABOUT = "comes with the demo"
 _SOON = 600.0  # seconds; a token that ends later is not worth a word
 
@@ -124,7 +122,7 @@ async def fill_preset(session: PanelSession, function: RemoteCall, form: Form, n
     shipped = _shipped(session, function.name).get(name)
     if shipped is None:
         return fill(form, session.presets.get(function.name, name))
-    fill(form, shipped)
+    fill(form, shipped)  # what a run needs besides is filled in with the first values that are listed
     form.update(await example_values(function, form, broken_down=False))
     return []
 
@@ -136,7 +134,7 @@ def check_own(session: PanelSession, function: str, name: str) -> None:
 
 
 def _shipped(session: PanelSession, function: str) -> dict[str, dict[str, Any]]:
-    return _SHIPPED.get(function, {}) if is_demo(session) else {}
+    return SHIPPED.get(function, {}) if is_demo(session) else {}
 
 
 def is_demo(session: PanelSession) -> bool:

@@ -22,7 +22,7 @@ from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, NotFoundError
 from jupyter_funcs.core.progress import SweepProgress
-from jupyter_funcs.core.text import quote
+from jupyter_funcs.core.text import clip, quote
 from jupyter_funcs.core.warn import warn
 from jupyter_funcs.records.run import Run
 from jupyter_funcs.sweeps.combinations import combos
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 10_000  # per kernel; the oldest are forgotten
 _MOST_SHOWN = 200  # rows of its table
+_LONGEST_ERROR = 60  # characters in its table; a run has the whole
 _LEAST_AGE = 0.001  # seconds
 _CLOCK_SLACK = 0.01  # seconds by which two clocks of one machine may differ
 _EMPTY = "Nothing has been run yet."
@@ -289,7 +290,8 @@ def _columns(runs: Iterable[Run]) -> dict[str, Any]:
         "status": [run.status for run in runs],
         "variable": [run.variable for run in runs],
     }
-    return columns | ({"error": [run.error for run in runs]} if any(run.error for run in runs) else {})
+    errors = [clip(run.error, _LONGEST_ERROR) for run in runs]
+    return columns | ({"error": errors} if any(errors) else {})
 
 
 def _load_cached(session: weakref.ref[Client[RemoteCall]], run: Run) -> pd.DataFrame | None:

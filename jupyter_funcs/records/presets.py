@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 
 LONGEST_NAME = 80
+_DEMO = "demo"
+# Presets that come with the demo.
+SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": {"PeriodToDate": "Yes", "PoPGrowth": "Yes"}}}
 _FILE = "jupyter_funcs_presets.toml"
 _EACH = "each"
 _HEAD = """\
@@ -43,7 +46,8 @@ class Presets:
 
     def get(self, function: str, name: str) -> dict[str, Any]:
         """Return the values of a preset, by parameter, or raise a `NotFoundError` that lists the presets."""
-        presets = self._of(function)
+        shipped = SHIPPED.get(function, {}) if self.profile == _DEMO else {}
+        presets: dict[str, dict[str, Any]] = {**shipped, **self._of(function)}
         if name not in presets:
             known = f"Presets are {listed(map(quote, presets), 'and')}." if presets else "It has none."
             hint = did_you_mean(name, presets) or f"{known} The presets file is {self.path}."

@@ -64,6 +64,13 @@ def test_an_unknown_function_names_its_neighbours(funcs: Session) -> None:
         _ = funcs.get_panl_daily
     assert isinstance(caught.value, jf.NotFoundError)  # so a cell shows it in two lines
     assert not hasattr(funcs, "zzz")
+    with pytest.raises(AttributeError, match=r"no attribute 'conect'\. Did you mean 'connect'"):
+        _ = jf.conect
+    with pytest.raises(jf.ArgumentError, match=r"A form needs a function, not 'get_panels' \(str\)"):
+        jf.Form("get_panels")  # type: ignore[arg-type]
+    with pytest.raises(jf.ArgumentError, match=r"not '1'\.\nIt takes no parameters"):
+        funcs.get_panels(1)
+    assert repr(funcs.cache) == f"<Cache in {funcs.cache.folder}>"
 
 
 def test_a_run_gives_a_frame_that_says_where_it_comes_from(funcs: Session) -> None:

@@ -54,8 +54,12 @@ def test_results_of_two_functions_name_what_they_share() -> None:
     assert jf.diff(daily, other)["Spend (delta)"].dropna().tolist() == [0, 1.0]
     with pytest.raises(jf.ArgumentError, match=r"Daily and Weekly share Spend\. Nothing identifies the rows"):
         jf.diff(daily[["Spend"]], other[["Spend"]])
-    with pytest.raises(jf.ArgumentError, match=r"Daily and Weekly share no column\."):
+    with pytest.raises(jf.ArgumentError, match=r"Daily and Weekly share no column\.\nCompare results with the same"):
         jf.diff(daily[["Cards"]], other[["Spend"]])
+    many = pd.DataFrame({f"n{number}": [1.0] for number in range(9)})
+    many.attrs["funcs"] = {"function": "Many"}
+    with pytest.raises(jf.ArgumentError, match=r"share n0, n1, n2, n3, n4 and 4 more\. Nothing"):
+        jf.diff(many, daily.assign(**many.iloc[0]).drop(columns=["Date", "Region"]))
 
 
 @pytest.mark.slow
@@ -98,7 +102,7 @@ def test_a_column_of_one_run_only_is_shown() -> None:
         (B, pd.concat([A, A]), None, "rows of the second result"),
         (A, None, None, "second result is not a DataFrame(.|\n)*run it again"),
         (A, pd.concat([A, A["Spend"]], axis=1), None, "second result has two columns named 'Spend'"),
-        (A[["Spend"]], B[["Region"]], None, "No column is in both"),
+        (A[["Spend"]], B[["Region"]], None, "Compare results with the same columns"),
         (A.assign(Tags=[[1], [2], [3]]), B.assign(Tags=[[1]] * len(B)), ["Tags"], "'Tags' holds lists or objects"),
     ],
 )

@@ -188,6 +188,7 @@ def test_a_preset_fills_a_form_and_a_call(session: Session) -> None:
         fn.preset("our")
     with pytest.raises(jf.NotFoundError, match=r"Presets are 'ours'\. The presets file is "):
         fn.preset("theirs, then")
+    assert session["Get Panel FQ"].preset("Quarter to date vs last year")["PeriodToDate"] == "Yes"  # the demo's own
 
 
 def test_a_parameter_that_is_gone_is_named(session: Session) -> None:
