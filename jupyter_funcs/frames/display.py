@@ -83,6 +83,14 @@ def short_text(value: object) -> str:
     return clip(inert(str(value)[: 4 * LONGEST_CELL]), LONGEST_CELL)
 
 
+def short_number(value: float) -> str:
+    """Return a number in three digits: ``124k``, ``62.5``."""
+    for size, unit in ((1, ""), (1e3, "k"), (1e6, "M"), (1e9, "B"), (1e12, "T")):
+        if abs(value) < 999.5 * size:
+            return f"{value / size:.3g}{unit}".replace("-", "−")
+    return f"{value:.3g}"
+
+
 def _escaped(value: object) -> str:
     return html.escape(short_text(value))
 

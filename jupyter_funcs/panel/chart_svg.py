@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.text import clip, inert
+from jupyter_funcs.frames.display import short_number
 from jupyter_funcs.panel.chart_plan import STEPS, day_of, time_of
 
 if TYPE_CHECKING:
@@ -43,12 +44,7 @@ def svg(view: Mapping[str, Any]) -> str:
 
 def number_text(value: float, written: str) -> str:
     """Return a number in short: ``1.2M``, ``34%``."""
-    if written == "percent":
-        return f"{value * 100:.3g}%"
-    for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.3g}{letter}"
-    return f"{value:.3g}"
+    return f"{value * 100:.3g}%" if written == "percent" else short_number(value)
 
 
 def _bars(view: Mapping[str, Any]) -> Iterator[str]:

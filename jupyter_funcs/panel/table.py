@@ -44,22 +44,18 @@ class Latest:
 
     def get(self, lane: object, key: object, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
         """Return what is held, or make it: one at a time of a lane, since each takes memory and several may ask."""
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key][0]
-            mine = self._lanes.setdefault(lane, threading.RLock())
-        with mine, np.errstate(all="ignore"):  # infinities may be summed and rounded
-            with self._lock:
+        held = self._held.get(key)
+        if held is None:
+            with self._lanes.setdefault(lane, threading.RLock()), np.errstate(all="ignore"):  # infinities may be summed
                 held = self._held.get(key)
-            if held is None:
-                made = make()
-                held = made, size(made)
-            with self._lock:
-                self._held[key] = held
-                self._held.move_to_end(key)
-                while len(self._held) > 1 and sum(size for _, size in self._held.values()) > self._limit:
-                    self._held.popitem(last=False)
+                if held is None:
+                    made = make()
+                    held = made, size(made)
+        with self._lock:
+            self._held[key] = held
+            self._held.move_to_end(key)
+            while len(self._held) > 1 and sum(size for _, size in self._held.values()) > self._limit:
+                self._held.popitem(last=False)
         return held[0]
 
 
@@ -104,13 +100,12 @@ class TableView:
 
     def values(self, at: int, query: str) -> dict[str, Any]:
         """Return the most frequent values of a column whose text contains this one, with their counts."""
-        codes, found = self._column(at).factorized()
-        counts = np.bincount(codes.astype(np.int64) + 1, minlength=len(found) + 1)
-        order = np.argsort(-counts[1:], kind="stable")[: np.count_nonzero(counts[1:])]
-        texts = ((plain_text(found[place]), int(counts[place + 1])) for place in order)
+        column = self._column(at)
+        texts = ((plain_text(value), count) for value, count in column.ranked()[1])
         wanted = query.casefold()
         hits = [(text, n) for text, n in texts if wanted in text.casefold() and len(text) <= _LONGEST_VALUE]
-        empty = [(None, int(counts[0]))] if counts[0] and not query else []
+        missing = int(column.data.isna().sum())
+        empty = [(None, missing)] if missing and not query else []
         listed = [{"text": text, "count": n} for text, n in [*empty, *hits[:_MOST_VALUES]]]
         return {"values": listed, "total": len(hits)}
 

@@ -7,6 +7,7 @@ import operator
 import re
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, reduce
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,12 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote
-from jupyter_funcs.frames.display import MONEY, format_of, number_pattern, short_text
-from jupyter_funcs.frames.export import cell_text, unarmed
+from jupyter_funcs.frames.display import MONEY, format_of, number_pattern, short_number, short_text
+from jupyter_funcs.frames.export import unarmed
 from jupyter_funcs.frames.roles import adds_up, as_float, is_growth, is_identifier, is_key, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -29,18 +30,11 @@ if TYPE_CHECKING:
 
 FIRST_ROWS = 40  # a block of the page, as in front/src/grid.js
 _BINS = 24
-_LARGEST = np.iinfo(np.int64).max
 _WIDEST, _NARROWEST, _CHARACTER = 220, 72, 6.9  # pixels
 _NUMBERS = {"money", "count", "number", "percent"}
 _OBJECTS = {"integer", "decimal", "floating", "mixed-integer-float"}
 _DAY = re.compile(r"\d{4}(?:-\d\d?(?:-\d\d?(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?)?", re.ASCII)
 _TYPED = re.compile(r"([+-]?(?:\d{1,40}\.?\d{0,12}|\.\d{1,12}))(%?)", re.ASCII)
-_COVERED = {
-    1: pd.DateOffset(years=1),
-    2: pd.DateOffset(months=1),
-    3: pd.DateOffset(days=1),
-    5: pd.DateOffset(minutes=1),
-}
 _COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, "==": operator.eq}
 # What reading values of any type may raise: they can't be compared, are too large, or contain themselves.
 TROUBLE = (TypeError, ValueError, ArithmeticError, RuntimeError, AttributeError)
@@ -83,10 +77,8 @@ class TableColumn:
     def kind(self) -> str:
         """How values compare: number, objects (numbers of Python), date, text, other (by pandas), mixed (as texts)."""
         dtype = self.data.dtype
-        if dtype.kind in "iuf" and not isinstance(dtype, pd.CategoricalDtype):
-            return "number"
-        if isinstance(dtype, np.dtype | pd.DatetimeTZDtype) and dtype.kind == "M":
-            return "date"
+        if plain := {"i": "number", "u": "number", "f": "number", "M": "date"}.get(dtype.kind):
+            return plain
         values = self.data.cat.categories if isinstance(dtype, pd.CategoricalDtype) else self.data
         found = pd.api.types.infer_dtype(values, skipna=True)
         if found == "string" or isinstance(dtype, pd.StringDtype):
@@ -95,7 +87,7 @@ class TableColumn:
         if dtype.kind == "c" or (objects and found not in _OBJECTS):
             return "mixed"
         try:
-            self.factorized(by_text=False)
+            self._codes(by_text=False)
             self.floats() if objects else None
         except TROUBLE:
             return "mixed"
@@ -117,18 +109,14 @@ class TableColumn:
     def _format(self) -> tuple[str, Callable[[Any], str]]:
         if self.kind == "number":
             return self._number_format()
-        text = format_of(self.data, self._about).text
-        if self.kind == "objects":
-            return "number", text
+        text, first = format_of(self.data, self._about).text, self.data.dropna().head(1)
         if self.kind == "date":
-            known = self.data.dropna()
-            of_days = known.dt.tz is None and bool((known == known.dt.normalize()).all())
-            return "date" if of_days else "datetime", text
+            return "date" if all(len(text(time)) == len("2025-01-31") for time in first) else "datetime", text
         if pd.api.types.is_bool_dtype(self.data.dtype):
             return "bool", text
         if self.kind == "text" and is_key(self.name):
             return "id", text
-        return "mixed" if self.kind == "mixed" else "text", text
+        return {"objects": "number", "mixed": "mixed"}.get(self.kind, "text"), text
 
     def _number_format(self) -> tuple[str, Callable[[Any], str]]:
         whole = self.data.dtype.kind in "iu"
@@ -155,7 +143,7 @@ class TableColumn:
         if self.kind in {"number", "objects"}:
             return plain_text(value)
         try:
-            text = self.cell(value) or "" if self.kind == "date" else unarmed(cell_text(value))
+            text = self.cell(value) or "" if self.kind == "date" else unarmed(value)
         except TROUBLE:
             text = plain_text(value)
         return '"' + text.replace('"', '""') + '"' if re.search(r'[\t\r\n"]', text) else text
@@ -168,7 +156,8 @@ class TableColumn:
                 known = values.dropna().to_numpy(dtype="uint64" if values.dtype.kind == "u" else "int64")
                 total = (int((known >> 32).sum()) << 32) + int((known & 0xFFFFFFFF).sum())  # exact beyond 64 bits
             else:
-                total = values.sum()
+                with np.errstate(invalid="ignore"):  # infinities of both signs
+                    total = values.sum()
             return f"{total:,.0f}" if abs(total) >= 1_000_000 else self.cell(total) or ""
         except TROUBLE:
             return short_text(plain_text(total))
@@ -179,10 +168,11 @@ class TableColumn:
             return self.data.map(as_float, na_action="ignore").to_numpy(dtype=float, na_value=np.nan)
         return self.data.to_numpy(dtype=float, na_value=np.nan)
 
-    def factorized(self, *, by_text: bool | None = None) -> tuple[NDArray[Any], Any]:
+    def factorized(self) -> tuple[NDArray[Any], Any]:
         """Return the place of each value, or of its text, among the sorted distinct ones (-1 if empty), and these."""
-        by_text = self.kind == "mixed" if by_text is None else by_text
+        return self._codes(by_text=self.kind == "mixed")
 
+    def _codes(self, *, by_text: bool) -> tuple[NDArray[Any], Any]:
         def make() -> tuple[NDArray[Any], Any]:
             if isinstance(self.data.dtype, pd.CategoricalDtype) and not by_text:
                 return self.data.cat.codes.to_numpy(), self.data.cat.categories
@@ -197,6 +187,13 @@ class TableColumn:
         codes, found = made
         return codes, found
 
+    def ranked(self) -> tuple[int, Iterator[tuple[Any, int]]]:
+        """Return how many values are distinct, and these with how often they occur, the most frequent first."""
+        codes, found = self.factorized()
+        counts = np.bincount(codes[codes >= 0], minlength=len(found))
+        order, distinct = np.argsort(-counts, kind="stable"), int(np.count_nonzero(counts))
+        return distinct, ((found[at], int(counts[at])) for at in order[:distinct])
+
     def key(self, *, descending: bool) -> NDArray[Any]:
         """Return whole numbers that sort as the values do, with the empty ones last."""
         data = self.data
@@ -205,7 +202,7 @@ class TableColumn:
             if values.dtype.kind == "f":
                 floats = np.where(np.isnan(values), np.nan, -values if descending else values) + 0.0  # no -0.0, no -nan
                 bits = floats.astype(np.float64).view(np.int64)
-                return bits ^ (bits >> 63 & _LARGEST)
+                return bits ^ (bits >> 63 & np.iinfo(np.int64).max)
             return ~values if descending else values
         if self.kind == "date":
             naive = data if getattr(data.dtype, "tz", None) is None else data.dt.tz_convert(None)
@@ -215,9 +212,9 @@ class TableColumn:
         codes = codes.astype(np.min_scalar_type(-len(found) - 1))
         return np.where(codes < 0, len(found), len(found) - 1 - codes if descending else codes)
 
-    def where(self, test: Callable[[Any], Any], *, by_text: bool | None = None) -> Mask:
+    def where(self, test: Callable[[Any], Any]) -> Mask:
         """Return where the values are that pass a test of the distinct ones; no empty value passes."""
-        codes, found = self.factorized(by_text=by_text)
+        codes, found = self.factorized()
         passed: Mask = np.append(np.asarray(test(found), dtype=bool), False)[codes]
         return passed
 
@@ -229,14 +226,13 @@ class TableColumn:
             code = f"{ref}.str.contains({literal(text)}, case=False, regex=False, na=False)"
             same = {"case": False, "regex": False, "na": False}
             return RowTest(code, lambda: self.where(lambda found: pd.Series(found).str.contains(text, **same)))
+        if self.right:
+            raise ArgumentError(f"{quote(self.name)} holds numbers, not texts.", "Filter it by a range or by values.")
         folded = text.casefold()
-        by_text = self.kind == "objects" or self.data.dtype.kind == "f"  # 1.0 and 1.00 are equal
         code = self._mapped(f"{literal(folded)} in str(value).casefold()", ref)
-
-        def holds(found: Any) -> list[bool]:
-            return [folded in plain_text(each).casefold() for each in found]
-
-        return RowTest(code, lambda: self.where(holds, by_text=by_text or None))
+        return RowTest(
+            code, lambda: self.where(lambda found: [folded in plain_text(each).casefold() for each in found])
+        )
 
     def _mapped(self, test: str, ref: str) -> str:
         objects = "" if isinstance(self.data.dtype, np.dtype) else ".astype(object)"
@@ -297,20 +293,15 @@ class TableColumn:
     def _day(self, text: str, op: str) -> Bound:
         found = _DAY.fullmatch(text.strip())
         try:
-            time = pd.Timestamp(found[0] if found else "none")
+            time, period = pd.Timestamp(found[0] if found else "none"), pd.Period(found[0] if found else "none")
         except ValueError:
             raise ArgumentError(f"{quote(text)} isn't a date.", "Enter one such as 2025-01-31, or 2025.") from None
         zone = self.data.dt.tz if getattr(self.data.dtype, "tz", None) is not None else None
-        typed = len(re.findall(r"\d+", text, re.ASCII))  # numbers: 2 in 2025-01
-        if op == "<=" and not (self.type == "date" and typed == 3):
+        if op == "<=" and not (self.type == "date" and period.freqstr == "D"):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
-                end = time + _COVERED.get(typed, pd.DateOffset(seconds=1))
-            except (ValueError, OverflowError):
-                end = None
-            if end is None or end.year > 9999:  # the last year that dates have, in any zone
-                time = pd.Timestamp("9999-12-31" if zone is not None else "9999-12-31 23:59:59")
-            else:
-                op, time = "<", end
+                op, time = "<", pd.Timestamp(str(period + 1))
+            except ValueError:  # 9999 is the last year that dates have, in any zone
+                op, time = "<=", pd.Timestamp("9999-12-31" if zone is not None else "9999-12-31 23:59:59")
         if zone is not None:  # where clocks change, a midnight may not exist
             time = time.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
         return op, time.isoformat(sep=" ").removesuffix(" 00:00:00")
@@ -345,11 +336,10 @@ class TableColumn:
         said |= {"histogram": [], "top": []}
         if self.right or self.kind == "date":
             return said | self._range()
-        codes, found = self.factorized()
-        counts = np.bincount(codes[codes >= 0], minlength=len(found))
-        top = np.argsort(-counts, kind="stable")[:_BINS]
-        shares = [{"text": self.cell(found[at]) or "", "share": round(counts[at] / len(codes), 4)} for at in top]
-        return said | {"distinct": int((counts > 0).sum()), "top": [each for each in shares if each["share"] > 0]}
+        distinct, ranked = self.ranked()
+        shares = [(value, round(count / len(self.data), 4)) for value, count in islice(ranked, _BINS)]
+        top = [{"text": self.cell(value) or "", "share": share} for value, share in shares if share > 0]
+        return said | {"distinct": distinct, "top": top}
 
     def _range(self) -> dict[str, Any]:
         known = self.data.dropna()
@@ -361,7 +351,9 @@ class TableColumn:
             short = [str(low)[:10], str(high)[:10]]
         else:
             values = self.floats()
-            short = [_short(as_float(each), percent=self.type == "percent") for each in (low, high)]
+            ends = [as_float(each) for each in (low, high)]
+            percent = self.type == "percent"
+            short = [f"{end:+,.0%}".replace("-", "−") if percent else short_number(end) for end in ends]
         histogram = _histogram(values[np.isfinite(values)])
         return {"minimum": self.cell(low), "maximum": self.cell(high), "short": short, "histogram": histogram}
 
@@ -410,17 +402,6 @@ def _plainer(data: pd.Series[Any], name: str) -> Any:
         known = data.dropna()
         return "Int64" * bool((known % 1 == 0).all() and known.abs().max() < 2**53)
     return ""
-
-
-def _short(value: float, *, percent: bool) -> str:
-    """Return a number for the end of an axis: 124k, 62.5, +72%."""
-    if percent:
-        return f"{value:+,.0%}".replace("-", "−")
-    for unit in ("", "k", "M", "B", "T"):
-        if abs(value) < 999.5:
-            return f"{value:.3g}{unit}".replace("-", "−")
-        value /= 1000
-    return f"{value * 1e12:.3g}"
 
 
 def _histogram(values: NDArray[np.float64]) -> list[float]:
