@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+    import pandas as pd
+
     from jupyter_funcs.api import Session
     from jupyter_funcs.frames.export import Format
 
@@ -33,7 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Without the line of this program's code that Python adds to a warning.
     before, warnings.formatwarning = warnings.formatwarning, format_short
     try:
-        given, rest = _parser().parse_known_args(arguments)
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        if words[:1] in ([], ["help"]):
+            words = [*words[1:], "--help"]
+        given, rest = _parser().parse_known_args(words)
         if rest and not given.takes_more:
             option = next((word.partition("=")[0] for word in rest if word.startswith("-")), None)
             _parser().error(f"unknown option {option}" if option else f"unexpected argument {quote(rest[0])}")
@@ -82,11 +87,14 @@ def _parser() -> Parser:
     list_parser = add("list", list_functions, "list all functions, or those that contain every WORD")
     list_parser.add_argument("words", nargs="*", metavar="WORD")
 
+    describe_parser = add("describe", describe, "show the parameters of a function")
+    describe_parser.add_argument("words", nargs="+", metavar="FUNCTION", help="its name, slug or id")
+
     call_parser = add("call", call, "run a function and write its result")
     call_parser.add_argument("name", metavar="FUNCTION", help="its name, slug or id")
     call_parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help="write a list as [a, b, c]")
     call_parser.add_argument("--timeout", type=float, default=300, metavar="SECONDS", help="time limit (default: 300)")
-    for with_result in (list_parser, call_parser):
+    for with_result in (list_parser, describe_parser, call_parser):
         with_result.add_argument("--format", choices=_FORMATS, help="default: the suffix of FILE, else table")
         with_result.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the result to FILE")
 
@@ -110,7 +118,7 @@ def _parser() -> Parser:
     check_parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help=seconds)
     add("enable", enable, "load %%funcs in every notebook of this environment")
     add("disable", disable, "undo enable")
-    for with_service in (list_parser, call_parser, stubs_parser, mcp_parser):
+    for with_service in (list_parser, describe_parser, call_parser, stubs_parser, mcp_parser):
         with_service.add_argument("--profile", metavar="PROFILE|URL", help="service to use (default: as configured)")
 
     try:
@@ -171,18 +179,32 @@ def copy_notebooks(folder: Path) -> None:
 
 def list_functions(given: argparse.Namespace) -> None:
     from jupyter_funcs.client.status import no_functions
+
+    session = _session(given)
+    found = session.find(" ".join(given.words))
+    _write_listing(found, given)
+    if found.empty:
+        every = "No function matches. jupyter funcs list, without words, lists them all."
+        _note(every if session.names else no_functions(session.service, session.kind))
+
+
+def describe(given: argparse.Namespace) -> None:
+    function = _session(given)[" ".join(given.words)]
+    described = function.describe()
+    _write_listing(described, given)
+    if described.empty:
+        _note(f"{inert(function.name)} takes no parameters.")
+
+
+def _write_listing(found: pd.DataFrame, given: argparse.Namespace) -> None:
     from jupyter_funcs.frames.export import save
 
-    session, written = _session(given), _format(given)
-    found = session.find(" ".join(given.words))
+    written = _format(given)
     is_read = written == "table" and given.output is None and sys.stdout.isatty()
     if is_read and not found.empty:
         print(found)  # wrapped at the terminal's width
     elif not is_read:
         save(found, given.output or sys.stdout, written)
-    if found.empty:
-        every = "No function matches. jupyter funcs list, without words, lists them all."
-        _note(every if session.names else no_functions(session.service, session.kind))
 
 
 def call(given: argparse.Namespace) -> None:

@@ -66,6 +66,21 @@ def test_call_writes_a_table_to_the_terminal(capsys: pytest.CaptureFixture[str])
     assert PANEL in lines[1]
 
 
+def test_describe_lists_the_parameters_and_help_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The name needs no quotes; without a command, and after `help`, the help is printed."""
+    for words in (["get_panel_fq"], ["Get", "Panel", "FQ"]):
+        assert main(["describe", *words, "--format", "csv"]) == 0
+        assert list(pd.read_csv(io.StringIO(capsys.readouterr().out))["name"])[:2] == ["PanelName", "Symbol"]
+    assert main(["describe", "get_panels"]) == 0
+    assert capsys.readouterr().err == "Get Panels takes no parameters.\n"
+    assert main(["describe", "get_panel_fqq"]) == 1
+    assert "Did you mean 'Get Panel FQ'" in capsys.readouterr().err
+    for words, said in (([], "COMMAND"), (["help"], "COMMAND"), (["help", "call"], "NAME=VALUE")):
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main(words)
+        assert said in capsys.readouterr().out
+
+
 def test_what_has_no_rows_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """A result without rows and a search without matches succeed, with a note on the standard error."""
     assert main(["call", "get_report", "report_id=RPT-101", "report_time_after=2099-01-01"]) == 0
@@ -98,7 +113,6 @@ def test_a_user_without_grants_is_told_whom_to_ask(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "COMMAND"),
         (["lst"], "Did you mean 'list'?"),
         (["list", "--profile"], "--profile needs a value: --profile PROFILE|URL"),
         (["call", "get_panels", "-o", "panels.xls"], "There is no format 'xls'"),
