@@ -12,22 +12,10 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import listed, quote
 from jupyter_funcs.frames.display import shape_text
-from jupyter_funcs.panel import run_view
+from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.header_view import changes, check_own, example_values, fill_preset, sections
 from jupyter_funcs.panel.history_view import gone_text, values_of, without_result
 from jupyter_funcs.panel.outcome import Outcome
-from jupyter_funcs.panel.requests import (
-    FailedRows,
-    Name,
-    Number,
-    PageValue,
-    PageValues,
-    RunNumber,
-    Tab,
-    Text,
-    asked,
-    plain,
-)
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.sweeps.messages import asks_text
 
@@ -45,32 +33,32 @@ class Answers:
     def __init__(self, state: PanelState) -> None:
         self._state, self._session = state, state.session
 
-    @asked()
+    @requests.asked()
     def hello(self) -> dict[str, Any]:
         return {"ok": True}
 
     # The catalog
 
-    @asked()
-    def functions(self, query: Text, first: Number) -> dict[str, Any]:
+    @requests.asked()
+    def functions(self, query: requests.Text, first: requests.Number) -> dict[str, Any]:
         return sections(self._session, query, first)
 
-    @asked()
-    def choose(self, function: Name) -> None:
+    @requests.asked()
+    def choose(self, function: requests.Name) -> None:
         self._state.enter(self._session[function])
 
-    @asked()
-    async def example(self, function: Name) -> None:
+    @requests.asked()
+    async def example(self, function: requests.Name) -> None:
         visit = self._at(self._session[function])
         self._state.publish()
         visit.form.update(await example_values(visit.function, visit.form))
         self._state.run()
 
-    @asked(refused="Favourites can't be changed")
-    def favourite(self, function: Name, *, on: bool) -> None:
+    @requests.asked(refused="Favourites can't be changed")
+    def favourite(self, function: requests.Name, *, on: bool) -> None:
         self._session.favourites.mark(self._session[function].name, is_favourite=on)
 
-    @asked()
+    @requests.asked()
     async def refresh(self) -> dict[str, Any]:
         before = self._session.listed
         await asyncio.to_thread(self._session.refresh)
@@ -79,27 +67,27 @@ class Answers:
         background.start(self._state.look())
         return {"said": changes(before, self._session.catalog)}
 
-    @asked()
+    @requests.asked()
     def about(self) -> dict[str, Any]:
         status = self._state.status
         return {"facts": status.rows if status else [("service", self._session.service)]}
 
     # The form
 
-    @asked()
-    def set(self, seq: Number, field: Name, value: PageValue) -> None:
-        self._state.inputs.take_all({field: plain(value)}, seq)
+    @requests.asked()
+    def set(self, seq: requests.Number, field: requests.Name, value: requests.PageValue) -> None:
+        self._state.inputs.take_all({field: requests.plain(value)}, seq)
 
-    @asked()
-    async def preset(self, name: Name, function: Name) -> dict[str, Any]:
+    @requests.asked()
+    async def preset(self, name: requests.Name, function: requests.Name) -> dict[str, Any]:
         visit = self._state.enter(self._session[function]) if function else self._state.chosen
         unknown = await fill_preset(self._session, visit.function, visit.form, name)
         self._state.inputs.hold_preset(name)
         gone = f"Without {listed(map(quote, unknown), 'and')}: {visit.function.name} has no such parameter."
         return {"said": gone if unknown else ""}
 
-    @asked(refused="Presets can't be saved")
-    def preset_save(self, name: Name, *, replace: bool) -> dict[str, Any]:
+    @requests.asked(refused="Presets can't be saved")
+    def preset_save(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:
         visit, presets, name = self._state.chosen, self._session.presets, name.strip()
         check_own(self._session, visit.function.name, name)
         if name in presets.names(visit.function.name) and not replace:
@@ -108,8 +96,8 @@ class Answers:
         self._state.read_presets(visit.function)
         return {"said": f"Saved as {quote(name, 40)}.", "exists": False}
 
-    @asked(refused="Presets can't be deleted")
-    def preset_delete(self, name: Name) -> dict[str, Any]:
+    @requests.asked(refused="Presets can't be deleted")
+    def preset_delete(self, name: requests.Name) -> dict[str, Any]:
         function = self._state.chosen.function
         check_own(self._session, function.name, name)
         self._session.presets.remove(function.name, name)
@@ -118,12 +106,12 @@ class Answers:
 
     # A run
 
-    @asked()
-    def run(self, seq: Number, values: PageValues, *, confirmed: bool) -> dict[str, Any]:
+    @requests.asked()
+    def run(self, seq: requests.Number, values: requests.PageValues, *, confirmed: bool) -> dict[str, Any]:
         visit, inputs = self._state.chosen, self._state.inputs
         if self._state.running is not None:  # a second press, sent before the page knew of the first
             return {"asks": ""}
-        inputs.take_all({name: plain(value) for name, value in values.items()}, seq)
+        inputs.take_all({name: requests.plain(value) for name, value in values.items()}, seq)
         inputs.press()
         if confirmed:
             visit.asked = visit.form.args
@@ -136,38 +124,38 @@ class Answers:
                 raise
         return {"asks": ""}
 
-    @asked()
+    @requests.asked()
     def cancel(self) -> None:
         self._state.cancel()
 
-    @asked()
+    @requests.asked()
     def retry(self) -> None:
         self._state.run()
 
-    @asked()
-    def retry_failed(self, rows: FailedRows) -> None:
+    @requests.asked()
+    def retry_failed(self, rows: requests.FailedRows) -> None:
         """Run again what failed of the sweep that is shown, or some of it, whatever the form holds by now."""
         visit = self._state.chosen
         if visit.sweep is None:
             raise ArgumentError(GONE)
         self._state.start(visit, partial(visit.sweep.retry, rows))
 
-    @asked()
+    @requests.asked()
     def dismiss(self) -> None:
         self._state.chosen.error = None
 
-    @asked()
+    @requests.asked()
     def code(self) -> dict[str, Any]:
         visit = self._state.chosen
         variable = (visit.result.variable if visit.result else "") or "df"
         return run_view.code_view(visit.function, visit.form, self._session.where, variable)
 
-    @asked()
-    def tab(self, tab: Tab) -> None:
+    @requests.asked()
+    def tab(self, tab: requests.Tab) -> None:
         self._state.tab = tab
 
-    @asked(refused="Variables can't be renamed")
-    def rename(self, name: Name, *, replace: bool) -> dict[str, Any]:
+    @requests.asked(refused="Variables can't be renamed")
+    def rename(self, name: requests.Name, *, replace: bool) -> dict[str, Any]:
         visit, name = self._state.chosen, name.strip()
         if visit.result is None:
             raise ArgumentError(GONE)
@@ -183,12 +171,12 @@ class Answers:
 
     # History
 
-    @asked()
+    @requests.asked()
     def history(self) -> dict[str, Any]:
         return {"rows": self._state.history.rows(earlier=True)}
 
-    @asked()
-    def again(self, number: RunNumber) -> None:
+    @requests.asked()
+    def again(self, number: requests.RunNumber) -> None:
         """Run what an earlier run has run, and take nothing from the cache that is as old."""
         run = self._session.history.get(number)
         visit = self._filled(run)
@@ -199,8 +187,8 @@ class Answers:
         finally:
             visit.function = before
 
-    @asked()
-    async def open(self, number: RunNumber) -> dict[str, Any]:
+    @requests.asked()
+    async def open(self, number: requests.RunNumber) -> dict[str, Any]:
         run = self._session.history.get(number)
         visit, frame = self._filled(run), run.frame
         if not isinstance(frame, pd.DataFrame):
@@ -211,8 +199,10 @@ class Answers:
         await self._state.show(visit, outcome, {"summary": summary, "partial": None, "warnings": []})
         return {"said": ""}
 
-    @asked(in_thread=True)
-    def compare(self, before: RunNumber, after: RunNumber, first: Number, *, again: bool) -> dict[str, Any]:
+    @requests.asked(in_thread=True)
+    def compare(
+        self, before: requests.RunNumber, after: requests.RunNumber, first: requests.Number, *, again: bool
+    ) -> dict[str, Any]:
         return self._state.history.compare(before, after, first, again=again)
 
     def _at(self, function: RemoteCall) -> Visit:

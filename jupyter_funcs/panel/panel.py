@@ -282,23 +282,21 @@ class Panel(anywidget.AnyWidget):
 
     async def _answer_to(self, request: requests.PageRequest) -> dict[str, Any]:
         """Call the method that answers a request: of the result, of the form, or of the panel."""
-        kind, state = requests.KINDS[request.kind], self._state
-        may = state.trusted or not kind.refused or (isinstance(request, requests.SaveRequest) and request.download)
-        if not may:
-            raise ArgumentError(
-                f"{kind.refused} from this page.", "Its author can allow it: funcs.panel(trusted=True)."
-            )
+        kind, state, fields = requests.KINDS[request.kind], self._state, requests.fields_of(request)
+        if kind.refused and not (state.trusted or fields.get("download")):
+            hint = "Its author can allow it: funcs.panel(trusted=True)."
+            raise ArgumentError(f"{kind.refused} from this page.", hint)
+        target: object = self._answers
         if isinstance(request, requests.ResultRequest):
-            visit = state.chosen
-            if visit.result is None or visit.result.number != request.run:
+            target = state.chosen.result
+            if target is None or target.number != request.run:
                 raise ArgumentError(GONE)
-            told: dict[str, Any] = await asyncio.to_thread(getattr(visit.result, request.kind), request)
-            if request.kind == "chart":
-                background.start(state.keep_still(visit))
-            return told
-        target = self._answers if hasattr(self._answers, request.kind) else state.inputs
-        method, fields = getattr(target, request.kind), requests.fields_of(request)
+        elif not hasattr(target, request.kind):
+            target = state.inputs
+        method = getattr(target, request.kind)
         reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
+        if request.kind == "chart":
+            background.start(state.keep_still(state.chosen))
         return (await reply if inspect.isawaitable(reply) else reply) or {}
 
     # What a saved notebook keeps

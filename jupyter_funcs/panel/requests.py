@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound="Callable[..., Any]")
 
 _RELOAD = "Run the cell again to open the panel."
-_MOST_ROWS = 1_000  # of one page
+_MOST_FAILED = 1_000  # runs that are run again one by one
 _MOST_VALUES = 100_000  # of one field
 
 Number = Annotated[int, Meta(ge=0, le=2**53)]
@@ -28,6 +28,7 @@ Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]  # no NaN either
 LongText = Annotated[str, Meta(max_length=10_000_000)]
 Texts = Annotated[list[LongText], Meta(max_length=_MOST_VALUES)]
 RunNumber = Number | Annotated[str, Meta(max_length=50)]  # a text names a run of an earlier kernel: "14/3"
+FileFormat = Literal["csv", "xlsx", "parquet", "json"]
 Tab = Literal["table", "chart", "json", "code"]
 
 
@@ -38,7 +39,7 @@ class EachOf(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 PageValue = None | LongText | Texts | EachOf
-FailedRows = Annotated[list[Number], Meta(max_length=_MOST_ROWS)]  # of what is listed as failed; all of it if empty
+FailedRows = Annotated[list[Number], Meta(max_length=_MOST_FAILED)]  # of those listed; all if empty
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 
 
@@ -98,6 +99,10 @@ class ChartWish(Struct, frozen=True, forbid_unknown_fields=True):
     all: bool = False
 
 
+JsonPath = Annotated[list[Text | Number], Meta(max_length=1_000)]
+Searched = Annotated[str, Meta(min_length=1, max_length=1_000)]
+
+
 class PageRequest(Struct, forbid_unknown_fields=True, kw_only=True):
     """What every request has."""
 
@@ -112,72 +117,6 @@ class ResultRequest(PageRequest):
     run: Number
 
 
-class QueryRequest(ResultRequest, kw_only=True):
-    sort: Sorts
-    filters: Filters
-    find: Text
-    hidden: Columns = []
-
-    @property
-    def query(self) -> TableQuery:
-        return TableQuery(self.sort, self.filters, self.find, self.hidden)
-
-
-class CopyRequest(QueryRequest):
-    first: Number = msgspec.field(name="from")
-    end: Number = msgspec.field(name="to")
-    columns: Columns
-
-
-class RowsRequest(CopyRequest):
-    def __post_init__(self) -> None:
-        if not 0 <= self.end - self.first <= _MOST_ROWS:
-            raise ValueError(f"a page has at most {_MOST_ROWS:,} rows")
-
-
-class ColumnsRequest(ResultRequest):
-    columns: Columns
-
-
-class ValuesRequest(ResultRequest):
-    at: Number
-    query: Text
-
-
-class ChartRequest(ResultRequest):
-    wish: ChartWish
-    low: Finite | None
-    high: Finite | None
-    filters: Filters
-    find: Text
-    hidden: Columns = []
-
-    @property
-    def query(self) -> TableQuery:
-        return TableQuery([], self.filters, self.find, self.hidden)
-
-    @property
-    def zoom(self) -> tuple[float, float] | None:
-        return None if self.low is None or self.high is None else (self.low, self.high)
-
-
-class JsonRequest(ResultRequest):
-    path: Annotated[list[Text | Number], Meta(max_length=1_000)]
-    first: Number = msgspec.field(name="from")
-
-
-class TextRequest(ResultRequest):
-    text: Annotated[str, Meta(min_length=1, max_length=1_000)]
-
-
-class SaveRequest(ResultRequest):
-    format: Literal["csv", "xlsx", "parquet", "json"]
-    name: Name
-    replace: bool
-    filtered: TableQuery | None
-    download: bool
-
-
 class RequestKind(NamedTuple):
     """A kind of request: its structure, whether its answer takes a while, and why a visitor's page gets none."""
 
@@ -186,37 +125,27 @@ class RequestKind(NamedTuple):
     refused: str = ""
 
 
-_FIELD_NAMES = {"first": "from", "end": "to"}
-# About a result, which answers them by methods of these names; `asked` adds the others.
-_OF_A_RESULT: dict[str, type[ResultRequest]] = {
-    "rows": RowsRequest,
-    "columns": ColumnsRequest,
-    "values": ValuesRequest,
-    "table_code": QueryRequest,
-    "copy": CopyRequest,
-    "chart": ChartRequest,
-    "json": JsonRequest,
-    "json_find": TextRequest,
-    "json_text": ResultRequest,
-}
-KINDS = {kind: RequestKind(request, in_thread=True) for kind, request in _OF_A_RESULT.items()}
-KINDS["save"] = RequestKind(SaveRequest, in_thread=True, refused="Files can't be saved")
+_SPELT = {"first": "from", "end": "to", "ending": "format"}  # fields that Python has other uses for
+_QUERY_FIELDS = msgspec.structs.fields(TableQuery)
+KINDS: dict[str, RequestKind] = {}
 
 
-def asked(*, in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
+def asked(*, of_result: bool = False, in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
     """Let the page ask for what a method does: the kind is the method's name, the fields are its parameters."""
 
     def register(method: Method) -> Method:
-        types = get_type_hints(method, include_extras=True)
-        wanted = list(signature(method).parameters.values())[1:]
-        fields = [
-            (each.name, types[each.name], msgspec.NODEFAULT if each.default is each.empty else each.default)
-            for each in wanted
-        ]
+        types, fields = get_type_hints(method, include_extras=True), []
+        for each in list(signature(method).parameters.values())[1:]:
+            if types[each.name] is TableQuery:  # its fields stand beside the others
+                fields += [(part.name, part.type, getattr(TableQuery(), part.name)) for part in _QUERY_FIELDS]
+            else:
+                default = msgspec.NODEFAULT if each.default is each.empty else each.default
+                fields.append((each.name, types[each.name], default))
+        base = ResultRequest if of_result else PageRequest
         request = msgspec.defstruct(
-            method.__name__, fields, bases=(PageRequest,), rename=_FIELD_NAMES, forbid_unknown_fields=True, kw_only=True
+            method.__name__, fields, bases=(base,), rename=_SPELT, forbid_unknown_fields=True, kw_only=True
         )
-        KINDS[method.__name__] = RequestKind(cast("type[PageRequest]", request), in_thread, refused)
+        KINDS[method.__name__] = RequestKind(cast("type[PageRequest]", request), of_result or in_thread, refused)
         return method
 
     return register
@@ -243,8 +172,10 @@ def read(content: object) -> PageRequest:
 
 def fields_of(request: PageRequest) -> dict[str, Any]:
     """Return what the method that answers a request takes."""
-    about = PageRequest.__struct_fields__
-    return {name: value for name, value in msgspec.structs.asdict(request).items() if name not in about}
+    about = ResultRequest.__struct_fields__
+    fields = {name: value for name, value in msgspec.structs.asdict(request).items() if name not in about}
+    query = {part.name: fields.pop(part.name) for part in _QUERY_FIELDS if part.name in fields}
+    return fields | {"query": TableQuery(**query)} if query else fields
 
 
 def plain(value: PageValue) -> Any:

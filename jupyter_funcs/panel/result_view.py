@@ -12,9 +12,22 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import quote, size_text
-from jupyter_funcs.frames.export import Format, save
+from jupyter_funcs.frames import export
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
+from jupyter_funcs.panel.requests import (
+    ChartWish,
+    Columns,
+    FileFormat,
+    Finite,
+    JsonPath,
+    Name,
+    Number,
+    Searched,
+    TableQuery,
+    Text,
+    asked,
+)
 from jupyter_funcs.panel.table import TableView
 
 if TYPE_CHECKING:
@@ -22,9 +35,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.panel import requests
     from jupyter_funcs.panel.outcome import Outcome
 
+_MOST_ROWS = 1_000  # of one page
 _FORMATS = ("csv", "xlsx", "parquet", "json")
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _LONGEST_NAME = 200  # bytes
@@ -66,39 +79,57 @@ class ResultView:
             "save": dict.fromkeys(_FORMATS, trusted) | {"download": True},
         }
 
-    def rows(self, request: requests.RowsRequest) -> dict[str, Any]:
-        return self._table.page(request.query, request.first, request.end, request.columns)
+    @asked(of_result=True)
+    def rows(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> dict[str, Any]:
+        if not 0 <= end - first <= _MOST_ROWS:
+            raise ArgumentError(f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}.")
+        return self._table.page(query, first, end, columns)
 
-    def columns(self, request: requests.ColumnsRequest) -> dict[str, Any]:
-        return {"columns": self._table.columns(request.columns)}
+    @asked(of_result=True)
+    def columns(self, columns: Columns) -> dict[str, Any]:
+        return {"columns": self._table.columns(columns)}
 
-    def values(self, request: requests.ValuesRequest) -> dict[str, Any]:
-        return self._table.values(request.at, request.query)
+    @asked(of_result=True)
+    def values(self, at: Number, query: Text) -> dict[str, Any]:
+        return self._table.values(at, query)
 
-    def table_code(self, request: requests.QueryRequest) -> dict[str, Any]:
-        return {"code": self._table.code(request.query, self.held_as or self._recipe)}
+    @asked(of_result=True)
+    def table_code(self, query: TableQuery) -> dict[str, Any]:
+        return {"code": self._table.code(query, self.held_as or self._recipe)}
 
-    def copy(self, request: requests.CopyRequest) -> dict[str, Any]:
-        return {"text": self._table.text(request.query, request.first, request.end, request.columns)}
+    @asked(of_result=True)
+    def copy(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> dict[str, Any]:
+        return {"text": self._table.text(query, first, end, columns)}
 
-    def chart(self, request: requests.ChartRequest) -> dict[str, Any]:
-        query, variable = request.query, self.held_as or self._recipe
+    @asked(of_result=True)
+    def chart(
+        self,
+        query: TableQuery,
+        wish: ChartWish,
+        low: Finite | None,
+        high: Finite | None,
+    ) -> dict[str, Any]:
+        variable = self.held_as or self._recipe
+        zoom = None if low is None or high is None else (low, high)
         source = self._table.code(query, variable) if query.filters or query.find else variable
         rows = self._table.positions(query)
-        self.picture = self._chart.view(request.wish, rows=rows, zoom=request.zoom, source=source)
+        self.picture = self._chart.view(wish, rows=rows, zoom=zoom, source=source)
         return dict(self.picture)
 
     @cached_property
     def _chart(self) -> Chart:
         return Chart(self.outcome.frame, self.outcome.function.function.description)
 
-    def json(self, request: requests.JsonRequest) -> dict[str, Any]:
-        return self._tree.node(request.path, request.first)
+    @asked(of_result=True)
+    def json(self, path: JsonPath, first: Number) -> dict[str, Any]:
+        return self._tree.node(path, first)
 
-    def json_find(self, request: requests.TextRequest) -> dict[str, Any]:
-        return self._tree.find(request.text)
+    @asked(of_result=True)
+    def json_find(self, text: Searched) -> dict[str, Any]:
+        return self._tree.find(text)
 
-    def json_text(self, _: requests.ResultRequest) -> dict[str, Any]:
+    @asked(of_result=True)
+    def json_text(self) -> dict[str, Any]:
         return {"text": self._tree.text()}
 
     @cached_property
@@ -107,20 +138,29 @@ class ResultView:
             raise ArgumentError("The reply of this run was not kept.", "The table shows what came of it.")
         return JsonTree(self.outcome.reply)
 
-    def save(self, request: requests.SaveRequest) -> dict[str, Any]:
+    @asked(of_result=True, refused="Files can't be saved")
+    def save(
+        self,
+        ending: FileFormat,
+        name: Name,
+        filtered: TableQuery | None,
+        *,
+        replace: bool,
+        download: bool,
+    ) -> dict[str, Any]:
         """Save a file beside the notebook, unless there is one of that name already, or hand it to the browser."""
-        name, frame = _file_name(request.name, request.format), self.outcome.frame
+        name, frame = _file_name(name, ending), self.outcome.frame
         told = {"said": "", "exists": False, "name": name, "data": ""}
-        if not request.download and os.path.lexists(name) and not request.replace:
+        if not (download or replace) and os.path.lexists(name):
             return told | {"said": f"{name} exists already.", "exists": True}
-        if request.filtered is not None:
-            frame = self._table.frame(request.filtered)
-        if request.download:
-            return told | {"data": _downloaded(frame, request.format)}
+        if filtered is not None:
+            frame = self._table.frame(filtered)
+        if download:
+            return told | {"data": _downloaded(frame, ending)}
         path = Path(name).absolute()
         if path.is_symlink():  # it may lead out of the folder
             raise ArgumentError(f"{quote(name)} is a link to another file.", "Choose another name.")
-        save(frame, path, request.format)
+        export.save(frame, path, ending)
         return told | {"said": f"Saved {name} · {size_text(path.stat().st_size)}"}
 
 
@@ -137,9 +177,9 @@ def _file_name(text: str, ending: str) -> str:
     return name if name.lower().endswith(f".{ending}") else f"{name}.{ending}"
 
 
-def _downloaded(frame: pd.DataFrame, ending: Format) -> str:
+def _downloaded(frame: pd.DataFrame, ending: FileFormat) -> str:
     buffer = io.BytesIO()
-    save(frame, buffer, ending)
+    export.save(frame, buffer, ending)
     if buffer.tell() > _MOST_DOWNLOADED:
         what = f"The file has {size_text(buffer.tell())}; a page takes {size_text(_MOST_DOWNLOADED)} at most."
         raise ArgumentError(what, "Save it beside the notebook instead.")

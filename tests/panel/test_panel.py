@@ -60,6 +60,8 @@ def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
     query = {**ALL, "sort": [{"at": at, "descending": True}]}
     rows = page.ask("rows", run=number, columns=[at], **query, **{"from": 0, "to": 3})["rows"]
     assert rows == [[f"{value:,.2f}"] for value in highest["Spend"]]
+    for window in ({"from": 0, "to": 5_000}, {"from": 9, "to": 5}):
+        assert "at most 1,000 rows" in page.ask("rows", run=number, columns=[at], **query, **window)["error"][0]
     saved = page.ask("save", run=number, format="csv", name="x.csv", replace=False, filtered=query, download=True)
     read = pd.read_csv(io.BytesIO(base64.b64decode(saved["data"])))
     assert list(read["Spend"].head(3)) == pytest.approx([float(value) for value in highest["Spend"]])
