@@ -102,13 +102,7 @@ class ResultView:
         return {"text": self._table.text(query, first, end, columns)}
 
     @asked(of_result=True)
-    def chart(
-        self,
-        query: TableQuery,
-        wish: ChartWish,
-        low: Finite | None,
-        high: Finite | None,
-    ) -> dict[str, Any]:
+    def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> dict[str, Any]:
         variable = self.held_as or self._recipe
         zoom = None if low is None or high is None else (low, high)
         source = self._table.code(query, variable) if query.filters or query.find else variable
@@ -140,13 +134,7 @@ class ResultView:
 
     @asked(of_result=True, refused="Files can't be saved")
     def save(
-        self,
-        ending: FileFormat,
-        name: Name,
-        filtered: TableQuery | None,
-        *,
-        replace: bool,
-        download: bool,
+        self, ending: FileFormat, name: Name, filtered: TableQuery | None, *, replace: bool, download: bool
     ) -> dict[str, Any]:
         """Save a file beside the notebook, unless there is one of that name already, or hand it to the browser."""
         name, frame = _file_name(name, ending), self.outcome.frame
