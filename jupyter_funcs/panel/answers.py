@@ -15,7 +15,6 @@ from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.header_view import changes, check_own, example_values, fill_preset, sections
 from jupyter_funcs.panel.history_view import gone_text, values_of, without_result
-from jupyter_funcs.panel.outcome import Outcome
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.sweeps.messages import asks_text
 
@@ -194,7 +193,7 @@ class Answers:
         if not isinstance(frame, pd.DataFrame):
             return {"said": without_result(run) or f"{gone_text([run.label])} Run it again."}
         visit.note = ""
-        outcome = Outcome(visit.function, run.args, frame, None, run.started, run.elapsed, run.variable)
+        outcome = run_view.Outcome(visit.function, run.args, frame, None, run.started, run.elapsed, run.variable)
         summary = f"{shape_text(frame)} · run {run.label}"
         await self._state.show(visit, outcome, {"summary": summary, "partial": None, "warnings": []})
         return {"said": ""}

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
 
+    Sent = str | list[str] | Each | None  # by the page, for a field
+
 _MOST_VALUES = 10_000  # of one field
 _LONGEST = 1_000_000  # characters of one field
 _LONGEST_HELP = 20_000
@@ -253,11 +255,11 @@ class FormView:
 
     # What the page asks for
 
-    def take(self, name: str, value: object, seq: int = 0) -> None:
+    def take(self, name: str, value: Sent, seq: int = 0) -> None:
         """Set a field to what a person has entered: nothing, a text, several, or several with a run for each."""
         self.take_all({name: value}, seq)
 
-    def take_all(self, values: Mapping[str, object], seq: int = 0) -> None:
+    def take_all(self, values: Mapping[str, Sent], seq: int = 0) -> None:
         """Set the fields whose values differ from what is shown; none of them if one can't be read."""
         args, new = self.form.args, {}
         for name, value in values.items():
@@ -378,7 +380,7 @@ class FormView:
             raise ArgumentError(f"{self.form.function} has no field {quote(name)}.")
         return self._fields[name]
 
-    def _read(self, field: Field, value: object) -> Any:
+    def _read(self, field: Field, value: Sent) -> Any:
         """Return a value of the page for the form; raise an `ArgumentError` if no control sends it."""
         if isinstance(value, Each):
             lines = [line for line in self._typable(field, list(value.values)) if line.strip()]
@@ -388,10 +390,10 @@ class FormView:
             # What is only described as a list may be one value, and a variable may hold a whole list.
             is_one = len(items) == 1 and (not field.is_declared() or isinstance(items[0], Variable))
             return items[0] if is_one else items or None
-        [text] = self._typable(field, ["" if value is None else value])
+        [text] = self._typable(field, [value or ""])
         return self._typed(text) if text.strip() else None
 
-    def _typable(self, field: Field, texts: object) -> list[str]:
+    def _typable(self, field: Field, texts: list[str]) -> list[str]:
         """Return texts of the page, unless they are too many, or hold what nobody types and no option has."""
         checked = _bounded(field, texts)
         odd = {text: found[0] for text in checked if (found := _UNTYPABLE.search(text))}
@@ -507,10 +509,8 @@ def _json_text(value: Any) -> str:
     return replace_surrogates(text)
 
 
-def _bounded(field: Field, texts: object) -> list[str]:
-    """Return texts of the page, unless they are too many, too long, or none."""
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ArgumentError(f"{field.label} takes texts, not {quote(texts)}.")
+def _bounded(field: Field, texts: list[str]) -> list[str]:
+    """Return texts of the page, unless they are too many or too long."""
     if len(texts) > _MOST_VALUES or sum(map(len, texts)) > _LONGEST:
         most = f"{_MOST_VALUES:,} values of {_LONGEST:,} characters together"
         raise ArgumentError(f"{field.label} takes at most {most}, not {len(texts):,} of {sum(map(len, texts)):,}.")

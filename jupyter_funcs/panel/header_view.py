@@ -6,9 +6,10 @@ import math
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from jupyter_funcs.catalog.listing import Catalog
+from jupyter_funcs.client.function import ClientLike
 from jupyter_funcs.client.status import ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.text import clip, folded, inert, listed, quote
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.status import Status
-    from jupyter_funcs.panel.outcome import PanelSession
+    from jupyter_funcs.records.favourites import Favourites
+    from jupyter_funcs.records.history import History
+    from jupyter_funcs.records.presets import Presets
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8
@@ -32,6 +35,22 @@ _LONGEST_EXAMPLE = 80
 _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
 _SHIPPED_ABOUT = "comes with the demo"
 _SOON = 600.0  # seconds; a token that ends later is not worth a word
+
+
+class PanelSession(ClientLike, Protocol):
+    """A client with records: history, presets and favourites."""
+
+    @property
+    def catalog(self) -> Catalog: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def favourites(self) -> Favourites: ...
+    @property
+    def presets(self) -> Presets: ...
+    def refresh(self) -> Self: ...
+    def status(self) -> Status: ...
+    def redact(self, text: str) -> str: ...
 
 
 def service_view(session: PanelSession, status: Status | None, trouble: Iterable[str]) -> dict[str, Any]:

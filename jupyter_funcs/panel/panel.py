@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
-    from jupyter_funcs.panel.outcome import PanelSession
+    from jupyter_funcs.panel.header_view import PanelSession
 
 _STATIC = Path(__file__).with_name("static")
 _MOST_ASKED = 200  # requests at once; a page has a few
@@ -69,13 +69,6 @@ class Panel(anywidget.AnyWidget):
     trusted
         Whether the page may save files and read variables. By default it may, except in Voila, whose pages are seen by
         visitors.
-
-    Attributes
-    ----------
-    form
-        The form on the screen: what it shows is what the form holds. ``None`` while nothing is chosen.
-    recipe
-        The code that gives the DataFrame of a run where no variable holds it, as the panel tells a person.
     """
 
     _esm = _packed(_STATIC / "panel.js")
@@ -117,12 +110,12 @@ class Panel(anywidget.AnyWidget):
 
     @property
     def form(self) -> Form | None:
-        """The form on the screen."""
+        """The form on the screen: what it shows is what the form holds. ``None`` while nothing is chosen."""
         return self._state.visit.form if self._state.visit else None
 
     @property
     def recipe(self) -> str:
-        """The code that gives the DataFrame of a run."""
+        """The code that gives the DataFrame of a run where no variable holds it, as the panel tells a person."""
         return self._state.recipe
 
     @recipe.setter
@@ -224,7 +217,7 @@ class Panel(anywidget.AnyWidget):
         return {
             "_view": _json(view),
             "_values": _json(state.values()),
-            "_run": _json(state.run_view()),
+            "_run": _json(state.run_state()),
             "_tab": state.tab,
         }
 

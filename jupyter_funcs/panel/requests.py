@@ -178,6 +178,6 @@ def fields_of(request: PageRequest) -> dict[str, Any]:
     return fields | {"query": TableQuery(**query)} if query else fields
 
 
-def plain(value: PageValue) -> Any:
+def plain(value: PageValue) -> str | list[str] | Each | None:
     """Return what the page sent for a field as a form takes it."""
     return Each(tuple(value.each)) if isinstance(value, EachOf) else value

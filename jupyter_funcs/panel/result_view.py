@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from jupyter_funcs.panel.outcome import Outcome
+    from jupyter_funcs.panel.run_view import Outcome
 
 _MOST_ROWS = 1_000  # of one page
 _FORMATS = ("csv", "xlsx", "parquet", "json")

@@ -1,9 +1,11 @@
-"""A run in the panel: how far it is, what came of it, and why it failed, as the page shows it."""
+"""A run in the panel: how far it is, what came of it, why it failed, and what stays of it in a saved notebook."""
 
 from __future__ import annotations
 
+import html
 import traceback
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.values import Each, Variable, only
@@ -11,10 +13,12 @@ from jupyter_funcs.client import snippets
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, inert
-from jupyter_funcs.frames.display import shape_text
+from jupyter_funcs.frames.display import ends, shape_text, table_html
+from jupyter_funcs.sweeps.job import status_text
 from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, stopped_text, value_text
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable
 
     import pandas as pd
@@ -26,46 +30,54 @@ if TYPE_CHECKING:
 _MOST_FAILED = 100
 _MOST_IN_CODE = 1_000  # values
 _LONGEST, _LONGEST_DETAILS = 300, 4_000
+# Of a result in the saved notebook: rows at the top, and as many at the end; columns; characters.
+_MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE, _LONGEST_VALUE = 5, 12, 60_000, 400
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """One finished run, as the panel shows it."""
+
+    function: RemoteCall
+    args: Args
+    frame: pd.DataFrame
+    reply: bytes | None
+    started: dt.datetime
+    elapsed: float
+    variable: str
+    swept: tuple[str, ...] = ()
 
 
 def running_view(name: str, job: Job) -> dict[str, Any]:
     """Return how far a run is; the page counts the seconds on."""
     progress = job.progress
-    swept = isinstance(progress, SweepProgress)
+    note = f"attempt {progress.attempts}" if progress.attempts > 1 else ""
+    if isinstance(progress, SweepProgress):
+        note = status_text(progress)
     return {
         "name": clip(inert(name), _LONGEST),
         "elapsed": round(job.elapsed, 1),
         "bytes": progress.received,
         "done": progress.done + progress.failed if isinstance(progress, SweepProgress) else 0,
         "of": progress.total if isinstance(progress, SweepProgress) else 1,
-        "note": _note(progress) if swept else f"attempt {progress.attempts}" if progress.attempts > 1 else "",
+        "note": note,
     }
 
 
-def _note(progress: Any) -> str:
-    failed = f"{progress.failed:,} failed" if progress.failed else ""
-    return " · ".join(filter(None, [failed, progress.waiting]))
-
-
-def summary_text(job: Job, frame: pd.DataFrame) -> str:
-    """Return a result in one line: rows, columns, seconds, and whether it is an earlier one."""
+def about_result(job: Job, frame: pd.DataFrame) -> dict[str, Any]:
+    """Return what is said of a result: its summary in one line, the runs that have failed, and its warnings."""
     cached = one_cached_text(frame)
     if isinstance(job.progress, SweepProgress):
         told = frame.attrs.get("funcs", {}).get("cached", {})
         cached = cached_text(told["runs"], told.get("oldest")) if told.get("runs") else ""
-    return " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", cached]))
-
-
-def about_result(job: Job, frame: pd.DataFrame) -> dict[str, Any]:
-    """Return what is said of a result: its summary, the runs that have failed, and its warnings."""
     return {
-        "summary": summary_text(job, frame),
-        "partial": partial_view(frame, job),
+        "summary": " · ".join(filter(None, [shape_text(frame), f"{job.elapsed:.2f} s", cached])),
+        "partial": _partial(frame, job),
         "warnings": [clip(inert(text), _LONGEST) for text in job.notes],
     }
 
 
-def partial_view(frame: pd.DataFrame, job: Job) -> dict[str, Any] | None:
+def _partial(frame: pd.DataFrame, job: Job) -> dict[str, Any] | None:
     """Return which runs of a sweep have failed, and why; `None` if none has."""
     errors = frame.attrs.get("errors")
     if not errors:
@@ -138,3 +150,46 @@ def lines_of(error: BaseException) -> list[str]:
     if isinstance(error, FuncsError):
         return error.lines
     return [f"Something failed inside jupyter_funcs: {type(error).__name__}: {error}"]
+
+
+def still_html(name: str, outcome: Outcome | None, picture: str = "") -> str:
+    """Return what is shown where there is no panel: how to open it, its last result, and the chart as a picture."""
+    what = "run this cell to open the panel. This is shown where there is none, or where the page blocks its script."
+    kept = "" if outcome is None else _result_html(outcome)
+    head = f"<p><b>{_shown(name) if name else 'Functions'}</b>: {what}</p>"
+    return f'<div class="jf-still">{head}{kept}{picture}</div>'
+
+
+def _result_html(outcome: Outcome) -> str:
+    """Return function, arguments, time, variable and rows of a result."""
+    frame = outcome.frame
+    args = ", ".join(f"{_shown(name)} = {_shown(value_text(value))}" for name, value in outcome.args.items())
+    session = outcome.function.session
+    said = [
+        f"<b>{_shown(outcome.function.name)}</b>{f' with {args}' if args else ''}",
+        f"{shape_text(frame)}, {outcome.started:%Y-%m-%d %H:%M} UTC, {_shown(session.service)}"
+        + ", synthetic data" * outcome.function.synthetic,
+    ]
+    if outcome.variable:
+        said.append(f"The DataFrame was kept as <code>{_shown(outcome.variable)}</code>.")
+    again = snippets.magic(outcome.function, outcome.args, sweeps=bool(outcome.swept))
+    command = f"df = %funcs {'sweep' if outcome.swept else 'call'}"
+    if again.startswith(command) and len(again) <= _LONGEST_VALUE:  # a long one would be cut, and open nothing
+        filled = again.replace(command, "%funcs panel", 1)
+        said.append(f"<code>{_shown(filled)}</code> opens the panel with these values.")
+    shown = ends(frame.iloc[:, :_MOST_COLUMNS], 2 * _MOST_KEPT)
+    cut = len(shown) < len(frame)
+    table = table_html(shown)
+    if cut or frame.shape[1] > _MOST_COLUMNS:
+        what = [f"the first and last {_MOST_KEPT} rows"] * cut
+        what += [f"the first {_MOST_COLUMNS} columns"] * (frame.shape[1] > _MOST_COLUMNS)
+        said.append(f"Of the result: {' and '.join(what)}.")
+    # On the cells: a page's own style for cells would win over one around them.
+    table = table.replace("<td", '<td style="white-space: nowrap"')
+    table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"
+    table = f'<div style="overflow-x: auto">{table}</div>'
+    return f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'
+
+
+def _shown(text: str) -> str:
+    return html.escape(clip(inert(text), _LONGEST_VALUE))

@@ -17,7 +17,7 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.core.progress import SweepProgress
-from jupyter_funcs.panel import run_view, saved_output
+from jupyter_funcs.panel import run_view
 from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.header_view import (
@@ -32,7 +32,6 @@ from jupyter_funcs.panel.header_view import (
     start_view,
 )
 from jupyter_funcs.panel.history_view import Held, HistoryView
-from jupyter_funcs.panel.outcome import Outcome
 from jupyter_funcs.panel.result_view import ResultView
 from jupyter_funcs.sweeps.job import SweepJob, start_sweep
 
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
     from jupyter_funcs.client.status import Status
-    from jupyter_funcs.panel.outcome import PanelSession
+    from jupyter_funcs.panel.header_view import PanelSession
 
 _SECOND = 1.0  # from one event of progress to the next
 _UNLISTED = "This function is no longer in your catalog. What you entered is kept; it can come back with a Refresh."
@@ -214,7 +213,7 @@ class PanelState:
         values = self._inputs.values()
         return values if self.visit.is_listed else values | {"advice": [*values["advice"], _UNLISTED]}
 
-    def run_view(self) -> dict[str, Any]:
+    def run_state(self) -> dict[str, Any]:
         """Return the `Run` of the protocol."""
         visit, running = self.visit, self.running
         result = visit.result if visit else None
@@ -332,7 +331,7 @@ class PanelState:
         if visit.job is not job:
             return
         visit.note = visit.keeper.assign(frame)
-        outcome = Outcome(
+        outcome = run_view.Outcome(
             visit.function,
             job.args,
             frame,
@@ -345,7 +344,7 @@ class PanelState:
         visit.sweep = job if isinstance(job, SweepJob) else None
         await self.show(visit, outcome, run_view.about_result(job, frame))
 
-    async def show(self, visit: Visit, outcome: Outcome, about: dict[str, Any]) -> None:
+    async def show(self, visit: Visit, outcome: run_view.Outcome, about: dict[str, Any]) -> None:
         """Show a result; the tables and charts of the one before are dropped."""
         self._results += 1
         result = await asyncio.to_thread(ResultView, self._results, outcome, about, self.recipe)
@@ -369,7 +368,7 @@ class PanelState:
         result = visit.result if visit else None
         outcome = dataclasses.replace(result.outcome, variable=result.held_as) if result else None
         picture = svg(result.picture) if result and result.picture else ""
-        return saved_output.still_html(visit.function.name if visit else "", outcome, picture)
+        return run_view.still_html(visit.function.name if visit else "", outcome, picture)
 
     async def keep_still(self, visit: Visit) -> None:
         """Let the notebook keep a result in place of the one before."""

@@ -650,8 +650,8 @@ def test_help_ends_with_a_whole_sentence(answering: Callable[..., Session], text
 
 
 LINES = "\n".join(f"S{at}" for at in range(100_000))
-NO_CONTROL = [3, True, {"each": "a"}, {"a": 1}, ["a"] * 20_000, [1], Each((1,)), ["a" * 600_000] * 2, "a" * 2_000_000]
-NO_CONTROL += ["a\x00", "\x1b[1m", "\x7f", "\ud800", ["a", "b\x00"], Each(("a", "\udfff")), b"a", (), 1.5]
+NO_CONTROL: list[Any] = [["a"] * 20_000, ["a" * 600_000] * 2, "a" * 2_000_000, "a\x00", "\x1b[1m", "\x7f", "\ud800"]
+NO_CONTROL += [["a", "b\x00"], Each(("a", "\udfff"))]
 
 
 @pytest.mark.parametrize("param", [{"name": "a"}, {"name": "a", "type": 4}, {"name": "a", "type": 6}], ids=str)

@@ -76,6 +76,8 @@ def test_values_of_fields_are_read_as_a_form_takes_them() -> None:
         (_sent("set", seq=1, field="a", value={"each": ["x"], "more": 1}), "unknown field `more`"),
         (_sent("set", seq=1, field="a", value=3.5), "request set"),
         (_sent("set", seq=1, field="a", value=["x", None]), "request set"),
+        (_sent("set", seq=1, field="a", value={"each": [1]}), "request set"),
+        (_sent("set", seq=1, field="a", value=True), "request set"),
         (_sent("chart", run=1, wish={}, low=float("nan"), high=None, filters=[], find=""), "request chart"),
         (_sent("chart", run=1, wish={}, low=float("inf"), high=None, filters=[], find=""), "request chart"),
         (_sent("chart", run=1, wish={"kind": "pie"}, low=None, high=None, filters=[], find=""), "pie"),
