@@ -232,6 +232,8 @@ PUMPED: dict[str, list[str | tuple[str, str]]] = {
     "connection.replies._read": ["1", "0"],
     "connection.retries.parse_retry_after": ["1", "0"],
     "core.json_decoding._ESCAPE": ["\\", "\\ud8", "\\ud800\\u"],
+    "core.guide._BAR": ["\\\\", "|"],
+    "core.guide._BREAK": ["\\n", "\\n|"],
     "core.guide._LINK": ["[", "[a](", ("[a](b.md", "#a")],
     "core.line.NAME_AND_VALUE": [('"', '\\"'), "'\\\"", '"\\'],
     "core.line.Parser": ["invalid choice: '", "--a", "-"],

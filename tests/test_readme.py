@@ -113,6 +113,19 @@ def test_the_readme_links_every_page_of_the_guide() -> None:
     assert README.count("\n") <= 200
 
 
+@pytest.mark.parametrize("topic", guide.TOPICS)
+def test_a_page_fits_a_terminal(topic: str) -> None:
+    """Its prose and tables do, with nothing left out; code keeps its lines."""
+    page = guide.guide_page(topic)
+    lines = page.wrapped(80).splitlines()
+    code = [line for block in re.findall(r"```\w+\n(.*?)```", page.text, re.DOTALL) for line in block.splitlines()]
+    assert {f"    {line}".rstrip() for line in code} <= {*lines, "    ", ""}
+    assert [line for line in lines if len(line) > 80 and line[4:] not in code and " " in line.strip()] == []
+    cells = re.findall(r"^\| (.+?) \|", prose_of(f"jupyter_funcs/guide/{topic}.md"), re.MULTILINE)
+    said = " ".join(page.wrapped(10_000).split())
+    assert [cell for cell in cells if guide._LINK.sub("", cell).replace("\\|", "|").strip() not in said] == []
+
+
 def test_programs_find_the_same_pages() -> None:
     """In llms.txt, beside the pages."""
     assert (reference.GUIDE / "llms.txt").read_text("utf-8") == reference.llms(), "Run: python -m tests.reference"

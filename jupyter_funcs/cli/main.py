@@ -270,10 +270,13 @@ def serve_mcp(given: argparse.Namespace) -> None:
 
 def docs(given: argparse.Namespace) -> None:
     from pydoc import pager
+    from shutil import get_terminal_size
 
     from jupyter_funcs.core.guide import guide_page
 
-    pager(guide_page(given.topic).text)
+    page = guide_page(given.topic)
+    # Piped, for a program: the Markdown.
+    pager(page.wrapped(min(get_terminal_size().columns, 100)) if sys.stdout.isatty() else page.text)
 
 
 def check(given: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass
 from importlib import resources
 
@@ -16,6 +17,8 @@ TOPICS = (
     *("installing", "decisions", "changes", "develop", "licences"),
 )
 _LINK = re.compile(r"\[([^\[\]]{1,80})\]\(([a-z-]{1,30})\.md[^()\s]{0,80}\)")
+_BREAK = re.compile(r"\n(?=[\n|#-])")  # before a paragraph, a row, a heading or an item of a list
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,24 @@ class GuidePage:
 
     def _repr_markdown_(self) -> str:
         return _LINK.sub(r"\1 (`%funcs docs \2`)", self.text)  # a cell can't open another file of the guide
+
+    def wrapped(self, width: int) -> str:
+        """Return the page for a terminal of this width, with the other cells of a table's row below its first one."""
+        lines: list[str] = []
+        # Each other part is a block of code.
+        for at, part in enumerate(_LINK.sub(r"\1 (jupyter funcs docs \2)", self.text).split("```")):
+            if at % 2:
+                lines += ["", *(f"    {line}".rstrip() for line in part.rstrip().splitlines()[1:])]
+                continue
+            for text in filter(None, (" ".join(block.split()) for block in _BREAK.split(part))):
+                if not text.startswith("|"):
+                    is_item = text.startswith("- ")
+                    lines += ["", *textwrap.wrap(text, width, subsequent_indent="  " * is_item)][is_item:]
+                elif set(text) - set("|- "):
+                    first, *others = [cell.strip().replace("\\|", "|") for cell in _BAR.split(text)[1:-1]]
+                    rest = textwrap.wrap(" · ".join(filter(None, others)), width - 4)
+                    lines += [*textwrap.wrap(first, width), *(f"    {line}" for line in rest)]
+        return "\n".join(lines).strip() + "\n"
 
 
 def guide_page(topic: str = "") -> GuidePage:
