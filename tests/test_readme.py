@@ -113,6 +113,14 @@ def test_the_readme_links_every_page_of_the_guide() -> None:
     assert README.count("\n") <= 200
 
 
+def test_each_page_that_is_named_exists() -> None:
+    """As `%funcs docs TOPIC`, in a notebook too."""
+    texts = [*PAGES.values(), *(path.read_text("utf-8") for path in (ROOT / "notebooks").glob("*.ipynb"))]
+    named = {topic for text in texts for topic in re.findall(r"funcs docs ([a-z-]+)`", text)}
+    assert "scale-out" in named
+    assert named <= set(guide.TOPICS)
+
+
 @pytest.mark.parametrize("topic", guide.TOPICS)
 def test_a_page_fits_a_terminal(topic: str) -> None:
     """Its prose and tables do, with nothing left out; code keeps its lines."""
