@@ -986,25 +986,12 @@ def inert_and_short(error: jf.FuncsError) -> None:
 
 BY_HAND = {name: form for name, form in FORMS.items() if not form[0].over_http}
 GROWING = {name: form for name, form in BY_HAND.items() if form[0].grows}
-by_hand = each_row("case, as_text", BY_HAND.values(), ids=BY_HAND)
 
 
-@by_hand
+@each_row("case, as_text", BY_HAND.values(), ids=BY_HAND)
 def test_to_frame_gives_the_frame_or_the_error(case: Case, as_text: bool) -> None:
     given = asked(case, as_text=as_text)
     meet(given, lambda: jf.to_frame(given.reply, **case.options))
-
-
-@pytest.mark.slow
-@by_hand
-def test_to_frame_gives_the_same_of_pieces_of_a_few_bytes(
-    case: Case, as_text: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pieces, "LONG", 1)
-    given = asked(case, times=3, as_text=as_text)
-    for piece in (1, 24):
-        monkeypatch.setattr(pieces, "_CHUNK", piece)
-        meet(given, lambda: jf.to_frame(given.reply, **case.options))
 
 
 @pytest.fixture
@@ -1220,20 +1207,11 @@ def answer(service: Service, given: Asked) -> None:
 
 CALLED = {name: form for name, form in FORMS.items() if not form[0].by_hand and form[0].stream is None}
 FIRST = {name.split()[0]: form[0] for name, form in reversed(GROWING.items()) if form[1] and not form[0].by_hand}
-LONG_CALLED = {name: form for name, form in GROWING.items() if not form[0].by_hand and form[1] != form[0].whole}
 
 
 @each_row("case, as_text", CALLED.values(), ids=CALLED)
 def test_a_call_gives_the_frame_or_the_error(running: tuple[Service, Session], case: Case, as_text: bool) -> None:
     given = asked(case, as_text=as_text)
-    meet_call(running, given)
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("small_pieces")
-@each_row("case, as_text", LONG_CALLED.values(), ids=LONG_CALLED)
-def test_a_call_gives_the_same_of_a_long_reply(running: tuple[Service, Session], case: Case, as_text: bool) -> None:
-    given = long(case, as_text=as_text)
     meet_call(running, given)
 
 

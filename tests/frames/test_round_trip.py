@@ -1076,6 +1076,10 @@ REPLIES: dict[str, str | bytes] = {
     "bytes that are not UTF-8": b'[{"a": "x"}, {"a": "\xff"}]',
     "bytes that are not UTF-8 in a key": b'{"a": {"0": 1}, "\xc3": {"0": 2}}',
     "UTF-16": '[{"a": 1}, {"a": 2}]'.encode("utf-16"),
+    "a form feed before the envelope": '\f{"error": null, "body": [{"a": 1}, {"a": 2}]}',
+    "a form feed in the envelope": '{\f"error": null, "body": [{"a": 1}, {"a": 2}]}',
+    "a vertical tab behind the body": '{"error": null, "body": [{"a": 1}, {"a": 2}]\v}',
+    "an envelope that is closed twice": '{"error": null, "body": [{"a": 1}, {"a": 2}]}}',
 }
 
 
