@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 POINTS_OF_A_LINE = 600  # about as many as it has pixels
 _MOST_VALUES = 24_000  # of all lines
 _MOST_COLUMNS = 100  # of a type, that can be chosen
-CHUNK = 1_000_000  # rows at a time, so that a large frame needs little memory
+_SAMPLE = 1_000_000  # rows by which columns are compared
 NO_VALUE = "(none)"
 _MOST_LINES, _USUAL_LINES = 200, 40
 _MOST_GROUPS = 1000  # categories by which to colour
@@ -42,38 +42,35 @@ _SHOWN = {
 
 
 class Step(NamedTuple):
-    """What a point can stand for: its length in seconds, the rule of pandas, and how many make about a year."""
+    """What a point can stand for: its length in seconds, in pandas and in numpy, and how many make about a year."""
 
     seconds: int
     rule: str
+    unit: str
     year: int
-    months: int = 0
+
+    @property
+    def _shift(self) -> np.timedelta64:
+        return np.timedelta64(3 * (self.unit == "7D"), "D")  # weeks begin on Mondays, and 1970 on a Thursday
 
     def periods(self, times: Array) -> Array:
         """Return the numbers of the periods that times are in; times are microseconds since 1970."""
-        if self.months:
-            return times.view("datetime64[us]").astype("datetime64[M]").astype(np.int64) // self.months
-        if self.rule == "W-MON":  # 1970 began on a Thursday
-            return (times // _DAY + 3) // 7
-        return times // (self.seconds * 1_000_000)
+        return (times.view("datetime64[us]") + self._shift).astype(f"datetime64[{self.unit}]").astype(np.int64)
 
     def starts(self, periods: Array) -> Array:
         """Return when numbered periods start."""
-        if self.months:
-            return (periods * self.months).astype("datetime64[M]").astype("datetime64[us]")
-        starts = (periods * 7 - 3) * _DAY if self.rule == "W-MON" else periods * self.seconds * 1_000_000
-        return starts.view("datetime64[us]")
+        return periods.astype(f"datetime64[{self.unit}]").astype("datetime64[us]") - self._shift
 
 
 STEPS = {
-    "second": Step(1, "s", 0),
-    "minute": Step(60, "min", 0),
-    "hour": Step(3600, "h", 364 * 24),
-    "day": Step(86_400, "D", 364),  # the same day of the week
-    "week": Step(604_800, "W-MON", 52),
-    "month": Step(2_629_800, "MS", 12, 1),
-    "quarter": Step(7_889_400, "QS", 4, 3),
-    "year": Step(31_557_600, "YS", 1, 12),
+    "second": Step(1, "s", "s", 0),
+    "minute": Step(60, "min", "m", 0),
+    "hour": Step(3600, "h", "h", 364 * 24),
+    "day": Step(86_400, "D", "D", 364),  # the same day of the week
+    "week": Step(604_800, "W-MON", "7D", 52),
+    "month": Step(2_629_800, "MS", "M", 12),
+    "quarter": Step(7_889_400, "QS", "3M", 4),
+    "year": Step(31_557_600, "YS", "Y", 1),
 }
 
 
@@ -99,12 +96,8 @@ class Times:
     @cached_property
     def distinct(self) -> Array | None:
         """Those that differ, in order, in microseconds since 1970; ``None`` if there are very many."""
-        times = found = self.data.dropna().to_numpy().view(np.int64)
-        for every in (1 + len(times) // CHUNK, 1):  # few of a sample are few of all, or nearly so
-            found = pd.unique(times[::every])
-            if len(found) > _MOST_TIMES:
-                return None
-        return np.sort(found)
+        found = pd.unique(self.data.dropna().to_numpy().view(np.int64))
+        return np.sort(found) if len(found) <= _MOST_TIMES else None
 
     @cached_property
     def base(self) -> str:
@@ -343,7 +336,7 @@ def _follows(column: ChartColumn, other: ChartColumn) -> bool:
     """Whether all rows with one value of `other` have one value of `column`."""
     one, two = (each.data if each.role is Role.TIME else each.data.cat.codes for each in (column, other))
     both = column.data.notna().to_numpy() & other.data.notna().to_numpy()
-    kept = np.flatnonzero(both)[:: max(1, int(both.sum()) // CHUNK)]
+    kept = np.flatnonzero(both)[:: max(1, int(both.sum()) // _SAMPLE)]
     pairs = pd.DataFrame({"other": two.to_numpy()[kept], "column": one.to_numpy()[kept]}).drop_duplicates()
     return not bool(pairs["other"].duplicated().any())
 

@@ -485,22 +485,11 @@ def test_a_search_reads_what_is_shown() -> None:
         assert list(run(table.code(query, "df"), frame).index) == rows
 
 
-def test_the_year_9999_lasts_to_its_end() -> None:
-    """Finds what never ends by its year."""
-    frame = pd.DataFrame({"Until": pd.to_datetime(["2024-01-31", "9999-12-31"]).astype("datetime64[us]")})
-    for high in ("9999", "9999-12", "9999-12-31"):
-        query = TableQuery([], [Range(0, "2025", high)])
-        assert (
-            list(TableView(frame).frame(query).index)
-            == list(run(TableView(frame).code(query, "df"), frame).index)
-            == [1]
-        )
-
-
-@pytest.mark.parametrize("zone", ["America/New_York", "Pacific/Kiritimati"])
-def test_the_year_9999_ends_in_every_zone(zone: str) -> None:
-    """Finds all days up to a year whose end, in the time of the world, is a year that dates don't have."""
-    frame = pd.DataFrame({"Until": pd.to_datetime(["2024-01-31", "2025-12-31"]).tz_localize(zone)})
+@pytest.mark.parametrize("zone", [None, "America/New_York", "Pacific/Kiritimati"])
+def test_the_year_9999_lasts_to_its_end_in_every_zone(zone: str | None) -> None:
+    """Finds what never ends by its year, and all days up to a year whose end is a year that dates don't have."""
+    days = ["2024-01-31", "2025-12-31" if zone else "9999-12-31"]
+    frame = pd.DataFrame({"Until": pd.Series(days, dtype="datetime64[us]").dt.tz_localize(zone)})
     for high in ("9999", "9999-12", "9999-12-31"):
         query = TableQuery([], [Range(0, "2025", high)])
         assert list(TableView(frame).frame(query).index) == [1]
@@ -538,6 +527,6 @@ def test_orders_are_held_within_bounds() -> None:
 
 
 def test_a_column_is_as_wide_as_its_sum() -> None:
-    """Ten million small amounts have a sum with more digits than any of them."""
-    small, large = (TableView(pd.DataFrame({"Spend": [12.5] * rows})).view()["columns"][0] for rows in (3, 10_000_000))
+    """A hundred thousand small amounts have a sum with more digits than any of them."""
+    small, large = (TableView(pd.DataFrame({"Spend": [12.5] * rows})).view()["columns"][0] for rows in (3, 100_000))
     assert small["width"] < large["width"]
