@@ -225,7 +225,8 @@ def _one(field: Field, value: Any, *, validate: bool, hints: bool) -> str:
     if not isinstance(value, str) and is_iterable(value):
         if field.kind is Kind.LIST:
             raise ValueError(f"{field.label} takes a list of texts, not {quote(value)}.")
-        raise ValueError(f"{field.label} takes one value, not {quote(value)}.{SWEEPS * _is_sequence(value)}")
+        given = quote(value)[1:-1] if isinstance(value, list | tuple) else quote(value)  # its items have quotes
+        raise ValueError(f"{field.label} takes one value, not {given}.{SWEEPS * _is_sequence(value)}")
     kind = field.item if field.kind is Kind.LIST else field.kind
     convert = _CONVERTERS.get(kind, _as_text) if validate and field.is_declared() else _as_given
     text = convert(field, value)

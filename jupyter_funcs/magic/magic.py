@@ -46,7 +46,11 @@ def run(state: MagicState, text: str, cell: str | None = None) -> Any:
         if options.quiet:
             warnings.simplefilter("ignore")
             warnings.simplefilter("default", MissingRowsWarning)
-        result = getattr(subcommands, ALIASES.get(name, name))(state, line)
+        try:
+            result = getattr(subcommands, ALIASES.get(name, name))(state, line)
+        except ArgumentError as error:
+            error.hint = " ".join(filter(None, [error.hint, state.variable_hint(line, error)]))
+            raise
         if variable is None:
             return None if is_silent and not _is_assigned() else result
         _warn_of_shadowing(variable)

@@ -149,10 +149,11 @@ class MagicState:
         _check_words(line, name, arguments)
         typed = f"{' '.join(line.words)}\n{line.cell}"
         values = {} if line.cell is None else read_body(line.cell, self.namespace)
+        argument = "name"
         for word in arguments:
             match = NAME_AND_VALUE.fullmatch(word)
             if match is None:
-                hint = "Write name=value, with quotes around a value that contains spaces."
+                hint = f'Write {argument}="…", with quotes around a value that contains spaces.'
                 raise ArgumentError(f"{quote(word)} isn't an argument.", hint)
             if (argument := unquoted(match["name"])) in values:
                 raise given_twice(argument)
@@ -161,6 +162,7 @@ class MagicState:
             function = self.session_for(line)[name]
         except NotFoundError:
             self.refuse(as_secrets(values, typed))
+            self._refuse_unnamed(self.session_for(line), [*map(unquoted, line.words[: -len(arguments) or None])])
             raise
         # The function may have a parameter that is called like a token or an option.
         unknown = function.unknown(values)
@@ -175,6 +177,25 @@ class MagicState:
             if isinstance(value, JsonList) and "json" in {field.kind, field.item}:
                 values[argument] = value.typed
         return function, values
+
+    def _refuse_unnamed(self, session: Session, words: list[str]) -> None:
+        """Raise if the words begin with the name of a function: the others are values without a name."""
+        for end in range(len(words) - 1, 0, -1):
+            if session.catalog.peek(name := " ".join(words[:end])) is not None:
+                function = session[name]
+                hint = f'Write {function.fields[0].name}="…".' if function.fields else "It takes no parameters."
+                raise ArgumentError(f"{function.name} takes its arguments by name, not {quote(words[end])}.", hint)
+
+    def variable_hint(self, line: Line, error: FuncsError) -> str:
+        """Return how to pass a variable, if a refused value is the name of one: ``sym`` or ``{sym}``, not ``$sym``."""
+        from jupyter_funcs.client.notebook import usable
+
+        for word in line.words:
+            name, _, value = word.partition("=")
+            variable = value.strip("{}")
+            if variable in error.what and usable(variable, self.namespace.get(variable)):
+                return f"For your variable, write {name}=${variable}."
+        return ""
 
 
 def _connect_early() -> Session | None:

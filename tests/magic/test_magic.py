@@ -409,7 +409,19 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
         ("%funcs call Get Panl Daily", jf.NotFoundError, "Did you mean 'Get Panel Daily'"),
         ("%funcs call get_panel_daily", jf.ArgumentError, "Panel Name is required"),
         ("%funcs call get_panel_daily PanlName=x", jf.ArgumentError, "Did you mean 'PanelName'"),
-        ("%funcs call get_panel_daily b=c d", jf.ArgumentError, "'d' isn't an argument"),
+        ("%funcs call get_panel_daily b=c d", jf.ArgumentError, "'d' isn't an argument.\\nWrite b=\"…\", with quotes"),
+        ("%funcs call Get Panel FQ 'Demo Card' x", jf.ArgumentError, "by name, not 'Demo Card'.\\nWrite PanelName="),
+        ("%funcs call get_panels x", jf.ArgumentError, "by name, not 'x'.\\nIt takes no parameters"),
+        (
+            "%funcs call get_panel_dimensions Dimensions=Brand PanelName=mine",
+            jf.ArgumentError,
+            r"For your variable, write PanelName=\$mine",
+        ),
+        (
+            "%funcs call get_panel_dimensions Dimensions=Brand PanelName={mine}",
+            jf.ArgumentError,
+            r"write PanelName=\$mine\.$",
+        ),
         ('%funcs call get_panel_daily PanelName="Demo', jf.ArgumentError, 'not closed(.|\n)*"Demo\n {31}\\^$'),
         ("%funcs call get_panel_daily Dimensions=[Region", jf.ArgumentError, "The bracket at the caret(.|\n)*\\^"),
         ("%funcs call get_panel_daily --tiemout 3", jf.ArgumentError, "unknown option '--tiemout'(.|\n)*'--timeout'"),
@@ -495,7 +507,7 @@ def test_bad_lines_say_what_to_do(
     run: Any, capsys: pytest.CaptureFixture[str], cell: str, error: type[jf.FuncsError], said: str
 ) -> None:
     """A bad line is an error of one to three lines without a traceback, and the session still works."""
-    run("%funcs refresh -o session")  # which knows its functions
+    run("%funcs refresh -o session\nmine = 'Demo Card Panel'")  # which knows its functions
     with pytest.raises(error, match=said):
         run(cell)
     shown = "".join(capsys.readouterr())
