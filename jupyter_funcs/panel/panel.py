@@ -9,6 +9,7 @@ import inspect
 import json
 import sys
 import weakref
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _STATIC = Path(__file__).with_name("static")
 _MOST_ASKED = 200  # requests at once; a page has a few
 _LONGEST_LINE = 1_000  # of an error
+_LONG = 200  # values of a field
 _BEGIN_A_RUN = {"run", "retry", "retry_failed", "again", "example"}
 # The open panels, each with the cells that made and show it.
 _open: weakref.WeakKeyDictionary[Panel, list[notebook.Cell]] = weakref.WeakKeyDictionary()
@@ -75,6 +77,7 @@ class Panel(anywidget.AnyWidget):
     _css = _STATIC / "panel.css"
     _view = traitlets.Unicode("").tag(sync=True)
     _values = traitlets.Unicode("").tag(sync=True)
+    _long = traitlets.Unicode("{}").tag(sync=True)
     _run = traitlets.Unicode("").tag(sync=True)
     _tab = traitlets.Unicode("table").tag(sync=True)
 
@@ -214,9 +217,11 @@ class Panel(anywidget.AnyWidget):
 
     def _traits_of(self, view: dict[str, Any]) -> dict[str, str]:
         state = self._state
+        values = state.values()
         return {
             "_view": _json(view),
-            "_values": _json(state.values()),
+            "_long": _json(_apart(values["fields"] if values else {})),
+            "_values": _json(values),
             "_run": _json(state.run_state()),
             "_tab": state.tab,
         }
@@ -314,6 +319,19 @@ class Panel(anywidget.AnyWidget):
 def _lasting(view: dict[str, Any]) -> dict[str, Any]:
     """Return a view without what may arrive later."""
     return view | {"service": None, "fields": [field | {"options": None} for field in view["fields"]]}
+
+
+def _apart(fields: dict[str, Any]) -> dict[str, Any]:
+    """Take the long lists out of what fields hold, so that a change elsewhere doesn't send them, and leave numbers."""
+    long: dict[str, dict[str, Any]] = {}
+    for name, held in fields.items():
+        for part in ("value", "unknown"):
+            value = held.get(part)
+            items = value.get("each") if isinstance(value, dict) else value
+            if isinstance(items, list) and len(items) > _LONG:
+                long.setdefault(name, {})[part] = value
+                held[part] = zlib.crc32(_json(value).encode())
+    return long
 
 
 def _close_earlier(cell: notebook.Cell) -> None:

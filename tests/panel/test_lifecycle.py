@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -275,6 +276,25 @@ def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session)
     assert page.panel.form["Symbol"] == Each((SYMBOL, "BVQS US EQUITY", "CLQM US EQUITY"))
     assert page.ask("run", seq=4, values=each, confirmed=True)["asks"] == ""
     assert len(page.panel.result(60)["Symbol"].unique()) == 3
+    page.panel.close()
+
+
+def test_many_values_are_sent_when_they_change_and_not_with_each_key(service: Service) -> None:
+    """Of 10,000 the page reads all; what is sent for a change of another field, or a reload, is short or whole."""
+    page = Page(service.connect().panel("F"))
+    each = {"each": [str(at) for at in range(10_000)]}
+    page.ask("set", seq=1, field="a", value=each)
+    page.sent.clear()
+    page.panel._send = lambda message, **_: page.sent.append(message)
+    page.ask("set", seq=2, field="b", value="x")
+    assert [sorted(each.get("state", {})) for each in page.sent] == [[], ["_values"]]
+    assert sum(len(json.dumps(each)) for each in page.sent) < 1_000
+    before = page.state("_values")["fields"]["a"]["value"]
+    assert page.state("_long")["a"]["value"] == each
+    each["each"][5] = "other"
+    page.ask("set", seq=3, field="a", value=each)
+    assert page.state("_values")["fields"]["a"]["value"] != before
+    assert page.state("_long")["a"]["value"] == each
     page.panel.close()
 
 

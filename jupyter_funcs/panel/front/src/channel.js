@@ -57,7 +57,11 @@ const states = (model) => {
     get(name) {
       const text = model.get(`_${name}`);
       if (name === "tab") return text;
-      if (read.get(name)?.text !== text) read.set(name, { text, value: text ? JSON.parse(text) : null });
+      if (read.get(name)?.text !== text) {
+        read.set(name, { text, value: text ? JSON.parse(text) : null });
+        const long = name === "values" ? JSON.parse(model.get("_long") || "{}") : {};
+        for (const field of Object.keys(long)) Object.assign(read.get(name)?.value.fields[field] ?? {}, long[field]);
+      }
       return read.get(name)?.value;
     },
     on: (event, callback) => model.on(trait(event), callback),

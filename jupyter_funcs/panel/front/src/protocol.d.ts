@@ -1,7 +1,7 @@
 /**
  * What the kernel and the page say to each other: the one definition that both halves follow.
  *
- * The kernel writes the traits `_view`, `_values`, `_run` and `_tab`; the page writes none. Each is the JSON text of the
+ * The kernel writes the traits `_view`, `_values`, `_long`, `_run` and `_tab`; the page writes none. Each is the JSON text of the
  * type below (`_tab` a plain word): as text, long arrays don't take a line for each number in a saved notebook, and an
  * equal state sends no message. The page sends requests, and the kernel answers each with one reply, or an error. Each
  * text is shown as text.
@@ -118,7 +118,10 @@ export interface StartView {
   presets: (PresetView & { function: string })[];
 }
 
-/** What the form holds; written after each change. What is empty is left out of a field's state. */
+/**
+ * What the form holds; written after each change. What is empty is left out of a field's state, and a long part of it is a
+ * number there, which changes with it: the part itself is in `_long`, by field, and is sent only when it changes.
+ */
 export interface Values {
   /** The number of the last `set` that it includes: newer typing is not overwritten. */
   seq: number;

@@ -27,6 +27,12 @@ test("a request is numbered and gets its own reply, in whatever order they come"
   assert.ok("facts" in about && "blocks" in code);
 });
 
+test("long lists of values are read where they are", (context) => {
+  const long = { Symbol: { value: { each: ["A", "B"] }, unknown: ["B"] }, Gone: { value: "x" } };
+  const { channel } = opened(context, {}, { values: { ...VALUES, fields: { ...fields, Symbol: { value: 17, unknown: 18 } } }, long });
+  assert.deepEqual(channel.values()?.fields, { ...fields, Symbol: long.Symbol });
+});
+
 test("an error is refused with its lines, and a reply nobody waits for is dropped", async (context) => {
   const { model, channel } = opened(context, { choose: { error: ["There is no function x.", "Did you mean y?"] } });
   await assert.rejects(channel.ask("choose", { function: "x" }), (error) => error.lines.length === 2 && /Did you mean/.test(error.message));
