@@ -35,10 +35,9 @@ _BOM = "\ufeff"
 # Which of the first bytes are not zero in UTF-16 and UTF-32, provided that the first two characters are ASCII.
 _WIDE = {b"\1\0", b"\0\1", b"\1\0\1\0", b"\0\1\0\1", b"\1\0\0\0", b"\0\0\0\1", b"\0\0\1\1"}
 _BLANKS = " \t\r\n"
-# Matches any escape, so that an escaped backslash is never read as the start of one; group 1 is a lone surrogate.
-_ESCAPE = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
-)
+# A half of a surrogate pair without the other half, in a document without escaped backslashes.
+_HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F"))
+_LONE = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))")
 
 _decoder = msgspec.json.Decoder()
 
@@ -108,8 +107,7 @@ def gc_paused() -> Iterator[None]:
 def replace_constants(document: str) -> tuple[str, int]:
     """Replace NaN and Infinity outside of strings with null; return the document and how many were replaced."""
     replaced = 0
-    if r"\\" in document:  # then counting the quotes that are not escaped doesn't tell where a string ends
-        return document, replaced
+    document = document.replace(r"\\", r"\u005c")  # so that counting the quotes tells where a string ends
     for constant in filter(document.count, ("NaN", "-Infinity", "Infinity")):
         parts = document.split(constant)
         quotes = accumulate(part.count('"') - part.count(r"\"") for part in parts[:-1])
@@ -119,10 +117,20 @@ def replace_constants(document: str) -> tuple[str, int]:
     return document, replaced
 
 
-def warn_about_constants(what: str, count: int) -> None:
-    """Warn that NaN or Infinity was read as null `count` times."""
-    text, done = _constants(count)
-    warn(f"The {what} {text}; {done}.")
+def replace_lone_escapes(document: str) -> str:
+    """Replace escaped halves of surrogate pairs with U+FFFD, which has the same length."""
+    if (r"\ud" not in document and r"\uD" not in document) or "\0" in document:  # which JSON never contains
+        return document
+    return _LONE.sub(r"\\ufffd", document.replace(r"\\", "\0\0")).replace("\0\0", r"\\")
+
+
+def warn_of_repairs(what: str, constants: int, *, halves: bool) -> None:
+    """Warn that halves of surrogate pairs were replaced, and that NaN or Infinity was read as null."""
+    for problem, repair in [_HALVES] * halves + [_constants(constants)] * bool(constants):
+        warn(f"The {what} {problem}; {repair}.")
+
+
+_HALVES = "contains halves of surrogate pairs", "each is replaced by U+FFFD"
 
 
 def _constants(count: int) -> tuple[str, str]:
@@ -145,11 +153,12 @@ class _TolerantDecoder:
     def decode(self, data: bytes | str) -> Any:
         text = self.text(data)
         document = self.without_lone_surrogates(text.removeprefix(_BOM))
-        without, replaced = ("", 0) if self.strict else replace_constants(document)
-        if replaced:
+        if not self.strict:
+            without, replaced = replace_constants(document)
             with suppress(msgspec.MsgspecError, RecursionError):
                 value = _decoder.decode(without)
-                self.tolerate(*_constants(replaced))
+                if replaced:
+                    self.tolerate(*_constants(replaced))
                 return value
         constants: list[str] = []
         decoder = json.JSONDecoder(
@@ -184,15 +193,13 @@ class _TolerantDecoder:
             raise ProtocolError(text, TRY_AGAIN) from error
 
     def without_lone_surrogates(self, text: str) -> str:
-        replaced = text
-        if r"\ud" in text or r"\uD" in text:
-            replaced = _ESCAPE.sub(lambda match: r"\ufffd" if match[1] else match[0], text)
+        replaced = replace_lone_escapes(text)
         try:
             replaced.encode()
         except UnicodeEncodeError:
             replaced = replace_surrogates(replaced)
         if replaced != text:
-            self.tolerate("contains halves of surrogate pairs", "each is replaced by U+FFFD")
+            self.tolerate(*_HALVES)
         return replaced
 
     def tolerate(self, problem: str, repair: str) -> None:

@@ -17,19 +17,27 @@ import msgspec
 import numpy as np
 from msgspec.structs import astuple
 
-from jupyter_funcs.core.json_decoding import gc_paused, replace_constants, warn_about_constants
-from jupyter_funcs.frames.columns import Column, Table, are_objects, joined, packed
+from jupyter_funcs.core.json_decoding import (
+    replace_constants,
+    replace_lone_escapes,
+    warn_of_repairs,
+)
+from jupyter_funcs.frames.columns import Column, Table, are_objects, joined, packed, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    _Decode = Callable[[bytes | str], list[Any]]
 
 T = TypeVar("T")
 
 # In bytes: a chunk, and the shortest reply that is worth cutting.
 _CHUNK = 128 * 1024
 LONG = 2 * _CHUNK
-# With more cells, most are empty and take more time in a chunk than on the plain path, which counts them beforehand.
+# With more cells, most are empty: of the table, and of those in chunks, where an empty one takes more time than on the
+# plain path, which counts them beforehand.
 _CELLS_PER_BYTE = 4
+_CELLS_PER_BYTE_OF_CHUNKS, _FEW_CELLS = 2 / 3, 20_000
 # With more columns, a chunk has too few rows to be worth it.
 _MOST_KEYS = 256
 # Where to look for the end of a list, in bytes from the end of the reply.
@@ -77,25 +85,23 @@ _ENVELOPE_END = _spaced(b"(?:," + _BLANKS + _NO_ERROR + _BLANKS + rb")?\}", end=
 _MEMBERS = re.compile(b"," + _BLANKS + b'(?=")')
 _KEY = _spaced(rb"[{,]", rb'"(?:[^"\\]|\\.)*"', b":")
 # Not a row number, but decoded as 0.
+_NEWLINE = re.compile(b"\n")
 _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
 
 _text = msgspec.json.Decoder(str)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_as_objects = msgspec.json.Decoder(list[dict[str, Any]])
 _as_rows = msgspec.json.Decoder(list[list[Any]])
 _as_numbered = msgspec.json.Decoder(dict[int, Any])
 
 
-def read_long(reply: bytes | str) -> Any:
+def read_long(reply: bytes | str, *, lines: bool = False) -> Any:
     """Return the body of a reply with a `Table` in place of its long list, or ``None`` for the plain path."""
     reading = _Reading(_CELLS_PER_BYTE * len(reply))
     try:
-        with gc_paused():
-            body = _body(reply.encode() if isinstance(reply, str) else reply, reading)
+        body = (_lines if lines else _body)(reply.encode() if isinstance(reply, str) else reply, reading)
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         return None
-    if reading.constants:
-        warn_about_constants(reading.what, reading.constants)
+    warn_of_repairs(reading.what, reading.constants, halves=reading.halves)
     return body
 
 
@@ -106,25 +112,32 @@ class _Reading:
     most: int
     what: str = "body of the reply"
     constants: int = 0
+    halves: bool = False
     columns: int = 0
+    few: float = _FEW_CELLS
 
     def check(self, rows: int) -> None:
         if rows * self.columns > self.most:
             raise _Odd
 
-    def decode(self, decode: Callable[[bytes | str], list[T]], chunk: bytes | str) -> list[T]:
-        """Decode a chunk, with null for NaN and Infinity."""
+    def decode(self, decode: Callable[[bytes | str], T], chunk: bytes | str) -> T:
+        """Decode a chunk, with null for NaN and Infinity, and U+FFFD for halves of surrogate pairs."""
         try:
             return decode(chunk)
         except msgspec.ValidationError:
             raise
         except msgspec.DecodeError:
-            text, replaced = replace_constants(chunk if isinstance(chunk, str) else chunk.decode())
-            if not replaced:
-                raise
-            values = decode(text)
-            self.constants += replaced
-            return values
+            return decode(self.repaired(chunk if isinstance(chunk, str) else chunk.decode()))
+
+    def repaired(self, text: str) -> str:
+        """Replace what JSON doesn't have, and count it."""
+        whole = replace_lone_escapes(text)
+        without, replaced = replace_constants(whole)
+        if not replaced and whole == text:
+            raise _Odd
+        self.constants += replaced
+        self.halves |= whole != text
+        return without
 
 
 def _body(reply: bytes, reading: _Reading) -> Any:
@@ -142,14 +155,44 @@ def _body(reply: bytes, reading: _Reading) -> Any:
     return _document(memoryview(_text.decode(memoryview(reply)[start:end]).encode()), reading)
 
 
+def _lines(reply: bytes, reading: _Reading) -> Table:
+    reading.what = "reply"
+    records = _Objects(reading, objects=_each_line)
+    chunks = _cut(memoryview(reply), _NEWLINE, (b"", b""))
+    table = _records(chunks, records)
+    if records.parts.keys() & {"error", "body"}:
+        raise _Odd
+    return table
+
+
+def _each_line(record: Any) -> _Decode:
+    """Return what decodes lines with one record each; decoding them at once would not see where they end."""
+    decode = msgspec.json.Decoder(record).decode
+
+    def decode_lines(chunk: bytes | str) -> list[Any]:
+        lines = chunk.encode() if isinstance(chunk, str) else chunk
+        return [decode(line) for line in lines.split(b"\n") if line]
+
+    return decode_lines
+
+
 def _document(text: memoryview, reading: _Reading) -> Any:
     if _PLAIN.opening.match(text):
         return _list(text, _PLAIN, reading)
-    members = _members(text)
+    try:
+        members = _members(text)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        first = _KEY.match(text)
+        if first and text[first.end() : first.end() + 1].tobytes() == b"[" and b'"data"' not in bytes(text):
+            raise _Odd from None  # lists of columns
+        text = memoryview(reading.repaired(bytes(text).decode()).encode())
+        members = _members(text)
     if members.keys() & {"error", "body"}:
         raise _Odd
     if not ("data" in members and members.keys() & {"schema", "columns"}):
-        return _keyed(members)
+        return _keyed(members, reading)
     data = _document(members.pop("data"), reading)
     others = {name: msgspec.json.decode(value) for name, value in members.items()}
     if "columns" in others:
@@ -185,10 +228,13 @@ def _list(text: memoryview, marks: _Marks, reading: _Reading) -> Table:
     if opening is None or closing is None:
         raise _Odd
     inside = text[opening.end() : closing.start()]
-    are_records = inside[:1].tobytes() == b"{"
+    first = inside[:1].tobytes()
+    if first not in {b"{", b"["}:
+        raise _Odd
+    are_records = first == b"{"
     chunks = _cut(inside, marks.records if are_records else marks.rows, marks.brackets)
     documents = map(_text.decode, chunks) if marks is _ESCAPED else chunks
-    return _records(documents, reading) if are_records else _from_rows(documents, reading)
+    return _records(documents, _Objects(reading)) if are_records else _from_rows(documents, reading)
 
 
 def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) -> Iterator[bytes]:
@@ -202,9 +248,9 @@ def _cut(text: memoryview, cut: re.Pattern[bytes], around: tuple[bytes, bytes]) 
         start, size = found.end(), _CHUNK
 
 
-def _keyed(members: Mapping[str, memoryview]) -> Table:
+def _keyed(members: Mapping[str, memoryview], reading: _Reading) -> Table:
     columns = []
-    labels: Any = None
+    keys: list[Any] = []
     for text in members.values():
         if text[:1].tobytes() != b"{":
             raise _Odd
@@ -217,15 +263,26 @@ def _keyed(members: Mapping[str, memoryview]) -> Table:
             numbers.append(np.fromiter(rows, dtype=np.int64, count=len(rows)))
             parts.append(packed([*rows.values()]))
         own = np.concatenate(numbers)
-        if labels is None:
-            labels = own
         # Row numbers that ascend can't repeat; the plain path handles repeated keys.
-        if not np.array_equal(own, labels) or (np.diff(own) <= 0).any():
-            raise _Odd
-        columns.append(joined(parts))
-    if labels is None:
+        if not (keys and np.array_equal(own, keys[-1])):
+            if not (_ascend(own) or _ascend(own.astype(str))):
+                raise _Odd
+            keys.append(own)
+        columns.append((joined(parts), keys[-1]))
+    if not keys:
         raise _Odd
-    return Table("columns", list(members), columns, len(labels), Column("int", labels))
+    labels = np.unique(np.concatenate(keys))
+    reading.columns = len(columns)
+    reading.check(len(labels))
+    places = {id(own): labels if np.array_equal(own, labels) else np.searchsorted(labels, own) for own in keys}
+    spreads = [
+        column if places[id(own)] is labels else spread(column, places[id(own)], len(labels)) for column, own in columns
+    ]
+    return Table("columns", list(members), spreads, len(labels), Column("int", labels))
+
+
+def _ascend(values: Any) -> bool:
+    return bool((values[1:] > values[:-1]).all())
 
 
 def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
@@ -244,11 +301,16 @@ def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
     return Table("rows", [str(place) for place in range(len(columns))], columns, rows)
 
 
+def _list_of(record: Any) -> _Decode:
+    return msgspec.json.Decoder(GenericAlias(list, record)).decode
+
+
 class _Objects:
     """Similar objects, at the top or below a key: their columns, one per chunk, and the struct that decodes them."""
 
-    def __init__(self, reading: _Reading, rows: int = 0) -> None:
+    def __init__(self, reading: _Reading, rows: int = 0, objects: Callable[[Any], _Decode] = _list_of) -> None:
         self.reading = reading
+        self.objects = objects
         self.rows = rows
         self.parts: dict[str, list[Column] | _Objects] = {}
         self.learn(())
@@ -256,10 +318,10 @@ class _Objects:
     def decode(self, chunk: bytes | str) -> list[Any]:
         structs: list[Any]
         try:
-            structs = self.decoder.decode(chunk)
+            structs = self.decode_structs(chunk)
         except msgspec.ValidationError:  # a new key, or an object where there was none
-            self.learn(_as_objects.decode(chunk))
-            structs = self.decoder.decode(chunk)
+            self.learn(self.objects(dict[str, Any])(chunk))
+            structs = self.decode_structs(chunk)
         return structs
 
     def learn(self, objects: Sequence[dict[str, Any] | None]) -> None:
@@ -275,7 +337,7 @@ class _Objects:
         for key in keys:
             values = [each.get(key) if each else None for each in objects]
             if key not in self.parts:
-                nulls = [packed([None] * self.rows)] if self.rows else []
+                nulls = [Column("null", np.zeros(self.rows, dtype=bool))] if self.rows else []
                 self.parts[key] = _Objects(self.reading, self.rows) if are_objects(values) else nulls
             part = self.parts[key]
             fields[key] = Any
@@ -286,16 +348,17 @@ class _Objects:
         members = [(name, fields[key], None) for name, key in names.items()]
         # Without garbage collection, which would only cost time.
         self.struct: Any = msgspec.defstruct("Record", members, rename=names, forbid_unknown_fields=True, gc=False)
-        self.decoder = msgspec.json.Decoder(GenericAlias(list, self.struct))
+        self.decode_structs = self.objects(self.struct)
 
     def take(self, structs: Sequence[Any]) -> None:
         self.rows += len(structs)
         for part, values in zip(self.parts.values(), zip(*map(astuple, structs), strict=True), strict=True):
             if isinstance(part, _Objects):
-                part.take([part.struct() if value is None else value for value in values])
+                absent = part.struct()
+                part.take([absent if value is None else value for value in values])
                 continue
             part.append(packed(values))
-            if part[-1].kind == "object" and any(isinstance(value, dict) for value in values):
+            if part[-1].kind == "object" and set(map(type, values)) <= {dict, type(None)}:
                 raise _Odd  # all values decide whether their keys become columns
 
     def columns(self, prefix: str = "") -> Iterator[tuple[str, Column]]:
@@ -307,11 +370,14 @@ class _Objects:
                 yield prefix + key, joined(part)
 
 
-def _records(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
-    records = _Objects(reading)
+def _records(chunks: Iterable[bytes | str], records: _Objects) -> Table:
+    reading = records.reading
     for chunk in chunks:
         structs = reading.decode(records.decode, chunk)
         reading.check(records.rows + len(structs))
+        reading.few += _CELLS_PER_BYTE_OF_CHUNKS * len(chunk) - len(structs) * reading.columns
+        if reading.few < 0:
+            raise _Odd
         records.take(structs)
     names, columns = [], []
     for name, column in records.columns():

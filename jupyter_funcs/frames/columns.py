@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 _NULL = type(None)
+# Every integer up to this one can be represented exactly as a float.
+MAX_EXACT = 2**53
 _LEAST_BOUND, _CELLS_PER_BYTE = 20_000_000, 20
 # Arrays of these kinds can't hold nulls, so a mask does.
 _MASKED = {"int", "bool"}
@@ -83,6 +85,12 @@ def packed(values: Sequence[Any]) -> Column:
     kinds = set(map(type, values))
     has_nulls = _NULL in kinds
     kinds.discard(_NULL)
+    if has_nulls and kinds == {int}:  # in one pass, where floats hold all of them
+        with suppress(OverflowError):
+            floats = np.array(values, dtype=np.float64)
+            missing = np.isnan(floats)
+            if not (np.abs(floats) >= MAX_EXACT).any():
+                return Column("int", np.where(missing, 0, floats).astype(np.int64), missing)
     for types, kind, pack in _KINDS:
         if kinds <= types:
             try:
@@ -100,7 +108,7 @@ def joined(parts: Sequence[Column]) -> Column:
     if len(kinds) > 1:
         return packed([*chain.from_iterable(part.to_list() for part in parts)])
     kind = kinds.pop() if kinds else "null"
-    data = [part.data if part.kind == kind else _PACK[kind](part.to_list()) for part in parts]
+    data = [part.data if part.kind == kind else _nulls(kind, len(part)) for part in parts]
     nulls = np.concatenate([part.missing for part in parts]) if kind in _MASKED else None
     if kind == "text" and has_arrow():
         import pyarrow as pa
@@ -109,12 +117,23 @@ def joined(parts: Sequence[Column]) -> Column:
     return Column(kind, np.concatenate(data), nulls if nulls is not None and nulls.any() else None)
 
 
-def spread(column: Column, places: Sequence[int], rows: int) -> Column:
+def _nulls(kind: str, rows: int) -> Any:
+    """Return the array of a column with nothing but nulls."""
+    if kind == "text" and has_arrow():
+        import pyarrow as pa
+
+        return pa.nulls(rows, pa.large_string())
+    if kind in {"text", "number", "object"}:
+        return np.full(rows, None)
+    return np.full(rows, np.nan) if kind == "float" else np.zeros(rows, dtype=np.int64 if kind == "int" else bool)
+
+
+def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
     """Return a column of many rows, with the values of `column` at these places and null elsewhere."""
     if isinstance(places, range):
         return column
     if column.kind == "null":
-        return Column("null", np.zeros(rows, dtype=bool))
+        return Column("null", _nulls("null", rows))
     order, missing = np.zeros(rows, dtype=np.int64), np.ones(rows, dtype=bool)
     order[places], missing[places] = np.arange(len(places)), False
     if column.kind == "text" and has_arrow():
@@ -135,7 +154,7 @@ def are_objects(values: Collection[Any]) -> bool:
 
 
 def _are_none(values: Sequence[Any]) -> Array:
-    return np.fromiter((value is None for value in values), dtype=bool, count=len(values))
+    return np.array([value is None for value in values], dtype=bool)
 
 
 def objects(values: Sequence[Any]) -> Array:
@@ -172,14 +191,13 @@ def _pack_bools(values: Sequence[Any]) -> Array:
 
 # The Python types of the values without null, the kind of column, and the packing function. The first match counts.
 _KINDS: list[tuple[set[type], str, Callable[[Sequence[Any]], Any]]] = [
-    (set(), "null", _pack_bools),
+    (set(), "null", lambda values: _nulls("null", len(values))),
     ({str}, "text", _pack_texts),
     ({float}, "float", pack_floats),
     ({int}, "int", _pack_integers),
     ({int, float}, "number", objects),
     ({bool}, "bool", _pack_bools),
 ]
-_PACK = {kind: pack for _, kind, pack in _KINDS} | {"object": objects}
 
 
 @cache

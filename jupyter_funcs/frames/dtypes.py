@@ -15,7 +15,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.core.text import did_you_mean, listed, quote
-from jupyter_funcs.frames.columns import has_arrow, objects, pack_floats, packed, texts_dtype
+from jupyter_funcs.frames.columns import MAX_EXACT, has_arrow, objects, pack_floats, packed, texts_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 _NULL = type(None)
-# Every integer up to this one can be represented exactly as a float.
-MAX_EXACT = 2**53
 _NULLABLE = {"int": pd.arrays.IntegerArray, "bool": pd.arrays.BooleanArray}
 
 
@@ -96,6 +94,8 @@ _ISO = re.compile(
 )
 # The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
+# Within these years of texts, no offset leads out of the ranges.
+_EXACT_YEARS, _EXACT_YEARS_NS = ("0002", "9999"), ("1678", "2262")
 # The range of 64-bit nanoseconds, in whole seconds.
 _YEARS_NS = np.datetime64("1677-09-21T00:12:44"), np.datetime64("2262-04-11T23:47:16")
 
@@ -111,15 +111,34 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     # Dates repeat: each one is parsed once.
     if has_arrow():
         encoded = texts.dictionary_encode()
-        codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary.to_pylist()
+        codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary
+        parsed = _cast(uniques)
     else:
         codes, uniques = pd.factorize(texts)
-    parsed = _parsed(uniques)
+        parsed = _parsed(uniques)
     if parsed is None:
         return None
     times, has_offsets = parsed
     # The code of null is -1. NaT has the unit of the others, because numpy 2.5 deprecates one without.
     return np.append(times, np.array("NaT", dtype=times.dtype))[codes], has_offsets
+
+
+def _cast(texts: Any) -> tuple[Array, bool] | None:
+    """Parse an Arrow array of different texts as `_parsed` does."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pc.all(pc.match_substring_regex(texts, rf"\A(?:{_ISO.pattern})\z")).as_py():
+        return None
+    zones = pc.match_substring_regex(texts, r"T.*(?:Z|[+-].....)\z")
+    first, last = pc.min_max(texts).as_py().values()
+    has_nanoseconds = pc.any(pc.match_substring_regex(texts, r"\.[0-9]{7}")).as_py()
+    years = _EXACT_YEARS_NS if has_nanoseconds else _EXACT_YEARS
+    if years[0] <= first and last < years[1] and (has_offsets := zones[0].as_py()) == pc.all(zones).as_py():
+        kind = pa.timestamp("ns" if has_nanoseconds else "us", "UTC" if has_offsets else None)
+        with suppress(pa.ArrowInvalid):  # no calendar day, or only some texts have an offset
+            return texts.cast(kind).to_numpy(zero_copy_only=False), has_offsets
+    return _parsed(texts.to_pylist())
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:

@@ -17,7 +17,7 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
 from jupyter_funcs.core.files import atomic_write_bytes
 from jupyter_funcs.core.text import inert, json_escape, listed, quote, replace_surrogates, visible
-from jupyter_funcs.frames.dtypes import MAX_EXACT
+from jupyter_funcs.frames.columns import MAX_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
-from jupyter_funcs.core.json_decoding import decode, decode_lines, too_deep
+from jupyter_funcs.core.json_decoding import decode, decode_lines, gc_paused, too_deep
 from jupyter_funcs.core.text import clip, distinct, inert, quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
 from jupyter_funcs.frames import chunks
@@ -241,9 +241,16 @@ def to_frame(
     """
     given = checked({} if schema is None else schema)
     reply = _text(reply)
+    with gc_paused():
+        return _read(reply, given, strict=strict, lines=lines, envelope=envelope)
+
+
+def _read(
+    reply: bytes | str, given: Mapping[str, Declared], *, strict: bool, lines: bool, envelope: bool
+) -> pd.DataFrame:
     try:
         is_text = not envelope and reply[:1] in {'"', b'"'}
-        body: Any = None if strict or lines or is_text else _long(reply)
+        body: Any = None if strict or is_text else _long(reply, lines=lines)
         if body is None:
             read = lines_of if lines else body_of if envelope else _bare
             body = read(reply, strict=strict)
@@ -277,10 +284,10 @@ def _text(reply: Any) -> bytes | str:
     return reply if isinstance(reply, bytes) else str(reply)
 
 
-def _long(reply: bytes | str) -> Any:
+def _long(reply: bytes | str, *, lines: bool) -> Any:
     if len(reply) < chunks.LONG:
         return None
-    body = chunks.read_long(reply)
+    body = chunks.read_long(reply, lines=lines)
     # `data` may also be a key of a single record.
     return body if isinstance(body, Table) or (body and (is_split(body) or _declaration(body))) else None
 

@@ -8,6 +8,8 @@ from collections import defaultdict
 from itertools import chain, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from jupyter_funcs.core.errors import ProtocolError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.frames.columns import Column, Table, are_objects, check_cells, packed, spread
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _RESULT = "Result"
+# Rows that are transposed at a time: so many fit into the processor's cache.
+_BLOCK = 1000
 _TELL = "Tell the operator of the service."
 
 
@@ -48,9 +52,11 @@ def _from_object(value: dict[str, Any], size: int) -> Table:
 
 
 def _from_array(value: list[Any], size: int) -> Table:
-    kinds = set(map(type, value)) - {type(None)}
     if not value:
         return Table("empty", [], [], 0)
+    kinds = {type(value[0])}
+    if kinds <= {dict, list, type(None)}:
+        kinds = set(map(type, value)) - {type(None)}
     if kinds == {dict}:
         return _from_records([row or {} for row in value], size)
     if kinds == {list}:
@@ -87,6 +93,11 @@ def _flat(
     parts: Iterable[tuple[str, Sequence[int], list[Any]]]
     if _is_sparse(rows, len(names)):
         parts = _transposed(zip(places, map(dict.items, rows), strict=True))
+    elif [*map(tuple, rows)].count(tuple(names)) == len(rows):
+        parts = (
+            (name, places, [*values])
+            for name, values in zip(names, zip(*map(dict.values, rows), strict=True), strict=True)
+        )
     else:
         parts = ((name, places, [row.get(name) for row in rows]) for name in names)
     for name, where, values in parts:
@@ -118,7 +129,13 @@ def _from_rows(rows: list[list[Any]], size: int) -> Table:
         parts = _transposed(enumerate(map(enumerate, rows)))
         columns = [spread(packed(values), places, len(rows)) for _, places, values in parts]
     else:
-        columns = [packed(column) for column in zip_longest(*rows)]
+        values: list[list[Any]] = [[] for _ in range(width)]
+        nulls = [None] * width
+        for start in range(0, len(rows), _BLOCK):
+            block = zip_longest(nulls, *rows[start : start + _BLOCK])
+            for column, (_, *cells) in zip(values, block, strict=True):
+                column.extend(cells)
+        columns = [*map(packed, values)]
     return Table("rows", [str(place) for place in range(len(columns))], columns, len(rows))
 
 
@@ -134,11 +151,22 @@ def _from_lists(value: dict[str, list[Any]]) -> Table:
 
 
 def _from_columns(value: dict[str, dict[str, Any]], size: int) -> Table:
-    keys, labels = _rows_of(value.values())
+    orders: list[list[str]] = []  # one for all columns in a row that have the same keys
+    for column in value.values():
+        own = [*column]
+        orders.append(orders[-1] if orders and own == orders[-1] else own)
+    keys, labels = _rows_of([*{id(order): order for order in orders}.values()])
     check_cells(len(keys), len(value), size)
     place = {key: at for at, key in enumerate(keys)}
+    places = {
+        id(order): range(len(keys))
+        if order == keys
+        else np.fromiter((place[key] for key in order), np.int64, len(order))
+        for order in orders
+    }
     columns = [
-        spread(packed([*column.values()]), [place[key] for key in column], len(keys)) for column in value.values()
+        spread(packed([*column.values()]), places[id(order)], len(keys))
+        for column, order in zip(value.values(), orders, strict=True)
     ]
     return Table("columns", list(value), columns, len(keys), labels)
 
@@ -200,7 +228,9 @@ def _rows_of(columns: Collection[Collection[str]]) -> tuple[list[str], Column]:
     if numbers is None:
         return keys, packed(keys)
     # Sort numbers that ascend in every column, as numbers or as text; any other order is intended.
-    if numbers != sorted(numbers) and all(_ascend(_numbers(column) or ()) or _ascend(column) for column in columns):
+    if numbers != sorted(numbers) and all(
+        _ascend(numbers if column == keys else _numbers(column) or ()) or _ascend(column) for column in columns
+    ):
         keys.sort(key=int)
         numbers.sort()
     return keys, packed(numbers)

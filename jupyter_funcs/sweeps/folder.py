@@ -19,7 +19,7 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.files import atomic_write_text, open_regular
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import MissingRowsWarning, warn
-from jupyter_funcs.frames.dtypes import MAX_EXACT
+from jupyter_funcs.frames.columns import MAX_EXACT
 from jupyter_funcs.frames.parquet import PREFIX
 from jupyter_funcs.frames.store import Segments
 from jupyter_funcs.sweeps.stacking import ARGUMENT, stacked

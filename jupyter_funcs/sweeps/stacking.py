@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from jupyter_funcs.catalog.fields import Kind
-from jupyter_funcs.frames.dtypes import MAX_EXACT
+from jupyter_funcs.frames.columns import MAX_EXACT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence

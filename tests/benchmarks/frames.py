@@ -154,6 +154,28 @@ def with_times(rows: Rows) -> Rows:
     return [row | {"Date": (first + dt.timedelta(seconds=7 * n)).isoformat()} for n, row in enumerate(rows)]
 
 
+def with_gaps(rows: Rows) -> dict[str, dict[str, Any]]:
+    return {name: {n: v for n, v in column.items() if v is not None} for name, column in by_column(rows).items()}
+
+
+def sparse(rows: Rows) -> Rows:
+    return [{"id": n, f"m{n % 40}": row["Spend"], f"t{n % 37}": row["Symbol"]} for n, row in enumerate(rows)]
+
+
+def sometimes(rows: Rows) -> Rows:
+    return [{"id": n, "x": {f"k{n % 20}": n} if n % 2 else None} for n in range(len(rows))]
+
+
+def offsets(rows: Rows) -> Rows:
+    return [
+        {name: row[name] for name in ("Date", "Spend")} | {"at": f"{row['Date']}+02:00"} for row in with_times(rows)
+    ]
+
+
+def by_name(rows: Rows) -> dict[str, dict[str, Any]]:
+    return {name: {f"r{n}": v for n, v in column.items()} for name, column in by_column(rows).items()}
+
+
 # What the standard library reads
 
 
@@ -399,6 +421,29 @@ SHAPES: dict[str, Shape] = {
     "text, escaped": Shape(texts),
     "text, UTF-8": Shape(texts, dump=functools.partial(json.dumps, ensure_ascii=False)),
     "unique times": Shape(with_times),
+    # Shapes that the fast way can't take as they are; 40,000 rows, or as many as are asked for if that is less.
+    "columns with gaps": Shape(with_gaps, columns, peers=FRAME_ONLY, rows=40_000),
+    "columns by name": Shape(by_name, columns, peers=FRAME_ONLY, rows=40_000),
+    "NaN in columns": Shape(lambda rows: by_column(with_nan(rows)), columns, peers=FRAME_ONLY, rows=40_000),
+    "sparse records": Shape(sparse, rows=40_000),
+    "sparse objects": Shape(sometimes, lambda document: records(document).dotted(), rows=40_000),
+    "escapes and NaN": Shape(
+        lambda rows: [a | b for a, b in zip(with_nan(rows), texts(rows), strict=True)], rows=40_000
+    ),
+    "halves of pairs": Shape(lambda rows: [row | {"Note": "\ud800"} for row in rows], rows=40_000),
+    "mixed values": Shape(
+        lambda rows: [{"x": n if n % 2 else str(n), "y": {"z": n} if n % 3 else n} for n in range(len(rows))],
+        rows=40_000,
+    ),
+    "short rows": Shape(
+        lambda rows: [[*row.values()][: n % 7 + 1] for n, row in enumerate(rows)],
+        rows_of,
+        peers=FRAME_ONLY,
+        rows=40_000,
+    ),
+    "many columns": Shape(lambda rows: [{f"c{n}": n * 0.1 for n in range(300)} for _ in rows[::10]], rows=40_000),
+    "times with offset": Shape(offsets, rows=40_000),
+    "only numbers": Shape(lambda rows: [row["Spend"] for row in rows], one_column, peers=FRAME_ONLY, rows=40_000),
 }
 
 
