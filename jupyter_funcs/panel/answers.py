@@ -75,7 +75,7 @@ class Answers:
 
     @requests.asked()
     def set(self, seq: requests.Number, field: requests.Name, value: requests.PageValue) -> None:
-        self._state.inputs.take_all({field: requests.plain(value)}, seq)
+        self._state.inputs.take({field: requests.plain(value)}, seq)
 
     @requests.asked()
     async def preset(self, name: requests.Name, function: requests.Name) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class Answers:
         visit, inputs = self._state.chosen, self._state.inputs
         if self._state.running is not None:  # a second press, sent before the page knew of the first
             return {"asks": ""}
-        inputs.take_all({name: requests.plain(value) for name, value in values.items()}, seq)
+        inputs.take({name: requests.plain(value) for name, value in values.items()}, seq)
         inputs.press()
         if confirmed:
             visit.asked = visit.form.args

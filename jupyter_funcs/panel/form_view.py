@@ -255,11 +255,7 @@ class FormView:
 
     # What the page asks for
 
-    def take(self, name: str, value: Sent, seq: int = 0) -> None:
-        """Set a field to what a person has entered: nothing, a text, several, or several with a run for each."""
-        self.take_all({name: value}, seq)
-
-    def take_all(self, values: Mapping[str, Sent], seq: int = 0) -> None:
+    def take(self, values: Mapping[str, Sent], seq: int = 0) -> None:
         """Set the fields whose values differ from what is shown; none of them if one can't be read."""
         args, new = self.form.args, {}
         for name, value in values.items():

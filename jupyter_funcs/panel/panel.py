@@ -228,14 +228,14 @@ class Panel(anywidget.AnyWidget):
 
     def _publish(self) -> None:
         """Bring the traits up to date, in one message; equal ones send nothing."""
-        with self._state.lock, self.hold_sync():
+        with self._state.lock:
             if not self._is_open:
                 return
             view = self._state.view()
             traits = self._traits_of(view)
             # An open page is told of what has arrived; one that is loaded again reads it in the view.
             told = {"_view": traits["_view"]} if self._is_told(view) else {}
-            with self._lock_property(**told):
+            with self.hold_sync(), self._lock_property(**told):
                 for name, text in traits.items():
                     setattr(self, name, text)
 

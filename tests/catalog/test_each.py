@@ -204,7 +204,7 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
     view = FormView(function, function.form(name=Each(tuple(texts)), items=Each(tuple(lists))), lambda: None)
     for name, values in ("name", texts), ("items", lists):
         held = shown(view, name).get("value", {"each": []})
-        view.take(name, Each(tuple(held["each"])))
+        view.take({name: Each(tuple(held["each"]))})
         assert view.form[name] == Each(tuple(values))
     view.close()
 
@@ -222,7 +222,7 @@ def test_clear_takes_every_value_and_reports_nothing(daily: Callable[..., FormVi
 def test_a_required_field_with_a_run_for_each_is_not_at_once_called_missing(daily: Callable[..., FormView]) -> None:
     """Several values of which none is given yet are no error before a run is tried."""
     view = daily()
-    view.take("PanelName", Each(()), 1)
+    view.take({"PanelName": Each(())}, 1)
     assert "errors" not in shown(view, "PanelName")
     assert not view.values()["valid"]
     view.press()
@@ -245,11 +245,11 @@ def test_a_form_follows_code_that_gives_several_values(daily: Callable[..., Form
 def test_a_bad_value_among_several_stands_at_its_field(daily: Callable[..., FormView]) -> None:
     """A wrong one is an error at the field; an unlisted one is a warning."""
     view = daily(PanelName=PANEL)
-    view.take("PoPLookback", Each(("1", "2", "x")), 1)
+    view.take({"PoPLookback": Each(("1", "2", "x"))}, 1)
     assert [error["text"] for error in shown(view, "PoPLookback")["errors"]] == [
         "PoP Lookback takes a whole number, not 'x'."
     ]
-    view.take("Symbol", Each(("NOPE", SYMBOL, "BVQS")), 2)
+    view.take({"Symbol": Each(("NOPE", SYMBOL, "BVQS"))}, 2)
     [warning] = shown(view, "Symbol")["warnings"]
     assert "'NOPE' isn't in the list." in warning["text"]
     view.close()

@@ -16,7 +16,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each, Variable
-from jupyter_funcs.panel import form_view, requests, sources
+from jupyter_funcs.panel import form_view, sources
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.panel import Panel
 from tests.conftest import PANEL, wait_until
@@ -193,7 +193,7 @@ def test_any_value_of_any_field_can_be_shown(answering: Callable[..., Session]) 
             view.form[name] = odd
         shown(view)
         before = dict(view.form.values)
-        view.take_all({name: as_sent(one.get("value")) for name, one in view.values()["fields"].items()})
+        view.take({name: as_sent(one.get("value")) for name, one in view.values()["fields"].items()})
         assert all(view.form[name] is value for name, value in before.items())
     view.close()
 
@@ -248,7 +248,7 @@ def test_a_wrong_value_is_said_at_once_with_what_would_fix_it(
     assert (view.values()["wrong"], view.values()["missing"], view.values()["valid"]) == (["a"], [], False)
     assert state(view, "a")["value"] == value
     if use:
-        view.take("a", use)
+        view.take({"a": use})
         assert view.values()["valid"], view.values()
 
 
@@ -276,7 +276,7 @@ def test_a_default_that_is_no_option_is_said_in_the_help(answering: Callable[...
 def test_a_number_that_is_being_typed_stays_as_it_is(answering: Callable[..., Session]) -> None:
     """What is shown is what was typed, and what is sent is the number."""
     view = opened(answering(Listing({"name": "a", "schema": {"type": "number"}})))
-    view.take("a", "1.")
+    view.take({"a": "1."})
     assert (state(view, "a"), view.form.args) == ({"value": "1."}, {"a": "1"})
 
 
@@ -302,8 +302,8 @@ def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., S
     assert texts(view, "PanelName") == ["Required"]
     assert texts(view, "Report", "warnings") == ["Required"]  # only read from its description
     assert view.values()["advice"] == ["Fill in Symbol or Brand."]
-    view.take("PanelName", PANEL)
-    view.take("Symbol", "NVRA US EQUITY")
+    view.take({"PanelName": PANEL})
+    view.take({"Symbol": "NVRA US EQUITY"})
     assert (view.values()["valid"], view.values()["advice"]) == (True, [])
     view.clear()
     assert texts(view, "PanelName") == []
@@ -332,16 +332,16 @@ def test_a_described_contradiction_warns_and_is_sent(answering: Callable[..., Se
 def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(answering: Callable[..., Session]) -> None:
     """A value that isn't listed warns with the nearest; of several the first are named, and the rest counted."""
     view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)))
-    view.take("Symbol", "NVRB")
+    view.take({"Symbol": "NVRB"})
     assert state(view, "Symbol")["warnings"][0]["use"] == "NVRA US EQUITY"
     for spelt in ("nvra", "nvra us  equity", "NVRA US EQUITY"):
-        view.take("Symbol", spelt)
+        view.take({"Symbol": spelt})
         assert "warnings" not in state(view, "Symbol")
-    view.take("Symbol", Each(("MCHQ US EQUITY", "MCHX US EQUITY")))
+    view.take({"Symbol": Each(("MCHQ US EQUITY", "MCHX US EQUITY"))})
     assert state(view, "Symbol")["unknown"] == ["MCHX US EQUITY"]
     assert state(view, "Symbol")["warnings"][0]["instead"] == "MCHX US EQUITY"
     assert view.values()["runs"] == 2
-    view.take("Symbol", Each(("US", *(f"X{at}" for at in range(8)))))
+    view.take({"Symbol": Each(("US", *(f"X{at}" for at in range(8))))})
     assert len(state(view, "Symbol")["unknown"]) == 9
     assert texts(view, "Symbol", "warnings")[1:] == [
         "'X0' isn't in the list. It is sent as given.",
@@ -402,16 +402,16 @@ def test_options_of_a_dependent_field_follow_the_other_field(
     view = opened(answering(service), news)
     assert field(view, "Brand")["options"]["note"] == "Fill in Panel Name to see the values."
     assert not field(view, "Brand")["options"]["again"]
-    view.take("PanelName", "One")
+    view.take({"PanelName": "One"})
     wait_until(lambda: view._sources["Brand"].known)
     assert (field(view, "Brand")["options"]["total"], news != []) == (3, True)
-    view.take("Brand", ["Cove", "Art", "Mine", "Brook"])
-    view.take("PanelName", "Two")
+    view.take({"Brand": ["Cove", "Art", "Mine", "Brook"]})
+    view.take({"PanelName": "Two"})
     wait_until(lambda: "notes" in state(view, "Brand"))
     assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
     assert state(view, "Brand")["notes"] == ["Removed 'Art': Get Brands no longer lists it."]
     assert texts(view, "Brand", "warnings") == ["'Mine' isn't in the list. It is sent as given."]
-    view.take("PanelName", None)
+    view.take({"PanelName": None})
     wait_until(lambda: settled(view))
     assert state(view, "Brand")["value"] == ["Cove", "Mine", "Brook"]
     view.close()
@@ -430,7 +430,7 @@ def test_a_slow_or_broken_list_leaves_the_form_usable(monkeypatch: pytest.Monkey
 
     assert (page()["note"], page()["asking"], page()["again"]) == ("Listing symbols…", True, False)
     wait_until(lambda: page()["note"] == "Still listing symbols… They can be typed.")
-    view.take("Symbol", "B")
+    view.take({"Symbol": "B"})
     assert (view.form.args, view.values()["valid"]) == ({"Symbol": "B"}, True)
     service.go.set()
     wait_until(lambda: settled(view))
@@ -522,23 +522,23 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[...
         "col": "column of 1",
         "day": "2025-01-02",
     }
-    view.take("a", Each(("$many",)))
-    view.take("b", ["$col"])
+    view.take({"a": Each(("$many",))})
+    view.take({"b": ["$col"]})
     assert state(view, "a")["value"] == {"variable": "many", "about": "list of 2", "each": True}
     assert view.form.args == {"a": ["x", "y"], "b": ["x"]}
     assert (view.values()["runs"], view.form["b"]) == (2, Variable("col"))
     for refused in ("$_own", "$math", "$call", "$mapping", "$__class__"):
         with pytest.raises(jf.ArgumentError, match="can't be used here"):
-            view.take("a", refused)
-    view.take("a", "$gone")
+            view.take({"a": refused})
+    view.take({"a": "$gone"})
     assert "There is no variable 'gone'" in texts(view, "a")[0]
     assert state(view, "a")["value"]["about"] == "not defined"
-    view.take("a", "'$5'")
+    view.take({"a": "'$5'"})
     assert (view.form.args["a"], state(view, "a")["value"]) == ("$5", "'$5'")
     view.close()
     visitor = opened(session, trusted=False)
     visitor.form.variables = lambda: held
-    visitor.take("a", "$one")
+    visitor.take({"a": "$one"})
     assert (visitor.form.args, state(visitor, "a")["value"]) == ({"a": "$one"}, "$one")
     assert visitor.variables("a") == {"variables": []}
 
@@ -574,9 +574,9 @@ def test_values_of_code_are_shown_as_they_are_sent(answering: Callable[..., Sess
         "s": {"each": ['"a, b", c']},
         "w": {"each": ['{"a": 1}', '{"a": 2}']},
     }
-    view.take_all({name: as_sent(one) for name, one in shown.items()}, 7)
+    view.take({name: as_sent(one) for name, one in shown.items()}, 7)
     assert (view.form["d"], view.form["f"], view.values()["seq"]) == (dt.date(2025, 1, 2), True, 7)
-    view.take("s", Each(('"a, b", c', "d")))
+    view.take({"s": Each(('"a, b", c', "d"))})
     assert view.form["s"] == Each((["a, b", "c"], ["d"]))
     assert view.values()["runs"] == 4
 
@@ -595,10 +595,10 @@ def test_a_list_that_is_only_described_takes_one_value_as_a_text(answering: Call
     """One value goes as a text and several as an array; a declared list is always an array."""
     view = opened(answering(Listing({"name": "a", "description": "A list of names."}, {"name": "b", "type": 4})))
     for name in "ab":
-        view.take(name, ["x"])
+        view.take({name: ["x"]})
     assert view.form.args == {"a": "x", "b": ["x"]}
     assert state(view, "a")["value"] == ["x"]
-    view.take("a", ["x", "y"])
+    view.take({"a": ["x", "y"]})
     assert view.form.args["a"] == ["x", "y"]
 
 
@@ -619,7 +619,7 @@ def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Sessi
     view.carry(before)
     assert view.form.args == {"PanelName": PANEL, "Symbol": "NVRA US EQUITY"}
     assert state(view, "Symbol")["carried"]
-    view.take("Symbol", "KORD US EQUITY")
+    view.take({"Symbol": "KORD US EQUITY"})
     assert "carried" not in state(view, "Symbol")
 
 
@@ -661,7 +661,7 @@ def test_no_control_sends_other_values(answering: Callable[..., Session], param:
     for value in NO_CONTROL:
         for sent in ({"a": value}, {"z": "new", "a": value}):
             with pytest.raises(jf.ArgumentError) as refused:
-                view.take_all(sent)
+                view.take(sent)
             assert all(len(line) < 300 and line.isprintable() for line in refused.value.lines), value
         assert (view.form["a"], view.form["z"]) == ("before", None)
     shown(view)
@@ -670,7 +670,13 @@ def test_no_control_sends_other_values(answering: Callable[..., Session], param:
 def test_no_request_names_another_field_or_pastes_without_bounds(answering: Callable[..., Session]) -> None:
     """A field that the function doesn't have, and 100,000 lines, are refused in time."""
     view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)))
-    for ask in (view.take, view.options, view.paste, view.all_options, lambda name, _: view.variables(name)):
+    for ask in (
+        lambda name, _: view.take({name: _}),
+        view.options,
+        view.paste,
+        view.all_options,
+        lambda name, _: view.variables(name),
+    ):
         with pytest.raises(jf.ArgumentError, match=r"F has no field '\\ud800b'"):
             ask("\ud800b", "x")
     begun = time.perf_counter()
@@ -680,19 +686,11 @@ def test_no_request_names_another_field_or_pastes_without_bounds(answering: Call
         with pytest.raises(jf.ArgumentError, match="can't contain the character"):
             view.paste("Symbol", bad)
     for text in ("x" * 900_000, "1" * 900_000, "$" + "x" * 900_000, "[" * 900_000):
-        view.take("Symbol", text)
+        view.take({"Symbol": text})
         shown(view)
-    view.take("Symbol", Each(tuple(LINES.split("\n")[:10_000])))
+    view.take({"Symbol": Each(tuple(LINES.split("\n")[:10_000]))})
     shown(view)
     assert time.perf_counter() - begun < 5
-    for request in (
-        {"field": "a", "value": 3},
-        {"field": 3, "value": "a"},
-        {"field": "a"},
-        {"field": "a", "value": "a", "x": 1},
-    ):
-        with pytest.raises(jf.ArgumentError, match="can't read the request set"):
-            requests.read({"v": 1, "id": 1, "seq": 1, "kind": "set", **request})
 
 
 def test_an_option_that_nobody_can_type_can_be_chosen(answering: Callable[..., Session]) -> None:
@@ -700,7 +698,7 @@ def test_an_option_that_nobody_can_type_can_be_chosen(answering: Callable[..., S
     view = opened(
         answering(Listing({"name": "Symbol", "type": 6}, Universe=[{"Symbol": "A\x0bB"}, {"Symbol": "C\x02D"}]))
     )
-    view.take("Symbol", "C\x02D")
+    view.take({"Symbol": "C\x02D"})
     assert view.form.args == {"Symbol": "C\x02D"}
 
 
@@ -712,13 +710,13 @@ def test_what_the_service_found_is_shown_until_the_field_changes(answering: Call
     assert not view.values()["changed"]
     view.refuse({"Symbol": ["The panel has no data of it."], "": ["Something else."]})
     assert texts(view, "Symbol") == ["The panel has no data of it."]
-    view.take("Symbol", "NVRB")
+    view.take({"Symbol": "NVRB"})
     view.refuse({"Symbol": ["Symbol 'NVRB' is not known."]})
     assert state(view, "Symbol")["errors"][0]["use"] == "NVRA US EQUITY"
-    view.take("Symbol", "KORD US EQUITY")
+    view.take({"Symbol": "KORD US EQUITY"})
     assert texts(view, "Symbol") == []
     assert view.values()["changed"]
     view.hold_preset("mine")
     assert view.values()["preset"] == "mine"
-    view.take("Symbol", None)
+    view.take({"Symbol": None})
     assert view.values()["preset"] == ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import time
 from typing import TYPE_CHECKING, Any
@@ -215,84 +214,3 @@ def test_another_service_comes_without_presets(answering: Callable[..., Session]
 def test_changes_are_said_in_words(before: list[str], after: list[str], said: str) -> None:
     """Two functions may have one name; names are short and visible; the order is no change."""
     assert changes(*(Catalog([Function(name=name) for name in names]) for names in (before, after))) == said
-
-
-F = {"name": "F", "params": [{"name": "a"}, {"name": "b"}]}
-G = {"name": "G"}
-
-
-class Changing:
-    """A service whose listing a test changes."""
-
-    def __init__(self, *listing: Any) -> None:
-        self.listing: list[Any] | httpx.Response = list(listing)
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("runFunction"):
-            return httpx.Response(200, json=[{"a": 1}])
-        return self.listing if isinstance(self.listing, httpx.Response) else httpx.Response(200, json=self.listing)
-
-
-def opened(answering: Callable[..., Session], service: Changing) -> Page:
-    return Page(Panel(answering(service), trusted=True))
-
-
-def names(page: Page) -> list[str]:
-    view = page.ask("functions", query="", **{"from": 0})
-    return [each["name"] for section in view["sections"] for each in section["functions"]]
-
-
-def test_refresh_says_what_has_changed_and_keeps_what_was_entered(answering: Callable[..., Session]) -> None:
-    """A changed function has its new fields and the values that they take; one that is gone keeps its form."""
-    service = Changing(F, G)
-    page = opened(answering, service)
-    page.ask("choose", function="f")
-    form = page.panel.form
-    assert form is not None
-    form.update({"a": "1", "b": "2"})
-    assert page.ask("refresh")["said"] == "Listed again: nothing has changed."
-    assert page.panel.form is form
-    service.listing = [{"name": "F", "params": [{"name": "b"}, {"name": "c"}]}, {"name": "H"}]
-    assert page.ask("refresh")["said"] == "Listed again: 1 added (H), 1 removed (G), 1 changed (F)."
-    assert page.panel.form.args == {"b": "2"}
-    assert [field["name"] for field in page.state("_view")["fields"]] == ["b", "c"]
-    assert names(page) == ["F", "H"]
-    page.run()
-    service.listing = [G]
-    page.ask("refresh")
-    assert page.panel.form.args == {"b": "2"}
-    assert "no longer in your catalog" in " ".join(page.state("_values")["advice"])
-    page.panel.close()
-
-
-def test_a_listing_that_fails_is_said_and_tried_again(answering: Callable[..., Session]) -> None:
-    """Opens without a catalog, says why in one to three lines, and lists at the next Refresh; what was listed stays."""
-    service = Changing(F)
-    listing, service.listing = service.listing, httpx.Response(403, json={"error": "no"})
-    page = opened(answering, service)
-    assert 1 <= len(page.state("_view")["service"]["trouble"]) <= 3
-    assert page.state("_view")["service"]["functions"] == 0
-    service.listing = listing
-    page.ask("refresh")
-    assert page.state("_view")["service"]["trouble"] == []
-    assert names(page) == ["F"]
-    service.listing = httpx.Response(503, text="<h1>down</h1>")
-    assert 1 <= len(page.ask("refresh")["error"]) <= 3
-    assert names(page) == ["F"]
-    page.panel.close()
-
-
-def test_a_run_makes_its_function_a_recent_one(answering: Callable[..., Session]) -> None:
-    """The next panel has it on top, and opens its result, whatever has become of the panel that ran it."""
-    page = opened(answering, Changing(F, G))
-    page.ask("choose", function="g")
-    page.run()
-    assert names(page) == ["G", "F"]
-    page.panel.close()
-    gc.collect()
-    again = Page(Panel(page.panel._state.session))
-    [recent] = again.state("_view")["start"]["recent"]
-    assert (recent["function"], recent["rows"], recent["held"]) == ("G", 1, True)
-    assert again.ask("open", number=recent["number"])["said"] == ""
-    assert again.state("_run")["result"]["summary"] == f"1 row × 1 column · run {recent['number']}"
-    again.panel.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 import threading
@@ -108,7 +109,7 @@ def test_a_function_that_vanished_is_said_and_keeps_its_values(service: Service)
 
 
 def test_a_panel_opens_though_the_listing_fails(service: Service) -> None:
-    """It says why there is nothing to choose; a refresh that fails keeps that, one that works lists."""
+    """It says why there is nothing to choose; a refresh that fails keeps that, or the functions that were listed."""
     listing, service.listing = service.listing, httpx.Response(403, text="<h1>no</h1>")
     page = Page(service.connect().panel())
     assert 1 <= len(page.state("_view")["service"]["trouble"]) <= 3
@@ -118,6 +119,8 @@ def test_a_panel_opens_though_the_listing_fails(service: Service) -> None:
     page.ask("refresh")
     view = page.state("_view")
     assert (view["service"]["trouble"], view["service"]["functions"]) == ([], 2)
+    service.listing = httpx.Response(503, text="<h1>down</h1>")
+    assert 1 <= len(page.ask("refresh")["error"]) <= 3
     page.ask("choose", function="f")
     assert page.run()
     page.panel.close()
@@ -161,6 +164,22 @@ def test_the_end_of_a_token_is_said_when_it_is_near(service: Service, seconds: f
 
 
 # A run
+
+
+def test_a_run_makes_its_function_a_recent_one(service: Service) -> None:
+    """The next panel has it on top, and opens its result, whatever has become of the panel that ran it."""
+    page = Page(service.connect().panel("G"))
+    page.run()
+    sections = page.ask("functions", query="", **{"from": 0})["sections"]
+    assert [each["name"] for section in sections for each in section["functions"]] == ["G", "F"]
+    page.panel.close()
+    gc.collect()
+    again = Page(page.panel._state.session.panel())
+    [recent] = again.state("_view")["start"]["recent"]
+    assert (recent["function"], recent["rows"], recent["held"]) == ("G", 1, True)
+    assert again.ask("open", number=recent["number"])["said"] == ""
+    assert again.state("_run")["result"]["summary"] == f"1 row × 1 column · run {recent['number']}"
+    again.panel.close()
 
 
 def test_cancel_and_run_again(service: Service) -> None:

@@ -141,15 +141,6 @@ def test_an_example_runs(page: Page) -> None:
     assert set(page.panel.form.args) == {"PanelName", "Symbol", "Dimensions"}
 
 
-def test_values_go_along_to_the_next_function(page: Page) -> None:
-    """Carries values of the same name over, says so, and gives them back on return."""
-    page.ask("choose", function="get_panel_daily")
-    page.ask("set", seq=1, field="Symbol", value=SYMBOL)
-    page.ask("choose", function="get_panel_fq")
-    field = page.state("_values")["fields"]["Symbol"]
-    assert (field["value"], field["carried"]) == (SYMBOL, True)
-
-
 def test_what_is_no_longer_shown_is_not_answered(page: Page) -> None:
     """Drops requests about an earlier result."""
     page.ask("choose", function="get_panels")
