@@ -182,8 +182,9 @@ class Form:
             self[name] = None
 
     def __repr__(self) -> str:
-        """Return the function and what would be sent."""
-        return f"<Form {inert(self.function)}: {visible(str(self.args))}>"
+        """Return the function, what would be sent, and the first error."""
+        error = next((f"; {visible(texts[0])}" for texts in self.errors.values()), "")
+        return f"<Form {inert(self.function)}: {visible(str(self.args))}{error}>"
 
     @property
     def args(self) -> Args:

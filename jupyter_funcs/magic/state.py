@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 _TAB_SECONDS = 0.3  # the first Tab waits so long for the functions
 _LONGEST_PROFILE = 32
+_MOST_WORDS = 12  # of a function's name
 _DASHES = ("–", "—")  # what a phone or a word processor makes of two hyphens
 _REFUSED = (
     "This line contains a token, or what looks like one; %funcs takes none. It is masked in this kernel's history only."
@@ -180,7 +181,7 @@ class MagicState:
 
     def _refuse_unnamed(self, session: Session, words: list[str]) -> None:
         """Raise if the words begin with the name of a function: the others are values without a name."""
-        for end in range(len(words) - 1, 0, -1):
+        for end in range(min(len(words) - 1, _MOST_WORDS), 0, -1):
             if session.catalog.peek(name := " ".join(words[:end])) is not None:
                 function = session[name]
                 hint = f'Write {function.fields[0].name}="…".' if function.fields else "It takes no parameters."
