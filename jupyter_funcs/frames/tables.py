@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import html
 import re
 import shutil
@@ -15,7 +16,7 @@ import pandas as pd
 from jupyter_funcs.core.text import inert
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _GAP = "  "
 _DEFAULT_WIDTH = 80  # without a terminal, as in a kernel
@@ -62,7 +63,7 @@ class Listing(pd.DataFrame):
     def _inert(self) -> pd.DataFrame:
         shown = pd.DataFrame(self if self.latest is None else self.tail(self.latest))
         # As objects, because `map` of pandas 2 turns nullable integers into floats.
-        texts = [column.astype(object).map(_TEXT_OF.get(str(column.dtype), _text)) for _, column in shown.items()]
+        texts = [column.astype(object).map(_text_of(column)) for _, column in shown.items()]
         return pd.concat(texts, axis="columns").astype(object).rename(columns=_text)
 
 
@@ -81,7 +82,16 @@ def _text(value: object) -> str:
 
 
 # Plain int64, such as the number of a run, is shown as it is typed.
-_TEXT_OF = {"Int64": lambda count: "" if count is pd.NA else f"{count:,}", "float64": "{:,.2f}".format}
+_TEXT_OF: dict[str, Callable[[Any], str]] = {
+    "Int64": lambda count: "" if count is pd.NA else f"{count:,}",
+    "float64": "{:,.2f}".format,
+}
+
+
+def _text_of(column: pd.Series[Any]) -> Callable[[Any], str]:
+    if pd.api.types.is_datetime64_any_dtype(column.dtype) and (column.dt.date == dt.date.today()).all():  # noqa: DTZ011
+        return "{:%H:%M:%S}".format
+    return _TEXT_OF.get(str(column.dtype), _text)
 
 
 def terminal_width() -> int:

@@ -83,3 +83,13 @@ def test_any_table_keeps_its_letters_and_its_width(rows: list[list[str]], width:
     assert sorted("".join("".join(lines).split())) == sorted(
         "".join(text for row in rows for text in row if text).replace(" ", "")
     )
+
+
+def test_a_time_of_today_is_shown_without_its_date() -> None:
+    """If all of a column are; a date isn't broken at its hyphens."""
+    now = pd.Timestamp.now().floor("s")
+    texts = {days: repr(Listing({"at": [now, now - pd.Timedelta(days=days)]})) for days in (0, 400)}
+    assert f"{now:%Y}" not in texts[0]
+    assert f"{now:%H:%M:%S}" in texts[0]
+    assert f"{now:%Y-%m-%d %H:%M:%S}" in texts[400]
+    assert "2026-11-23" in table_text([["2026-11-23 10:00"]], [False], 12)
