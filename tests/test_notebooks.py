@@ -100,6 +100,12 @@ def test_a_notebook_reads_as_prose(path: Path) -> None:
     assert max(in_a_row) <= 4
 
 
+@each_notebook
+def test_a_cell_that_runs_twice_says_nothing_of_loading(path: Path) -> None:
+    """`%reload_ext` loads as `%load_ext` does, which prints "already loaded" the second time."""
+    assert not [cell.source for cell in read(path).cells if "%load_ext" in cell.source]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["graceful", "immediate"])
 @pytest.mark.parametrize("path", STARTING, ids=lambda path: path.stem)

@@ -149,7 +149,10 @@ def demo(given: argparse.Namespace) -> None:
     folder = Path(tempfile.mkdtemp(prefix="jupyter-funcs-")) if given.dir is None else given.dir.expanduser()
     copy_notebooks(folder)
     if given.dir is None:
-        print(f"The notebooks were copied to {folder}. To choose another folder, use --dir DIR.")
+        print(f"Opening a copy of the notebooks in the temporary folder {folder}.")
+        print("To keep what you change, name a folder of your own: jupyter funcs demo --dir DIR")
+    else:
+        print(f"Opening the notebooks in {folder}. Those that were there already are as you left them.")
     try:
         from jupyterlab.labapp import LabApp
     except ModuleNotFoundError:

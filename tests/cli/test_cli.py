@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -196,6 +197,22 @@ def test_the_demo_works_on_a_copy(tmp_path: Path) -> None:
     copied.write_text("mine")
     copy_notebooks(tmp_path / "new")
     assert copied.read_text() == "mine"
+
+
+def test_the_demo_says_which_notebooks_it_opens_and_how_to_keep_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A temporary copy, or those in a folder of one's own; JupyterLab itself isn't started."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
+    assert main(["demo"]) == 1
+    assert main(["demo", "--dir", str(tmp_path / "mine")]) == 1
+    temporary, keep, own = capsys.readouterr().out.splitlines()
+    folder = Path(temporary.removeprefix("Opening a copy of the notebooks in the temporary folder ").removesuffix("."))
+    assert keep.endswith("jupyter funcs demo --dir DIR")
+    assert own.startswith(f"Opening the notebooks in {tmp_path / 'mine'}.")
+    assert (folder / "quickstart.ipynb").is_file()
+    assert (tmp_path / "mine" / "quickstart.ipynb").is_file()
 
 
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
