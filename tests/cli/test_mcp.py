@@ -23,7 +23,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.service import embedded
 from tests.client.test_function import listing
-from tests.conftest import PANEL, SYMBOL, serving_accounts
+from tests.conftest import PANEL, SYMBOL
 from tests.faults.canary import CANARY, leaks
 
 mcp = pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
@@ -115,25 +115,6 @@ def test_an_assistant_lists_and_calls_the_functions_of_its_user(service_url: str
         assert words in text_of(result)
         assert "Traceback" not in text_of(result)
     assert not seen.panels.is_error
-
-
-@pytest.mark.slow
-def test_an_assistant_has_the_grants_of_the_token_and_no_more(tmp_path: Path) -> None:
-    """Another user's function isn't a tool, and calling it fails as if it didn't exist (FAULTS 110)."""
-
-    async def questions(client: Any) -> tuple[set[str], Any]:
-        tools = (await client.list_tools()).tools
-        return {tool.name for tool in tools}, await client.call_tool("get_report", {})
-
-    with serving_accounts() as service, (tmp_path / "errors").open("w") as errlog:
-        analyst, guest = (
-            ask(questions, service.url, service.auth.issue(user, 1), errlog, "--only", "get_*")
-            for user in ("analyst", "guest")
-        )
-    assert analyst[0] - guest[0] == {"get_report"}
-    assert "was not run" in text_of(analyst[1])  # its arguments are missing
-    assert guest[1].is_error
-    assert text_of(guest[1]).startswith("There is no function 'get_report' in your catalog.")
 
 
 @pytest.mark.slow

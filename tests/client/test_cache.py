@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -407,46 +406,6 @@ def test_what_goes_while_it_is_read_is_run_again(answering: Callable[..., Sessio
     session.cache.find = removes  # type: ignore[method-assign]
     assert function(a="1")["a"][0] == "1"
     assert service.runs == 2
-
-
-REMOVES = """
-import sys, threading
-from pathlib import Path
-
-ended = threading.Thread(target=sys.stdin.read, daemon=True)
-ended.start()
-print("ready", flush=True)
-while ended.is_alive():
-    for path in Path(sys.argv[1]).glob("results-*"):
-        path.unlink(missing_ok=True)
-"""
-
-
-@pytest.mark.slow
-def test_a_sweep_goes_on_while_another_process_removes_its_files(answering: Callable[..., Session]) -> None:
-    """Whatever another process does to the folder, even to unfinished files, each sweep returns every row."""
-    session = answering(Counting())
-    session.cache.put("it", frame())
-    values = [str(at) for at in range(40)]
-    remover = subprocess.Popen(
-        [sys.executable, "-c", REMOVES, str(session.cache.folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert remover.stdout is not None
-        assert remover.stdout.readline() == "ready\n"
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Results are not cached on disk: No such file or directory")
-            for _ in range(3):
-                found = session["F"].with_options(progress=False).sweep(a=values)
-                assert list(found["a"]) == values
-                assert found.attrs["errors"] == []
-    finally:
-        remover.communicate(timeout=20)
-    assert session["F"].with_options(progress=False).sweep(a=values).shape == (40, 2)
-    assert session["F"].with_options(progress=False).sweep(a=values).attrs["funcs"]["cached"]["runs"] == 40
 
 
 def test_the_clock_may_go_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

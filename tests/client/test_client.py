@@ -122,30 +122,6 @@ def test_a_breakdown_adds_up_to_the_total(funcs: Session, dimension: str) -> Non
     assert (parts["Transaction Count"] == total["Transaction Count"]).all()
 
 
-@pytest.mark.parametrize(
-    ("values", "named"),
-    [
-        ({}, ["PanelName"]),
-        ({"Symbol": SYMBOL}, ["PanelName"]),
-        ({**DAILY, "PoPLookback": 0}, ["PoPLookback"]),
-        ({**DAILY, "PoPLookback": "abc"}, ["PoPLookback"]),
-        ({**DAILY, "Dimensions": ["Regoin"]}, ["Dimensions"]),
-        ({**DAILY, "PanelNam": "x"}, ["PanelNam"]),
-        ({**DAILY, "PanelName": "Demo Card Panl"}, ["PanelName"]),
-        ({**DAILY, "Symbol": "NOPE US EQUITY"}, ["Symbol"]),
-        ({**DAILY, "Brand": ["No Such Brand"]}, ["Brand"]),
-    ],
-    ids=lambda value: ",".join(value) if isinstance(value, (dict, list)) else None,
-)
-@pytest.mark.filterwarnings("ignore:.*The run is sent anyway")
-def test_bad_arguments_are_named(funcs: Session, values: dict[str, Any], named: list[str]) -> None:
-    """Whatever the form or the service refuses is an ArgumentError that names each argument, in one to three lines."""
-    with pytest.raises(jf.ArgumentError) as caught:
-        funcs.get_panel_daily(**values)
-    assert sorted(caught.value.errors) == sorted(named)
-    assert 1 <= len(caught.value.lines) <= 3
-
-
 def test_bad_arguments_are_named_by_the_service_too(funcs: Session) -> None:
     """Without the form's check, the service refuses the same, and its 422 names the field."""
     job = funcs.get_panel_daily.start({**DAILY, "PoPLookback": "0", "Dimensions": ["Regoin"]})
@@ -163,13 +139,6 @@ def test_arguments_go_by_name_or_as_a_form(funcs: Session) -> None:
     assert repr(form) == f"<Form Get Panel Daily: {DAILY}; PoP Lookback must be between 1 and 50, not 99.>"
     with pytest.raises(jf.ArgumentError, match="by name"):
         funcs.get_panel_daily(PANEL)
-
-
-def test_a_date_that_does_not_exist_is_refused_at_its_field(funcs: Session) -> None:
-    """30 February is an ArgumentError before anything is sent."""
-    form = funcs.get_report.form(report_id=funcs.get_report.fields[0].options[0], report_time_after="2025-02-30")
-    assert list(form.errors) == ["report_time_after"]
-    assert form["report_time_after"] == "2025-02-30"
 
 
 @pytest.mark.parametrize("token", ["", "not-a-token", None])

@@ -17,7 +17,6 @@ import httpx
 import pexpect
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
-from jupyter_client.manager import start_new_kernel
 
 import jupyter_funcs as jf
 from jupyter_funcs.cli import main
@@ -493,51 +492,3 @@ def test_no_source_shows_its_token(
     seen = [repr(session), repr(vars(token)), repr(token), caplog.text, *capsys.readouterr(), shown(caught.value)]
     assert CANARY not in "".join(seen) + repr(shell.user_ns["In"])
     assert "does not accept the token" in seen[-3]
-
-
-@pytest.mark.slow
-def test_a_notebook_asks_for_the_password_and_refuses_a_token(profile: Callable[[str], None], service: Service) -> None:
-    """A live kernel: the front end asks for a password; a typed token is removed from In and %history."""
-    profile('login = "guest"')
-    manager, client = start_new_kernel(startup_timeout=60)
-    prompts: list[dict[str, Any]] = []
-    outputs: list[str] = []
-
-    def asked(message: dict[str, Any]) -> None:
-        prompts.append(message["content"])
-        client.input(PASSWORD)
-
-    def run(code: str) -> dict[str, Any]:
-        outputs.clear()
-        reply: dict[str, Any] = client.execute_interactive(
-            code,
-            allow_stdin=True,
-            stdin_hook=asked,
-            output_hook=lambda message: outputs.append(
-                json.dumps(message["content"]) if message["msg_type"] != "execute_input" else ""
-            ),
-            timeout=60,
-        )["content"]
-        return reply
-
-    try:
-        run("%load_ext jupyter_funcs")
-        assert run("%funcs connect work")["status"] == "ok"
-        assert [(each["password"], "Password of guest" in each["prompt"]) for each in prompts] == [(True, True)]
-        assert run("%funcs status")["status"] == "ok"
-        assert '"text/html"' in "".join(outputs)
-        assert "guest" in "".join(outputs)
-        token = service.auth.issue("guest", 1)
-        assert run(f"%funcs connect {service.url} token={token}")["ename"] == "ConfigError"
-        assert token not in "".join(outputs)
-        assert run("print(get_ipython().last_execution_result.info.raw_cell)")["status"] == "ok"
-        assert "connect" in "".join(outputs)
-        assert token not in "".join(outputs)
-        assert run("%history\nprint(In, _i, _ih)")["status"] == "ok"
-        assert "****" in "".join(outputs)
-        assert token not in "".join(outputs)
-        assert len(prompts) == 1
-        assert "c4n4ry" not in "".join(outputs)
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)

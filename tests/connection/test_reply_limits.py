@@ -175,29 +175,8 @@ def bomb(gibibytes: int = 10, text: bytes = b"[") -> bytes:
     return start + block * (64 * gibibytes)
 
 
-@pytest.mark.slow
-def test_the_bomb_is_one() -> None:
-    """The bomb of these tests expands a thousandfold."""
-    data = bomb()
-    assert len(data) * 980 < 10 * 2**30
-    unpacker = zlib.decompressobj(wbits=31)
-    assert len(unpacker.decompress(data[: len(data) // 100])) > len(data) * 9
-
-
 def split(data: bytes, length: int) -> list[bytes]:
     return [data[start : start + length] for start in range(0, len(data), length)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("chunked", [True, False], ids=["chunked", "content-length"])
-@pytest.mark.parametrize("length", [2**30, 16384, 1000], ids=["one piece", "16 kB", "1 kB"])
-def test_a_bomb_stops_at_the_limit(scripted: tuple[Scripted, Session], length: int, chunked: bool) -> None:
-    """10 GiB of gzip data are refused at 64 MiB and take no more memory than a reply of 64 MiB."""
-    server, session = scripted
-    server.reply = list(http(*split(bomb(), length), headers=GZIP, chunked=chunked))
-    with allocating(NEEDED):
-        refused(session, jf.ReplyTooLargeError, f"larger than max_bytes = {LIMIT:,}", LIMIT)
-    assert server.sent < sum(map(len, server.reply))
 
 
 def test_what_was_read_of_a_bomb_is_not_kept(scripted: tuple[Scripted, Session]) -> None:
@@ -487,17 +466,6 @@ def test_gzip_with_a_wrong_bit_is_never_wrong_data(scripted: tuple[Scripted, Ses
             refused(session, jf.ProtocolError, rf"byte {len(data)}[.:]|continues after its gzip data, at byte \d")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("at", [-8, -4], ids=["check sum", "length"])
-def test_a_wrong_check_sum_after_many_pieces_is_found(scripted: tuple[Scripted, Session], at: int) -> None:
-    """The checksum and length at the end of a long gzip body are checked."""
-    server, session = scripted
-    data = bytearray(packed(json.dumps([{"a": number} for number in range(300_000)]).encode()))
-    data[at] ^= 1
-    server.reply = list(http(*split(bytes(data), 50_000), headers=GZIP, chunked=True))
-    refused(session, jf.ProtocolError, rf"and byte {len(data):,}: incorrect (data|length) check")
-
-
 FIRST, SECOND = packed(b'[{"a": 1},'), packed(b' {"a": 2}]')
 
 
@@ -622,25 +590,6 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
     refused(session, jf.ProtocolError, "encoding is 'gzip, br'")
     headers, data = {}, b'[{"a": 2}]'
     assert run(session)["a"].tolist() == [2]
-
-
-@pytest.mark.slow
-def test_a_synchronous_transport_of_httpx_streams(scripted: tuple[Scripted, Session]) -> None:
-    """httpx's own synchronous transport has the same limits and errors."""
-    server, _ = scripted
-    with httpx.HTTPTransport() as transport:
-        session = jf.connect(server.url, token=CANARY, transport=transport)
-        server.reply = list(http(FIRST + SECOND, headers=GZIP, chunked=True))
-        assert run(session)["a"].tolist() == [1, 2]
-        server.reply = list(http(bomb(), headers=GZIP))
-        with allocating(NEEDED):
-            refused(session, jf.ReplyTooLargeError, f"max_bytes = {LIMIT:,}", LIMIT)
-        assert server.sent < len(bomb())
-        server.reply = list(http(b"[]", headers={"content-length": "100"}))
-        refused(session, jf.ServiceConnectionError, "broke.* after 2 bytes")
-        server.hold.clear()
-        with pytest.raises(jf.DeadlineError, match=r"0\.3 s"):
-            session.f.with_options(timeout=0.3)()
 
 
 # --- what is in it ---

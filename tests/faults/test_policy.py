@@ -493,42 +493,6 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert done.returncode == 11, done.stderr
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
-def test_a_forked_child_waits_for_no_request_of_its_parent(server: Faulty) -> None:
-    """The parent forks during a probe: the child ignores it and sends its own requests (FAULTS 104)."""
-    program = f"""
-import os, sys, time, warnings
-import jupyter_funcs as jf
-from jupyter_funcs.connection import retries
-warnings.simplefilter("ignore")
-session = jf.connect({server.url!r}, token="a-token-of-the-tests")
-assert session.names == ["F"]
-session.close()
-breaker = session._remote.transport._health.breaker
-for _ in range(5):
-    breaker.failed(0.0, retries.Admission(0.0))
-job = session.f.submit(a="1")
-while not job.progress.attempts:
-    time.sleep(0.01)
-child = os.fork()
-if child == 0:
-    os._exit(len(session.f(a="2")) + len(jf.connect({server.url!r}, token="another").f(a="3")))
-code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-try:
-    session.f(a="4")
-except jf.CircuitOpenError:
-    code += 10
-job.cancel()
-sys.exit(code)
-"""
-    from tests.faults.server import healthy
-
-    server.tell(healthy, broken(Connection.hold))
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 14, done.stderr
-
-
 def test_a_late_interrupt_finds_no_run_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupt just as the run is handed to the loop still cancels it."""
     before = tasks()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 import signal
@@ -14,7 +13,6 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from jupyter_client.manager import KernelManager
 
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
@@ -412,51 +410,3 @@ def test_a_process_that_is_interrupted_has_kept_what_came(server: Faulty, servic
     done = subprocess.run(program, capture_output=True, text=True, timeout=30, check=True)
     assert done.stdout == f"swept {came}\n"
     assert done.stderr == ""  # no terminal, no bar
-
-
-CELLS = """
-import jupyter_funcs as jf
-%load_ext jupyter_funcs
-f = jf.connect({url!r}, token={token!r}).f
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.fault(96)
-def test_a_cell_that_is_interrupted_has_kept_what_came(server: Faulty, service: Service) -> None:
-    """In a notebook: stop ends the cell with the results so far, a bar shows them, the next cell resumes."""
-    service.held = {str(number) for number in range(25, 40)}
-    manager = KernelManager()
-    manager.start_kernel()
-    try:
-        client = manager.blocking_client()
-        client.start_channels()
-        client.wait_for_ready(timeout=60)
-        shown: list[dict[str, Any]] = []
-
-        def run(program: str) -> str:
-            shown.clear()
-            client.execute_interactive(program, timeout=60, output_hook=shown.append)
-            return "".join(str(message["content"]) for message in shown)
-
-        run(CELLS.format(url=server.url, token=CANARY))
-
-        def interrupt() -> None:
-            service.holding.wait(30)
-            wait_until(lambda: sum(service.came.values()) == 40)
-            manager.provisioner.process.send_signal(signal.SIGINT)  # as the stop button does
-
-        threading.Thread(target=interrupt).start()
-        said = run("f.sweep(a=list(range(40)))")
-        came = stopped(said)
-        assert "sweep_job" not in said  # in one line, with no traceback
-        assert "FloatProgress" in said or f"{came}/40" in said
-        assert not leaks(said)
-        service.held = set()
-        said = run("df = f.sweep(a=list(range(40)))\nprint(df.attrs['funcs']['cached']['runs'], df['n'].tolist())")
-        assert f"{came} {list(range(40))}" in said
-        client.stop_channels()
-    finally:
-        manager.shutdown_kernel(now=True)
-        manager.cleanup_resources()
-        gc.collect()

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -426,34 +425,6 @@ def test_a_text_that_no_file_may_hold_is_in_none(tmp_path: Path) -> None:
     writer.close()
     assert all(token.encode() not in path.read_bytes() for path in tmp_path.iterdir())
     assert segments.all.keys() == {"without"}
-
-
-@pytest.mark.slow
-def test_threads_that_read_and_write_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
-    """Readers, writers and those that tidy share a folder, and one object, without a lock and without an error."""
-    segments = Segments(tmp_path, repair=True)
-    wrong: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            for turn in range(12):
-                own = segments if number % 2 else Segments(tmp_path, repair=True)
-                writer = own.writer()
-                writer.add(f"{number} {turn}", table(number))
-                writer.close()
-                own.tidy()
-                for key, frame in own.read([f"{other} {at}" for other in range(4) for at in range(turn + 1)]).items():
-                    assert_same(frame, table(int(key.split()[0])))
-        except BaseException as error:  # noqa: BLE001  # it is looked at below
-            wrong.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong, wrong
-    assert not list(tmp_path.glob("*.part"))
 
 
 WRITES = """

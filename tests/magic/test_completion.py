@@ -531,18 +531,3 @@ def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient)
         "background.wait(background.start(asyncio.sleep(0.05)))",
     )
     assert len(SERVED) == sent + 6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("code", ["funcs.get_panel_daily", "funcs.get_panel_daily(", "funcs['Get Panel Daily']"])
-def test_a_live_kernel_inspects(kernel: BlockingKernelClient, code: str) -> None:
-    """`inspect_request` (Shift-Tab) shows the signature and the parameters of a function."""
-    if "[" in code:
-        run(kernel, f"inspected = {code}")
-        code = "inspected"
-    sent = len(SERVED)
-    content = kernel.inspect(code, len(code), reply=True, timeout=20)["content"]
-    assert content["found"]
-    shown = content["data"]["text/plain"]
-    assert all(name in shown for name in ("PanelName", "Parameters", "Age Group", "DataFrame"))
-    assert len(SERVED) == sent

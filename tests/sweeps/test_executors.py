@@ -86,15 +86,6 @@ def configured(url: str, monkeypatch: pytest.MonkeyPatch) -> Session:
 
 
 @pytest.mark.slow
-def test_threads_do_forty_of_forty_in_order(service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty runs on threads are what forty calls are, in their order."""
-    session = configured(service_url, monkeypatch)
-    function, runs = forty(session)
-    with ThreadPoolExecutor(8) as pool:
-        same(taken(function, pool, runs), session)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_do_forty_of_forty_in_order(method: str, service_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty runs in processes, forked or fresh, are what forty calls are; each process connects once by itself."""

@@ -77,6 +77,7 @@ def test_the_size_is_as_documented(raw: pa.Table) -> None:
     assert (len(companies.REGIONS), len(companies.GENERATIONS)) == (6, 5)
 
 
+@pytest.mark.slow
 def test_every_row_has_data(raw: pa.Table) -> None:
     for name in ("spend_cents", "transactions", "cards"):
         assert np.array(raw[name]).min() > 0

@@ -332,13 +332,6 @@ def test_kpis_and_reports_are_the_teams(team: Wire, stored: pd.DataFrame) -> Non
     assert series == [{"Date": str(day), "Spend": spend} for day, spend in expected.items()]
 
 
-def test_brands_of_different_calendars_are_refused_by_name(team: Wire) -> None:
-    said = team.errors("Get Panel FQ", PanelName="Acme East", Brand=["Alpine", "Betamax"])
-    text = "Brands have different fiscal calendars: 'Alpine' (24 May), 'Betamax' (31 March). "
-    assert said == {"Brand": [f"{text}Run the brands of each fiscal calendar separately."]}
-    assert team.rows("Get Panel FQ", PanelName="Acme East", Brand=["Alpine", "Alpha Home"])
-
-
 def test_the_listing_names_the_teams_dimensions_and_nothing_of_the_demo(team: Wire) -> None:
     text = team.request("GET", "/api/function/getAll").text
     assert "Options are 'Channel', 'Region', 'Brand'." in text

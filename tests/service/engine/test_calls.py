@@ -39,22 +39,6 @@ KINDS: dict[str, Callable[[DuckDBCall, str], Any]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_threads_get_the_answers_that_they_would_get_alone(engine: DuckDBEngine, kind: str) -> None:
-    symbols = [profile.symbol for profile in companies.PROFILES[:8]]
-
-    def run(symbol: str) -> object:
-        call = engine.call()
-        return call.fetch(KINDS[kind](call, symbol))
-
-    alone = {symbol: run(symbol) for symbol in symbols}
-    assert len({str(rows) for rows in alone.values()}) == len(symbols)
-    with ThreadPoolExecutor(64) as threads:
-        together = list(threads.map(run, symbols * 8))
-    assert together == [alone[symbol] for symbol in symbols * 8]
-
-
-@pytest.mark.slow
 def test_threads_that_ask_a_new_engine_at_once_get_the_same_answers() -> None:
     engine = DuckDBEngine(companies.reference(), demo.cards)
     kinds = [*KINDS.values(), lambda _call, _symbol: Query(queries.universe)] * 8

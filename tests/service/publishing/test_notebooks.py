@@ -26,7 +26,6 @@ from jupyter_funcs.service.publishing import discovery as publish
 from jupyter_funcs.service.publishing import notebooks
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
-from jupyter_funcs.service.web.runs import Limits
 from tests.service.conftest import LIST, becomes
 
 if TYPE_CHECKING:
@@ -375,30 +374,6 @@ def test_a_cancelled_run_ends_with_all_that_it_started(
 
 
 @pytest.mark.slow
-def test_a_run_that_ends_leaves_no_process_behind(
-    notebook: Callable[..., PublishedFunction], alive: Callable[[Path], list[int]], temporary: Path
-) -> None:
-    path = Path(notebook(BUSY, "import time\ntime.sleep(1)\n1").place)
-    with in_workers(path) as [function], ThreadPoolExecutor(1) as threads:
-        running = threads.submit(function.result, Call(), {})
-        assert len(alive(temporary)) == 4
-        assert content(running.result(10)) == 1
-        assert becomes(lambda: not alive(temporary))
-
-
-@pytest.mark.slow
-def test_a_run_over_the_time_limit_is_ended(
-    notebook: Callable[..., PublishedFunction], publish: Callable[..., Wire], temporary: Path
-) -> None:
-    with in_workers(Path(notebook(FOR_EVER, "1").place)) as functions:
-        wire = publish(*functions, limits=Limits(run_seconds=2))
-        assert wire.call("Note Book").status_code == 504
-        assert becomes(lambda: wire.app.state.runs.admitted == 0)
-    assert list(temporary.iterdir()) == []
-    assert not [each for each in psutil.process_iter(["cmdline"]) if str(temporary) in str(each.info)]
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_a_killed_service_takes_its_runs_with_it(
     notebook: Callable[..., PublishedFunction], alive: Callable[[Path], list[int]], temporary: Path, is_stopped: bool
@@ -426,14 +401,6 @@ def test_runs_at_once_do_not_mix(notebook: Callable[..., PublishedFunction]) -> 
     with in_workers(path) as [function], ThreadPoolExecutor(3) as threads:
         found = threads.map(lambda number: function.result(Call(), {"number": number}), range(3))
         assert [content(each) for each in found] == [0, 10, 20]
-
-
-@pytest.mark.slow
-def test_a_run_that_is_cancelled_before_it_starts_ends_at_once(notebook: Callable[..., PublishedFunction]) -> None:
-    call = Call()
-    call.cancelled = True
-    with in_workers(Path(notebook("1").place)) as [function], pytest.raises(CallCancelledError):
-        function.result(call, {})
 
 
 @pytest.mark.slow

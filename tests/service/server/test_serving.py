@@ -160,17 +160,6 @@ def test_it_serves_the_demo_and_says_how_to_use_it(serve: Callable[..., Served],
 
 
 @pytest.mark.slow
-def test_the_served_demo_says_that_its_data_are_synthetic(
-    serve: Callable[..., Served], funcs: Callable[..., str]
-) -> None:
-    """Both the session and the result of a run say so."""
-    service = serve()
-    client = jf.connect(service.address, token=funcs("token", "--user", "guest").strip())
-    assert client.get_panels().attrs["funcs"]["synthetic"]
-    assert client.synthetic
-
-
-@pytest.mark.slow
 def test_accounts_tokens_and_keys_are_the_ones_of_the_commands(
     serve: Callable[..., Served], funcs: Callable[..., str]
 ) -> None:
@@ -200,17 +189,6 @@ def test_a_signal_ends_it_with_0(serve: Callable[..., Served], how: int) -> None
     assert time.monotonic() - began < 5
     assert "Stopped." in service.said
     assert "Traceback" not in service.said
-
-
-@pytest.mark.slow
-def test_accounts_outlive_a_kill(serve: Callable[..., Served], funcs: Callable[..., str]) -> None:
-    first = serve()
-    token = bearer(funcs("token", "--user", "guest"))
-    funcs("admin", "grants", "add", "guest", "Demo reports")
-    assert post(first.address + RUN, headers=token, json=PANELS).status_code == 200
-    first.end(signal.SIGKILL)
-    second = serve()
-    assert len(get(second.address + GET_ALL, headers=token).json()) == 7
 
 
 def test_a_port_in_use_is_named_with_the_next_step(environment: dict[str, str]) -> None:

@@ -351,17 +351,6 @@ def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callabl
     assert wire.rows("Quick") == []
 
 
-@pytest.mark.slow
-def test_a_caller_that_hangs_up_interrupts_its_query(publish: Callable[..., Wire]) -> None:
-    endless = Endless()
-    wire = publish(endless.published())
-    with served(wire.app) as address:
-        with talk(address) as connection:
-            connection.sendall(raw_run(wire.token, json.dumps({"FunctionName": "Endless"})))
-            assert endless.runs()
-        assert endless.ended.wait(5)
-
-
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
