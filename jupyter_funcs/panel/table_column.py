@@ -299,7 +299,7 @@ class TableColumn:
         zone = self.data.dt.tz if getattr(self.data.dtype, "tz", None) is not None else None
         if op == "<=" and not (self.type == "date" and period.freqstr == "D"):
             try:  # 2025 ends before 2026, and 14:30 before 14:31
-                op, time = "<", pd.Timestamp(str(period + 1))
+                op, time = "<", pd.Timestamp(str(period + 1).zfill(4))
             except ValueError:  # 9999 is the last year that dates have, in any zone
                 op, time = "<=", pd.Timestamp("9999-12-31" if zone is not None else "9999-12-31 23:59:59")
         if zone is not None:  # where clocks change, a midnight may not exist

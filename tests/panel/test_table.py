@@ -329,6 +329,8 @@ FRAME = pd.DataFrame({
         (TableQuery([], [Range(2, "2024-12-31 12:30", "2024-12-31 12:30")]), [4]),
         (TableQuery([], [Range(2, "", "9999-12-31")]), [0, 1, 3, 4]),
         (TableQuery([], [Range(2, "2025", "9999")]), [3]),
+        (TableQuery([], [Range(2, "", "0001")]), []),
+        (TableQuery([], [Range(2, "2024-12-31 12:30:00.5", "2025-01-01 00:00:00.25")]), [3]),
         (TableQuery([], [Contains(3, "B")]), [0, 2]),
         (TableQuery([], [OneOf(3, ["a", None])]), [1, 3, 4]),
         (TableQuery([], [OneOf(4, ["2", "[1]"])]), [0, 1, 3]),
