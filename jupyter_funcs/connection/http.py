@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import os
 import re
 import socket
 import ssl
@@ -464,5 +465,8 @@ def _translate(error: Exception, host: str, received: int | None) -> Failure:
 
 
 def _reason(error: Exception) -> str:
-    texts = (cause.strerror for cause in with_causes(error) if isinstance(cause, OSError) and cause.strerror)
-    return redacted_line(next(texts, str(error)), 120) or "no answer"
+    for cause in with_causes(error):
+        if isinstance(cause, OSError) and cause.strerror:
+            is_of_asyncio = cause.strerror.startswith("Connect call failed")
+            return redacted_line(os.strerror(cause.errno or 0) if is_of_asyncio else cause.strerror, 120)
+    return redacted_line(str(error), 120) or "no answer"

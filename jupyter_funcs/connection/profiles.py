@@ -317,6 +317,9 @@ def _read_profile(name: str, path: Path) -> dict[str, Any]:
             hint = f'Write "https://{name}" for a service at this address; a profile is [profiles."{name}"] in {path}.'
             raise ConfigError(f"There is no profile {quote(name)}.", hint)
         key = name if name.isascii() and name.replace("-", "_").isidentifier() else f'"{name}"'
+        if name == "demo":
+            hint = "The demo has no name: it is used by jf.connect() and %funcs connect if no service is configured."
+            raise ConfigError(f"There is no profile {quote(name)}.", hint)
         hint = did_you_mean(name, known) or f'Add it to {path}: [profiles.{key}] with url = "https://…".'
         raise ConfigError(f"There is no profile {quote(name)}.", hint)
     if wrong := _profile_problem(profile):

@@ -327,6 +327,8 @@ def test_an_absent_profile_names_the_nearest(profiles: dict[str, str], tmp_path:
     with pytest.raises(ConfigError) as absent:
         resolve("my team", environment=profiles)
     assert '[profiles."my team"]' in absent.value.hint
+    with pytest.raises(ConfigError, match="The demo has no name"):
+        resolve("demo", environment=profiles)
 
 
 @pytest.mark.parametrize(

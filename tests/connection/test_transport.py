@@ -286,7 +286,7 @@ def test_nobody_listening_is_said() -> None:
     """A refused connection names the host and what to check."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(jf.ServiceConnectionError, match=rf"Cannot reach 127.0.0.1:{port}"):
+    with pytest.raises(jf.ServiceConnectionError, match=rf"Cannot reach 127.0.0.1:{port}: Connection refused"):
         _ = jf.connect(f"http://127.0.0.1:{port}", token=CANARY).names
 
 
