@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import time
@@ -22,6 +23,8 @@ LOGIN_HOURS = 8
 """How long a token from a login is valid."""
 
 _LONGEST_TOKEN = 4096
+# Whose signatures were verified; whether they are expired or revoked is checked for each request.
+_MOST_TOKENS = 1024
 _ALGORITHM = "HS256"
 _AUDIENCE = "jupyter_funcs"
 _ISSUER = "jupyter_funcs.service"
@@ -93,6 +96,7 @@ class Auth:
         return None
 
 
+@functools.lru_cache(_MOST_TOKENS)
 def _verified_claims(token: str, key: bytes) -> dict[str, Any]:
     # Exactly the header that this service writes: no jku, jwk, x5u or kid is ever followed.
     if jwt.get_unverified_header(token) != _HEADER:

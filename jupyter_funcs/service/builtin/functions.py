@@ -236,6 +236,7 @@ def published(
         replace(
             each,
             asset=(reports_asset or asset) if each is get_report else asset,
+            depends_on_data_only=True,
             description=_description(each, reference, note),
             parameters=tuple(
                 parameter

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, check_bytes, check_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     import duckdb
     import ibis.expr.types as ir
@@ -108,6 +108,18 @@ class DuckDBEngine:
             with self.cursor() as cursor:
                 names.update(sandbox.attached(cursor))
         return frozenset(names)
+
+    @property
+    def version(self) -> tuple[Hashable, ...] | None:
+        """What changes with the data that queries read; `None` if that can't be known."""
+        loading = self._loading
+        if self._options["database"] is not None or (loading is not None and not loading.done()):
+            return None
+        try:
+            stats = [Path(file).stat() for file in loading.result().files] if loading is not None else []
+        except OSError:  # a pattern of files, or an address
+            return None
+        return tuple((each.st_ino, each.st_size, each.st_mtime_ns) for each in stats)
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a cursor for one thread; threads that shared one would get each other's results."""

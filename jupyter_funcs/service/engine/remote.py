@@ -97,6 +97,10 @@ class RemoteEngine(DuckDBEngine):
         self.dialect = "pyspark" if self._address.scheme == SPARK_CONNECT else self._address.scheme
         self._cards: tuple[ir.Table, ir.Table] | None = None
 
+    @property
+    def version(self) -> None:
+        """Never known."""
+
     def call(self) -> RemoteEngineCall:
         """Begin a call."""
         return RemoteEngineCall(self)

@@ -50,6 +50,7 @@ class PublishedFunction:
     notebook_name: str
     place: str
     author: str | None = None
+    depends_on_data_only: bool = False
 
     def __post_init__(self) -> None:
         if not self.name.strip() or not self.name.isprintable():

@@ -7,6 +7,7 @@ import functools
 import logging
 import threading
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitEr
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results
 from jupyter_funcs.service.publishing.registry import ArgumentsError
-from jupyter_funcs.service.publishing.results import JSON
+from jupyter_funcs.service.publishing.results import JSON, ReplyContent
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
@@ -46,6 +47,9 @@ log = logging.getLogger(__name__)
 
 # Encoded listings in the cache, one per set of assets.
 _MOST_LISTINGS = 64
+# In bytes: the replies in the cache, and the largest of them.
+_MOST_KEPT, _LARGEST_KEPT = 2**26, 2**22
+_MOST_REPLIES = 10_000
 # In characters. An error of a function may quote much of its data.
 _LONGEST_REASON = 2000
 # How often the accounts and the data are checked, at most.
@@ -112,6 +116,30 @@ def create_app(  # noqa: PLR0913 - four parts of a service, and its two settings
     return app
 
 
+class _Replies:
+    """Replies that depend on the data and the arguments only, the last used ones; for any number of threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[Any, ...], ReplyContent] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: tuple[Any, ...]) -> ReplyContent | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def add(self, key: tuple[Any, ...], reply: ReplyContent) -> None:
+        with self._lock:
+            if key in self._kept or len(reply.content) > _LARGEST_KEPT:
+                return
+            self._kept[key] = reply
+            self._bytes += len(reply.content)
+            while self._bytes > _MOST_KEPT or len(self._kept) > _MOST_REPLIES:
+                self._bytes -= len(self._kept.popitem(last=False)[1].content)
+
+
 @dataclass
 class _Service:
     """The endpoints."""
@@ -125,7 +153,8 @@ class _Service:
 
     def __post_init__(self) -> None:
         self.runs = Runs(self.limits)
-        self._listing = functools.lru_cache(_MOST_LISTINGS)(self._encoded_listing)
+        self._listings: dict[tuple[Asset, ...], bytes] = {}
+        self._replies = _Replies()
         self._checking = threading.Lock()
         self._check_at = 0.0
         self._problem: str | None = "The service is starting."
@@ -139,8 +168,13 @@ class _Service:
         assets = self.grants.assets(self._user(request))
         if request.method == "POST":
             await read_object(request, self.limits.body_seconds, may_be_empty=True)
-        # In a thread, because thousands of functions take a while.
-        return Response(await asyncio.to_thread(self._listing, assets), media_type=JSON)
+        content = self._listings.get(assets)
+        if content is None:
+            if len(self._listings) >= _MOST_LISTINGS:
+                self._listings.clear()
+            # In a thread, because thousands of functions take a while.
+            content = self._listings[assets] = await asyncio.to_thread(self._encoded_listing, assets)
+        return Response(content, media_type=JSON)
 
     def _encoded_listing(self, assets: tuple[Asset, ...]) -> bytes:
         return msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
@@ -155,8 +189,14 @@ class _Service:
             raise RequestError(400, "FunctionName is missing or not text. Send the name of a function, as listed.")
         if not isinstance(args, dict | None):
             raise RequestError(400, "Args is not an object. Send the arguments by name.")
+        as_arrow = wants_arrow(request.headers.get("accept", ""))
+        version = self.engine.version
+        key = (version, self.grants.assets(user), name, msgspec.json.encode(args), as_arrow)
+        if version is not None and (found := self._replies.get(key)):
+            note(request.scope, function=name, rows=found.rows)
+            return Response(found.content, media_type=found.media_type)
         call = self.engine.call()
-        work = functools.partial(self._reply, request, user, name, args or {}, call)
+        work = functools.partial(self._reply, request, user, name, args or {}, call, as_arrow, key)
         left = functools.partial(_until_disconnected, request)
         return await self.runs.perform(user.id, call, work, left, request.scope["facts"])
 
@@ -203,7 +243,16 @@ class _Service:
         note(request.scope, user_id=user.id, user=user.name)
         return user
 
-    def _reply(self, request: Request, user: User, name: str, args: dict[str, Any], call: Call) -> Response:
+    def _reply(  # noqa: PLR0913, PLR0917 - what is known of a run
+        self,
+        request: Request,
+        user: User,
+        name: str,
+        args: dict[str, Any],
+        call: Call,
+        as_arrow: bool,  # noqa: FBT001 - as above
+        key: tuple[Any, ...],
+    ) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
         try:
             # Not on the event loop: finding the closest of thousands of names takes a while.
@@ -211,13 +260,14 @@ class _Service:
         except LookupError as error:
             return failure(404, str(error.args[0]))
         note(request.scope, function=function.name)
-        as_arrow = wants_arrow(request.headers.get("accept", ""))
         values: dict[str, Any] = {}
         try:
             values = function.read(args, self.engine.reference)
             result = function.result(call, values, user=user.id, as_arrow=as_arrow)
             found = results.encoded(result, call, as_arrow=as_arrow)
             note(request.scope, rows=found.rows)
+            if function.depends_on_data_only:
+                self._replies.add(key, found)
             return Response(found.content, media_type=found.media_type)
         except ArgumentsError as error:
             return failure(422, str(error), arguments=error.errors)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import threading
@@ -16,10 +17,15 @@ import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
-from jupyter_funcs.service.builtin import companies, demo
+from jupyter_funcs.service.accounts.auth import Auth
+from jupyter_funcs.service.accounts.grants import Grants
+from jupyter_funcs.service.accounts.signing_keys import SigningKeys
+from jupyter_funcs.service.builtin import companies, demo, demo_accounts
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.messages import listed
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.publishing.results import ReplyContent
+from jupyter_funcs.service.web.app import _Replies, create_app
 from jupyter_funcs.service.web.requests import ARROW, BODY_LIMIT
 from jupyter_funcs.service.web.runs import Limits
 from tests.rows import each_row
@@ -32,6 +38,7 @@ from tests.service.conftest import (
     RUN,
     Wire,
     assert_refused,
+    in_process,
     published,
     raw_run,
     served,
@@ -41,6 +48,7 @@ from tests.service.conftest import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def test_the_listing_is_a_bare_array(wire: Wire) -> None:
@@ -545,3 +553,64 @@ def test_two_hundred_at_once_get_exact_answers(publish: Callable[..., Wire]) -> 
         else:
             assert_refused(reply, 503)
             assert int(reply.headers["retry-after"]) >= 1
+
+
+# Replies and accounts in memory
+
+
+def test_a_repeated_run_is_answered_from_memory_until_its_data_change(serve_rows: Callable[..., Wire]) -> None:
+    """The same arguments and data need no query; new data in the file show in the next reply."""
+    rows = [("P", "A US EQUITY", "A", "West", "X", date(2024, 1, day), 100 * day, day, day) for day in (1, 2)]
+    wire = serve_rows(rows, {})
+    wire.engine.open()
+    asked = {"PanelName": "P", "Symbol": "A US EQUITY"}
+    first = wire.rows("Get Panel Daily", **asked)
+    assert [row["Spend"] for row in first] == [1, 2]
+    wire.engine.close()  # whatever queries now fails
+    assert wire.rows("Get Panel Daily", **asked) == first
+    wire = serve_rows(rows, {})
+    wire.engine.open()
+    assert wire.rows("Get Panel Daily", **asked) == first
+    serve_rows([(*row[:6], row[6] + 700, *row[7:]) for row in rows], {})
+    assert [row["Spend"] for row in wire.rows("Get Panel Daily", **asked)] == [8, 9]
+
+
+def test_a_published_function_runs_each_time(publish: Callable[..., Wire]) -> None:
+    counted = itertools.count()
+    wire = publish(published("Count", lambda: next(counted)))
+    assert [wire.call("Count").json()["body"] for _ in range(3)] == ["0", "1", "2"]
+
+
+def test_another_process_takes_a_grant_and_a_token_back_at_once(tmp_path: Path) -> None:
+    """What was read of a token and its grants is forgotten with the next change, whoever makes it."""
+    grants, elsewhere = (Grants(tmp_path / "accounts.db", seed=demo_accounts.add_to) for _ in range(2))
+    auth = Auth(SigningKeys.in_memory(), grants)
+    registry, engine = Registry(demo.published(), author="d"), DuckDBEngine(companies.reference(), demo.cards)
+    wire = in_process(create_app(registry, auth, grants, engine), auth.issue("analyst", 1))
+    for _ in range(2):
+        assert wire.call("Get Panels").status_code == 200
+    asset = demo_accounts.PANEL_DATA
+    elsewhere.share(asset, is_shared=False)
+    for grant in elsewhere.grants():
+        if (grant.user, grant.asset) == ("analyst", asset):
+            elsewhere.withdraw("analyst", asset)
+    assert wire.call("Get Panels").status_code == 404
+    assert "Get Panels" not in wire.post(LIST, json={}).text
+    elsewhere.grant("analyst", asset)
+    assert wire.call("Get Panels").status_code == 200
+    elsewhere.revoke("analyst")
+    assert wire.call("Get Panels").status_code == wire.post(LIST, json={}).status_code == 401
+    for each in (grants, elsewhere):
+        each.close()
+
+
+def test_replies_in_memory_are_bounded() -> None:
+    """The least recently used go first, and a large one isn't kept."""
+    kept = _Replies()
+    for number in range(40):
+        kept.add((number,), ReplyContent("x", bytes(2**21)))
+        assert kept.get((0,))
+    kept.add(("large",), ReplyContent("x", bytes(2**23)))
+    held = [number for number in range(40) if kept.get((number,))]
+    assert held == [0, *range(9, 40)]
+    assert kept.get(("large",)) is None
