@@ -288,24 +288,13 @@ class FormView:
 
     def fixes(self, refusal: str) -> list[dict[str, Any]]:
         """Return what to use in place of the values that a refusal names: the `fixes` of the protocol."""
-        near = {
-            (name, value): self._options[name].nearest(value)
-            for name in self._fields
-            for value in self._texts(name)[:_MOST_COMPARED]
-            if value in refusal
-        }
-        return [
-            {"field": name, "value": self._replaced(name, value, use), "label": f"Use {clip(inert(use), _LONGEST_FIX)}"}
-            for (name, value), use in near.items()
-            if use
-        ][:_MOST_FIXES]
-
-    def _replaced(self, name: str, value: str, use: str) -> Any:
-        """Return what a field holds, as the page sends it, with one value in place of another."""
-        held = self.form.values[name]
-        if isinstance(held, Each):
-            return {"each": [self._line(use if one == value else one) for one in held.values]}
-        return [use if one == value else self._spelled(one) for one in held] if isinstance(held, list) else use
+        named = [(name, value) for name in self._fields for value in self._texts(name)[:_MOST_COMPARED]]
+        found = [
+            {"field": name, **_message(f"Use {clip(near, _LONGEST_FIX)}", near, value * (self.form[name] != value))}
+            for name, value in dict.fromkeys(named)
+            if value and value in refusal and (near := self._options[name].nearest(value))
+        ]
+        return found[:_MOST_FIXES]
 
     def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
         """Show the errors that the service found, each until its field changes."""

@@ -28,6 +28,11 @@ export function several({ value }) {
 }
 /** Whether each of several values makes a run. @param {P.FieldState} state */
 export const isEach = ({ value }) => Boolean(value && typeof value === "object" && "each" in value && value.each);
+/** What a field holds, with what would fix it in place of what is wrong. @param {P.FieldState} state @param {P.Message} message @returns {P.PageValue} */
+export function mended(state, { use, instead }) {
+  const values = several(state).map((one) => (one === instead ? use : one));
+  return isEach(state) ? { each: values } : instead ? values : use;
+}
 
 /** Read a pasted list, take its values, and say what became of it. @param {P.FieldView} field @param {(values: string[]) => void} take */
 export function usePaste({ name }, take) {

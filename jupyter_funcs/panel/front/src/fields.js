@@ -1,6 +1,6 @@
 import { html } from "htm/preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { FieldTools, Paste, isEach, several, usePaste } from "./fieldmenu.js";
+import { FieldTools, Paste, isEach, mended, several, usePaste } from "./fieldmenu.js";
 import { count, inert, marked, plural, shortened } from "./format.js";
 import { Icon } from "./icons.js";
 import { Popover } from "./popover.js";
@@ -38,10 +38,7 @@ export function Field({ field, missing, onHelp }) {
   const lines = each && (field.control === "json" || field.control === "several" || field.control === "list");
   const control = variable ? Bound : lines ? Lines : each || Array.isArray(state.value) || field.control === "several" || field.control === "list" ? Chips : other && field.control === "flag" ? TextBox : CONTROLS[field.control];
   const messages = [...errors.map((one) => ({ ...one, bad: true })), ...(state.warnings ?? []).map((one) => ({ ...one, bad: false }))];
-  const fix = (/** @type {P.Message} */ { use, instead }) => {
-    const fixed = several(state).map((one) => (one === instead ? use : one));
-    set(field.name, isEach(state) ? { each: fixed } : instead ? fixed : use);
-  };
+  const fix = (/** @type {P.Message} */ message) => set(field.name, mended(state, message));
   const blur = (/** @type {FocusEvent} */ event) => {
     const [here, next] = /** @type {(Element | null)[]} */ ([event.currentTarget, event.relatedTarget]);
     // Run must not move from under the pointer that presses it.

@@ -182,8 +182,8 @@ export interface ErrorView {
   hint: string;
   details: string;
   retry: boolean;
-  /** "Use NVRA US EQUITY": what the field takes in place of a value that the service has refused. */
-  fixes: { field: string; value: PageValue; label: string }[];
+  /** "Use NVRA US EQUITY", for a value that the service has refused. */
+  fixes: (Message & { field: string })[];
 }
 
 export interface ResultView {

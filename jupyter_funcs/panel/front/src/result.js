@@ -2,6 +2,7 @@ import { html } from "htm/preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Chart } from "./chart.js";
 import { Code } from "./code.js";
+import { mended } from "./fieldmenu.js";
 import { count, plural } from "./format.js";
 import { Grid } from "./grid.js";
 import { Button, Icon } from "./icons.js";
@@ -154,18 +155,18 @@ function Save({ result, anchor, close }) {
 
 /** @param {{ error: P.ErrorView, earlier: boolean }} props */
 function Failure({ error, earlier }) {
-  const { ask, tell, set, submit, copy, live } = usePanel();
+  const { ask, tell, set, submit, copy, live, values } = usePanel();
   const [open, setOpen] = useState(false);
   const off = live === "gone";
   const fix = (/** @type {P.ErrorView["fixes"][0]} */ each) => {
-    set(each.field, each.value);
+    set(each.field, mended(values?.fields[each.field] ?? {}, each));
     void submit();
   };
   return html`<div class="jf-contents" role="alert" data-jf="error">
     <div class="jf-banner is-bad"><${Icon} name="err" />
       <div class="jf-btxt"><b>${error.what}</b> ${error.hint}${earlier && " The result below is from an earlier run."}</div>
       <div class="jf-bact">
-        ${error.fixes.map((each) => html`<${Button} kind="is-line" label=${each.label} data-jf=${`error-fix:${each.field}`} disabled=${off} onClick=${() => fix(each)} />`)}
+        ${error.fixes.map((each) => html`<${Button} kind="is-line" label=${each.text} data-jf=${`error-fix:${each.field}`} disabled=${off} onClick=${() => fix(each)} />`)}
         ${error.retry && html`<${Button} kind="is-line" label="Try again" data-jf="retry" disabled=${off} onClick=${() => void tell(ask("retry", {}))} />`}
         ${error.details && html`<${Button} label="Details" chev data-jf="error-details" aria-expanded=${String(open)} onClick=${() => setOpen(!open)} />`}
         <${Button} icon="x" aria="Dismiss" data-jf="dismiss" disabled=${off} onClick=${() => void tell(ask("dismiss", {}))} />
