@@ -288,8 +288,7 @@ def test_a_date_is_known_by_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["update", "UPDATE", "candidate", "Mandate", "PeriodToDate", "year_to_date", "DateRange", "Dates"],
+    "name", ["update", "UPDATE", "candidate", "Mandate", "PeriodToDate", "year_to_date", "DateRange", "Dates"]
 )
 def test_a_name_that_only_ends_like_a_date_is_none(name: str) -> None:
     """PeriodToDate is a flag, and candidate a text."""

@@ -362,10 +362,7 @@ def test_all_that_is_missing_is_named_at_once() -> None:
     form = Form(function({"A": (0, "[Required]"), "B": (0, "[Required] Use function 'Get B'"), "C": (0, "[Optional]")}))
     with pytest.raises(ArgumentError) as caught:
         form.check()
-    assert caught.value.errors == {
-        "A": ["A is required."],
-        "B": ["B is required. 'Get B' lists its values."],
-    }
+    assert caught.value.errors == {"A": ["A is required."], "B": ["B is required. 'Get B' lists its values."]}
     assert 1 <= len(caught.value.lines) <= 3
 
 
@@ -533,10 +530,7 @@ def test_the_schema_carries_help_and_defaults() -> None:
 
 def test_a_schema_has_no_default_that_its_own_options_refuse() -> None:
     """A default outside the options is only in the help."""
-    rules = {
-        "D": (0, "One of day, week. Default: 'year'"),
-        "E": (4, "One or more of 'day', 'week', default 'DAY'"),
-    }
+    rules = {"D": (0, "One of day, week. Default: 'year'"), "E": (4, "One or more of 'day', 'week', default 'DAY'")}
     form = Form(function(rules))
     schema = form.json_schema()
     assert "default" not in schema["properties"]["D"]

@@ -373,8 +373,7 @@ TABLE: dict[int, dict[str, Case]] = {
         ),
         "2**63": read(b'[<more>{"a":1}</more>,{"a":9223372036854775808}]', {"a": ("object", [1, 2**63])}),
         "2**64 beside null": read(
-            b'[<more>{"a":1}</more>,{"a":18446744073709551616},{"a":null}]',
-            {"a": ("object", [1, 2**64, None])},
+            b'[<more>{"a":1}</more>,{"a":18446744073709551616},{"a":null}]', {"a": ("object", [1, 2**64, None])}
         ),
         "-2**63 - 1": read(b'[<more>{"a":1}</more>,{"a":-9223372036854775809}]', {"a": ("object", [1, -(2**63) - 1])}),
         "in every row": read(b'[<more>{"a":18446744073709551616}</more>]', {"a": ("object", [2**64])}),
@@ -402,12 +401,7 @@ TABLE: dict[int, dict[str, Case]] = {
             "Column 'a' is declared as int32 but contains '2147483648'",
             row=1,
         ),
-        "a row key": read(
-            b'{"a":{"9223372036854775808":1,"0":2}}',
-            {"a": ("int64", [1, 2])},
-            "columns",
-            [2**63, 0],
-        ),
+        "a row key": read(b'{"a":{"9223372036854775808":1,"0":2}}', {"a": ("int64", [1, 2])}, "columns", [2**63, 0]),
     },
     57: {
         "in records": read(b'[<more>{"a":null}</more>,{"a":9007199254740993}]', {"a": ("Int64", [None, 2**53 + 1])}),
@@ -436,8 +430,7 @@ TABLE: dict[int, dict[str, Case]] = {
             plainly="the rows' lengths",
         ),
         "beside a fraction": read(
-            b'[<more>{"a":0.5}</more>,{"a":null},{"a":9007199254740993}]',
-            {"a": ("object", [0.5, None, 2**53 + 1])},
+            b'[<more>{"a":0.5}</more>,{"a":null},{"a":9007199254740993}]', {"a": ("object", [0.5, None, 2**53 + 1])}
         ),
         "declared": read(
             declaring("int64", '<more>"#":null</more>,"900000":9007199254740993'),
@@ -512,10 +505,7 @@ TABLE: dict[int, dict[str, Case]] = {
             rb'[<more>{"a\u0000\u001b[2J\u202e":1}</more>]', {"a\0\x1b[2J\u202e": ("int64", [1])}, plainly="the name"
         ),
         "in row keys": read(
-            rb'{"a":{"\u001b[31m\u0000":1,"\u202e":2}}',
-            {"a": ("int64", [1, 2])},
-            "columns",
-            ["\x1b[31m\0", "\u202e"],
+            rb'{"a":{"\u001b[31m\u0000":1,"\u202e":2}}', {"a": ("int64", [1, 2])}, "columns", ["\x1b[31m\0", "\u202e"]
         ),
         "in a list of a record": read(
             rb'[<more>{"a":[1]}</more>,{"a":["\u001b[31m",{"\u202e":"\u0000"}]}]',
@@ -672,8 +662,7 @@ TABLE: dict[int, dict[str, Case]] = {
             {"a.b": ("Int64", [1, 2, None]), "a.c.d": ("boolean", [True, None, None])},
         ),
         "nested lists": read(
-            b'[<more>{"a":[1,2]}</more>,{"a":[]},{"a":[{"b":null}]}]',
-            {"a": ("object", [[1, 2], [], [{"b": None}]])},
+            b'[<more>{"a":[1,2]}</more>,{"a":[]},{"a":[{"b":null}]}]', {"a": ("object", [[1, 2], [], [{"b": None}]])}
         ),
         "nested objects and others": read(
             b'[<more>{"a":{"b":1}}</more>,{"a":7}]', {"a": ("object", [{"b": 1}, 7])}, plainly="not every value nests"
@@ -697,9 +686,7 @@ TABLE: dict[int, dict[str, Case]] = {
         "columns of nothing": read(b'{"a":{},"b":{}}', {"a": ("object", []), "b": ("object", [])}, "columns"),
         "lists of nothing": read(b'{"a":[],"b":[]}', {"a": ("object", []), "b": ("object", [])}, "lists"),
         "split of nothing": read(
-            b'{"columns":["a","b"],"index":[],"data":[]}',
-            {"a": ("object", []), "b": ("object", [])},
-            "split",
+            b'{"columns":["a","b"],"index":[],"data":[]}', {"a": ("object", []), "b": ("object", [])}, "split"
         ),
         "declared, and a list of nothing": read(
             b'{"schema":{"a":{"type":"int32","nullable":false},"b":{"type":"datetime.date"}},"data":[]}',
@@ -736,10 +723,7 @@ TABLE: dict[int, dict[str, Case]] = {
             "split",
         ),
         "by index": read(
-            b'{"7":{"a":1},"9":{"b":2}}',
-            {"a": ("Int64", [1, None]), "b": ("Int64", [None, 2])},
-            "index",
-            [7, 9],
+            b'{"7":{"a":1},"9":{"b":2}}', {"a": ("Int64", [1, None]), "b": ("Int64", [None, 2])}, "index", [7, 9]
         ),
     },
     68: {
@@ -1081,13 +1065,7 @@ def test_61_what_is_shown_is_inert(case: Case) -> None:
     assert inert_lines(table)
     assert not set(re.findall("<[^>]*>", table)) - {
         *("<thead>", "</thead>", "<tbody>", "</tbody>", "<tr>", "</tr>", "</th>", "<td>", "</td>"),
-        *(
-            "<table>",
-            "</table>",
-            '<th scope="col">',
-            '<th scope="col" align="right">',
-            '<td align="right">',
-        ),
+        *("<table>", "</table>", '<th scope="col">', '<th scope="col" align="right">', '<td align="right">'),
     }
 
 

@@ -188,10 +188,7 @@ def test_a_login_is_kept_in_the_keyring_where_the_profile_says_so(
 
 
 def test_the_shell_logs_in_for_every_notebook(
-    profile: Callable[[str], None],
-    keyrings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    profile: Callable[[str], None], keyrings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`jupyter funcs login` stores the token and says when it ends; it refuses a profile without keyring."""
     profile('login = "guest"')

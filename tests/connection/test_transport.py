@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
-import threading
 import time
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -199,87 +197,12 @@ def test_an_api_key_is_sent_in_its_own_header(answers: tuple[Answers, Session]) 
     assert b"authorization" not in app.seen[0]["headers"]
 
 
-@pytest.mark.fault(24, 25)
-def test_a_token_source_is_asked_once_more_after_a_401(answering: Callable[..., Session]) -> None:
-    """A 401 asks the token source for a new token once; the same token again is not sent again."""
-    tokens = iter(["old-token", "new-token", "newest-token"])
-    seen = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request.headers["authorization"])
-        return httpx.Response(401 if "old" in seen[-1] else 200, json=[{"name": "F"}])
-
-    session = answering(answer, token=lambda: next(tokens))
-    assert session.names == ["F"]
-    assert seen == ["Bearer old-token", "Bearer new-token"]
-
-    seen.clear()
-    with pytest.raises(jf.AuthenticationError):
-        _ = answering(answer, token="old-token-that-stays").names
-    assert len(seen) == 1
-
-
 def test_an_expired_token_is_not_sent(answering: Callable[..., Session]) -> None:
     """An expired JWT is an AuthenticationError before anything is sent."""
     jwt = pytest.importorskip("jwt")
     token = jwt.encode({"exp": int(time.time()) - 1}, "k" * 32)
     with pytest.raises(jf.AuthenticationError, match="expired"):
         _ = answering(lambda request: pytest.fail(str(request.url)), token=token).names
-
-
-@contextlib.contextmanager
-def raw_server(reply: bytes) -> Iterator[str]:
-    """A server that answers each request with these bytes and closes."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(0.1)
-        stop = threading.Event()
-
-        def serve() -> None:
-            while not stop.is_set():
-                with contextlib.suppress(TimeoutError):
-                    connection, _ = listening.accept()
-                    with connection:
-                        connection.settimeout(2)
-                        with contextlib.suppress(OSError):
-                            connection.recv(65536)
-                            connection.sendall(reply)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            stop.set()
-            thread.join()
-
-
-@pytest.mark.parametrize(
-    ("reply", "error", "said"),
-    [
-        (b"", jf.ServiceConnectionError, "broke"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n[]", jf.ServiceConnectionError, "broke.* after 2 bytes"),
-        (
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n[{",
-            jf.ServiceConnectionError,
-            "broke.* after 2 bytes",
-        ),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\nnine\r\n", jf.ProtocolError, "HTTP"),
-        (b"SSH-2.0-OpenSSH\r\n\r\n", jf.ProtocolError, "HTTP"),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\njunk",
-            jf.ProtocolError,
-            "between byte 0 and byte 4: incorrect header check",
-        ),
-    ],
-    ids=["closed", "short", "short-chunk", "bad-chunk", "not-http", "bad-gzip"],
-)
-def test_a_broken_reply_is_never_short_data(reply: bytes, error: type[Exception], said: str) -> None:
-    """A closed connection, a truncated reply and bytes that aren't HTTP are errors, never a frame."""
-    with raw_server(reply) as url:
-        session = jf.connect(url, token=CANARY)
-        with pytest.raises(error, match=said):
-            _ = session.names
-        session.close()
 
 
 def test_nobody_listening_is_said() -> None:
@@ -332,23 +255,6 @@ def test_refusals_and_failed_functions_leave_no_service_alone(answers: tuple[Ans
         with pytest.raises(jf.FuncsError) as caught:
             session.f()
         assert not isinstance(caught.value, jf.CircuitOpenError)
-
-
-def test_a_dead_service_gets_no_more_than_ten_retries() -> None:
-    """However many runs there are, ten are sent again; none with retries=0."""
-    app = Answers()
-    with serving(app) as url:
-        session = jf.connect(url, token=CANARY)
-        told(app, 503)
-        assert session.names == ["F"]
-        with pytest.raises(jf.ServerError) as caught:
-            session.f.with_options(retries=0)()
-        assert caught.value.attempts == len(app.seen) == 1
-        for _ in range(20):
-            with pytest.raises(jf.ServerError):
-                session.f.with_options(force=True)()
-        assert len(app.seen) == 1 + 20 + 10
-        session.close()
 
 
 @pytest.mark.parametrize("retries", [-1, 3, "two", True, 1.5, None])

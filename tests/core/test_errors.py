@@ -45,11 +45,7 @@ def test_each_error_is_public_and_says_what_it_is(error: type[FuncsError]) -> No
 
 @pytest.mark.parametrize(
     ("ours", "builtin"),
-    [
-        (errors.ArgumentError, ValueError),
-        (errors.NotFoundError, LookupError),
-        (errors.DeadlineError, TimeoutError),
-    ],
+    [(errors.ArgumentError, ValueError), (errors.NotFoundError, LookupError), (errors.DeadlineError, TimeoutError)],
 )
 def test_an_error_that_python_has_a_word_for_is_caught_by_it(ours: type, builtin: type) -> None:
     """Code that knows nothing of this package still handles it."""

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_funcs.core.errors import FuncsError, ProtocolError
+from jupyter_funcs.core.errors import FuncsError
 from jupyter_funcs.core.json_decoding import decode, decode_lines
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.frame import to_frame
@@ -312,44 +312,6 @@ def test_every_value_that_json_can_hold_comes_back_equal_and_of_the_same_type(va
     text = json.dumps(value)
     assert repr(decode(text)) == repr(value)
     assert repr(decode(text.encode(), strict=True)) == repr(value)
-
-
-BROKEN = {
-    "nothing": (b"", "is empty"),
-    "white space": (b" \n", "is empty"),
-    "cut in a list": (b"[1,2", "ends at byte 4"),
-    "cut in a text": (b'{"a":"x', "ends at byte 7"),
-    "cut after two-byte characters": ('["é", "é",'.encode(), "ends at byte 12"),
-    "cut within a character": ('["é'.encode()[:-1], "cut short"),
-    "cut after a byte order mark": (b"\xef\xbb\xbf[", "ends at byte 4"),
-    "cut after NaN": (b"[NaN, 1", "ends at byte 7"),
-    "invalid UTF-8": (b'["\xff"]', "not UTF-8 at byte 2"),
-    "surrogates as UTF-8": (b'"\xed\xa0\x80"', "not UTF-8 at byte 1"),
-    "UTF-16": ('{"a": 1}'.encode("utf-16"), "UTF-16"),
-    "UTF-16 without mark": ('{"a": 1}'.encode("utf-16-be"), "UTF-16"),
-    "UTF-32": ('{"a": 1}'.encode("utf-32"), "UTF-16 or UTF-32"),
-    "too large a number": (b"[1e999]", "1e999"),
-    "5,000 digits": (b"9" * 5000, "integer with 5,000 digits"),
-    "depth": (b"[" * 100_000, "nested too deeply"),
-    "depth after NaN": (b"[NaN," * 100_000, "nested too deeply"),
-    "depth of objects": (b'{"a":' * 100_000, "nested too deeply"),
-    "two documents": (b'{"a": 1}\n{"a": 2}\n', "at byte 9"),
-    "trailing junk": (b"[1] x", "at byte 4"),
-    "a missing value": (b"[1,,2]", "at byte 3"),
-    "a page": (b"<html>\x1b[31m", "at byte 0"),
-    "a raw control character": (b'"a\x01"', "at byte 2"),
-}
-
-
-@each_row("data, words", BROKEN.values(), ids=BROKEN)
-@each_row("strict", [False, True])
-def test_a_broken_document_is_one_named_error_of_a_line_or_two(data: bytes, words: str, strict: bool) -> None:
-    with pytest.raises(ProtocolError) as caught:
-        decode(data, what="listing", strict=strict)
-    assert words in caught.value.what
-    assert "listing" in caught.value.what
-    assert len(caught.value.lines) <= 2
-    assert "\x1b" not in str(caught.value)
 
 
 @BOTH

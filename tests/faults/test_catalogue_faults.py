@@ -166,24 +166,9 @@ def test_a_wrong_one_of_ten_thousand_options_is_said_in_a_line(many: tuple[Servi
 @pytest.mark.parametrize(
     ("param", "default", "value", "sent"),
     [
-        (
-            one("unit", "Defaults to 'year'.", schema={"enum": ["day", "week"]}),
-            "year",
-            "week",
-            "week",
-        ),
-        (
-            one("n", "Defaults to 500.", 1, schema={"type": "integer", "minimum": 1, "maximum": 10}),
-            "500",
-            7,
-            "7",
-        ),
-        (
-            one("date", "Defaults to 'soon'.", schema={"type": "string", "format": "date"}),
-            "soon",
-            DAY,
-            DAY,
-        ),
+        (one("unit", "Defaults to 'year'.", schema={"enum": ["day", "week"]}), "year", "week", "week"),
+        (one("n", "Defaults to 500.", 1, schema={"type": "integer", "minimum": 1, "maximum": 10}), "500", 7, "7"),
+        (one("date", "Defaults to 'soon'.", schema={"type": "string", "format": "date"}), "soon", DAY, DAY),
     ],
     ids=["80-option", "80-number", "80-date"],
 )

@@ -76,8 +76,7 @@ def test_loopback_is_reached_without_a_proxy(proxy: Faulty, host: str, tls: bool
 
 @pytest.mark.fault(121)
 @pytest.mark.parametrize(
-    "host",
-    ["127.0.0.2", "127.1", "[::1]", "[::ffff:127.0.0.1]", "LOCALHOST", "localhost.", "funcs.localhost"],
+    "host", ["127.0.0.2", "127.1", "[::1]", "[::ffff:127.0.0.1]", "LOCALHOST", "localhost.", "funcs.localhost"]
 )
 def test_every_name_of_loopback_is_reached_without_a_proxy(proxy: Faulty, server: Faulty, host: str) -> None:
     """Nobody listens there, which the error says; the proxy isn't asked."""

@@ -233,12 +233,7 @@ SHAPES: dict[str, tuple[Any, str, dict[str, list[Any]], list[Any]]] = {
     "a column of objects": ({"a": {"0": {"x": 1}}}, "columns", {"a": [{"x": 1}]}, [0]),
     "years as columns": ({"2024": {"0": 1}, "2025": {"0": 2}}, "columns", {"2024": [1], "2025": [2]}, [0]),
     "one row by name": ({"a": {"b": 1}}, "columns", {"a": [1]}, ["b"]),
-    "by row": (
-        {"7": {"a": 1, "b": {"c": "x"}}, "8": {"a": 2}},
-        "index",
-        {"a": [1, 2], "b.c": ["x", None]},
-        [7, 8],
-    ),
+    "by row": ({"7": {"a": 1, "b": {"c": "x"}}, "8": {"a": 2}}, "index", {"a": [1, 2], "b.c": ["x", None]}, [7, 8]),
     "by row, years as columns": (
         {"0": {"s": "x", "2024": 1}, "1": {"s": "y"}},
         "index",
@@ -254,12 +249,7 @@ SHAPES: dict[str, tuple[Any, str, dict[str, list[Any]], list[Any]]] = {
         [4, 5],
     ),
     "split without labels": ({"columns": ["a"], "data": [[1], [2]]}, "split", {"a": [1, 2]}, [0, 1]),
-    "split without rows": (
-        {"columns": ["a", "b"], "index": [], "data": []},
-        "split",
-        {"a": [], "b": []},
-        [],
-    ),
+    "split without rows": ({"columns": ["a", "b"], "index": [], "data": []}, "split", {"a": [], "b": []}, []),
     "split with odd names": (
         {"columns": [0, None, ["a", 1]], "index": [["x", 1]], "data": [[1, 2, 3]]},
         "split",
@@ -445,10 +435,7 @@ def test_no_memory_is_taken_for_levels_of_objects() -> None:
 SPARSE_VALUES = st.sampled_from([None, 1, 2**70, 1.5, True, "x", "2024-01-01", [1], {}])
 
 
-@given(
-    st.lists(st.dictionaries(st.sampled_from("abcdefghij"), SPARSE_VALUES, max_size=2), max_size=12),
-    st.booleans(),
-)
+@given(st.lists(st.dictionaries(st.sampled_from("abcdefghij"), SPARSE_VALUES, max_size=2), max_size=12), st.booleans())
 def test_what_is_missing_is_read_as_null_however_little_there_is(rows: list[dict[str, Any]], nested: bool) -> None:
     """Sparse records, rows and columns are read as the same ones with each null written out (FAULTS 124)."""
     names = [*dict.fromkeys(name for row in rows for name in row)]

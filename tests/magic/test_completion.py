@@ -520,9 +520,7 @@ def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient)
     run(kernel, f"other = jf.connect(); call = dict(PanelName={PANEL!r}, Symbol={SYMBOL!r})")
     run(kernel, "df = other.get_panel_daily(**call)")
     text = f"other.get_panel_daily(PanelName={PANEL!r}, Brand='Bulkandry F"
-    wait_for(
-        lambda: kernel.complete(text, reply=True, timeout=20)["content"]["matches"] == ["'Bulkandry Fuel'"],
-    )
+    wait_for(lambda: kernel.complete(text, reply=True, timeout=20)["content"]["matches"] == ["'Bulkandry Fuel'"])
     assert len(SERVED) == sent + 5  # the listing, the run, and three that list values
     run(kernel, "df = other.get_panel_daily(**call)")
     run(

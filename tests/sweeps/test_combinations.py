@@ -148,14 +148,8 @@ def test_of_a_parameter_that_takes_a_list_a_list_of_lists_is_swept() -> None:
 
 def test_an_empty_value_is_a_run_without_the_argument() -> None:
     """As it is in a form; a rule that needs it says so."""
-    assert runs(Symbol=["A", "B"], PoPLookback=[None, 2])[:2] == [
-        {"Symbol": "A"},
-        {"Symbol": "A", "PoPLookback": "2"},
-    ]
-    assert runs(Symbol="A", Dimensions=[[], ["Region"]]) == [
-        {"Symbol": "A"},
-        {"Symbol": "A", "Dimensions": ["Region"]},
-    ]
+    assert runs(Symbol=["A", "B"], PoPLookback=[None, 2])[:2] == [{"Symbol": "A"}, {"Symbol": "A", "PoPLookback": "2"}]
+    assert runs(Symbol="A", Dimensions=[[], ["Region"]]) == [{"Symbol": "A"}, {"Symbol": "A", "Dimensions": ["Region"]}]
     assert "Symbol or Brand is required" in str(combos(Symbol=["A", None]).warnings[""])
     assert combos(Symbol=["A", None], validate=False).warnings == {}
 
@@ -182,15 +176,8 @@ def test_a_table_gives_a_run_a_row() -> None:
     )
     found = combos(table)
     assert found.swept == ["Symbol", "StartDate", "PoPLookback"]
-    assert found.runs == [
-        CARD | {"Symbol": "A", "PoPLookback": "1", "StartDate": "2025-01-01"},
-        CARD | {"Symbol": "B"},
-    ]
-    assert found.given == CARD | {
-        "Symbol": ["A", "B"],
-        "StartDate": ["2025-01-01", None],
-        "PoPLookback": ["1", None],
-    }
+    assert found.runs == [CARD | {"Symbol": "A", "PoPLookback": "1", "StartDate": "2025-01-01"}, CARD | {"Symbol": "B"}]
+    assert found.given == CARD | {"Symbol": ["A", "B"], "StartDate": ["2025-01-01", None], "PoPLookback": ["1", None]}
     assert found.pairs
     assert combos(pairs=True, **found.given).runs == found.runs
 

@@ -246,12 +246,7 @@ def test_a_run_without_rows_takes_no_column_away() -> None:
 def test_the_name_of_an_argument_is_free() -> None:
     """Also where a run gives the column that the argument's would be called."""
     odd = block([{"Symbol": "x", "Symbol (argument)": 1, "Symbol (argument).1": 2}])
-    assert stack(odd).columns.tolist() == [
-        "Symbol (argument).2",
-        "Symbol",
-        "Symbol (argument)",
-        "Symbol (argument).1",
-    ]
+    assert stack(odd).columns.tolist() == ["Symbol (argument).2", "Symbol", "Symbol (argument)", "Symbol (argument).1"]
 
 
 def test_row_labels_become_a_column() -> None:

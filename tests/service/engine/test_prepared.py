@@ -104,13 +104,7 @@ QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
     ),
     "quarters": lambda call: functions.get_panel_fq(call, P, MCHQ, Dimensions=["Region"]),
     "quarters' growth": lambda call: functions.get_panel_fq(
-        call,
-        P,
-        MCHQ,
-        ["Steepandra"],
-        PoPGrowth="Yes",
-        UseReportedForCurrentPeriod="No",
-        PeriodToDate="Yes",
+        call, P, MCHQ, ["Steepandra"], PoPGrowth="Yes", UseReportedForCurrentPeriod="No", PeriodToDate="Yes"
     ),
     "report": lambda call: functions.get_report(
         call, companies.REPORTS[0].id, "month", date(2024, 1, 31), "Gen Z", ["Mochandrel"]

@@ -93,12 +93,7 @@ TEXTS = [
     "\x00",
     "read_csv('/etc/passwd')",
 ]
-VALID = {
-    "PanelName": P,
-    "Symbol": NVRA,
-    "Dimensions": ["Region"],
-    "report_id": "RPT-101",
-}
+VALID = {"PanelName": P, "Symbol": NVRA, "Dimensions": ["Region"], "report_id": "RPT-101"}
 FUNCTIONS = functions.published(companies.reference(), asset="tests")
 PARAMETERS = [(each.name, parameter.name) for each in FUNCTIONS for parameter in each.parameters]
 

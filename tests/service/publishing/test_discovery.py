@@ -131,10 +131,7 @@ def test_folders_with_the_same_name_are_separate_packages(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (
-            "\n\nimport no_such_module",
-            "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nFix it",
-        ),
+        ("\n\nimport no_such_module", "{path}, line 3: ModuleNotFoundError: No module named 'no_such_module'.\nFix it"),
         ("def f(:\n", "{path}, line 1: SyntaxError: "),
         ("def f():\n    return 1 / 0\n\nf()", "{path}, line 2: ZeroDivisionError: division by zero.\n"),
         ("raise ValueError('first\\nsecond')", "{path}, line 1: ValueError: first.\n"),

@@ -59,20 +59,14 @@ def test_the_last_value_is_the_result_and_the_rest_runs_as_in_jupyter(
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        (
-            "x = 1",
-            "an assignment to x, not with a value.\nEnd the notebook with the value alone on its last line: x",
-        ),
+        ("x = 1", "an assignment to x, not with a value.\nEnd the notebook with the value alone on its last line: x"),
         ("x.y[0] = 1", "assignment to x.y[0]"),
         ("x: int = 1", "assignment to x"),
         ("x += 1", "assignment to x"),
         ("for x in y:\n    x", "ends with 'for x in y:'"),
         ("def f():\n    return 1", "ends with 'def f():'"),
         ("import os", "ends with 'import os'"),
-        (
-            "print(df)",
-            "here ends with print(…), which shows a value but returns none.\nEnd the notebook",
-        ),
+        ("print(df)", "here ends with print(…), which shows a value but returns none.\nEnd the notebook"),
         ("display(df.head())", "its last line: df.head()"),
         ("print()", "ends with print(…)"),
         ("%%time\n1 + 1", "here starts with '%%time'"),

@@ -235,30 +235,6 @@ def test_values_reach_the_notebook_as_they_are_and_typed(notebook: Callable[...,
     assert [each["Result"] for each in found] == [repr((sent | read)[name]) for name in order]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("cells", "result"),
-    [
-        (
-            ["import pandas as pd", "pd.DataFrame({'d': pd.to_datetime(['2024-02-29']), 'n': [1.5]});"],
-            [{"d": "2024-02-29", "n": 1.5}],
-        ),
-        (["print('shown')\n%pwd\n{'a': [1, 2]}  # the result", "# nothing more", ""], [{"a": 1}, {"a": 2}]),
-        (["x = 7", "display(x)\nx"], 7),
-        (["import helper\nhelper.VALUE, open('data.txt').read()"], [{"Result": 5}, {"Result": "beside"}]),
-        (["[{'text': 'é' * 1000}] * 5000"], [{"text": "é" * 1000}] * 5000),
-    ],
-    ids=["DataFrame", "columns", "scalar", "neighbours", "large"],
-)
-def test_the_last_value_is_the_result(
-    notebook: Callable[..., PublishedFunction], tmp_path: Path, cells: list[str], result: Any
-) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "helper.py").write_text("VALUE = 5")
-    (tmp_path / "shop" / "data.txt").write_text("beside")
-    assert value(notebook(*cells)) == result
-
-
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder in which runs make their private folders."""

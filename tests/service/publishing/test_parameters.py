@@ -194,10 +194,7 @@ TEXT_SCHEMA = {"type": "string"}
             parameter(dict[str, int] | None, {"a": 1}),
             {"type": "object", "additionalProperties": {"type": "integer"}, "default": {"a": 1}},
         ),
-        (
-            parameter(list[list[float]]),
-            {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
-        ),
+        (parameter(list[list[float]]), {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}),
     ],
 )
 def test_a_schema_declares_what_the_annotation_and_the_default_say(found: Parameter, schema: dict[str, Any]) -> None:
