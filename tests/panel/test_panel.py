@@ -14,6 +14,7 @@ import pytest
 
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
+from jupyter_funcs.panel import form_view
 from jupyter_funcs.panel.panel import Panel
 from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.panel.page import Page
@@ -83,8 +84,9 @@ def test_a_short_run_takes_few_messages(page: Page) -> None:
     assert sum(map(len, sent)) <= 20_000
 
 
-def test_another_function_takes_three_messages(page: Page) -> None:
+def test_another_function_takes_three_messages(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """Writes all that a request changes at once: the request, its reply and one update; carried values ask nothing."""
+    monkeypatch.setattr(form_view, "_PAUSE", 0.0)
 
     def fill() -> None:
         for name, value in DAILY.items():
@@ -103,7 +105,7 @@ def test_another_function_takes_three_messages(page: Page) -> None:
     page.sent.clear()
     page.panel._send = lambda message, **_: page.sent.append(message)
     page.ask("choose", function="get_panel_fq")
-    background.run(asyncio.sleep(0.6))  # longer than the pause after typing
+    background.run(asyncio.sleep(0.1))
     assert page.state("_values")["fields"]["Symbol"]["carried"]
     assert [each.get("method", "reply") for each in page.sent] == ["reply", "update"]
     assert {"_view", "_values"} <= set(page.sent[1]["state"])
