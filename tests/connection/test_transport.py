@@ -101,7 +101,6 @@ def row(number: int, *values: Any) -> Any:
         row(44, 204, b"", {}, jf.ProtocolError, "204", 1),
         row(45, 206, "[]", {}, jf.ProtocolError, "206", 1),
         row(41, 200, {"error": "it failed"}, {}, jf.FunctionError, "it failed", 1),
-        row(34, 429, "", {"retry_after": "1"}, jf.RateLimitError, "in 1 s", 3),
         row(36, 429, "", {"retry_after": "-1"}, jf.RateLimitError, "in a minute", 3),
         row(36, 429, "", {"retry_after": "inf"}, jf.RateLimitError, "in a minute", 3),
         row(44, 200, " ", {}, jf.ProtocolError, "empty reply", 1),

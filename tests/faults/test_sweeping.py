@@ -142,8 +142,10 @@ def test_a_refused_run_is_sent_again_and_is_no_failure(session: Session, service
     assert told["attempts"] == sum(service.came.values()) == 80
 
 
-@pytest.mark.parametrize("status", ["429 Too Many Requests", "503 Busy"])
-@pytest.mark.parametrize("wished", ["0", "1", None])
+@pytest.mark.parametrize(
+    ("status", "wished"),
+    [("429 Too Many Requests", "1"), ("429 Too Many Requests", None), ("503 Busy", "0"), ("503 Busy", None)],
+)
 def test_all_wait_as_the_service_asks(session: Session, service: Service, status: str, wished: str | None) -> None:
     """With Retry-After and without: nothing is sent meanwhile, and no run fails (FAULTS 34, 39)."""
     together, refused = threading.Barrier(3), Counter[str]()

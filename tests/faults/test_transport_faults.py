@@ -446,19 +446,6 @@ def test_no_redirect_is_followed(server: Faulty, logged: io.StringIO, status: st
     session.close()
 
 
-@pytest.mark.fault(18, 19)
-@pytest.mark.parametrize(
-    "url",
-    ["http://service.example", f"https://someone:{CANARY[16:34]}@service.example"],
-    ids=["18-http", "19-password"],
-)
-def test_an_address_that_would_give_a_token_away_is_refused(url: str) -> None:
-    """Before anything is sent, and without repeating it."""
-    with pytest.raises(jf.ConfigError) as caught:
-        jf.connect(url, token="a-token-of-the-tests")
-    assert not leaks(str(caught.value) + repr(caught.value))
-
-
 @pytest.mark.fault(22)
 def test_a_network_that_changes_is_a_connection_that_breaks(server: Faulty) -> None:
     """As after a laptop's sleep: the kept socket is dead, so the run uses a new one."""

@@ -20,7 +20,6 @@ import nbformat
 import psutil
 import pytest
 
-from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import discovery as publish
 from jupyter_funcs.service.publishing import notebooks
@@ -331,22 +330,6 @@ with open("pids.part", "w") as file:
 os.rename("pids.part", "pids.json")
 """
 FOR_EVER = "while True:\n    pass"
-
-
-@pytest.mark.slow
-def test_a_cancelled_run_ends_with_all_that_it_started(
-    notebook: Callable[..., PublishedFunction], alive: Callable[[Path], list[int]], temporary: Path
-) -> None:
-    call = Call()
-    path = Path(notebook(BUSY, FOR_EVER, "1").place)
-    with in_workers(path) as [function], ThreadPoolExecutor(1) as threads:
-        running = threads.submit(function.result, call, {})
-        assert len(alive(temporary)) == 4
-        call.cancelled = True
-        with pytest.raises(CallCancelledError):
-            running.result(10)
-        assert becomes(lambda: not alive(temporary))
-    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.slow

@@ -180,18 +180,6 @@ def test_an_asset_is_the_same_as_accounts_compare_names(spelled: str) -> None:
     assert registry.listing([PANEL_DATA], None) == []
 
 
-def test_another_users_function_is_as_unknown_as_an_absent_one() -> None:
-    registry = demo_registry()
-    assert registry.find("Get Report", [PANEL_DATA, REPORTS]).name == "Get Report"
-    said = []
-    for name in ("Get Report", "Get Rxport"):
-        with pytest.raises(LookupError) as caught:
-            registry.find(name, [PANEL_DATA])
-        said.append(str(caught.value).replace(name, "…"))
-    assert said[0] == said[1]
-    assert "Report" not in said[0]
-
-
 def test_arguments_are_read_by_name_and_absent_ones_take_their_defaults() -> None:
     values = example().read({"First": "x", "since": "2024-05-01"}, None)
     assert values == {"First": "x", "Second": None, "since": date(2024, 5, 1)}
