@@ -181,7 +181,7 @@ def fq() -> list[Measured]:
         lambda: raw(QUARTERS, periods=periods),
     )
     return [
-        Measured("quarters, to date, growth", whole, "raw DuckDB SQL, given the quarters", peer),
+        Measured("quarters, to date, growth", whole, "raw DuckDB SQL, given the quarters", peer, 1.3),
         Measured("the same without finding the quarters", part, "raw DuckDB SQL, given the quarters", peer),
     ]
 
@@ -209,7 +209,7 @@ assert len(con.fetchall()) == 1826
 
     first, peer, shown = medians(7, run(ours), run(theirs), run(listing))
     return [
-        Measured("a process: start, ask, end", first, "raw DuckDB SQL", peer),
+        Measured("a process: start, ask, end", first, "raw DuckDB SQL", peer, 1.5),
         Measured("a process: start, list, end", shown),
     ]
 

@@ -9,8 +9,8 @@ from datetime import date  # noqa: TC003 - as above
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from jupyter_funcs.service.builtin import queries
+from jupyter_funcs.service.builtin.queries import query
 from jupyter_funcs.service.engine import calendar
-from jupyter_funcs.service.engine.prepared import Query
 from jupyter_funcs.service.engine.reference import Reference
 from jupyter_funcs.service.messages import listed, quoted
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy, Options, TypeCode
@@ -18,6 +18,7 @@ from jupyter_funcs.service.publishing.registry import PublishedFunction, functio
 
 if TYPE_CHECKING:
     from jupyter_funcs.service.engine.calls import Call
+    from jupyter_funcs.service.engine.prepared import Query
 
 # `published` sets the real assets.
 _PANEL_DATA, _REPORTS = "Panel data", "Reports"
@@ -100,13 +101,13 @@ def _columns(call: Call, dimensions: list[str] | None) -> queries.Dimensions:
 @function(asset=_PANEL_DATA, group="Reference", name="Get Panels")
 def get_panels(call: Call) -> Query:  # noqa: ARG001 - every function takes it
     """List the panel data sets that the other functions read."""
-    return Query(queries.panels)
+    return query(queries.panels)
 
 
 @function(asset=_PANEL_DATA, group="Reference", name="Get Universe")
 def get_universe(call: Call) -> Query:  # noqa: ARG001 - as above
     """List the companies by symbol, with sector, industry and fiscal year end."""
-    return Query(queries.universe)
+    return query(queries.universe)
 
 
 @function(asset=_PANEL_DATA, group="Reference", name="Get Panel Dimensions")
@@ -117,7 +118,7 @@ def get_panel_dimensions(
 ) -> Query:
     """List the values that the dimensions of a panel take: {dimensions}."""
     headings = tuple((call.reference.heading(name), call.reference.dimensions[name]) for name in Dimensions)
-    return Query(queries.panel_dimensions, (headings,), {"panel": PanelName})
+    return query(queries.panel_dimensions, (headings,), {"panel": PanelName})
 
 
 @function(asset=_PANEL_DATA, group="Panel data", name="Get Panel Daily", rules=(_SYMBOL_OR_BRAND, brands_of_symbol))
@@ -132,7 +133,7 @@ def get_panel_daily(  # noqa: PLR0913, PLR0917 - the parameters of the service's
 ) -> Query:
     """Return the card spend of a company or of brands by day, in USD."""
     lookback = PoPLookback if PoPGrowth == "Yes" else None
-    return Query(queries.panel_daily, (_columns(call, Dimensions), lookback), _rows(call, PanelName, Symbol, Brand))
+    return query(queries.panel_daily, (_columns(call, Dimensions), lookback), _rows(call, PanelName, Symbol, Brand))
 
 
 @function(
@@ -160,7 +161,7 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
 ) -> Query | list[Any]:
     """Return the card spend of a company or of brands by fiscal quarter, in USD."""
     rows = _rows(call, PanelName, Symbol, Brand)
-    [bounds] = call.fetch(Query(queries.bounds, values=rows))
+    [bounds] = call.fetch(query(queries.bounds, values=rows))
     if bounds["first"] is None:
         return []
     lookback = PoPLookback if PoPGrowth == "Yes" else 0
@@ -173,7 +174,7 @@ def get_panel_fq(  # noqa: PLR0913, PLR0917 - the parameters of the service's fu
         reported=UseReportedForCurrentPeriod == "Yes",
     )
     shape = (_columns(call, Dimensions), bool(lookback))
-    return Query(queries.panel_fq, shape, rows, {"periods": queries.periods(windows)})
+    return query(queries.panel_fq, shape, rows, {"periods": queries.periods(windows)})
 
 
 @function(asset=_PANEL_DATA, group="Company data", name="Get KPIs")
@@ -185,7 +186,7 @@ def get_kpis(
 ) -> Query:
     """List the figures that a company reports and that a panel follows."""
     chosen = {"symbol": Symbol} | ({"panel": PanelName} if PanelName else {})
-    return Query(queries.kpis, (PrimaryOnly == "Yes",), chosen)
+    return query(queries.kpis, (PrimaryOnly == "Yes",), chosen)
 
 
 @function(asset=_REPORTS, group="Reports", name="Get Report", rules=(brands_of_report,))
@@ -213,7 +214,7 @@ def get_report(  # noqa: PLR0913, PLR0917 - the parameters of the service's func
     report = call.reference.report(report_id)
     chosen = {"after": report_time_after, "generation": shopper_generation, "brands": tuple(brands or ())}
     rows = {"panel": report.panel, "symbols": report.symbols} | {name: each for name, each in chosen.items() if each}
-    return Query(queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows)
+    return query(queries.report, (report_time_unit, call.reference.dimensions.get("Age Group")), rows)
 
 
 _BUILT_IN = (

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitError, check_bytes, check_size
+from jupyter_funcs.service.engine.prepared import Query, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     import pyarrow as pa
 
-    from jupyter_funcs.service.engine.prepared import Compiled, Query
+    from jupyter_funcs.service.engine.prepared import Compiled
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.statements import Statements
     from jupyter_funcs.service.engine.tables import Cards
@@ -66,7 +67,7 @@ class DuckDBEngine:
 
     def open(self) -> None:
         """Load the data now instead of on the first call; raises `SetupError` if they can't be read."""
-        self.table("cards")
+        self._loaded_cards(lambda: None)
 
     def call(self) -> DuckDBCall:
         """Begin a call."""
@@ -89,6 +90,16 @@ class DuckDBEngine:
 
         schema = self._loaded_cards(check).schema if name == "cards" else tables.SCHEMAS[name]
         return ibis.table(schema, name=name)
+
+    def prepared(self, query: Query, check: Callable[[], None]) -> Statement | None:
+        """Return the SQL of a query that was compiled beforehand, for tables as these."""
+        from jupyter_funcs.service.engine import tables
+
+        ready = query.ready()
+        found = ready.get(query.key) if ready else None
+        if found is None or (found["reads_cards"] and self._loaded_cards(check).schema != tables.CARDS):
+            return None
+        return Statement(found["sql"], tables.arrow_schema(found["columns"]), query.bound()[0], query.tables)
 
     @cached_property
     def statements(self) -> Statements:
@@ -232,7 +243,8 @@ class DuckDBCall:
         import duckdb
 
         self._check_cancelled()
-        statement = self._engine.statements.compile(result, self.table)
+        statement = self._engine.prepared(result, self._check_cancelled) if isinstance(result, Query) else None
+        statement = statement or self._engine.statements.compile(result, self.table)
         try:
             with self._engine.cursor() as cursor, self._interruptible(cursor.interrupt):
                 for name, table in statement.tables.items():

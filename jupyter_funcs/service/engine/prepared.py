@@ -6,6 +6,7 @@ An engine that caches the SQL of a shape compiles it once for all values.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,21 @@ class Compiled:
 
 
 @dataclass(frozen=True)
+class Statement:
+    """SQL that is ready to run."""
+
+    sql: str
+    schema: pa.Schema
+    values: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
+
+
+def _padded(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    # Padding to powers of two: up to 64 brands have 7 shapes instead of 64.
+    return values + values[-1:] * ((1 << (len(values) - 1).bit_length()) - len(values))
+
+
+@dataclass(frozen=True)
 class Query:
     """A query: `build` and `shape` determine its SQL, `values` are bound to it, `tables` are its own."""
 
@@ -49,6 +65,26 @@ class Query:
     shape: tuple[Hashable, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
+    ready: Callable[[], Mapping[str, Any]] = dict
+
+    def bound(self) -> tuple[dict[str, Any], tuple[tuple[str, str, int | None], ...]]:
+        """Return the values by placeholder; and of each value its name, its type, and the length of a tuple."""
+        values: dict[str, Any] = {}
+        types: list[tuple[str, str, int | None]] = []
+        for name, value in sorted(self.values.items()):
+            if isinstance(value, tuple):
+                each = _padded(value)
+                values.update({f"{name}_{at}": item for at, item in enumerate(each)})
+                types.append((name, type_of(each[0]) if each else "string", len(each)))
+            else:
+                values[name] = value
+                types.append((name, type_of(value), None))
+        return values, tuple(types)
+
+    @property
+    def key(self) -> str:
+        """What determines its SQL, as the key of `ready`: SQL that was compiled beforehand."""
+        return json.dumps([self.build.__name__, self.shape, self.bound()[1], sorted(self.tables)])
 
     def expression(self, table: Callable[[str], ir.Table]) -> ir.Table:
         """Return an expression for any engine, with the values as literals and its own tables in memory."""

@@ -105,6 +105,10 @@ class RemoteEngine(DuckDBEngine):
         """Begin a call."""
         return RemoteEngineCall(self)
 
+    def open(self) -> None:
+        """Connect now instead of on the first call."""
+        self.card_spend()
+
     def close(self) -> None:
         """Close the connections."""
         self.connections.close()

@@ -7,18 +7,17 @@ Afterwards it can read no other files, use no network, load no extensions and ch
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-import ibis
-import sqlglot.expressions as sge
 
-from jupyter_funcs.service.engine.statements import Compiler
+from jupyter_funcs.service.engine import tables
 from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     import pyarrow as pa
 
@@ -28,6 +27,9 @@ OWN = "own"
 """The catalog name of an attached database."""
 
 _FILES = "card_files"
+_DUCKDB_TYPES = {"string": "VARCHAR", "date": "DATE", "int64": "BIGINT", "int32": "INTEGER"}
+# Columns that need no cast, and so no ibis.
+_AS_STORED = [(name, _DUCKDB_TYPES[kind]) for name, kind in tables.CARDS.items()]
 
 _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -38,7 +40,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 
 def open_database(
-    tables: Mapping[str, pa.Table],
+    data: Mapping[str, pa.Table],
     cards: Cards | None,
     spill: Path,
     *,
@@ -51,7 +53,7 @@ def open_database(
         _limit_memory(con, memory_limit)
         # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
-        for name, table in tables.items():
+        for name, table in data.items():
             con.from_arrow(table).create(name)
         if database is not None:
             attach(con, database)
@@ -125,13 +127,21 @@ def _files(con: duckdb.DuckDBPyConnection, patterns: Sequence[str]) -> list[str]
 
 
 def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) -> None:
-    compiler = Compiler()
     try:
         if files:
             con.execute(f"CREATE VIEW {_FILES} AS FROM read_parquet({_literal(files)})")
         place = ("main", *cards.table)[-2:] if cards.table else ("main", _FILES)
         catalog = OWN if cards.table else "memory"
         columns = con.execute(f"DESCRIBE FROM {_name(catalog, *place)}").fetchall()
+        stored = [(column, kind) for column, kind, *_ in columns]
+        if stored == _AS_STORED and cards == replace(tables.Cards.parquet(Path()), files=cards.files):
+            con.execute(f"CREATE VIEW cards AS FROM {_FILES}")
+            return
+        import ibis
+
+        from jupyter_funcs.service.engine.statements import Compiler
+
+        compiler = Compiler()
         types = {column: compiler.type_mapper.from_string(kind) for column, kind, *_ in columns}
         mapped = cards.mapped(ibis.table(types, name=place[1], database=place[0], catalog=catalog))
         # Not created by ibis, whose temporary view other cursors don't see.
@@ -142,11 +152,11 @@ def _view(con: duckdb.DuckDBPyConnection, cards: Cards, files: Sequence[str]) ->
 
 
 def _name(*parts: str) -> str:
-    return ".".join(sge.to_identifier(part, quoted=True).sql(dialect="duckdb") for part in parts)
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
 def _literal(value: str | Sequence[str]) -> str:
-    return sge.convert(value).sql(dialect="duckdb")
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"[{', '.join(map(_literal, value))}]"
 
 
 def first_line(error: Exception) -> str:

@@ -24,11 +24,11 @@ from sqlglot import TokenType
 from sqlglot.dialects import duckdb
 from sqlglot.errors import ErrorLevel, SqlglotError
 
-from jupyter_funcs.service.engine.prepared import Compiled, Query, type_of
+from jupyter_funcs.service.engine.prepared import Compiled, Query, Statement
 from jupyter_funcs.service.messages import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterator
 
     import ibis.expr.types as ir
     import pyarrow as pa
@@ -371,16 +371,6 @@ def _called(node: Any) -> list[str]:
     return [name.translate(_LOWER) for name in called]
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """SQL that is ready to run."""
-
-    sql: str
-    schema: pa.Schema
-    values: Mapping[str, Any] = field(default_factory=dict)
-    tables: Mapping[str, pa.Table] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class _Shape:
     build: Callable[..., ir.Table]
@@ -408,18 +398,9 @@ class Statements:
             memory = {each.name: each.data.to_pyarrow(each.schema) for each in expression.op().find(ops.InMemoryTable)}
             sql = self._checked(self._compiler.sql(expression), memory)
             return Statement(sql, expression.schema().to_pyarrow(), tables=memory)
-        values: dict[str, Any] = {}
-        types: list[tuple[str, str, int | None]] = []
-        for name, value in sorted(result.values.items()):
-            if isinstance(value, tuple):
-                each = _padded(value)
-                values.update({f"{name}_{at}": item for at, item in enumerate(each)})
-                types.append((name, type_of(each[0]) if each else "string", len(each)))
-            else:
-                values[name] = value
-                types.append((name, type_of(value), None))
+        values, types = result.bound()
         tables = tuple((name, ibis.Schema.from_pyarrow(own.schema)) for name, own in result.tables.items())
-        sql, schema = self._compile_shape(_Shape(result.build, result.shape, tuple(types), tables, table))
+        sql, schema = self._compile_shape(_Shape(result.build, result.shape, types, tables, table))
         return Statement(sql, schema, values, result.tables)
 
     def _compile(self, shape: _Shape) -> tuple[str, pa.Schema]:
@@ -437,8 +418,3 @@ class Statements:
 
     def _checked(self, sql: str, own: Collection[str]) -> str:
         return checked(sql, self._names() | {(name.translate(_LOWER),) for name in own})
-
-
-def _padded(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    # Padding to powers of two: up to 64 brands have 7 shapes instead of 64.
-    return values + values[-1:] * ((1 << (len(values) - 1).bit_length()) - len(values))

@@ -36,9 +36,16 @@ SCHEMAS = {
 """The columns of each table of `Reference`, in the order of its fields, named as the listing functions return them."""
 
 
+def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
+    """Return the schema of columns whose types are named as ibis names them."""
+    import pyarrow as pa
+
+    own = {"boolean": "bool", "date": "date32"}
+    return pa.schema({name: pa.type_for_alias(own.get(kind, kind)) for name, kind in columns.items()})
+
+
 def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
     """Return the tables of reference data."""
-    import ibis
     import pyarrow as pa
 
     def cell(value: Any) -> Any:
@@ -47,7 +54,7 @@ def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
     tables = {}
     for name, columns in SCHEMAS.items():
         records = [dict(zip(columns, map(cell, astuple(row)), strict=True)) for row in getattr(reference, name)]
-        tables[name] = pa.Table.from_pylist(records, schema=ibis.schema(columns).to_pyarrow())
+        tables[name] = pa.Table.from_pylist(records, schema=arrow_schema(columns))
     return tables
 
 

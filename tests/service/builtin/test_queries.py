@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jupyter_funcs.service.builtin import functions
+from jupyter_funcs.service.builtin import functions, queries
 from jupyter_funcs.service.engine import calendar
+from tests.service.builtin.compiled import compiled
+from tests.service.conftest import python
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,3 +159,42 @@ def test_a_lookback_that_is_not_a_number_of_years_is_refused(serve_rows: Callabl
 def test_a_lookback_may_be_text_or_a_number(serve_rows: Callable[..., Wire], lookback: Any) -> None:
     wire = serve_rows([row(date(2024, 1, 1), 1, 1, 1)], {})
     assert len(daily(wire, PoPGrowth="Yes", PoPLookback=lookback)) == 1
+
+
+# SQL that was compiled beforehand
+
+COMPILED = """
+import sys
+from jupyter_funcs.service.builtin import companies, demo, functions
+
+panel = {"PanelName": "Demo Card Panel"}
+symbol = panel | {"Symbol": "BKQU US EQUITY"}
+runs = [
+    (functions.get_panels, {}),
+    (functions.get_universe, {}),
+    (functions.get_kpis, symbol),
+    (functions.get_panel_dimensions, panel | {"Dimensions": ["Brand"]}),
+    (functions.get_panel_daily, symbol | {"PoPGrowth": "Yes"}),
+    (functions.get_panel_fq, symbol | {"PoPGrowth": "Yes", "PeriodToDate": "Yes"}),
+]
+
+def rows():
+    call = engine.call()
+    return [call.fetch(function(call, **args)) for function, args in runs]
+
+engine = demo.DuckDBEngine(companies.reference(), demo.cards)
+found = rows()
+assert all(found) and not {"ibis", "sqlglot"} & sys.modules.keys()
+engine.prepared = lambda *_: None
+assert rows() == found and "ibis" in sys.modules
+"""
+
+
+def test_the_frequent_runs_need_neither_ibis_nor_sqlglot() -> None:
+    """They answer from SQL that was compiled beforehand, the same as the compiler's."""
+    python(COMPILED)
+
+
+def test_the_compiled_sql_is_that_of_the_expressions() -> None:
+    """After a change of the queries: python -m tests.service.builtin.compiled."""
+    assert queries.ready() == compiled()
