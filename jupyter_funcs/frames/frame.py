@@ -14,7 +14,7 @@ import pandas as pd
 from jupyter_funcs.core.errors import ArgumentError, FunctionError
 from jupyter_funcs.core.json_decoding import decode, decode_lines, gc_paused, too_deep
 from jupyter_funcs.core.text import clip, distinct, inert, quote
-from jupyter_funcs.core.warn import MissingRowsWarning, warn
+from jupyter_funcs.core.warn import MissingRowsWarning, collect_warnings, warn, warn_all
 from jupyter_funcs.frames import chunks
 from jupyter_funcs.frames.columns import Table, are_objects, check_cells, packed
 from jupyter_funcs.frames.dtypes import DECLARED, Declared, checked, inferred
@@ -287,9 +287,14 @@ def _text(reply: Any) -> bytes | str:
 def _long(reply: bytes | str, *, lines: bool) -> Any:
     if len(reply) < chunks.LONG:
         return None
-    body = chunks.read_long(reply, lines=lines)
+    warned: list[UserWarning] = []
+    with collect_warnings(warned):
+        body = chunks.read_long(reply, lines=lines)
     # `data` may also be a key of a single record.
-    return body if isinstance(body, Table) or (body and (is_split(body) or _declaration(body))) else None
+    if not (isinstance(body, Table) or (body and (is_split(body) or _declaration(body)))):
+        return None  # read again by the plain path, with its own warnings
+    warn_all(warned)
+    return body
 
 
 @dataclass(frozen=True)
