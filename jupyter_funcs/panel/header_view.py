@@ -57,15 +57,15 @@ def service_view(session: PanelSession, status: Status | None, trouble: Iterable
     """Return what the header says of the service."""
     known = session.listed
     ends = status.ends if status else math.inf
-    nothing = [] if known is None or len(known) else [no_functions(session.service, session.kind)]
     return {
         "name": _shown(session.service),
         "kind": session.kind,
         "synthetic": session.synthetic,
         "account": _shown(status.user) if status else "",
         "tokenEnds": f"The token {ends_in(ends)}." if status and status.remaining < _SOON else "",
-        "trouble": [*trouble, *(status.trouble.splitlines() if status else []), *nothing][:3],
+        "trouble": [*trouble, *(status.trouble.splitlines() if status else [])][:3],
         "functions": len(known) if known is not None else 0,
+        "nothing": "" if known is None or len(known) else no_functions(session.service, session.kind),
     }
 
 

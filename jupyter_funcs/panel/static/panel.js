@@ -396,11 +396,11 @@ ${!e&&r`<${U} label=${`${t.length-1} more`} chev aria-expanded="false" data-jf="
 ${a&&r`<${U} kind="is-line" icon="play" label=${`Try: ${a}`} data-jf="try" disabled=${s==="gone"} onClick=${()=>{n(e("example",{function:o}))}} />`}
 </div>`}function La(){return r`<div class="jf-skel" role="status" aria-label="Running"><span class="jf-quiet">Running. The result appears here.</span>
 ${Array.from({length:12},(t,e)=>r`<div style=${{opacity:1-e*.07}}>${[96,90,110,84,100,84].map((n,s)=>r`<i style=${{width:`${40+n*(e+3)*(s+7)%50}%`}} />`)}</div>`)}
-</div>`}function Ys(){let{view:t,ask:e,tell:n,toast:s,choose:o,channel:a,live:i}=R(),l=t?.start;if(!t||!l)return r`<div class="jf-start" data-jf="start" />`;let c=i==="gone",d=f=>{n(f.then(u=>u.said&&s(u.said)))};return r`<div class="jf-start" data-jf="start">
-<div class="jf-start-top"><h2>What would you like to look up?</h2>
-<button type="button" class="jf-start-search" data-jf="start-search" disabled=${c} onClick=${f=>{f.currentTarget.closest(".jf")?.querySelector('[data-jf="picker"]')?.click()}}>
+</div>`}function Ys(){let{view:t,ask:e,tell:n,toast:s,choose:o,channel:a,live:i}=R(),l=t?.start;if(!t||!l)return r`<div class="jf-start" data-jf="start" />`;let c=i==="gone",d=f=>{n(f.then(u=>u.said&&s(u.said)))},$=f=>{f.currentTarget.closest(".jf")?.querySelector('[data-jf="picker"]')?.click()};return r`<div class="jf-start" data-jf="start">
+<div class="jf-start-top">${t.service.nothing?r`<h2>No functions</h2><p data-jf="nothing">${t.service.nothing}</p>`:r`<h2>What would you like to look up?</h2>
+<button type="button" class="jf-start-search" data-jf="start-search" disabled=${c} onClick=${$}>
 <${q} name="search" /><span class="jf-gap jf-cut">Search ${F(t.service.functions)} functions, fields and values</span><kbd>/</kbd>
-</button>
+</button>`}
 </div>
 ${l.cards.length>0&&r`<div><h2 class="jf-sect">Functions</h2><div class="jf-cards">${l.cards.map(f=>r`<article class="jf-card" key=${f.id} data-jf=${`card:${f.id}`}>
 <h3><button type="button" data-jf=${`open:${f.id}`} disabled=${c} onClick=${()=>o(f.id)}>${f.name}</button>

@@ -36,6 +36,8 @@ export interface ServiceView {
   /** Why there is no catalog: one to three lines; else empty. */
   trouble: string[];
   functions: number;
+  /** Why a catalog that was listed has no functions, and what to do; else empty. */
+  nothing?: string;
 }
 
 export interface FunctionView {

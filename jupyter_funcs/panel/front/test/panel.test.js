@@ -26,6 +26,15 @@ async function staged(state, answers = {}) {
   return panel;
 }
 
+test("a user without functions is told why, instead of being asked to search", async () => {
+  const { view, ...traits } = STATES.empty.traits;
+  const service = { ...view.service, functions: 0, nothing: "acme lists no functions for you." };
+  const { $, close } = await shown({ ...traits, view: { ...view, service, start: { cards: [], presets: [], recent: [] } } });
+  assert.equal($("nothing").textContent, "acme lists no functions for you.");
+  assert.equal($("start-search"), null);
+  await close();
+});
+
 test("every state is drawn", async () => {
   for (const state of Object.keys(STATES)) {
     const { root, close } = await shown(STATES[state].traits, STATES[state].answers);
