@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import warnings
-from importlib import resources
+from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -71,6 +71,7 @@ def _note(text: str) -> None:
 def _parser() -> Parser:
     about = "List and run the functions of a catalog, try the demo, or serve functions of your own."
     parser = Parser(prog="jupyter funcs", description=about)
+    parser.add_argument("--version", action="version", version=f"jupyter_funcs {metadata.version('jupyter-funcs')}")
     parser.set_defaults(takes_more=False)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
@@ -108,14 +109,15 @@ def _parser() -> Parser:
     mcp_parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help=only)
     declares = "tell the assistant that these functions change nothing, which a catalog doesn't say"
     mcp_parser.add_argument("--declare-read-only", action="store_true", help=declares)
-    docs_parser = add("docs", docs, "show a page of the guide, or the list of its topics")
-    docs_parser.add_argument("topic", nargs="?", default="", metavar="TOPIC")
+    pages = "show a page of the guide, or the list of its topics"
+    add("docs", docs, pages).add_argument("topic", nargs="?", default="", metavar="TOPIC")
     check_parser = add("check", check, "check functions that you publish, and show the form of each")
     check_parser.description = "Nothing is served. The exit code is 1 if there is an error."
     check_parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="default: as configured")
     check_parser.add_argument("--config", type=Path, metavar="FILE", help="the configuration of the service")
-    seconds = "time limit for importing a file (default: 60)"
-    check_parser.add_argument("--timeout", type=float, default=60, metavar="SECONDS", help=seconds)
+    check_parser.add_argument(
+        "--timeout", type=float, default=60, metavar="SECONDS", help="time limit for importing a file (default: 60)"
+    )
     add("enable", enable, "load %%funcs in every notebook of this environment")
     add("disable", disable, "undo enable")
     for with_service in (list_parser, describe_parser, call_parser, stubs_parser, mcp_parser):

@@ -76,7 +76,12 @@ def test_describe_lists_the_parameters_and_help_is_a_command(capsys: pytest.Capt
     assert capsys.readouterr().err == "Get Panels takes no parameters.\n"
     assert main(["describe", "get_panel_fqq"]) == 1
     assert "Did you mean 'Get Panel FQ'" in capsys.readouterr().err
-    for words, said in (([], "COMMAND"), (["help"], "COMMAND"), (["help", "call"], "NAME=VALUE")):
+    for words, said in (
+        ([], "COMMAND"),
+        (["help"], "COMMAND"),
+        (["help", "call"], "NAME=VALUE"),
+        (["--version"], "jupyter_funcs "),
+    ):
         with pytest.raises(SystemExit, match=r"^0$"):
             main(words)
         assert said in capsys.readouterr().out
