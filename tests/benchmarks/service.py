@@ -2,7 +2,7 @@
 The service's queries, its listing and its wire against what a person would write instead.
 
     python -m tests.benchmarks.service            # all parts, about five minutes
-    python -m tests.benchmarks.service daily fq   # some of them: daily, fq, cold, rows, listing, http
+    python -m tests.benchmarks.service daily fq   # some of them: daily, fq, cold, frame, rows, listing, http
 
 Each part runs in a process of its own, both sides in turn, and prints medians, their ratio, the ratio that
 PERFORMANCE.md aims at, and the most memory that the process held. What is generated is deleted. No test runs this.
@@ -202,7 +202,9 @@ con.execute("CREATE VIEW cards AS FROM read_parquet('{path}')")
 con.execute({DAILY.format(kind="")!r}, {{"panel": "Demo Card Panel", "symbol": "BKQU US EQUITY"}})
 assert len(con.fetchall()) == 1826
 """
-    listing = "from jupyter_funcs.service import embedded; embedded()"
+    listing = "import jupyter_funcs as jf; assert jf.connect().names"
+    count = f"import sys; {listing}; print(len(sys.modules))"
+    modules = int(subprocess.run([sys.executable, "-c", count], check=True, capture_output=True).stdout)
 
     def run(code: str) -> Callable[[], object]:
         return lambda: subprocess.run([sys.executable, "-c", code], check=True)
@@ -210,8 +212,39 @@ assert len(con.fetchall()) == 1826
     first, peer, shown = medians(7, run(ours), run(theirs), run(listing))
     return [
         Measured("a process: start, ask, end", first, "raw DuckDB SQL", peer, 1.5),
-        Measured("a process: start, list, end", shown),
+        Measured(f"a process: import, list, end ({modules} modules, at most 450)", shown),
     ]
+
+
+LARGE = """
+WITH days AS (
+    SELECT date, generation, region, merchant, sum(spend_cents)::BIGINT / 100 AS spend,
+        sum(transactions)::BIGINT AS transactions, sum(cards)::BIGINT AS cards
+    FROM cards WHERE panel = $panel AND symbol = $symbol GROUP BY ALL
+)
+SELECT date AS "Date", generation AS "Age Group", region AS "Region", merchant AS "Brand", spend AS "Spend",
+    transactions AS "Transaction Count", transactions / nullif(cards, 0) AS "Transactions per Card",
+    cards AS "Cardholder Count", spend / nullif(transactions, 0) AS "Spend per Transaction",
+    spend / nullif(cards, 0) AS "Spend per Card"
+FROM days ORDER BY ALL
+"""
+
+
+def frame() -> list[Measured]:
+    """Compare a call of the embedded service, to its frame, with DuckDB to Arrow to pandas."""
+    import jupyter_funcs as jf
+
+    function = jf.connect()["Get Panel Daily"].with_options(cache=False)
+    asked = {"PanelName": PANEL, "Symbol": "STMQ US EQUITY", "Dimensions": ["Age Group", "Region", "Brand"]}
+    con = duckdb.connect()
+    con.execute(f"CREATE VIEW cards AS FROM read_parquet('{demo_files.cards()}')")
+
+    def raw() -> Any:
+        return con.execute(LARGE, {"panel": PANEL, "symbol": asked["Symbol"]}).to_arrow_table().to_pandas()
+
+    assert function(**asked).shape == raw().shape
+    ours, theirs = medians(5, lambda: function(**asked), raw)
+    return [Measured(f"{len(raw()):,} rows, embedded, call to frame", ours, "DuckDB, Arrow, pandas", theirs, 2)]
 
 
 def rows() -> list[Measured]:
@@ -282,6 +315,7 @@ PARTS: dict[str, Callable[[], list[Measured]]] = {
     "daily": daily,
     "fq": fq,
     "cold": cold,
+    "frame": frame,
     "rows": rows,
     "listing": listing,
 }

@@ -59,13 +59,18 @@ def _padded(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Query:
-    """A query: `build` and `shape` determine its SQL, `values` are bound to it, `tables` are its own."""
+    """
+    A query: `build` and `shape` determine its SQL, `values` are bound to it, `tables` are its own.
+
+    `ready` is the SQL that was compiled beforehand. An engine may keep the rows of one that `is_kept` with its data.
+    """
 
     build: Callable[..., ir.Table]
     shape: tuple[Hashable, ...] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
     ready: Callable[[], Mapping[str, Any]] = dict
+    is_kept: bool = False
 
     def bound(self) -> tuple[dict[str, Any], tuple[tuple[str, str, int | None], ...]]:
         """Return the values by placeholder; and of each value its name, its type, and the length of a tuple."""
