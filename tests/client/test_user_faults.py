@@ -201,10 +201,7 @@ ELSEWHERE = {
         "catalog.test_form::test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings",
         "catalog.test_form::test_what_stands_for_no_value_is_an_error_and_not_a_text",
     ],
-    93: [
-        "connection.test_login::test_a_token_typed_on_a_magic_line_is_refused_and_masked",
-        "connection.test_login::test_a_notebook_asks_for_the_password_and_refuses_a_token",
-    ],
+    93: ["connection.test_login::test_a_token_typed_on_a_magic_line_is_refused_and_masked"],
     95: [
         "frames.test_export::test_csv_text_that_a_spreadsheet_would_run_is_escaped_in_cells_and_headers",
         "frames.test_export::test_a_table_holds_nothing_that_a_terminal_would_obey",

@@ -993,8 +993,8 @@ def test_to_frame_gives_the_same_of_a_long_reply(case: Case, as_text: bool, monk
 
     read = pieces.read_long
 
-    def read_long(reply: bytes | str) -> Any:
-        value = read(reply)
+    def read_long(reply: bytes | str, **how: Any) -> Any:
+        value = read(reply, **how)
         met.append(value is not None)
         return value
 

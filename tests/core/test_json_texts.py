@@ -375,6 +375,23 @@ PLACES = [
 ]
 
 
+@pytest.mark.slow
+@EVERY
+def test_a_text_within_a_long_reply_is_read_in_pieces_as_it_is_in_one(
+    raw: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "_CHUNK", 16)
+    for place in PLACES:
+        reply = place % raw
+        for each in [reply, json.dumps({"body": reply.decode()}).encode()] if is_utf8(raw) else [reply]:
+            readings = []
+            for long in (len(each) + 1, 1):
+                monkeypatch.setattr(chunks, "LONG", long)
+                found = outcome(lambda each=each: to_frame(each))  # type: ignore[misc]
+                readings.append([found.error, found.warned, None if found.error else told(found.value)])
+            assert readings[0] == readings[1]
+
+
 @EVERY
 def test_a_value_among_records_is_kept_and_a_fault_among_them_is_told(raw: bytes) -> None:
     found, expected = outcome(lambda: to_frame(PLACES[0] % raw)), reading(raw)
