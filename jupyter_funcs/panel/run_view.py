@@ -154,7 +154,7 @@ def lines_of(error: BaseException) -> list[str]:
 
 def still_html(name: str, outcome: Outcome | None, picture: str = "") -> str:
     """Return what is shown where there is no panel: how to open it, its last result, and the chart as a picture."""
-    what = "run this cell to open the panel. This is shown where there is none, or where the page blocks its script."
+    what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
     kept = "" if outcome is None else _result_html(outcome)
     head = f"<p><b>{_shown(name) if name else 'Functions'}</b>: {what}</p>"
     return f'<div class="jf-still">{head}{kept}{picture}</div>'
