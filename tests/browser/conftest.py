@@ -162,17 +162,18 @@ def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def findings(axe_script: str) -> Callable[[Page], list[str]]:
-    """Give what the checker finds serious or critical inside of the panel."""
+def findings(axe_script: str) -> Callable[..., list[str]]:
+    """Give what the checker finds serious or critical inside of the panel, or of another part."""
 
-    def look(page: Page) -> list[str]:
+    def look(page: Page, part: str = "[data-jf=panel]") -> list[str]:
         if not page.evaluate("Boolean(window.axe)"):
             page.evaluate(axe_script)
         return page.evaluate(
-            """async () => (await axe.run('[data-jf=panel]', {resultTypes: ['violations']})).violations
+            """async part => (await axe.run(part, {resultTypes: ['violations']})).violations
                 .filter(found => ['serious', 'critical'].includes(found.impact))
                 .flatMap(found => found.nodes.map(node =>
-                    `${found.id}: ${node.html.slice(0, 200)} ${(node.failureSummary || '').slice(0, 300)}`))"""
+                    `${found.id}: ${node.html.slice(0, 200)} ${(node.failureSummary || '').slice(0, 300)}`))""",
+            part,
         )
 
     return look

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tests.browser.fronts import Front
 
 ROWS = "1,826 rows"
+PLACE = '[aria-rowindex="20004"] [aria-colindex="1"]'  # a row in sight after a long scroll
 
 
 @pytest.mark.slow
@@ -95,6 +96,8 @@ def test_the_whole_journey(lab: Front, open_notebook: Callable[..., Page], tmp_p
     wait_for(page, "done")
     expect(at(page, "tab:chart")).to_have_attribute("aria-selected", "true")
     expect(page.locator('[data-jf="plot"] svg path').first).to_be_attached()
+    at(page, "tab:table").click()
+    expect(at(page, "grid").locator(PLACE)).to_be_in_viewport(ratio=1)
     run_python(page, "panel.close()")
     expect(at(page, "panel")).to_have_count(0)
     expect(page.locator(".jp-OutputArea-output").last).to_contain_text("The DataFrame was kept as")  # the still output
@@ -202,11 +205,13 @@ def sweeps(page: Page) -> None:
     expect(at(page, "partial")).to_contain_text("CLQM")
     look(page, "journey-08-partial")
     run_python(page, "lacking.clear()")
-    at(page, "retry-failed").click()
+    at(page, "retry:CLQM US EQUITY").click()
     expect(at(page, "partial")).to_have_count(0, timeout=60_000)
     at(page, "tab:table").click()
     expect(at(page, "summary")).to_contain_text("43,774 rows")
     assert run_python(page, "print(panel.result().Symbol.nunique())") == "24"
+    at(page, "grid").evaluate("grid => { grid.scrollTop = 28 * 20_000 }")
+    expect(at(page, "grid").locator(PLACE)).to_be_in_viewport(ratio=1)
     at(page, "tab:chart").click()
     expect(page.locator('[data-jf="plot"] svg path').first).to_be_attached()
     look(page, "journey-09-sweep")

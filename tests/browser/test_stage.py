@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import look
+import jupyter_funcs as jf
+from jupyter_funcs.core import background
+from tests.browser.steps import CARD, look
+from tests.conftest import SYMBOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,12 +54,31 @@ def states(page: Page, stage: str, width: int, theme: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_no_state_has_a_serious_finding(
-    theme: str, stage: str, page: Page, findings: Callable[[Page], list[str]]
-) -> None:
+def test_no_state_has_a_serious_finding(theme: str, stage: str, page: Page, findings: Callable[..., list[str]]) -> None:
     """In the light and in the dark."""
     found = {state: findings(page) for state in states(page, stage, 1280, theme)}
     assert {state: each for state, each in found.items() if each} == {}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_a_closed_panel_leaves_has_no_serious_finding(
+    theme: str, stage: str, page: Page, findings: Callable[..., list[str]]
+) -> None:
+    """On the same page: the last result as HTML, with the chart as a picture."""
+    panel = jf.connect().panel("Get Panel Daily", PanelName=CARD, Symbol=SYMBOL, Dimensions=["Region"])
+    panel.run()
+    panel.result(60)
+    asked = {"v": 1, "id": 1, "kind": "chart", "run": 1, "wish": {}, "low": None, "high": None}
+    background.run(panel._answer({**asked, "filters": [], "find": ""}))
+    left = panel._still_html(panel._visit)
+    panel.close()
+    assert "<table" in left
+    assert "<svg" in left
+    page.goto(f"{stage}#state=form&theme={theme}")
+    page.wait_for_selector("body[data-ready=form]")
+    page.evaluate("left => { document.getElementById('stage').innerHTML = left }", left)
+    look(page, f"stage-closed-{theme}")
+    assert findings(page, ".jf-still") == []
 
 
 # The panel's height, what stands out of it sideways, and where its parts are.
