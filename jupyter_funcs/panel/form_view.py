@@ -451,10 +451,9 @@ def _control(field: Field, *, listed: bool) -> str:
 
 
 def _is_short(field: Field, control: str) -> bool:
-    if control in {"number", "date"}:
-        return len(field.label) <= 24
-    if control == "choice" and field.options:
-        return len(field.label) <= 24 and max(map(len, (*field.options, _hint(field, control)))) <= 13
+    if control in {"number", "date"} or (control == "choice" and field.options):
+        shown = (*field.options, _hint(field, control))
+        return len(field.label) <= 20 and max(map(len, shown)) <= 13
     return control == "flag" and len(field.label) <= 12
 
 

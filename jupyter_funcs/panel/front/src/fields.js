@@ -34,7 +34,7 @@ export function Field({ field, missing, onHelp }) {
   const errors = state.errors?.length ? state.errors : missing ? [{ text: "Required", use: "", instead: "" }] : [];
   const [each, variable] = [isEach(state), bound(state)];
   const bad = errors.length > 0;
-  const note = each || variable?.each ? "one run each" : field.control === "flag" && (state.value ?? null) === null && field.default !== null && !field.required ? field.hint || `${field.default} (default)` : state.carried ? "carried over" : "";
+  const note = each || variable?.each ? "one run each" : field.control === "flag" && (state.value ?? null) === null && field.default !== null && !field.required ? (field.short ? field.hint.replace(" (default)", "") : field.hint) || `${field.default} (default)` : state.carried ? "carried over" : "";
   const lines = each && (field.control === "json" || field.control === "several" || field.control === "list");
   const control = variable ? Bound : lines ? Lines : each || Array.isArray(state.value) || field.control === "several" || field.control === "list" ? Chips : other && field.control === "flag" ? TextBox : CONTROLS[field.control];
   const messages = [...errors.map((one) => ({ ...one, bad: true })), ...(state.warnings ?? []).map((one) => ({ ...one, bad: false }))];

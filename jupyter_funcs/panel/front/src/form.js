@@ -145,10 +145,11 @@ function Fold({ fields }) {
     setFits(each.filter((one) => one.offsetTop < top + 8).length);
   }, [text]);
   const rest = chips.length - fits;
+  const { done = 0, of = 1 } = run.running ?? {};
   return html`<div class="jf-fold" data-jf="fold">
     <div ref=${box} class="jf-fold-chips" role="group" aria-label="Values">${chips.map((one) => html`<span class="jf-chip is-plain"><span>${inert(one)}</span></span>`)}</div>
     ${rest > 0 && html`<span class="jf-quiet jf-num" data-jf="fold-rest" title=${chips.slice(-rest).join(", ")}>+${rest}</span>`}
-    ${run.state === "running" ? html`<${Elapsed} hook="elapsed-folded" />
+    ${run.state === "running" ? html`${of > 1 && html`<span class="jf-num jf-quiet">${count(done)} of ${count(of)} runs</span>`}<${Elapsed} hook="elapsed-folded" />
       <button type="button" class="jf-btn is-line" data-jf="cancel-folded" onClick=${() => tell(ask("cancel", {}))}><${Icon} name="stop" fill=${true} />Cancel</button><${Progress} />` : html`
       <button type="button" class="jf-btn is-line" data-jf="edit" disabled=${live === "gone"} onClick=${() => fold(false)}><${Icon} name="pencil" />Edit</button>
       <button type="button" class="jf-btn is-line" data-jf="run-again" disabled=${live === "gone"} onClick=${() => void submit()}><${Icon} name="play" fill=${true} />Run</button>`}
