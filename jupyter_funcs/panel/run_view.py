@@ -56,8 +56,9 @@ def running_view(name: str, job: Job) -> dict[str, Any]:
         note = status_text(progress)
     return {
         "name": clip(inert(name), _LONGEST),
-        "elapsed": round(job.elapsed, 1),
-        "bytes": progress.received,
+        # The same all through the first second, or the run and the result before it would be sent again.
+        "elapsed": round(job.elapsed, 1) if job.elapsed >= 1 else 0.0,
+        "bytes": progress.received if job.elapsed >= 1 else 0,
         "done": progress.done + progress.failed if isinstance(progress, SweepProgress) else 0,
         "of": progress.total if isinstance(progress, SweepProgress) else 1,
         "note": note,

@@ -85,14 +85,18 @@ SUBJECTS: dict[str, tuple[list[str], dict[str, tuple[int, str, str]]]] = {
     ),
     "before": ([FORM], {"open a form": (1, "", RUN[0]), "run": (1, *RUN)}),
 }
-# Do it, and return the milliseconds until the cell's output has changed for the last time.
+# Do it, and return the milliseconds until the cell's output has changed for the last time: the panel, without the still
+# output that is hidden beside it and written again after each run.
 TIMED = """async ([cell, act, done]) => {
     const notebook = window.jupyterapp.shell.currentWidget.content;
     const node = notebook.widgets[cell].node;
     notebook.activeCellIndex = cell;
     const start = performance.now();
     let last = start;
-    const observer = new MutationObserver(() => { last = performance.now(); });
+    const observer = new MutationObserver(list => {
+        const panel = node.querySelector('.jf');
+        if (!panel || list.some(each => panel.contains(each.target))) last = performance.now();
+    });
     observer.observe(node, {subtree: true, childList: true, attributes: true, attributeFilter: ['class', 'style']});
     if (!act) void window.jupyterapp.commands.execute('notebook:run-cell');
     else if (act === '[data-jf=grid]') node.querySelector(act).scrollTop += 40 * 28;
