@@ -299,7 +299,7 @@ class Client(Generic[CallT_co]):
         return self._bind(catalog, catalog.get(name))
 
     def __getattr__(self, name: str) -> CallT_co:
-        """Return a function by its slug."""
+        """Return a function by its slug, or by its name if that is an identifier."""
         # Front ends and pickle probe for names with an underscore, which no slug has: don't list functions for those.
         # An attribute of the class gets here only if it raised an AttributeError itself.
         if name.startswith("_") or hasattr(type(self), name):
@@ -307,13 +307,13 @@ class Client(Generic[CallT_co]):
         if self.listed is None and _is_completing():
             raise AttributeError(f"The functions are not listed yet: {name!r}.")
         catalog = self.catalog
-        slugs = catalog.slugs
-        if name not in slugs:
+        slugs, names = catalog.slugs, self.names
+        if name not in slugs and name not in names:
             # A completer that tries names doesn't show suggestions, which take time.
             close = [] if _is_completing() else nearest(name, slugs)
             hint = f"Did you mean {listed(close)}?" if close else "List them with funcs.find() or funcs.names."
             raise NoFunctionError(f"There is no function {quote(name)} in your catalog.", hint)
-        return self._bind(catalog, catalog.functions[slugs.index(name)])
+        return self._bind(catalog, catalog.functions[(slugs if name in slugs else names).index(name)])
 
     def __reduce__(self) -> NoReturn:
         # A session holds connections and a token.

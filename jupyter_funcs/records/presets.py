@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 LONGEST_NAME = 80
 _DEMO = "demo"
 # Presets that come with the demo.
-SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": {"PeriodToDate": "Yes", "PoPGrowth": "Yes"}}}
+_TO_DATE = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
+SHIPPED = {"Get Panel FQ": {"Quarter to date vs last year": _TO_DATE}}
 _FILE = "jupyter_funcs_presets.toml"
 _EACH = "each"
 _HEAD = """\

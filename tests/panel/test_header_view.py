@@ -180,7 +180,8 @@ def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.Monkey
     values = page.state("_values")
     assert (values["preset"], values["valid"]) == (OURS, True)
     assert panel.form is not None
-    assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL, "PeriodToDate": "Yes", "PoPGrowth": "Yes"}
+    to_date = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
+    assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL, **to_date}
     for kind, fields in (("preset_delete", {}), ("preset_save", {"replace": True})):
         assert page.ask(kind, name=OURS, **fields)["error"][0] == f"{OURS!r} comes with the demo."
     page.ask("preset_save", name="mine", replace=False)

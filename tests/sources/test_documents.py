@@ -174,7 +174,7 @@ def test_a_file_runs_where_the_user_says(
         file = written(tmp_path, name, **more)
         funcs = jf.connect(file, allow_server=url + path, token=token)
         assert (funcs.names, funcs.kind, funcs.service) == (["Look"], "openapi", name)
-        assert list(funcs.look()["path"]) == [asked]
+        assert list(funcs.Look()["path"]) == [asked]
         assert server.seen == [(asked, f"Bearer {token}" if token else "")]
         if not token:
             exec(python(funcs.look, {}, funcs.where), space := {})  # type: ignore[var-annotated]
