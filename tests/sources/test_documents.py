@@ -167,7 +167,7 @@ SERVERS: dict[str, tuple[list[str], str, str]] = {
 def test_a_file_runs_where_the_user_says(
     servers: list[str], path: str, asked: str, token: str | None, tmp_path: Path, api: tuple[str, Server]
 ) -> None:
-    """With `allow_server`, in YAML and JSON, with a token and without; the code of a run says so too."""
+    """With `allow_server`, in YAML and JSON, with and without a token, by its own spelling; a run's code says it."""
     url, server = api
     more = {"servers": [{"url": each.format(url=url)} for each in servers]} if servers else {}
     for name in ("shop.yaml", "shop.JSON") if token else ("shop.yml",):

@@ -1,5 +1,5 @@
 import { html } from "htm/preact";
-import { count } from "./format.js";
+import { plural } from "./format.js";
 import { Icon } from "./icons.js";
 import { usePanel } from "./state.js";
 
@@ -17,7 +17,7 @@ export function Start() {
   return html`<div class="jf-start" data-jf="start">
     <div class="jf-start-top">${view.service.nothing ? html`<h2>No functions</h2><p data-jf="nothing">${view.service.nothing}</p>` : html`<h2>What would you like to look up?</h2>
       <button type="button" class="jf-start-search" data-jf="start-search" disabled=${off} onClick=${search}>
-        <${Icon} name="search" /><span class="jf-gap jf-cut">Search ${count(view.service.functions)} functions, fields and values</span><kbd>/</kbd>
+        <${Icon} name="search" /><span class="jf-gap jf-cut">Search ${plural(view.service.functions, "function")}, fields and values</span><kbd>/</kbd>
       </button>`}
     </div>
     ${start.cards.length > 0 && html`<div><h2 class="jf-sect">Functions</h2><div class="jf-cards">${start.cards.map((card) => html`<article class="jf-card" key=${card.id} data-jf=${`card:${card.id}`}>
