@@ -110,8 +110,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.user_properties.extend(("fault", number) for number in faults_of(item))
         # The panel asks the same session either way, and the other packages' tests ask it both ways.
         over_http = item.nodeid.startswith("tests/panel/") and "[http" in item.nodeid
-        # Each notebook is a kernel of its own, and takes seconds.
-        if over_http or item.nodeid.startswith("notebooks/"):
+        # The other notebooks need matplotlib, and each a kernel of its own.
+        if over_http or (item.nodeid.startswith("notebooks/") and "/panel.ipynb" not in item.nodeid):
             item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(600 if item.nodeid.startswith("tests/browser/") else 1800))
