@@ -94,6 +94,7 @@ _ISO = re.compile(
 )
 # The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
+_FEW = 1000
 # Within these years of texts, no offset leads out of the ranges.
 _EXACT_YEARS, _EXACT_YEARS_NS = ("0002", "9999"), ("1678", "2262")
 # The range of 64-bit nanoseconds, in whole seconds.
@@ -112,7 +113,8 @@ def _times(column: Column) -> tuple[Array, bool] | None:
     if has_arrow():
         encoded = texts.dictionary_encode()
         codes, uniques = encoded.indices.fill_null(-1).to_numpy(), encoded.dictionary
-        parsed = _cast(uniques)
+        # Of a few texts, Arrow's functions take longer to start than to parse one by one.
+        parsed = _cast(uniques) if len(uniques) > _FEW else _parsed(uniques.to_pylist())
     else:
         codes, uniques = pd.factorize(texts)
         parsed = _parsed(uniques)
