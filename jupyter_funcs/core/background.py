@@ -116,12 +116,20 @@ def wait(future: Future[T], timeout: float | None = None, *, is_shared: bool = F
     until = math.inf if timeout is None else time.monotonic() + timeout
     try:
         while not future.done() and (left := until - time.monotonic()) > 0:
-            futures.wait([future], min(_POLL, left, threading.TIMEOUT_MAX))
+            _look(future, min(_POLL, left, threading.TIMEOUT_MAX))
         return future.result(0)
     except KeyboardInterrupt:
         if not is_shared:
             future.cancel()
         raise
+
+
+def _look(future: Future[Any], seconds: float) -> None:
+    try:
+        futures.wait([future], seconds)
+    except RuntimeError as error:
+        # Python turns an interrupt at one moment of this wait into "release unlocked lock".
+        raise (error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error) from None
 
 
 def forbid_on_loop() -> None:
