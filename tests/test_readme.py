@@ -60,6 +60,11 @@ OURS = [
     for line in lines_of(block)
     if line.startswith("jupyter funcs ")
 ]
+OURS += [
+    shlex.join([program["command"], *program["args"]])
+    for block in re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)
+    for program in json.loads(block)["mcpServers"].values()
+]
 
 
 @pytest.mark.parametrize("line", OURS)
