@@ -38,12 +38,14 @@ def check(given: argparse.Namespace) -> None:
         raise SetupError(f"--timeout must be a positive number of seconds, not {given.timeout:g}.")
     limited = settings.server.model_copy(update={"run_seconds": given.timeout})
     log, printed = logging.getLogger("jupyter_funcs.service"), logging.StreamHandler()
+    level = log.level
     log.setLevel(logging.INFO)  # with what the files print
     log.addHandler(printed)
     try:
         functions, listing, problems = hosted.check(settings.model_copy(update={"server": limited}))
     finally:
         log.removeHandler(printed)
+        log.setLevel(level)
     places = {each.name: each.place for each in functions}
     for each in parse_listing(json.dumps(listing).encode()):
         print(preview(each, places.get(each.name, "")), end="\n\n")

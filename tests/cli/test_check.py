@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ WRONG = {
 def test_it_shows_the_form_of_each_function(capsys: pytest.CaptureFixture[str]) -> None:
     """Each field with its label, control, default, options and help, and no error: the exit code is 0."""
     folder = Path(__file__).parents[1] / "service/publishing/published"
+    before = logging.getLogger("jupyter_funcs.service").level
     assert main(["check", str(folder)]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[-1] == "No errors; 3 functions can be published."
@@ -39,6 +41,7 @@ def test_it_shows_the_form_of_each_function(capsys: pytest.CaptureFixture[str]) 
     assert "Days integer 3 How many days to give." in lines
     assert "Region choice North, South Only the stores of this region." in lines
     assert not err
+    assert logging.getLogger("jupyter_funcs.service").level == before
 
 
 def test_it_reports_every_error_with_its_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
