@@ -15,6 +15,7 @@ from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.header_view import changes, check_own, example_values, fill_preset, sections
 from jupyter_funcs.panel.history_view import gone_text, values_of, without_result
+from jupyter_funcs.panel.result_view import Outcome
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.sweeps.messages import asks_text
 
@@ -135,9 +136,9 @@ class Answers:
     def retry_failed(self, rows: requests.FailedRows) -> None:
         """Run again what failed of the sweep that is shown, or some of it, whatever the form holds by now."""
         visit = self._state.chosen
-        if visit.sweep is None:
+        if visit.result is None or visit.result.outcome.sweep is None:
             raise ArgumentError(GONE)
-        self._state.start(visit, partial(visit.sweep.retry, rows))
+        self._state.start(visit, partial(visit.result.outcome.sweep.retry, rows))
 
     @requests.asked()
     def dismiss(self) -> None:
@@ -193,9 +194,9 @@ class Answers:
         if not isinstance(frame, pd.DataFrame):
             return {"said": without_result(run) or f"{gone_text([run.label])} Run it again."}
         visit.note = ""
-        outcome = run_view.Outcome(visit.function, run.args, frame, None, run.started, run.elapsed, run.variable)
         summary = f"{shape_text(frame)} · run {run.label}"
-        await self._state.show(visit, outcome, {"summary": summary, "partial": None, "warnings": []})
+        outcome = Outcome(visit.function, run.args, frame, None, run.started, run.variable, summary)
+        await self._state.show(visit, outcome)
         return {"said": ""}
 
     @requests.asked(in_thread=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import threading
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from jupyter_funcs.frames.display import MONEY
 from jupyter_funcs.frames.roles import Role, has_labels, words
 from jupyter_funcs.panel.chart_plan import NO_VALUE, POINTS_OF_A_LINE, STEPS, Plan, Planner, day_of, names_of, time_of
 from jupyter_funcs.panel.requests import ChartWish
+from jupyter_funcs.panel.table import Latest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,8 +39,7 @@ class Chart:
 
     def __init__(self, frame: pd.DataFrame, about: str = "") -> None:
         self._frame, self._about = frame.copy(deep=False), about
-        self._lock = threading.RLock()
-        self._views: dict[Any, View] = {}
+        self._views = Latest(_MOST_VIEWS)
 
     @cached_property
     def _planner(self) -> Planner:
@@ -51,15 +50,14 @@ class Chart:
     ) -> View:
         """Return a chart of rows by their positions, zoomed to a first and last day; `source` is the rows' code."""
         key = (wish, rows if rows is None else hashlib.blake2b(rows.tobytes()).digest(), zoom, source)
-        with self._lock:
-            if key not in self._views:
-                mask = (
-                    np.ones(len(self._frame), bool) if rows is None else np.bincount(rows, None, len(self._frame)) > 0
-                )
-                self._views[key] = self._drawn(wish, mask, zoom, _prelude(source, labelled=has_labels(self._frame)))
-                for old in list(self._views)[:-_MOST_VIEWS]:
-                    del self._views[old]
-            return self._views[key]
+
+        def drawn() -> View:
+            count = len(self._frame)
+            mask = np.ones(count, bool) if rows is None else np.bincount(rows, None, count) > 0
+            return self._drawn(wish, mask, zoom, _prelude(source, labelled=has_labels(self._frame)))
+
+        view: View = self._views.get("", key, drawn, lambda _: 1)
+        return view
 
     def _drawn(self, wish: ChartWish, mask: Array, zoom: Zoom, prelude: tuple[list[str], str]) -> View:
         if len(self._frame) == 1 and self._planner.columns:

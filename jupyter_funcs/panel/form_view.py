@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import threading
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,8 @@ _KNOWN = {
     Evidence.ASSUMED: "assumed from the name",
 }
 
+_CONTROLS = {Kind.JSON: "json", Kind.INTEGER: "number", Kind.NUMBER: "number", Kind.DATE: "date"}
+
 
 class FormView:
     """The form of one function as the page shows it; `on_news` is called when there is something new to show."""
@@ -97,8 +100,8 @@ class FormView:
 
     def fields(self) -> list[dict[str, Any]]:
         """Return what each field takes: the `FieldView` of the protocol."""
-        options = {name: self._options[name].page() for name in self._views if self._views[name]["options"]}
-        return [{**view, "options": options.get(name)} for name, view in self._views.items()]
+        views = self._views.items()
+        return [view | {"options": self._options[name].page() if view["options"] else None} for name, view in views]
 
     @cached_property
     def _views(self) -> dict[str, dict[str, Any]]:
@@ -192,7 +195,9 @@ class FormView:
         held = self.form.values.get(field.name)
         variable = held.values[0] if isinstance(held, Each) and len(held) == 1 else held
         if isinstance(variable, Variable):
-            return self._bound(variable, each=isinstance(held, Each))
+            variables = self.form.variables()
+            about = notebook.about(variables[variable.name]) if variable.name in variables else "not defined"
+            return {"variable": variable.name, "about": about, "each": isinstance(held, Each)}
         if isinstance(held, Each):
             return {"each": [self._line(one) for one in held.values[:_MOST_VALUES]]}
         is_typed = isinstance(held, str) and not field.options  # "1." may become "1.5"
@@ -218,11 +223,6 @@ class FormView:
             return replace_surrogates(spelled(value) if self.trusted else str(value))
         except Exception:  # noqa: BLE001  # any object may be set by code, even one that fails when inspected
             return f"<{type(value).__name__}>"
-
-    def _bound(self, variable: Variable, *, each: bool) -> dict[str, Any]:
-        variables = self.form.variables()
-        about = notebook.about(variables[variable.name]) if variable.name in variables else "not defined"
-        return {"variable": variable.name, "about": about, "each": each}
 
     def _explained(self, field: Field, text: str, more: str = "") -> dict[str, str]:
         """Return what is wrong with a value in the words of a form, and what would fix it."""
@@ -257,10 +257,9 @@ class FormView:
 
     def take(self, values: Mapping[str, Sent], seq: int = 0) -> None:
         """Set the fields whose values differ from what is shown; none of them if one can't be read."""
-        args, new = self.form.args, {}
-        for name, value in values.items():
-            if self._shown(field := self._field(name), args) != value:
-                new[name] = self._read(field, value)
+        args, fields = self.form.args, {name: self._field(name) for name in values}
+        changed = {name: field for name, field in fields.items() if self._shown(field, args) != values[name]}
+        new = {name: self._read(field, values[name]) for name, field in changed.items()}
         with self._lock:
             self.seq = max(self.seq, seq)
             self.form.update(new)
@@ -270,12 +269,10 @@ class FormView:
         shown = self._value(field, args)
         if not isinstance(shown, dict):
             return shown
-        if "variable" not in shown:
-            return Each(tuple(shown["each"]))
-        variable = f"${shown['variable']}"
-        return Each((variable,)) if shown["each"] else variable
+        texts = [f"${shown['variable']}"] if "variable" in shown else shown["each"]
+        return texts[0] if shown["each"] is False else Each(tuple(texts))
 
-    @asked()
+    @asked(of="form")
     def clear(self) -> None:
         """Clear every field, and forget what was said of it."""
         with self._lock:
@@ -313,21 +310,19 @@ class FormView:
             field = self._fields.get(other.name)
             if field is None or is_empty(value) or self.form.is_set(field.name) or field.kind is not other.kind:
                 continue
-            try:
+            with suppress(ValueError):
                 if not has_variable(value):
                     to_wire(field, value)
-            except ValueError:
-                continue
-            self.form[field.name] = value
-            self._carried.add(field.name)
-            self._touched.discard(field.name)  # nobody has entered it here
+                self.form[field.name] = value
+                self._carried.add(field.name)
+                self._touched.discard(field.name)  # nobody has entered it here
 
-    @asked(in_thread=True)
+    @asked(of="form", in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
         """Return one page of the options that match a search: the `OptionPage` of the protocol."""
         return self._options[self._field(field).name].page(query, first, grouped=grouped)
 
-    @asked()
+    @asked(of="form")
     def list_again(self, field: Name) -> None:
         """List the options of a field again."""
         source = self._sources.get(self._field(field).name)
@@ -335,20 +330,20 @@ class FormView:
             source.ask(again=True)
             self._on_news()
 
-    @asked()
+    @asked(of="form")
     def all_options(self, field: Name, group: Name = "", query: Text = "") -> dict[str, Any]:
         """Return all values that match a search, or those of one group."""
         found = search(self._options[self._field(field).name].choices, query)
         return {"values": _bounded(self._fields[field], [one.value for one in found if group in ("", one.group)])}
 
-    @asked(in_thread=True)
+    @asked(of="form", in_thread=True)
     def paste(self, field: Name, text: LongText) -> dict[str, Any]:
         """Return the values of a pasted column, row or list, and which of them are not among the options."""
         known, lines = self._field(field), text.splitlines()
         values, unknown = pasted(known, "\n".join(self._typable(known, lines)), self._options[field].choices)
         return {"values": _bounded(known, values), "unknown": unknown}
 
-    @asked(refused="Variables can't be read")
+    @asked(of="form", refused="Variables can't be read")
     def variables(self, field: Name) -> dict[str, Any]:
         """Return the variables that a field can be bound to, in alphabetical order."""
         takes_one = self._field(field).kind not in {Kind.LIST, Kind.JSON}
@@ -414,9 +409,9 @@ class FormView:
             self._carried.discard(name)
             self._refused.pop(name, None)
             self._removed.pop(name, None)
-            waiting = [source for source in self._sources.values() if name in source.needs]
-            for source in waiting:
-                source.ask(after=_PAUSE)
+            for source in self._sources.values():
+                if name in source.needs:
+                    source.ask(after=_PAUSE)
         self._on_news()
 
     def _on_source(self, source: FieldSource) -> None:
@@ -439,15 +434,11 @@ def _message(text: str, use: str = "", instead: str = "") -> dict[str, str]:
 
 def _control(field: Field, *, listed: bool) -> str:
     """Return the control of a field: by its kind, and by what is known of its values."""
-    if field.kind is Kind.LIST:
-        return "several" if listed or field.options else "list"
     if field.kind is Kind.YES_NO and len(field.options) == 2:
         return "flag"
-    if field.kind is Kind.JSON:
-        return "json"
-    if listed or field.options:
-        return "choice"
-    return "number" if field.kind in {Kind.INTEGER, Kind.NUMBER} else "date" if field.kind is Kind.DATE else "text"
+    if field.kind is Kind.LIST:
+        return "several" if listed or field.options else "list"
+    return "choice" if (listed or field.options) and field.kind is not Kind.JSON else _CONTROLS.get(field.kind, "text")
 
 
 def _is_short(field: Field, control: str) -> bool:

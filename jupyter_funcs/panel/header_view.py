@@ -12,7 +12,7 @@ from jupyter_funcs.catalog.listing import Catalog
 from jupyter_funcs.client.function import ClientLike
 from jupyter_funcs.client.status import ends_in, no_functions
 from jupyter_funcs.core.errors import ArgumentError, FuncsError
-from jupyter_funcs.core.text import clip, folded, inert, listed, quote
+from jupyter_funcs.core.text import clip, folded, inert, quote, some
 from jupyter_funcs.records.presets import SHIPPED, fill
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 _MOST_LISTED = 100  # functions of one search
 _MOST_CARDS = 8
-_MOST_CHANGES = 3  # functions that Refresh names
 _LONGEST_NAME, _LONGEST_ABOUT = 120, 240
 _LONGEST_EXAMPLE = 80
 _BREAKDOWNS = {"dimensions", "dimension", "groupby", "breakdown"}  # names of fields, folded
@@ -138,12 +137,10 @@ def presets_view(session: PanelSession, function: str) -> list[dict[str, Any]]:
 
 async def fill_preset(session: PanelSession, function: RemoteCall, form: Form, name: str) -> list[str]:
     """Fill a form with a preset, and return the names that are no longer parameters."""
-    shipped = _shipped(session, function.name).get(name)
-    if shipped is None:
-        return fill(form, session.presets.get(function.name, name))
-    fill(form, shipped)  # what a run needs besides is filled in with the first values that are listed
-    form.update(await example_values(function, form, broken_down=False))
-    return []
+    unknown = fill(form, session.presets.get(function.name, name))
+    if name in _shipped(session, function.name):  # what a run needs besides: the first values that are listed
+        form.update(await example_values(function, form, broken_down=False))
+    return unknown
 
 
 def check_own(session: PanelSession, function: str, name: str) -> None:
@@ -164,15 +161,13 @@ def is_demo(session: PanelSession) -> bool:
 def _needed(form: Form, *, broken_down: bool) -> Iterator[Field]:
     """Yield the fields that a run needs, of a rule one, and last the one that breaks an example down."""
     ruled = {field.rule.names for field in form.fields if field.rule and form.is_set(field.name)}
-    for field in form.fields:
-        if form.is_set(field.name):
-            continue
+    unset = [field for field in form.fields if not form.is_set(field.name)]
+    for field in unset:
         if field.required or (field.rule and field.rule.names not in ruled):
             ruled |= {field.rule.names} if field.rule else set()
             yield field
-    for field in form.fields:
-        if broken_down and not (field.required or field.rule or form.is_set(field.name)) and _breaks_down(field):
-            yield field
+    if broken_down:
+        yield from (field for field in unset if not (field.required or field.rule) and _breaks_down(field))
 
 
 def _breaks_down(field: Field) -> bool:
@@ -198,15 +193,13 @@ def example_text(function: RemoteCall) -> str:
     if function.function.changes_data:
         return ""
     values: Args = {}
-    texts: dict[str, str] = {}
-    by = ""
+    texts, by = dict[str, str](), ""
     for field in _needed(function.form(), broken_down=True):
-        known = list(field.options[:1]) or [each.value for each in function.known_choices(field, values)[:1]]
-        if not known and not field.source:
+        first = next(iter(field.options or (each.value for each in function.known_choices(field, values))), "")
+        if not (first or field.source):
             return ""
-        text = _shown(known[0]) if known else f"the first {_shown(field.label)}"
-        if known:
-            values[field.name] = known[0]
+        values |= {field.name: first} if first else {}
+        text = _shown(first) or f"the first {_shown(field.label)}"
         if _breaks_down(field):
             by = f" by {text}"
         else:
@@ -230,7 +223,7 @@ def changes(before: Catalog | None, after: Catalog) -> str:
     removed = [name for name, functions in was.items() for _ in functions[len(now.get(name, ())) :]]
     changed = [name for name, functions in now.items() if name in was and not _alike(functions, was[name])]
     said = [
-        f"{len(names):,} {what} ({_some(names)})"
+        f"{len(names):,} {what} ({some(list(map(_shown, names)))})"
         for what, names in (("added", added), ("removed", removed), ("changed", changed))
         if names
     ]
@@ -267,8 +260,3 @@ def _by_name(catalog: Catalog) -> dict[str, list[Function]]:
     for each in catalog:
         functions.setdefault(each.name, []).append(each)
     return functions
-
-
-def _some(names: list[str]) -> str:
-    shown = [_shown(name) for name in names[:_MOST_CHANGES]]
-    return listed([*shown, "others"] if len(names) > _MOST_CHANGES else shown, "and")

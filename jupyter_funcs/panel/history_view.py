@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from jupyter_funcs.core.text import clip, inert, listed
 from jupyter_funcs.frames.diff import CHANGE, diff
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.requests import ChartWish, TableQuery
-from jupyter_funcs.panel.table import TableView
+from jupyter_funcs.panel.table import Latest, TableView
 from jupyter_funcs.sweeps.job import sweep
 from jupyter_funcs.sweeps.messages import value_text
 
@@ -39,33 +38,18 @@ _MOST_HELD, _MOST_BYTES = 20, 256_000_000
 _MOST_COMPARED = 2_000_000  # rows of a result
 _PAGE, _MOST_COLUMNS = 50, 24
 _MOST_TOTALS = 30
-_SIDES = ("before", "after")
 
 
-class Held:
+class Held(Latest):
     """The last results of panels, for `Run.in_memory`, so that they can be compared and opened."""
 
     def __init__(self, most: int = _MOST_HELD, most_bytes: int = _MOST_BYTES) -> None:
-        self._most, self._most_bytes = most, most_bytes
-        self._frames: dict[int, tuple[pd.DataFrame, int]] = {}  # by identity, the newest last
-        self._lock = threading.Lock()
+        super().__init__(most_bytes, most)
 
     def keep(self, frame: pd.DataFrame) -> None:
-        """Hold a result, and let go of the oldest ones that are too many or too large."""
-        with self._lock:
-            size = self._frames.pop(id(frame), (frame, 0))[1] or _size(frame)
-            if size <= self._most_bytes:
-                self._frames[id(frame)] = (frame, size)
-            while len(self._frames) > self._most or self.size > self._most_bytes:
-                del self._frames[next(iter(self._frames))]
-
-    @property
-    def size(self) -> int:
-        """The memory of all results that are held, in bytes."""
-        return sum(size for _, size in list(self._frames.values()))
-
-    def __len__(self) -> int:
-        return len(self._frames)
+        """Hold a result that isn't too large, and let go of the oldest ones that are too many or too large."""
+        if (size := _size(frame)) <= self._limit:
+            self.get("", id(frame), lambda: frame, lambda _: size)
 
 
 def _size(frame: pd.DataFrame) -> int:
@@ -128,27 +112,30 @@ class HistoryView:
         runs = [self._history.get(number) for number in numbers]
         beside = _beside([*(self._history.earlier if any(run.kernel for run in runs) else ()), *self._history.runs])
         about: dict[str, Any] = {
-            **{which: self._row(run, beside[run.label]) for which, run in zip(_SIDES, runs, strict=True)},
+            "before": self._row(runs[0], beside[runs[0].label]),
+            "after": self._row(runs[1], beside[runs[1].label]),
             **self._args(*runs),
-            **{name: [] for name in ("gone", "columns", "rows")},
-            **dict.fromkeys(("totals", "chart")),
+            "gone": [],
+            "columns": [],
+            "rows": [],
             "total": 0,
+            "totals": None,
+            "chart": None,
             "code": _code(runs),
         }
         if none := " ".join(filter(None, map(without_result, dict.fromkeys(runs)))):
             return about | {"said": none}, None
         frames: list[Any] = [run.frame for run in runs]
-        for at, run in enumerate(runs):
-            if frames[at] is None and again:
+        for at, run in enumerate(runs if again else ()):
+            if frames[at] is None:
                 frames[at] = self._again(run)
                 self._held.keep(frames[at])
         if gone := [run.label for run, frame in zip(runs, frames, strict=True) if frame is None]:
             return about | {"said": gone_text(gone), "gone": gone}, None
         if trouble := _trouble(runs, frames):
             return about | {"said": trouble}, None
-        charts = [
-            Chart(frame, run.listed.description if run.listed else "") for run, frame in zip(runs, frames, strict=True)
-        ]
+        abouts = [run.listed.description if run.listed else "" for run in runs]
+        charts = list(map(Chart, frames, abouts))
         about |= {"chart": _overlay(*charts), "totals": _totals(*charts)}
         try:
             changes = diff(*frames)
@@ -168,17 +155,17 @@ class HistoryView:
 
     def _args(self, before: Run, after: Run) -> dict[str, Any]:
         labels = {**self._labels(before.function), **self._labels(after.function)}
-        names = dict.fromkeys([*before.args, *after.args])
-        if before.function != after.function:
-            names = dict.fromkeys(name for name in before.args if name in after.args)
+        names = [name for name in before.args if name in after.args]
+        if before.function == after.function:
+            names = list(dict.fromkeys([*before.args, *after.args]))
         differ: list[dict[str, str]] = []
         same: list[str] = []
         for name in names:
-            label, sides = inert(labels.get(name, name)), [run.args.get(name) for run in (before, after)]
-            if sides[0] != sides[1]:
-                differ.append({"name": label, **dict(zip(_SIDES, map(_text, sides), strict=True))})
-            elif sides[0] is not None:
-                same.append(f"{label} {_text(sides[0])}")
+            label, one, other = inert(labels.get(name, name)), before.args.get(name), after.args.get(name)
+            if one != other:
+                differ.append({"name": label, "before": _text(one), "after": _text(other)})
+            elif one is not None:
+                same.append(f"{label} {_text(one)}")
         return {"args": differ, "same": " · ".join(same)}
 
 
@@ -196,11 +183,9 @@ def _beside(runs: list[Run]) -> dict[str, list[Run]]:
 
 def without_result(run: Run) -> str:
     """Say that a run gave no result, where it gave none."""
-    if run.status == "done":
-        return ""
-    if run.status in {"running", "not ended"}:
-        return f"Run {run.label} hasn't ended."
-    return f"Run {run.label} {'failed' if run.status == 'failed' else 'was cancelled'} and gave no result."
+    ends = {"done": "", "running": "hasn't ended", "not ended": "hasn't ended", "failed": "failed and gave no result"}
+    end = ends.get(run.status, "was cancelled and gave no result")
+    return f"Run {run.label} {end}." if end else ""
 
 
 def gone_text(labels: list[str]) -> str:
@@ -265,9 +250,7 @@ def _totals(before: Chart, after: Chart) -> dict[str, Any] | None:
     other = after.view(ChartWish(**{"kind": "bar", **chosen}))
     if one["kind"] != "bar" or other["kind"] != "bar" or one["title"] != other["title"]:
         return None
-    sides = [dict(zip(view["x"]["labels"], view["series"][0]["values"], strict=True)) for view in (one, other)]
-    names = list(dict.fromkeys([*sides[0], *sides[1]]))[:_MOST_TOTALS]
-    rows = [[name, sides[0].get(name), sides[1].get(name)] for name in names]
+    rows = [[name, *values] for name, values in list(_joined(one, other).items())[:_MOST_TOTALS]]
     return {"title": one["title"], "unit": one["unit"], "format": one["format"], "adds": one["zero"], "rows": rows}
 
 
@@ -281,20 +264,22 @@ def _overlay(before: Chart, after: Chart) -> dict[str, Any] | None:
         if one["step"] == other["step"]:
             break
         one = before.view(ChartWish(**wish | chosen | {"points": other["step"]}))
-    if "points" not in chosen or not one["series"] or not other["series"]:
+    same = (one["step"], one["title"]) == (other["step"], other["title"])
+    if "points" not in chosen or not (same and one["series"] and other["series"]):
         return None
-    if (one["step"], one["title"]) != (other["step"], other["title"]):
-        return None
-    is_time = one["x"]["type"] == "time"
-    sides = [
-        dict(zip(view["x"]["values" if is_time else "labels"], view["series"][0]["values"], strict=True))
-        for view in (one, other)
-    ]
-    places = sorted({*sides[0], *sides[1]}) if is_time else list(dict.fromkeys([*sides[0], *sides[1]]))
-    x = {"values": places, "labels": []} if is_time else {"values": list(range(len(places))), "labels": places}
+    is_time, found = one["x"]["type"] == "time", _joined(one, other)
+    places = sorted(found) if is_time else list(found)
+    x = {"type": one["x"]["type"], "values": places if is_time else [*range(len(places))]}
     lines = [
-        {"name": name, "colour": colour, "values": [side.get(at) for at in places]}
-        for name, colour, side in zip(("Before", "After"), (-2, 0), sides, strict=True)
+        {"name": name, "colour": colour, "values": [found[place][at] for place in places]}
+        for at, (name, colour) in enumerate((("Before", -2), ("After", 0)))
     ]
-    x["type"] = one["x"]["type"]
+    x["labels"] = [] if is_time else places
     return one | {"x": x, "series": lines, "adds": False, "choices": [], "code": "", "hidden": 0}
+
+
+def _joined(one: dict[str, Any], other: dict[str, Any]) -> dict[Any, list[float | None]]:
+    """Return the values of two charts of one line by their places on x."""
+    key = "values" if one["x"]["type"] == "time" else "labels"
+    sides = [dict(zip(view["x"][key], view["series"][0]["values"], strict=True)) for view in (one, other)]
+    return {place: [side.get(place) for side in sides] for place in (*sides[0], *sides[1])}

@@ -14,9 +14,10 @@ from jupyter_funcs.core.errors import ArgumentError, ProtocolError
 from jupyter_funcs.core.json_decoding import decode, decode_lines
 from jupyter_funcs.core.text import clip, inert, json_text, quote, replace_surrogates, visible
 from jupyter_funcs.frames.display import nested_text
+from jupyter_funcs.panel.requests import JsonPath, Number, Searched, asked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 PAGE = 50
 _DEEPEST = 100
@@ -35,7 +36,8 @@ class JsonTree:
         self._data = data
         self._levels: dict[tuple[str | int, ...], tuple[Any, Any]] = {}  # on the last path: values, and as they came
 
-    def node(self, path: Sequence[str | int], first: int = 0) -> dict[str, Any]:
+    @asked("json", of="tree")
+    def node(self, path: JsonPath, first: Number = 0) -> dict[str, Any]:
         """Return a value of the reply, with up to 50 of what it holds."""
         if len(path) > _DEEPEST:
             raise ArgumentError(f"The tree shows {_DEEPEST} levels, and this is deeper.", "Copy the reply instead.")
@@ -46,13 +48,15 @@ class JsonTree:
         page = islice(_items(value), first, first + PAGE)
         return {**_told(value, came), "children": [{"key": _key(key), **_told(*_opened(each))} for key, each in page]}
 
+    @asked("json_text", of="tree")
     def text(self) -> str:
         """Return the reply as it came, to be copied."""
         if len(self._data) > _LONGEST_COPY:
             raise ArgumentError("The reply is longer than 5 MB.", "Save the result as JSON instead.")
         return self._data.decode("utf-8-sig", errors="replace")
 
-    def find(self, text: str) -> dict[str, Any]:
+    @asked("json_find", of="tree")
+    def find(self, text: Searched) -> dict[str, Any]:
         """Return where a text occurs in keys and values, in any case: each as places on the way from the outermost."""
         until = time.monotonic() + _PATIENCE
         _, came = self._at(())

@@ -80,6 +80,7 @@ class Panel(anywidget.AnyWidget):
     _long = traitlets.Unicode("{}").tag(sync=True)
     _run = traitlets.Unicode("").tag(sync=True)
     _tab = traitlets.Unicode("table").tag(sync=True)
+    recipe = traitlets.Unicode("panel.result()", help="The code of a run's DataFrame where no variable holds it.")
 
     def __init__(
         self,
@@ -92,20 +93,21 @@ class Panel(anywidget.AnyWidget):
         trusted = not notebook.is_public() if trusted is None else trusted
         self._is_open = False
         self._asked: dict[Future[None], object] = {}  # requests that are being answered, with their kinds
-        self._state = PanelState(session, self._publish, self._tell, trusted=trusted)
+        self._state = PanelState(session, self._publish, self._tell, lambda: self.recipe, trusted=trusted)
         self._answers = Answers(self._state)
         _close_earlier(self._state.cell)
         if function is not None:
             self._state.enter(function, form)
-        self._told = self._state.view()
-        super().__init__(**self._traits_of(self._told))
+        view = self._state.view()
+        self._told = _parted(view)
+        super().__init__(**self._traits_of(view))
         self._is_open = True
         _open[self] = [self._state.cell]
         # ipykernel 7.4 hands a comm's messages to the subshell that has published last, where they wait for its cell.
         if hasattr(self.comm, "_reply_subshell_for"):
             self.comm._reply_subshell_for = lambda _data, default: default  # noqa: SLF001  # there is no setting
         self.on_msg(self._receive)
-        notebook.watch_cells(self._on_cell)
+        notebook.watch_cells(self._state.publish_soon)
         if session.listed is not None:
             background.start(self._state.look())
 
@@ -115,15 +117,6 @@ class Panel(anywidget.AnyWidget):
     def form(self) -> Form | None:
         """The form on the screen: what it shows is what the form holds. ``None`` while nothing is chosen."""
         return self._state.visit.form if self._state.visit else None
-
-    @property
-    def recipe(self) -> str:
-        """The code that gives the DataFrame of a run where no variable holds it, as the panel tells a person."""
-        return self._state.recipe
-
-    @recipe.setter
-    def recipe(self, code: str) -> None:
-        self._state.recipe = code
 
     def choose(self, name: str | int) -> None:
         """
@@ -198,7 +191,7 @@ class Panel(anywidget.AnyWidget):
         with self._state.lock:  # what is being published comes before the end
             self._is_open = False
         _open.pop(self, None)
-        notebook.watch_cells(self._on_cell, on=False)
+        notebook.watch_cells(self._state.publish_soon, on=False)
         self.cancel()
         self._state.close()
         self.layout.close()
@@ -207,11 +200,6 @@ class Panel(anywidget.AnyWidget):
     def _check_open(self) -> None:
         if not self._is_open:
             raise ArgumentError("This panel is closed.", "Open another one with funcs.panel().")
-
-    def _on_cell(self, *_: object) -> None:
-        """Look again after each cell: it may have run a function, or changed a variable that is shown."""
-        self._state.ran = len(self._state.session.history)
-        self._state.publish_soon()
 
     # What the page is told
 
@@ -232,24 +220,16 @@ class Panel(anywidget.AnyWidget):
             if not self._is_open:
                 return
             view = self._state.view()
-            traits = self._traits_of(view)
+            traits, (before, known), self._told = self._traits_of(view), self._told, _parted(view)
+            lasting, news = self._told
             # An open page is told of what has arrived; one that is loaded again reads it in the view.
-            told = {"_view": traits["_view"]} if self._is_told(view) else {}
+            told = {"_view": traits["_view"]} if lasting == before else {}
+            for event, earlier in zip(news, known, strict=True) if told else ():
+                if event != earlier:
+                    self._tell(event)
             with self.hold_sync(), self._lock_property(**told):
                 for name, text in traits.items():
                     setattr(self, name, text)
-
-    def _is_told(self, view: dict[str, Any]) -> bool:
-        """Tell the page which options or status of the service are new, and return whether that was all."""
-        before, self._told = self._told, view
-        if _lasting(before) != _lasting(view):
-            return False
-        for one, other in zip(before["fields"], view["fields"], strict=True):
-            if one["options"] != other["options"]:
-                self._tell({"ev": "options", "field": other["name"], "page": other["options"]})
-        if before["service"] != view["service"]:
-            self._tell({"ev": "service", "service": view["service"]})
-        return True
 
     def _tell(self, event: dict[str, Any]) -> None:
         if self._is_open:
@@ -284,18 +264,18 @@ class Panel(anywidget.AnyWidget):
         if kind.refused and not (state.trusted or fields.get("download")):
             hint = "Its author can allow it: funcs.panel(trusted=True)."
             raise ArgumentError(f"{kind.refused} from this page.", hint)
-        target: object = self._answers
+        target: object = state.inputs if kind.of == "form" else self._answers
         if isinstance(request, requests.ResultRequest):
-            target = state.chosen.result
-            if target is None or target.number != request.run:
+            result = state.chosen.result
+            if result is None or result.number != request.run:
                 raise ArgumentError(GONE)
-        elif not hasattr(target, request.kind):
-            target = state.inputs
-        method = getattr(target, request.kind)
+            target = result if kind.of == "result" else getattr(result, kind.of)
+        method = getattr(target, kind.method)
         reply = await asyncio.to_thread(method, **fields) if kind.in_thread else method(**fields)
+        reply = await reply if inspect.isawaitable(reply) else reply
         if request.kind == "chart":
             background.start(state.keep_still(state.chosen))
-        return (await reply if inspect.isawaitable(reply) else reply) or {}
+        return {kind.method: reply} if isinstance(reply, str | list) else reply or {}
 
     # What a saved notebook keeps
 
@@ -316,9 +296,11 @@ class Panel(anywidget.AnyWidget):
         return {**data, "text/plain": repr(self)}, metadata
 
 
-def _lasting(view: dict[str, Any]) -> dict[str, Any]:
-    """Return a view without what may arrive later."""
-    return view | {"service": None, "fields": [field | {"options": None} for field in view["fields"]]}
+def _parted(view: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a view without what may arrive later, and that as events: the service's status, and options."""
+    fields = [field | {"options": None} for field in view["fields"]]
+    options = [{"ev": "options", "field": each["name"], "page": each["options"]} for each in view["fields"]]
+    return view | {"service": None, "fields": fields}, [{"ev": "service", "service": view["service"]}, *options]
 
 
 def _apart(fields: dict[str, Any]) -> dict[str, Any]:

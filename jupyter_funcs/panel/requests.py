@@ -118,20 +118,23 @@ class ResultRequest(PageRequest):
 
 
 class RequestKind(NamedTuple):
-    """A kind of request: its structure, whether its answer takes a while, and why a visitor's page gets none."""
+    """A kind of request: its structure, which method of what answers it, how, and why a visitor's page gets none."""
 
     request: type[PageRequest]
-    in_thread: bool = False
-    refused: str = ""
+    method: str
+    of: str
+    in_thread: bool
+    refused: str
 
 
+_OF_RESULT = {"result", "table", "tree"}
 _SPELT = {"first": "from", "end": "to", "ending": "format"}  # fields that Python has other uses for
 _QUERY_FIELDS = msgspec.structs.fields(TableQuery)
 KINDS: dict[str, RequestKind] = {}
 
 
-def asked(*, of_result: bool = False, in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
-    """Let the page ask for what a method does: the kind is the method's name, the fields are its parameters."""
+def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str = "") -> Callable[[Method], Method]:
+    """Let the page ask for what a method does, by its name or another one; the fields are its parameters."""
 
     def register(method: Method) -> Method:
         types, fields = get_type_hints(method, include_extras=True), []
@@ -141,25 +144,18 @@ def asked(*, of_result: bool = False, in_thread: bool = False, refused: str = ""
             else:
                 default = msgspec.NODEFAULT if each.default is each.empty else each.default
                 fields.append((each.name, types[each.name], default))
-        base = ResultRequest if of_result else PageRequest
-        request = msgspec.defstruct(
-            method.__name__, fields, bases=(base,), rename=_SPELT, forbid_unknown_fields=True, kw_only=True
-        )
-        KINDS[method.__name__] = RequestKind(cast("type[PageRequest]", request), of_result or in_thread, refused)
+        name, of_result = kind or method.__name__, of in _OF_RESULT
+        bases = (ResultRequest if of_result else PageRequest,)
+        request = msgspec.defstruct(name, fields, bases=bases, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
+        structure = cast("type[PageRequest]", request)
+        KINDS[name] = RequestKind(structure, method.__name__, of, in_thread or of_result, refused)
         return method
 
     return register
 
 
 def read(content: object) -> PageRequest:
-    """
-    Return the request that the page has sent.
-
-    Raises
-    ------
-    ArgumentError
-        It is of no known kind, has an unknown field, or a value out of range.
-    """
+    """Return the request that the page has sent, if it is of a known kind, with known fields and values in range."""
     kind = content.get("kind") if isinstance(content, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise ArgumentError(f"The panel takes no request of the kind {quote(clip(str(kind), 60))}.", _RELOAD)

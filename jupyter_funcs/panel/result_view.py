@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import os
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,29 +16,19 @@ from jupyter_funcs.core.text import quote, size_text
 from jupyter_funcs.frames import export
 from jupyter_funcs.panel.chart_view import Chart
 from jupyter_funcs.panel.json_view import JsonTree
-from jupyter_funcs.panel.requests import (
-    ChartWish,
-    Columns,
-    FileFormat,
-    Finite,
-    JsonPath,
-    Name,
-    Number,
-    Searched,
-    TableQuery,
-    Text,
-    asked,
-)
+from jupyter_funcs.panel.requests import ChartWish, FileFormat, Finite, Name, TableQuery, asked
 from jupyter_funcs.panel.table import TableView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import datetime as dt
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
-    from jupyter_funcs.panel.run_view import Outcome
+    from jupyter_funcs.catalog.form import Args
+    from jupyter_funcs.client.function import RemoteCall
+    from jupyter_funcs.sweeps.job import SweepJob
 
-_MOST_ROWS = 1_000  # of one page
 _FORMATS = ("csv", "xlsx", "parquet", "json")
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _LONGEST_NAME = 200  # bytes
@@ -45,16 +36,32 @@ _LONGEST_NAME = 200  # bytes
 _DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(10))}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """One finished run, as the panel shows it."""
+
+    function: RemoteCall
+    args: Args
+    frame: pd.DataFrame
+    reply: bytes | None
+    started: dt.datetime
+    variable: str
+    summary: str
+    partial: dict[str, Any] | None = None
+    warnings: Sequence[str] = ()
+    sweep: SweepJob | None = None
+
+
 class ResultView:
     """One result: its methods may be called from any thread, and give plain JSON."""
 
-    def __init__(self, number: int, outcome: Outcome, about: Mapping[str, Any], recipe: str) -> None:
-        self.number, self.outcome, self.about = number, outcome, about
+    def __init__(self, number: int, outcome: Outcome, recipe: str) -> None:
+        self.number, self.outcome = number, outcome
         self.variable = outcome.variable  # as it was named last
         self.picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
         self._recipe = recipe
-        self._table = TableView(outcome.frame, outcome.function.function.description)
-        self._first = self._table.view()  # each change of the panel writes it again
+        self.table = TableView(outcome.frame, outcome.function.function.description)
+        self._first = self.table.view()  # each change of the panel writes it again
 
     @property
     def held_as(self) -> str:
@@ -70,7 +77,7 @@ class ResultView:
         return {
             "number": self.number,
             "function": self.outcome.function.name,
-            "summary": self.about["summary"],
+            "summary": self.outcome.summary,
             "variable": variable,
             "note": note,
             "table": self._first,
@@ -79,34 +86,16 @@ class ResultView:
             "save": dict.fromkeys(_FORMATS, trusted) | {"download": True},
         }
 
-    @asked(of_result=True)
-    def rows(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> dict[str, Any]:
-        if not 0 <= end - first <= _MOST_ROWS:
-            raise ArgumentError(f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}.")
-        return self._table.page(query, first, end, columns)
-
-    @asked(of_result=True)
-    def columns(self, columns: Columns) -> dict[str, Any]:
-        return {"columns": self._table.columns(columns)}
-
-    @asked(of_result=True)
-    def values(self, at: Number, query: Text) -> dict[str, Any]:
-        return self._table.values(at, query)
-
-    @asked(of_result=True)
+    @asked(of="result")
     def table_code(self, query: TableQuery) -> dict[str, Any]:
-        return {"code": self._table.code(query, self.held_as or self._recipe)}
+        return {"code": self.table.code(query, self.held_as or self._recipe)}
 
-    @asked(of_result=True)
-    def copy(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> dict[str, Any]:
-        return {"text": self._table.text(query, first, end, columns)}
-
-    @asked(of_result=True)
+    @asked(of="result")
     def chart(self, query: TableQuery, wish: ChartWish, low: Finite | None, high: Finite | None) -> dict[str, Any]:
         variable = self.held_as or self._recipe
         zoom = None if low is None or high is None else (low, high)
-        source = self._table.code(query, variable) if query.filters or query.find else variable
-        rows = self._table.positions(query)
+        source = self.table.code(query, variable) if query.filters or query.find else variable
+        rows = self.table.positions(query)
         self.picture = self._chart.view(wish, rows=rows, zoom=zoom, source=source)
         return dict(self.picture)
 
@@ -114,35 +103,23 @@ class ResultView:
     def _chart(self) -> Chart:
         return Chart(self.outcome.frame, self.outcome.function.function.description)
 
-    @asked(of_result=True)
-    def json(self, path: JsonPath, first: Number) -> dict[str, Any]:
-        return self._tree.node(path, first)
-
-    @asked(of_result=True)
-    def json_find(self, text: Searched) -> dict[str, Any]:
-        return self._tree.find(text)
-
-    @asked(of_result=True)
-    def json_text(self) -> dict[str, Any]:
-        return {"text": self._tree.text()}
-
     @cached_property
-    def _tree(self) -> JsonTree:
+    def tree(self) -> JsonTree:
+        """The reply, as far as it was kept."""
         if self.outcome.reply is None:
             raise ArgumentError("The reply of this run was not kept.", "The table shows what came of it.")
         return JsonTree(self.outcome.reply)
 
-    @asked(of_result=True, refused="Files can't be saved")
+    @asked(of="result", refused="Files can't be saved")
     def save(
         self, ending: FileFormat, name: Name, filtered: TableQuery | None, *, replace: bool, download: bool
     ) -> dict[str, Any]:
         """Save a file beside the notebook, unless there is one of that name already, or hand it to the browser."""
-        name, frame = _file_name(name, ending), self.outcome.frame
+        name = _file_name(name, ending)
         told = {"said": "", "exists": False, "name": name, "data": ""}
         if not (download or replace) and os.path.lexists(name):
             return told | {"said": f"{name} exists already.", "exists": True}
-        if filtered is not None:
-            frame = self._table.frame(filtered)
+        frame = self.outcome.frame if filtered is None else self.table.frame(filtered)
         if download:
             return told | {"data": _downloaded(frame, ending)}
         path = Path(name).absolute()
@@ -156,12 +133,11 @@ def _file_name(text: str, ending: str) -> str:
     """Return the name of a file of this kind in the notebook's own folder."""
     name = text.strip()
     is_plain = name.isprintable() and not set(name) & set('/\\:*?"<>|') and not name.startswith(".")
+    what = "is too long" if len(name.encode("utf-8", "replace")) > _LONGEST_NAME else ""
     if not name or not is_plain or name.partition(".")[0].rstrip().upper() in _DEVICES:
-        raise ArgumentError(
-            f"{quote(name)} is not a file name without a folder.", f"Write a name such as spend.{ending}."
-        )
-    if len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
-        raise ArgumentError(f"{quote(name)} is too long.", f"Write a name such as spend.{ending}.")
+        what = "is not a file name without a folder"
+    if what:
+        raise ArgumentError(f"{quote(name)} {what}.", f"Write a name such as spend.{ending}.")
     return name if name.lower().endswith(f".{ending}") else f"{name}.{ending}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.values import Each, Variable, only
@@ -14,18 +13,19 @@ from jupyter_funcs.core.errors import ArgumentError, FuncsError
 from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.core.text import clip, inert
 from jupyter_funcs.frames.display import ends, shape_text, table_html
+from jupyter_funcs.panel.chart_svg import svg
 from jupyter_funcs.sweeps.job import status_text
 from jupyter_funcs.sweeps.messages import cached_text, one_cached_text, stopped_text, value_text
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable
 
     import pandas as pd
 
-    from jupyter_funcs.catalog.form import Args, Form
+    from jupyter_funcs.catalog.form import Form
     from jupyter_funcs.client.function import RemoteCall
     from jupyter_funcs.client.jobs import Job
+    from jupyter_funcs.panel.result_view import Outcome, ResultView
 
 _MOST_FAILED = 100
 _MOST_IN_CODE = 1_000  # values
@@ -34,34 +34,19 @@ _LONGEST, _LONGEST_DETAILS = 300, 4_000
 _MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE, _LONGEST_VALUE = 5, 12, 60_000, 400
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """One finished run, as the panel shows it."""
-
-    function: RemoteCall
-    args: Args
-    frame: pd.DataFrame
-    reply: bytes | None
-    started: dt.datetime
-    elapsed: float
-    variable: str
-    swept: tuple[str, ...] = ()
-
-
-def running_view(name: str, job: Job) -> dict[str, Any]:
+def running_view(job: Job) -> dict[str, Any]:
     """Return how far a run is; the page counts the seconds on."""
     progress = job.progress
-    note = f"attempt {progress.attempts}" if progress.attempts > 1 else ""
-    if isinstance(progress, SweepProgress):
-        note = status_text(progress)
+    sweep = progress if isinstance(progress, SweepProgress) else None
+    alone = f"attempt {progress.attempts}" if progress.attempts > 1 else ""
     return {
-        "name": clip(inert(name), _LONGEST),
+        "name": clip(inert(job.function), _LONGEST),
         # The same all through the first second, or the run and the result before it would be sent again.
         "elapsed": round(job.elapsed, 1) if job.elapsed >= 1 else 0.0,
         "bytes": progress.received if job.elapsed >= 1 else 0,
-        "done": progress.done + progress.failed if isinstance(progress, SweepProgress) else 0,
-        "of": progress.total if isinstance(progress, SweepProgress) else 1,
-        "note": note,
+        "done": sweep.done + sweep.failed if sweep else 0,
+        "of": sweep.total if sweep else 1,
+        "note": status_text(sweep) if sweep else alone,
     }
 
 
@@ -109,19 +94,20 @@ def error_view(error: BaseException, redact: Callable[[str], str], job: Job | No
 
 def cancelled_text(job: Job) -> str:
     """Return what a person who has cancelled should know."""
-    if isinstance(job.progress, SweepProgress):
-        return stopped_text(job.progress)
-    return "Cancelled. The service may still finish the run."
+    progress = job.progress
+    alone = "Cancelled. The service may still finish the run."
+    return stopped_text(progress) if isinstance(progress, SweepProgress) else alone
 
 
 def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df") -> dict[str, Any]:
     """Return what the form holds as code: the magic, Python, and the request of the first run; no token in it."""
-    args, swept, named = form.args, form.swept, _variables(form)
+    args, swept = form.args, form.swept
     if (many := sum(len(args.get(name, ())) for name in swept)) > _MOST_IN_CODE:
         note = f"{many:,} values are too many to write out. Keep them in a variable of the notebook."
         return {"blocks": [{"name": "python", "code": "", "note": note}]}
-    sweeps = bool(swept)
-    first: Args = {name: value[0] if name in swept else value for name, value in args.items()}
+    sweeps, held = bool(swept), dict(form.values)  # a copy, since a person may change it now
+    alone = {name: only(one) if isinstance(one, Each) and len(one) == 1 else one for name, one in held.items()}
+    named = {name: one.name for name, one in alone.items() if isinstance(one, Variable)}
     line = snippets.magic(function, args, sweeps=sweeps, result=variable)
     setup, _, call = snippets.python(function, args, where, named, sweeps=sweeps).partition("\ndf = ")
     blocks = [
@@ -129,21 +115,11 @@ def code_view(function: RemoteCall, form: Form, where: str, variable: str = "df"
         {"name": "python", "code": f"{setup}\n{variable} = {call}", "note": "a script or a notebook"},
     ]
     with suppress(FuncsError):  # values that give no request
-        command = snippets.curl(function, first)
+        command = snippets.curl(function, form.first)
         note = "the first of the runs, in a shell" if sweeps else "a shell; the token comes from the environment"
         note = note if command else "a run isn't a single HTTP request, so there is no curl command"
         blocks.append({"name": "curl", "code": command, "note": note})
     return {"blocks": blocks}
-
-
-def _variables(form: Form) -> dict[str, str]:
-    """Return the variables that stand for the whole of a value, by wire name."""
-    found: dict[str, str] = {}
-    for name, held in dict(form.values).items():  # a copy, since a person may change it now
-        alone = only(held) if isinstance(held, Each) and len(held) == 1 else held
-        if isinstance(alone, Variable):
-            found[name] = alone.name
-    return found
 
 
 def lines_of(error: BaseException) -> list[str]:
@@ -153,15 +129,16 @@ def lines_of(error: BaseException) -> list[str]:
     return [f"Something failed inside jupyter_funcs: {type(error).__name__}: {error}"]
 
 
-def still_html(name: str, outcome: Outcome | None, picture: str = "") -> str:
-    """Return what is shown where there is no panel: how to open it, its last result, and the chart as a picture."""
+def still_html(name: str = "", result: ResultView | None = None) -> str:
+    """Return what is shown where there is no panel: how to open it, its last result, and the chart as drawn last."""
     what = "run this cell to open the panel. Without a kernel, or where the page blocks its script, you see this text."
-    kept = "" if outcome is None else _result_html(outcome)
+    kept = "" if result is None else _result_html(result.outcome, result.held_as)
+    picture = svg(result.picture) if result and result.picture else ""
     head = f"<p><b>{_shown(name) if name else 'Functions'}</b>: {what}</p>"
     return f'<div class="jf-still">{head}{kept}{picture}</div>'
 
 
-def _result_html(outcome: Outcome) -> str:
+def _result_html(outcome: Outcome, variable: str) -> str:
     """Return function, arguments, time, variable and rows of a result."""
     frame = outcome.frame
     args = ", ".join(f"{_shown(name)} = {_shown(value_text(value))}" for name, value in outcome.args.items())
@@ -171,22 +148,19 @@ def _result_html(outcome: Outcome) -> str:
         f"{shape_text(frame)}, {outcome.started:%Y-%m-%d %H:%M} UTC, {_shown(session.service)}"
         + ", synthetic data" * outcome.function.synthetic,
     ]
-    if outcome.variable:
-        said.append(f"The DataFrame was kept as <code>{_shown(outcome.variable)}</code>.")
-    again = snippets.magic(outcome.function, outcome.args, sweeps=bool(outcome.swept))
-    command = f"df = %funcs {'sweep' if outcome.swept else 'call'}"
+    if variable:
+        said.append(f"The DataFrame was kept as <code>{_shown(variable)}</code>.")
+    again = snippets.magic(outcome.function, outcome.args, sweeps=outcome.sweep is not None)
+    command = f"df = %funcs {'sweep' if outcome.sweep else 'call'}"
     if again.startswith(command) and len(again) <= _LONGEST_VALUE:  # a long one would be cut, and open nothing
         filled = again.replace(command, "%funcs panel", 1)
         said.append(f"<code>{_shown(filled)}</code> opens the panel with these values.")
     shown = ends(frame.iloc[:, :_MOST_COLUMNS], 2 * _MOST_KEPT)
-    cut = len(shown) < len(frame)
-    table = table_html(shown)
-    if cut or frame.shape[1] > _MOST_COLUMNS:
-        what = [f"the first and last {_MOST_KEPT} rows"] * cut
-        what += [f"the first {_MOST_COLUMNS} columns"] * (frame.shape[1] > _MOST_COLUMNS)
-        said.append(f"Of the result: {' and '.join(what)}.")
+    what = [f"the first and last {_MOST_KEPT} rows"] * (len(shown) < len(frame))
+    what += [f"the first {_MOST_COLUMNS} columns"] * (frame.shape[1] > _MOST_COLUMNS)
+    said += [f"Of the result: {' and '.join(what)}."] * bool(what)
     # On the cells: a page's own style for cells would win over one around them.
-    table = table.replace("<td", '<td style="white-space: nowrap"')
+    table = table_html(shown).replace("<td", '<td style="white-space: nowrap"')
     table = table if len(table) <= _LONGEST_TABLE else "<p>Its rows are too long to be kept here.</p>"
     table = f'<div style="overflow-x: auto">{table}</div>'
     return f'<div class="jf-kept"><p>{"<br>".join(said)}</p>{table}</div>'

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import datetime as dt
 import threading
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,22 +16,10 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
 from jupyter_funcs.core.progress import SweepProgress
-from jupyter_funcs.panel import run_view
-from jupyter_funcs.panel.chart_svg import svg
+from jupyter_funcs.panel import header_view, run_view
 from jupyter_funcs.panel.form_view import FormView
-from jupyter_funcs.panel.header_view import (
-    cards_of,
-    example_text,
-    example_values,
-    function_view,
-    is_demo,
-    listed_again,
-    presets_view,
-    service_view,
-    start_view,
-)
 from jupyter_funcs.panel.history_view import Held, HistoryView
-from jupyter_funcs.panel.result_view import ResultView
+from jupyter_funcs.panel.result_view import Outcome, ResultView
 from jupyter_funcs.sweeps.job import SweepJob, start_sweep
 
 if TYPE_CHECKING:
@@ -58,6 +45,7 @@ class Visit:
     function: RemoteCall
     form: Form
     keeper: notebook.ResultVariable
+    inputs: FormView = field(init=False)  # the form as the page shows it
     is_listed: bool = True
     state: str = "form"
     job: Job | None = None
@@ -66,7 +54,6 @@ class Visit:
     error: dict[str, Any] | None = None
     asked: Args | None = None  # the arguments of very many runs that a person was asked about
     result: ResultView | None = None
-    sweep: SweepJob | None = None  # that the result came from
     note: str = ""  # what happened to the result's variable
 
 
@@ -78,23 +65,22 @@ class PanelState:
         session: PanelSession,
         publish: Callable[[], None],
         send: Callable[[dict[str, Any]], None],
+        recipe: Callable[[], str],
         *,
         trusted: bool,
     ) -> None:
         self.session, self.trusted = session, trusted
-        self.recipe, self.tab = "panel.result()", "table"
+        self.tab = "table"
         self.number = 0  # of the last run that was begun
-        self.ran = len(session.history)  # runs in the history after the last cell
         self.visit: Visit | None = None
-        self.running: Visit | None = None
+        self.running: Job | None = None
         self.status: Status | None = None
         self.trouble: list[str] = []
         self.cell = notebook.this_cell()
         self.still = f"jf-still-{uuid.uuid4().hex}"  # the name of the output that stays in the notebook
         self.history = HistoryView(session.history, _held, self._labels)
         self.lock = threading.RLock()  # a person's requests come on the loop, `run` and `form[…] = …` on any thread
-        self.publish, self.send = publish, send
-        self._inputs: FormView | None = None
+        self.publish, self.send, self._recipe = publish, send, recipe
         self._presets: list[dict[str, Any]] = []
         self._visits: dict[str, Visit] = {}
         self._results = 0
@@ -116,31 +102,21 @@ class PanelState:
     @property
     def inputs(self) -> FormView:
         """Its form, as the page shows it."""
-        if self._inputs is None:
-            raise ArgumentError("No function is chosen.", "Choose one first.")
-        return self._inputs
+        return self.chosen.inputs
 
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
         """Show a function's form, which takes values of the one before; that one keeps its own and its result."""
-        before = self.leave()
-        visit = self._visit_of(function, form)
-        self.read_presets(visit.function)
         with self.lock:
+            before, visit = self.visit, self._visit_of(function, form)
+            shown = before.inputs.form if before else None
+            self.close()
+            self.read_presets(visit.function)
+            visit.inputs = FormView(visit.function, visit.form, self.publish_soon, trusted=self.trusted)
+            visit.inputs.ran = visit.result.outcome.args if visit.result else None
+            if shown is not None and form is None:
+                visit.inputs.carry(shown)
             self.visit = visit
-            self._inputs = inputs = FormView(visit.function, visit.form, self.publish_soon, trusted=self.trusted)
-            inputs.ran = visit.result.outcome.args if visit.result else None
-            if before is not None and form is None:
-                inputs.carry(before)
         return visit
-
-    def leave(self) -> Form | None:
-        """Stop following the form on the screen, and return it."""
-        with self.lock:
-            inputs, self._inputs, self.visit = self._inputs, None, None
-            if inputs is None:
-                return None
-            inputs.close()
-            return inputs.form
 
     def _visit_of(self, function: RemoteCall, form: Form | None) -> Visit:
         """Return the visit of a function; its first one begins with this form, or an empty one."""
@@ -155,7 +131,7 @@ class PanelState:
     def read_presets(self, function: RemoteCall) -> None:
         """Read the names of a function's presets: once, since each change of the form shows them again."""
         try:
-            self._presets = presets_view(self.session, function.name)
+            self._presets = header_view.presets_view(self.session, function.name)
         except FuncsError as error:  # a broken file must not keep the panel from opening
             self._presets, self.trouble = [], error.lines
 
@@ -163,13 +139,13 @@ class PanelState:
         """Take each function as it is listed now, with the values of its form; one that is gone stays as it was."""
         shown, visits, self._visits = self.visit, list(self._visits.values()), {}
         form = shown.form if shown else None
-        now = [listed_again(visit.function) for visit in visits]
+        now = [header_view.listed_again(visit.function) for visit in visits]
         # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
         for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
             visit.is_listed = function is not None
             self._visits[(function or visit.function).slug] = visit
             if function is not None and function is not visit.function:
-                known = {field.name for field in function.fields}
+                known = {each.name for each in function.fields}
                 kept = {name: value for name, value in visit.form.values.items() if name in known}
                 visit.function, visit.form = function, function.form(**kept)
                 visit.form.variables = notebook.variables
@@ -180,10 +156,11 @@ class PanelState:
         """Read how long the token lasts: its source may be a command that takes seconds."""
         self.status = await asyncio.to_thread(self.session.status)
         self.publish()
-        if self.visit is None and is_demo(self.session):
-            for function in cards_of(self.session):  # the demo may be asked for what its examples take
+        if self.visit is None and header_view.is_demo(self.session):
+            for function in header_view.cards_of(self.session):  # the demo may be asked for what its examples take
+                call = self.session[self.session.catalog.slug(function)]
                 with suppress(FuncsError):
-                    await example_values(call := self.session[self.session.catalog.slug(function)], call.form())
+                    await header_view.example_values(call, call.form())
             self.publish()
 
     # What the page shows
@@ -191,57 +168,51 @@ class PanelState:
     def view(self) -> dict[str, Any]:
         """Return the `View` of the protocol."""
         visit, session = self.visit, self.session
-        view: dict[str, Any] = {
+        view = {
             "panel": self.still,
             "trusted": self.trusted,
-            "service": service_view(session, self.status, self.trouble),
-            "function": None,
-            "fields": [],
-            "presets": [],
-            "start": None,
+            "service": header_view.service_view(session, self.status, self.trouble),
         }
-        if visit is None or self._inputs is None:
-            return view | {"start": start_view(session, self.history.rows()[:3])}
-        about = function_view(visit.function.function, visit.function.slug, session.favourites.names)
-        view["function"] = about | {"example": example_text(visit.function)}
-        return view | {"fields": self._inputs.fields(), "presets": self._presets}
+        if visit is None:
+            start = header_view.start_view(session, self.history.rows()[:3])
+            return view | {"function": None, "fields": [], "presets": [], "start": start}
+        names = session.favourites.names
+        function = header_view.function_view(visit.function.function, visit.function.slug, names)
+        function["example"] = header_view.example_text(visit.function)
+        return view | {"function": function, "fields": visit.inputs.fields(), "presets": self._presets, "start": None}
 
     def values(self) -> dict[str, Any] | None:
         """Return the `Values` of the protocol, or nothing where no function is chosen."""
-        if self.visit is None or self._inputs is None:
+        if self.visit is None:
             return None
-        values = self._inputs.values()
+        values = self.visit.inputs.values()
         return values if self.visit.is_listed else values | {"advice": [*values["advice"], _UNLISTED]}
 
     def run_state(self) -> dict[str, Any]:
-        """Return the `Run` of the protocol."""
+        """Return the `Run` of the protocol; the page knows what is left out where no function is chosen."""
         visit, running = self.visit, self.running
-        result = visit.result if visit else None
-        job = running.job if running and visit else None
+        if visit is None:
+            return {"state": "empty", "number": self.number}
+        result = visit.result
         return {
-            "state": "empty" if visit is None else "running" if job else visit.state,
+            "state": "running" if running else visit.state,
             "number": self.number,
-            "running": run_view.running_view(running.function.name, job) if running and job else None,
-            "result": result.view(visit.note, trusted=self.trusted) if visit and result else None,
-            "error": visit.error if visit else None,
-            "partial": result.about["partial"] if result else None,
-            "warnings": result.about["warnings"] if result else [],
-            "ran": self.ran,
+            "running": run_view.running_view(running) if running else None,
+            "result": result.view(visit.note, trusted=self.trusted) if result else None,
+            "error": visit.error,
+            "partial": result.outcome.partial if result else None,
+            "warnings": result.outcome.warnings if result else [],
+            "ran": len(self.session.history),
         }
 
     def publish_soon(self, *_: object) -> None:
         """Publish on the loop: from any thread, and after what is being done."""
-        background.start(self._publish())
-
-    async def _publish(self) -> None:
-        self.publish()
+        background.background_loop().call_soon_threadsafe(self.publish)
 
     def _labels(self, function: str) -> dict[str, str]:
         """Return the labels of a function's fields; nothing if it is no longer listed."""
-        known = self.session.listed
-        if known is None or known.peek(function) is None:
-            return {}
-        return {field.name: field.label for field in self.session[function].fields}
+        is_listed = self.session.listed is not None and self.session.listed.peek(function) is not None
+        return {each.name: each.label for each in self.session[function].fields} if is_listed else {}
 
     # A run
 
@@ -268,26 +239,26 @@ class PanelState:
             job = begin()
             with self.lock:
                 self.number += 1
-                self.running, visit.job = visit, job
+                self.running = visit.job = job
                 visit.refusal, visit.error, visit.state = None, None, "form"
-                visit.shown = background.start(self._follow(visit, job, self.number))
+                visit.shown = background.start(self._follow(visit, job))
         return job
 
     def cancel(self) -> None:
         """Stop waiting for the run that goes on, if one does."""
-        if self.running is not None and self.running.job is not None:
-            self.running.job.cancel()
+        if self.running is not None:
+            self.running.cancel()
 
-    async def _follow(self, visit: Visit, job: Job, number: int) -> None:
+    async def _follow(self, visit: Visit, job: Job) -> None:
         """Say that a run has begun, once a second how far it is, and how it has ended."""
         self.publish()
         ended = asyncio.wrap_future(job.future)
         while not (await asyncio.wait([ended], timeout=_SECOND))[0]:
-            if number == self.number:
-                self.send({"ev": "progress", "running": run_view.running_view(visit.function.name, job)})
+            if self.running is job:
+                self.send({"ev": "progress", "running": run_view.running_view(job)})
         _ = ended.cancelled() or ended.exception()  # looked at, or asyncio would print it
         with self.lock:
-            if number == self.number:
+            if self.running is job:
                 self.running = None
         await self.end(visit, job)
 
@@ -310,12 +281,12 @@ class PanelState:
 
     def _fail(self, visit: Visit, error: BaseException, job: Job | None = None) -> None:
         at_fields = error.errors if isinstance(error, ArgumentError) else {}
-        inputs, fixes = self._inputs if visit is self.visit else None, []
-        if inputs is not None:
-            inputs.press()
+        fixes: list[dict[str, Any]] = []
+        if visit is self.visit:
+            visit.inputs.press()
             if job is not None:
-                inputs.refuse(at_fields)
-                fixes = inputs.fixes(str(error))
+                visit.inputs.refuse(at_fields)
+                fixes = visit.inputs.fixes(str(error))
         failure = run_view.error_view(error, self.session.redact, job) | {"fixes": fixes}
         visit.state, visit.error = ("form", None) if at_fields else ("failed", failure)
         self.publish()
@@ -331,44 +302,35 @@ class PanelState:
         if visit.job is not job:
             return
         visit.note = visit.keeper.assign(frame)
-        outcome = run_view.Outcome(
-            visit.function,
-            job.args,
-            frame,
-            progress.reply,
-            dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed),
-            job.elapsed,
-            visit.keeper.name,
-            tuple(frame.attrs["funcs"]["swept"]) if isinstance(progress, SweepProgress) else (),
+        sweep = job if isinstance(job, SweepJob) else None
+        started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
+        about = run_view.about_result(job, frame)
+        await self.show(
+            visit,
+            Outcome(visit.function, job.args, frame, progress.reply, started, visit.keeper.name, sweep=sweep, **about),
         )
-        visit.sweep = job if isinstance(job, SweepJob) else None
-        await self.show(visit, outcome, run_view.about_result(job, frame))
 
-    async def show(self, visit: Visit, outcome: run_view.Outcome, about: dict[str, Any]) -> None:
+    async def show(self, visit: Visit, outcome: Outcome) -> None:
         """Show a result; the tables and charts of the one before are dropped."""
         self._results += 1
-        result = await asyncio.to_thread(ResultView, self._results, outcome, about, self.recipe)
+        result = await asyncio.to_thread(ResultView, self._results, outcome, self._recipe())
         _held.keep(outcome.frame)
         with self.lock:
             visit.result, visit.state, visit.error = result, "done", None
-            if self._inputs is not None and visit is self.visit:
-                self._inputs.ran = outcome.args
+            visit.inputs.ran = outcome.args
         self.publish()  # a page that waits comes before a file that is saved later
         await self.keep_still(visit)
 
     def close(self) -> None:
         """Follow the form no longer; what is chosen stays."""
-        if self._inputs is not None:
-            self._inputs.close()
+        if self.visit is not None:
+            self.visit.inputs.close()
 
     # What a saved notebook keeps
 
     def still_html(self, visit: Visit | None) -> str:
         """Return what is shown where the panel isn't: the result, and the chart as it was drawn last."""
-        result = visit.result if visit else None
-        outcome = dataclasses.replace(result.outcome, variable=result.held_as) if result else None
-        picture = svg(result.picture) if result and result.picture else ""
-        return run_view.still_html(visit.function.name if visit else "", outcome, picture)
+        return run_view.still_html(visit.function.name, visit.result) if visit else run_view.still_html()
 
     async def keep_still(self, visit: Visit) -> None:
         """Let the notebook keep a result in place of the one before."""

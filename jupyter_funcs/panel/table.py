@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections import OrderedDict
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.frames.roles import has_labels
-from jupyter_funcs.panel.requests import Contains, OneOf, Range, TableQuery
+from jupyter_funcs.panel.requests import Columns, Contains, Number, OneOf, Range, TableQuery, Text, asked
 from jupyter_funcs.panel.table_column import FIRST_ROWS, RowTest, TableColumn, plain_text
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Positions = NDArray[np.uint32] | None  # of rows, in the order of the view; `None` is all of them as they are
 
 FIRST_COLUMNS = 60  # a block of the page, as in front/src/grid.js
-_MOST_CELLS = 50_000  # of a page
+_MOST_ROWS, _MOST_CELLS = 1_000, 50_000  # of a page
 _MOST_VALUES = 200  # in the filter box
 _LONGEST_VALUE = 1_000  # characters; a longer one can't be picked from a list
 _LONGEST_COPY = 5_000_000  # characters
@@ -34,13 +34,21 @@ _ROWS = "rows"  # the lane of orders, rows and sums
 
 
 class Latest:
-    """The latest results, up to a number of bytes; the last one stays whatever its size."""
+    """The latest results, up to a number and their bytes; the last one stays whatever its size."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._held: OrderedDict[object, tuple[Any, int]] = OrderedDict()
+    def __init__(self, limit: int, most: int = sys.maxsize) -> None:
+        self._limit, self._most = limit, most
+        self._held: dict[object, tuple[Any, int]] = {}
         self._lock = threading.Lock()
         self._lanes: dict[object, threading.RLock] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all that is held."""
+        return sum(size for _, size in list(self._held.values()))
 
     def get(self, lane: object, key: object, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
         """Return what is held, or make it: one at a time of a lane, since each takes memory and several may ask."""
@@ -52,10 +60,10 @@ class Latest:
                     made = make()
                     held = made, size(made)
         with self._lock:
+            self._held.pop(key, None)
             self._held[key] = held
-            self._held.move_to_end(key)
-            while len(self._held) > 1 and sum(size for _, size in self._held.values()) > self._limit:
-                self._held.popitem(last=False)
+            while len(self) > 1 and (len(self) > self._most or self.size > self._limit):
+                del self._held[next(iter(self._held))]
         return held[0]
 
 
@@ -76,19 +84,24 @@ class TableView:
 
     def view(self) -> dict[str, Any]:
         """Return the size, the first columns, and the first page."""
-        first = range(min(self.count, FIRST_COLUMNS))
+        first = list(range(min(self.count, FIRST_COLUMNS)))
         page = self.page(TableQuery(), 0, FIRST_ROWS, first)
-        columns = self.columns(first, _SUMMARIZED // max(self.rows, 1))
+        most = _SUMMARIZED // max(self.rows, 1)
+        columns = [self._column(at).view(summary=at < most) for at in first]
         return {"rows": self.rows, "count": self.count, "columns": columns, "page": page}
 
-    def columns(self, columns: Sequence[int], summarized: int = FIRST_COLUMNS) -> list[dict[str, Any]]:
-        """Return what there is to say of some columns, with the summaries of so many."""
+    @asked(of="table")
+    def columns(self, columns: Columns) -> list[dict[str, Any]]:
+        """Return what there is to say of some columns, with their summaries."""
         if len(columns) > FIRST_COLUMNS:
             raise ArgumentError(f"{len(columns):,} columns are too many at once.", f"Ask for {FIRST_COLUMNS} at most.")
-        return [self._column(at).view(summary=place < summarized) for place, at in enumerate(columns)]
+        return [self._column(at).view(summary=True) for at in columns]
 
-    def page(self, query: TableQuery, first: int, end: int, columns: Sequence[int]) -> dict[str, Any]:
+    @asked("rows", of="table")
+    def page(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> dict[str, Any]:
         """Return the shown texts of some rows and columns, and the sums over all rows of the view."""
+        if not 0 <= end - first <= _MOST_ROWS:
+            raise ArgumentError(f"A page of the table has at most {_MOST_ROWS:,} rows, not {end - first:,}.")
         chosen = [self._column(at) for at in columns]
         rows, total = self._window(query, first, end)
         if len(rows) * len(chosen) > _MOST_CELLS:
@@ -96,9 +109,10 @@ class TableView:
         cells = [[each.cell(value) for value in each.data.iloc[rows]] for each in chosen]
         texts = [list(row) for row in zip(*cells, strict=True)] if chosen else [[] for _ in rows]
         sums = {str(each.at): self._sum(query, each) for each in chosen if each.adds_up}
-        return {"total": total, "from": first, "columns": list(columns), "rows": texts, "sums": sums}
+        return {"total": total, "from": first, "columns": [*columns], "rows": texts, "sums": sums}
 
-    def values(self, at: int, query: str) -> dict[str, Any]:
+    @asked(of="table")
+    def values(self, at: Number, query: Text) -> dict[str, Any]:
         """Return the most frequent values of a column whose text contains this one, with their counts."""
         column = self._column(at)
         texts = ((plain_text(value), count) for value, count in column.ranked()[1])
@@ -109,7 +123,8 @@ class TableView:
         listed = [{"text": text, "count": n} for text, n in [*empty, *hits[:_MOST_VALUES]]]
         return {"values": listed, "total": len(hits)}
 
-    def text(self, query: TableQuery, first: int, end: int, columns: Sequence[int]) -> str:
+    @asked("copy", of="table")
+    def text(self, query: TableQuery, first: Number, end: Number, columns: Columns) -> str:
         """Return a selection as text with tabs, numbers as exact as they are."""
         chosen = [self._column(at) for at in columns]
         rows, _ = self._window(query, first, end)

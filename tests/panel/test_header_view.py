@@ -207,7 +207,7 @@ def test_another_service_comes_without_presets(answering: Callable[..., Session]
     [
         ([], ["a"], "Listed again: 1 added (a)."),
         (["a", "a"], ["a"], "Listed again: 1 removed (a)."),
-        ([], list("abcdefg"), "Listed again: 7 added (a, b, c and others)."),
+        ([], list("abcdefg"), "Listed again: 7 added (a, b, c and 4 more)."),
         (["a", "b"], ["b", "a"], "Listed again: nothing has changed."),
         ([], ["a\x1b\u202eb"], "Listed again: 1 added (a\\x1b\\u202eb)."),
     ],

@@ -377,7 +377,7 @@ def test_a_variable_that_a_person_took_back_is_not_named(service: Service, shell
     page.run()
     assert state(page.panel)["result"]["variable"] == ("f_2" if "5" in code else "f")
     page.panel.close()
-    assert page.panel._on_cell not in shell.events.callbacks["post_run_cell"]
+    assert page.panel._state.publish_soon not in shell.events.callbacks["post_run_cell"]
 
 
 # The end
