@@ -8,7 +8,7 @@ import unicodedata
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic import Field as ModelField
 from pydantic.alias_generators import to_camel
 
@@ -213,36 +213,26 @@ def parse_listing(data: bytes) -> Catalog:
     if other := _other_kind(document):
         raise ProtocolError(f"The reply is {other}, not a listing of functions.", "Check the address and its kind.")
     entries = _entries(document)
-    functions = []
-    skipped = 0
-    for position, entry in enumerate(entries):
-        if not _has_name(entry):
-            skipped += 1
-            continue
-        params = entry.get("params")
-        params = params if isinstance(params, list) else []
-        named = [_positioned(param, at) for at, param in enumerate(params) if _has_name(param)]
-        skipped += len(params) - len(named)
-        ordered = sorted(named, key=lambda param: _whole(param["sortValue"]))
-        try:
-            functions.append(Function.model_validate({**_positioned(entry, position), "params": ordered}))
-        except ValidationError as error:  # unexpected: only names can be invalid, and they were checked
-            raise ProtocolError(
-                f"Entry {position} of the listing cannot be read: {error.errors()[0]['msg']}."
-            ) from None
+    named = _named(entries)
+    functions, skipped = [], len(entries) - len(named)
+    for entry in named:
+        listed = json_decoding.only(list, entry.get("params"))
+        params = _named(listed)
+        skipped += len(listed) - len(params)
+        functions.append(Function.model_validate(entry | {"params": params}))
     if skipped:
         warn(f"Left out {skipped:,} unnamed {'entry' if skipped == 1 else 'entries'} of the listing.")
-    return Catalog(sorted(functions, key=lambda function: function.sort_value))
+    return Catalog(functions)
 
 
 def _has_name(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("name"), str) and bool(entry["name"].strip())
 
 
-def _positioned(entry: dict[str, Any], position: int) -> dict[str, Any]:
-    """Return an entry with its position as sort value if it has none."""
-    given = entry.get("sortValue")
-    return {**entry, "sortValue": position if given is None else given}
+def _named(entries: list[Any]) -> list[dict[str, Any]]:
+    """Return the entries with a name, by sort value; one without has its position as such."""
+    values = {at: entry.get("sortValue") for at, entry in enumerate(entries) if _has_name(entry)}
+    return [entries[at] for at in sorted(values, key=lambda at: at if values[at] is None else _whole(values[at]))]
 
 
 def _other_kind(document: Any) -> str:

@@ -47,12 +47,10 @@ def read_schema(schema: object) -> Declaration | None:
         return None
     problems: list[str] = []
     one = _simplified(schema, schema, problems, itertools.count())
-    kind, values = _kind(one), _values(one)
-    items = one.get("items")
-    of = _simplified(items, schema, problems, itertools.count()) if kind == "list" and isinstance(items, dict) else one
-    item = _kind(of) if of is not one else "text"
+    of, kind, item, values = one, _kind(one), "text", _values(one)
     if kind == "list":
-        values = _values(of)
+        of = _simplified(one["items"], schema, problems, itertools.count())
+        item, values = _kind(of), _values(of)
         if item in {"json", "list"}:
             kind, item, values = "json", "text", None
     typed: dict[str, Any] = {}
@@ -138,10 +136,8 @@ def _kind(one: Mapping[str, Any]) -> str:
     known = [each for each in (types if isinstance(types, list) else [types]) if each != "null"]
     if values is not None:
         kinds = {type(value) for value in values}
-        if kinds <= {int} and kinds:
-            return "integer"
-        if kinds <= {int, float} and kinds:
-            return "number"
+        if kinds and kinds <= {int, float}:
+            return "integer" if kinds == {int} else "number"
         flags = {value.casefold() if isinstance(value, str) else value for value in values}
         return "yes/no" if flags in ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {True, False}) else "choice"
     if one.get("anyOf") is not None or one.get("oneOf") is not None or len(known) != 1:

@@ -318,17 +318,15 @@ def _as_json_text(field: Field, value: Any, *, validate: bool) -> str:
             problem = problem_of(schema, json.loads(value, parse_constant=_no_constant))
         except (ValueError, RecursionError) as error:
             problem = f"it isn't valid JSON ({clip(str(error), 100)})"
-        if not problem:
+        if not (problem and validate):
             return value
-        text = value
+        text = json.dumps(value, ensure_ascii=False)
     else:
         refuse_table(field, value)
         text, value = _dumped(field, value if is_iterable(value) else _plain(field, value))
-    if not validate:
-        return text
-    other = problem_of(schema, value)
+    other = problem_of(schema, value) if validate else ""
     if not other:
-        return json.dumps(value, ensure_ascii=False) if text is value else text
+        return text
     reason = clip(inert(problem or other), 300).rstrip(".")
     raise ValueError(f"{field.label} does not take {quote(value)}: {reason}.")
 
@@ -391,18 +389,15 @@ def _as_yes_no(field: Field, value: Any) -> str:
 
 
 def _as_integer(field: Field, value: Any) -> str:
-    value = _plain(field, value)
-    if isinstance(value, str):
-        whole = re.fullmatch(r"\s*[-+]?\d{1,19}\s*", value, re.ASCII) is not None
-    else:
-        # Bounded before the conversion: int() refuses infinity, and a float may have 300 digits.
-        known = isinstance(value, (int, float, Decimal, Fraction)) and not isinstance(value, bool)
-        whole = known and -(2**63) <= value < 2**63 and value == int(value)
-    number = int(value) if whole else 2**63
-    if not -(2**63) <= number < 2**63:
+    number = value = _plain(field, value)
+    if isinstance(value, str) and re.fullmatch(r"\s*[-+]?\d{1,19}\s*", value, re.ASCII):
+        number = int(value)
+    known = isinstance(number, (int, float, Decimal, Fraction)) and not isinstance(number, bool)
+    # Bounded before the conversion: int() refuses infinity, and a float may have 300 digits.
+    if not (known and -(2**63) <= number < 2**63 and number == int(number)):
         raise ValueError(f"{field.label} takes a whole number, not {quote(value)}.")
-    _check_bounds(field, number)
-    return str(number)
+    _check_bounds(field, int(number))
+    return str(int(number))
 
 
 def _as_number(field: Field, value: Any) -> str:

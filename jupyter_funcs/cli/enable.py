@@ -29,30 +29,28 @@ def config_file() -> Path:
 def enable() -> bool:
     """Make IPython load the extension in this environment; return whether that changed anything."""
     path = config_file()
-    before = _content(path)
-    config = _parsed(path, before)
-    if _EXTENSION in _extensions(path, config):
+    before, config, names = _read(path)
+    if _EXTENSION in names:
         return False
     with _named_error(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
             atomic_write_bytes(_backup(path), before, path.stat().st_mode & 0o777)
-        atomic_write_bytes(path, _enabled(config))
+        atomic_write_bytes(path, _json(_with(config, [*names, _EXTENSION])))
     return True
 
 
 def disable() -> bool:
     """Restore the file as it was before `enable`, byte for byte; if it was edited since, remove only our entry."""
     path = config_file()
-    backup, now = _backup(path), _content(path)
-    config = _parsed(path, now)
-    if _EXTENSION not in _extensions(path, config):
+    now, config, names = _read(path)
+    if _EXTENSION not in names:
         return False
-    before = _content(backup)
+    before, earlier, others = _read(backup := _backup(path))
     with _named_error(path):
-        if before is not None and now == _enabled(_parsed(backup, before)):
+        if before is not None and now == _json(_with(earlier, [*others, _EXTENSION])):
             atomic_write_bytes(path, before)
-        elif rest := _disabled(config):
+        elif rest := _with(config, [name for name in names if name != _EXTENSION]):
             atomic_write_bytes(path, _json(rest))
         else:
             path.unlink()
@@ -66,41 +64,28 @@ def _backup(path: Path) -> Path:
     return path.with_name(f"{path.name}.before-jupyter_funcs")
 
 
-def _content(path: Path) -> bytes | None:
+def _read(path: Path) -> tuple[bytes | None, dict[str, Any], list[Any]]:
+    """Return the content of a file, ``None`` if there is none, its configuration, and the extensions in it."""
     with _named_error(path, "read"):
-        return read_small(path) if path.exists() else None
-
-
-def _parsed(path: Path, content: bytes | None) -> dict[str, Any]:
-    if content is None or not content.strip():
-        return {}
+        content = read_small(path) if path.exists() else None
+    config, wrong = None, "isn't a JSON object"
     try:
-        config = json.loads(content)
+        config = json.loads(content) if content and content.strip() else {}
     except ValueError as error:
-        raise ConfigError(f"{quote(path, 200)} isn't valid JSON: {error}.", "Fix it or move it away.") from None
-    if not isinstance(config, dict):
-        raise ConfigError(f"{quote(path, 200)} isn't a JSON object.", "Fix it or move it away.")
-    return config
+        wrong = f"isn't valid JSON: {error}"
+    if isinstance(config, dict):
+        section = config.get(_SECTION, {})
+        names = section.get(_LIST, []) if isinstance(section, dict) else None
+        if isinstance(names, list):
+            return content, config, names
+        wrong = f"has a {_SECTION}.{_LIST} that isn't a list"
+    raise ConfigError(f"{quote(path, 200)} {wrong}.", "Fix it or move it away.")
 
 
-def _extensions(path: Path, config: dict[str, Any]) -> list[Any]:
-    section = config.get(_SECTION, {})
-    names = section.get(_LIST, []) if isinstance(section, dict) else None
-    if not isinstance(names, list):
-        what = f"{_SECTION}.{_LIST} in {quote(path, 200)} isn't a list."
-        raise ConfigError(what, "Fix it or move the file away.")
-    return names
-
-
-def _enabled(config: dict[str, Any]) -> bytes:
-    section = config.get(_SECTION, {})
-    return _json(config | {_SECTION: section | {_LIST: [*section.get(_LIST, []), _EXTENSION]}})
-
-
-def _disabled(config: dict[str, Any]) -> dict[str, Any]:
-    names = [name for name in config[_SECTION][_LIST] if name != _EXTENSION]
-    section = {name: value for name, value in config[_SECTION].items() if name != _LIST}
-    section |= {_LIST: names} if names else {}
+def _with(config: dict[str, Any], names: list[Any]) -> dict[str, Any]:
+    """Return a configuration with these extensions, without an empty list or section."""
+    section = config.get(_SECTION, {}) | {_LIST: names}
+    section = {name: value for name, value in section.items() if name != _LIST or value}
     return {name: value for name, value in (config | {_SECTION: section}).items() if name != _SECTION or value}
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 import warnings
-from importlib import metadata, resources
+from importlib import import_module, metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -128,16 +128,13 @@ def _parser() -> Parser:
     except ModuleNotFoundError:  # only the client is installed
         for name in ("serve", "token", "admin"):
             absent = commands.add_parser(name, help="needs jupyter-funcs[service]", add_help=False)
-            absent.set_defaults(command=_import_service, takes_more=True)
+            # It raises what `main` explains.
+            absent.set_defaults(command=lambda _: import_module("jupyter_funcs.service.server.admin"), takes_more=True)
     else:
         serving.add_serve(commands)
         admin.add_token(commands)
         admin.add_admin(commands)
     return parser
-
-
-def _import_service(_given: argparse.Namespace) -> None:
-    from jupyter_funcs.service.server import admin, serving  # noqa: F401  # raises what `main` explains
 
 
 def _session(given: argparse.Namespace) -> Session:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import types
-from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 from jupyter_funcs.api import Session
@@ -136,15 +135,9 @@ def _class(function: RemoteFunction) -> str:
 
 def source(annotation: Any) -> str:
     """Return the source code of a parameter's annotation."""
-    if annotation is type(None):
-        return "None"
-    if annotation is date:
-        return "date"
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in {Union, types.UnionType}:
         return " | ".join(map(source, inner))
-    if origin is Literal:
-        return f"Literal[{', '.join(map(ascii, inner))}]"
-    if origin in {list, dict}:
-        return f"{origin.__name__}[{', '.join(map(source, inner))}]"
-    return str(annotation.__name__)
+    if inner:
+        return f"{origin.__name__}[{', '.join(map(ascii if origin is Literal else source, inner))}]"
+    return "None" if annotation is type(None) else str(annotation.__name__)

@@ -10,7 +10,8 @@ import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jupyter_funcs.connection.secrets import Hidden, Secret
-from jupyter_funcs.connection.tokens import CachedToken, run_with_timeout
+from jupyter_funcs.connection.tokens import CachedToken
+from jupyter_funcs.core.background import in_thread
 from jupyter_funcs.core.errors import AuthenticationError, ConfigError
 from jupyter_funcs.core.text import quote
 from jupyter_funcs.core.warn import warn
@@ -148,7 +149,7 @@ def _use_keyring(work: Callable[[Any], T]) -> T:
     try:
         import keyring
 
-        return run_with_timeout(_KEYRING_SECONDS, lambda: work(keyring))
+        return in_thread(lambda: work(keyring), "token").result(_KEYRING_SECONDS)
     except KeyringUnavailableError as error:
         problem = str(error)
     except ModuleNotFoundError:

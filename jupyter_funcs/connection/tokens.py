@@ -9,11 +9,11 @@ import stat
 import subprocess
 import threading
 import time
-from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from jupyter_funcs.connection.secrets import Secret
+from jupyter_funcs.core.background import in_thread
 from jupyter_funcs.core.errors import AuthenticationError, ConfigError
 from jupyter_funcs.core.files import open_regular
 from jupyter_funcs.core.text import quote
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from jupyter_funcs.connection.secrets import Hidden
-
-T = TypeVar("T")
 
 COMMAND_SECONDS = 15.0
 _RENEW_SECONDS = 60.0  # a command runs again this long before its token expires, so that no run uses an expired one
@@ -214,7 +212,7 @@ def _output(words: Sequence[str]) -> str | int | None:
         return written, process.wait()
 
     try:
-        written, status = run_with_timeout(COMMAND_SECONDS, read)
+        written, status = in_thread(read, "token").result(COMMAND_SECONDS)
     except BaseException:
         _kill(process)
         raise
@@ -236,17 +234,3 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     except OSError:
         pass
     process.poll()
-
-
-def run_with_timeout(seconds: float, work: Callable[[], T]) -> T:
-    """Call `work` in a thread, which is abandoned if it takes longer: a call that hangs can't be stopped."""
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:  # noqa: BLE001  # raised by `result`
-            done.set_exception(error)
-
-    threading.Thread(target=run, name="jupyter_funcs token", daemon=True).start()
-    return done.result(seconds)

@@ -16,6 +16,7 @@ import time
 from concurrent import futures
 from concurrent.futures import Future
 from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jupyter_funcs.core.errors import DeadlineError, FuncsError, ServiceConnectionError, with_causes
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from jupyter_funcs.core.progress import Progress
 
@@ -130,6 +131,21 @@ def _look(future: Future[Any], seconds: float) -> None:
     except RuntimeError as error:
         # Python turns an interrupt at one moment of this wait into "release unlocked lock".
         raise (error.__context__ if isinstance(error.__context__, KeyboardInterrupt) else error) from None
+
+
+def in_thread(work: Callable[[], T], name: str) -> Future[T]:
+    """Call `work` in a thread of its own, which can be abandoned and doesn't keep the process from ending."""
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # a cancel abandons the wait only
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001  # for whoever waits
+            done.set_exception(error)
+
+    threading.Thread(target=copy_context().run, args=(run,), name=f"{_THREAD} {name}", daemon=True).start()
+    return done
 
 
 def forbid_on_loop() -> None:

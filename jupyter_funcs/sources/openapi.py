@@ -192,7 +192,7 @@ class _Document:
         params: dict[str, Param] = {}
         for param in (*self._parameters(path, item, operation), *found):
             place = param.name if param.name not in params else f"{param.context['in']}.{param.name}"
-            params[place] = param.model_copy(update={"name": place, "sort_value": len(params)})
+            params[place] = param.model_copy(update={"name": place})
         self._left -= len(params)
         if self._left < 0:
             raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")

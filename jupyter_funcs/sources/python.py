@@ -9,23 +9,21 @@ import inspect
 import json
 import marshal
 import re
-import threading
 import traceback
 import typing
 from collections.abc import Collection, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import suppress
-from contextvars import copy_context
 from functools import partial
 from itertools import islice
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jupyter_funcs.catalog.fields import by_name, read_fields
 from jupyter_funcs.catalog.listing import Catalog, Function, Param
 from jupyter_funcs.catalog.values import as_json, json_args
 from jupyter_funcs.connection.replies import Reply
 from jupyter_funcs.connection.secrets import redacted_line
+from jupyter_funcs.core.background import in_thread
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError
 from jupyter_funcs.core.text import distinct, quote, some
 from jupyter_funcs.core.warn import warn
@@ -40,8 +38,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.connection.profiles import Connection
     from jupyter_funcs.connection.transport import Terms
     from jupyter_funcs.core.progress import Progress
-
-T = TypeVar("T")
 
 _MOST_ITEMS = 1_000_000  # read from a generator, which may have no end
 _ANY = {"type": ["null", "boolean", "number", "string", "array", "object"]}
@@ -64,7 +60,7 @@ class PythonSource:
 
     async def listing(self, _terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         progress.attempts = 1
-        functions, skipped = await _in_thread(self._list)
+        functions, skipped = await asyncio.wrap_future(in_thread(self._list, "python"))
 
         def read() -> Catalog:
             if skipped:
@@ -80,7 +76,8 @@ class PythonSource:
         if function.name not in self._callables:
             raise NotFoundError(f"{function.name} is no longer in {self._connection.name}.", "See %funcs find.")
         progress.attempts = 1
-        result = await _in_thread(lambda: _called(function, *self._callables[function.name], args))
+        work = partial(_called, function, *self._callables[function.name], args)
+        result = await asyncio.wrap_future(in_thread(work, "python"))
         if not isinstance(result, bytes):
             return result
         progress.received = len(result)
@@ -97,31 +94,18 @@ class PythonSource:
         skipped: list[str] = []
         found = []
         for name, python in _functions_of(self._connection.target):
+            title = " ".join(word[:1].upper() + word[1:] for word in re.split(r"[\W_]+", name) if word)
             try:
-                found.append((_title(name), (python, _parameters(python))))
-            except (ValueError, TypeError):  # no signature, as some functions written in C
+                names = getattr(inspect.unwrap(getattr(python, "func", python)), "__globals__", {})
+                declared = inspect.signature(python).parameters.values()
+            except (ValueError, TypeError):  # none, as of some functions written in C
                 skipped.append(name)
+            else:
+                parameters = [_parameter(each, names) for each in declared if each.kind is not each.VAR_KEYWORD]
+                found.append((title, (python, parameters)))
         titles = distinct([title for title, _ in found], "{} {}", 2)
         self._callables = {title: each for title, (_, each) in zip(titles, found, strict=True)}
         return [_function(at, name, *each) for at, (name, each) in enumerate(self._callables.items(), 1)], skipped
-
-
-async def _in_thread(work: Callable[[], T]) -> T:
-    """Await work in a thread of its own, which a cancel abandons, and which doesn't keep the process from ending."""
-    done: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001  # for whoever waits
-            if done.set_running_or_notify_cancel():
-                done.set_exception(error)
-        else:
-            if done.set_running_or_notify_cancel():
-                done.set_result(result)
-
-    threading.Thread(target=copy_context().run, args=(run,), name="jupyter_funcs python", daemon=True).start()
-    return await asyncio.wrap_future(done)
 
 
 def _functions_of(target: Any) -> list[tuple[str, Callable[..., Any]]]:
@@ -149,16 +133,6 @@ def _imported(name: str) -> Any:
         missing = "Check its name, install it, or add its folder to PYTHONPATH."
         hint = missing if isinstance(error, ModuleNotFoundError) else "Fix the module, and try again."
         raise ConfigError(f"The module {quote(name)} can't be imported: {_text(error)}{at}.", hint) from error
-
-
-def _title(name: str) -> str:
-    return " ".join(word[:1].upper() + word[1:] for word in re.split(r"[\W_]+", name) if word)
-
-
-def _parameters(python: Callable[..., Any]) -> list[_Parameter]:
-    names = getattr(inspect.unwrap(getattr(python, "func", python)), "__globals__", {})
-    declared = inspect.signature(python).parameters.values()
-    return [_parameter(each, names) for each in declared if each.kind is not each.VAR_KEYWORD]
 
 
 def _parameter(declared: inspect.Parameter, names: dict[str, Any]) -> _Parameter:
@@ -203,7 +177,6 @@ def _function(number: int, title: str, python: Callable[..., Any], parameters: l
             )
             for declared, _, schema in parameters
         ),
-        sort_value=number,
         group_name=getattr(python, "__module__", "") or "",
         # So that the cached results of a function are not used once it was changed.
         unique_id=hashlib.sha256(marshal.dumps(code)).hexdigest() if code else "",
