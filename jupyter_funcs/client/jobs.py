@@ -146,8 +146,9 @@ class Job:
             warn.warn_all(self._warnings)
 
     def _facts(self) -> list[str]:
-        received = size_text(self.progress.received) if self.progress.received and not self.future.done() else ""
-        return [self.status, f"{self.elapsed:.1f} s", *[f"{received} received"] * bool(received)]
+        received, said = self.progress.received, self.progress.said
+        running = [] if self.future.done() else [f"{size_text(received)} received" * bool(received), said]
+        return [self.status, f"{self.elapsed:.1f} s", *filter(None, running)]
 
     def __repr__(self) -> str:
         """Return the function, the status, the progress and the error."""
@@ -158,7 +159,7 @@ class Job:
     def _repr_html_(self) -> str:
         error = self.error()
         message = f"<br>{html.escape(str(error))}" if error else ""
-        return f"<b>{html.escape(inert(self.function))}</b> · {' · '.join(self._facts())}{message}"
+        return f"<b>{html.escape(inert(self.function))}</b> · {html.escape(' · '.join(self._facts()))}{message}"
 
     def _ipython_display_(self) -> None:
         """Show a running job in a notebook as a line that follows its progress."""

@@ -13,12 +13,13 @@ MAX_RAW_REPLY = 64 * 2**20  # bytes; a larger reply isn't kept beside the frame 
 
 @dataclass(slots=True, eq=False)
 class Progress:
-    """The progress of one run: bytes received, requests sent, and the raw reply if it is wanted."""
+    """The progress of one run: bytes received, requests sent, what the server says, and the raw reply if wanted."""
 
     keep_reply: bool = False
     received: int = 0
     attempts: int = 0
     request_id: str = ""
+    said: str = ""
     reply: bytes | None = None
     on_answer: Callable[[], object] | None = None
 

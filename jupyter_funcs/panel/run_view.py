@@ -38,7 +38,7 @@ def running_view(job: Job) -> dict[str, Any]:
     """Return how far a run is; the page counts the seconds on."""
     progress = job.progress
     sweep = progress if isinstance(progress, SweepProgress) else None
-    alone = f"attempt {progress.attempts}" if progress.attempts > 1 else ""
+    alone = f"attempt {progress.attempts}" if progress.attempts > 1 else progress.said
     return {
         "name": clip(inert(job.function), _LONGEST),
         # The same all through the first second, or the run and the result before it would be sent again.

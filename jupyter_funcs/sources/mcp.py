@@ -14,13 +14,7 @@ from jupyter_funcs.connection.replies import Reply, too_large
 from jupyter_funcs.connection.retries import Proof, pause
 from jupyter_funcs.connection.secrets import redacted_line
 from jupyter_funcs.core import json_decoding
-from jupyter_funcs.core.errors import (
-    ArgumentError,
-    ConfigError,
-    FunctionError,
-    NotFoundError,
-    ProtocolError,
-)
+from jupyter_funcs.core.errors import ArgumentError, ConfigError, FunctionError, NotFoundError, ProtocolError
 from jupyter_funcs.core.json_decoding import only
 from jupyter_funcs.core.text import folded, quote, replace_surrogates, size_text, some
 from jupyter_funcs.core.warn import collect_warnings, warn
@@ -55,7 +49,7 @@ class McpSource:
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
         arguments = self.request(function, args)["params"]["arguments"]
-        data = await self._repeat(partial(_call, function, arguments), terms, progress)
+        data = await self._repeat(partial(_call, function, arguments, progress), terms, progress)
         progress.received = len(data)
         if len(data) > terms.max_bytes:
             raise too_large(terms.max_bytes)
@@ -129,7 +123,7 @@ def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
     functions: dict[str, Function] = {}
     left_out = []
     for tool in tools[:_MOST_TOOLS]:
-        function = _function(tool, link.server, len(functions))
+        function = _function(tool, link.server)
         if function is None or function.name in functions:
             left_out.append(quote(tool.get("name") if isinstance(tool, dict) else tool, 40))
         else:
@@ -143,7 +137,7 @@ def _read(link: Link, tools: list[Any], *, is_cut: bool) -> Catalog:
     return Catalog(functions.values())
 
 
-def _function(given: Any, group: str, position: int) -> Function | None:
+def _function(given: Any, group: str) -> Function | None:
     tool = only(dict, given)
     name, schema, hints = only(str, tool.get("name")), tool.get("inputSchema"), only(dict, tool.get("annotations"))
     if not name.strip() or not isinstance(schema, dict) or schema.get("type", "object") != "object":
@@ -159,7 +153,6 @@ def _function(given: Any, group: str, position: int) -> Function | None:
         name=name,
         description="\n\n".join(filter(None, dict.fromkeys(texts))),
         group_name=group,
-        sort_value=position,
         context=_WHOLE if is_whole else None,
         changes_data=hints.get("readOnlyHint") is not True,
         params=tuple(
@@ -175,7 +168,7 @@ def _function(given: Any, group: str, position: int) -> Function | None:
     )
 
 
-async def _call(function: Function, arguments: dict[str, Any], link: Link, ask: Ask) -> bytes:
+async def _call(function: Function, arguments: dict[str, Any], progress: Progress, link: Link, ask: Ask) -> bytes:
     if link.functions is None:
         with collect_warnings([]):
             await asyncio.to_thread(await _list(link, type(ask)()))
@@ -184,7 +177,7 @@ async def _call(function: Function, arguments: dict[str, Any], link: Link, ask: 
         raise NotFoundError(f"{function.name} is no longer in your catalog.", "See %funcs find, after %funcs refresh.")
     if now != function and (changed := drift(function, now)):
         raise ArgumentError(changed, f"Get it again with funcs[{quote(function.name)}], or reopen its panel.")
-    await link.call_tool(function.name, arguments, ask)
+    await link.call_tool(function.name, arguments, ask, progress)
     return await asyncio.to_thread(_data, ask.result, function.name.casefold())
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Function
     from jupyter_funcs.connection.http import Opened
     from jupyter_funcs.connection.transport import Transport
+    from jupyter_funcs.core.progress import Progress
 
 T = TypeVar("T")
 
@@ -116,10 +117,17 @@ class Link:
         listed = await self._send(lambda session: session.list_tools(params=page), ask, ProtocolError)
         return listed.next_cursor
 
-    async def call_tool(self, name: str, arguments: dict[str, Any], ask: Ask) -> None:
+    async def call_tool(self, name: str, arguments: dict[str, Any], ask: Ask, run: Progress) -> None:
         """Call a tool; its result is that of `ask`."""
-        request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
-        await self._send(lambda session: session.send_request(request, types.CallToolResult), ask, FunctionError)
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            share = f"{progress / total:.0%}" if total else f"{progress:g}"
+            run.said = f"{share} {redacted_line(message or '', 80)}".rstrip()
+
+        call = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
+        await self._send(
+            lambda by: by.send_request(call, types.CallToolResult, progress_callback=told), ask, FunctionError
+        )
 
     async def _send(self, request: Callable[[ClientSession], Awaitable[T]], ask: Ask, refusal: type[FuncsError]) -> T:
         _asking.set(ask)
@@ -214,7 +222,6 @@ class Link:
         self._process = process = await anyio.open_process(self.command, env=passed_on, start_new_session=True)
         received, incoming = anyio.create_memory_object_stream[SessionMessage](0)
         outgoing, sent = anyio.create_memory_object_stream[SessionMessage](256)
-        # A stray child may hold the pipes.
         # A stray child may hold the pipes open, and anyio has no other way to close them.
         with received, incoming, outgoing, sent, closing(cast("Any", process)._process._transport):  # noqa: SLF001
             async with anyio.create_task_group() as tasks:

@@ -47,7 +47,8 @@ def change(name: str) -> str:
 
 
 @app.tool(annotations=READS)
-async def wait(seconds: float) -> float:
+async def wait(seconds: float, context: Context[Any, Any]) -> float:
+    await context.report_progress(1, 4, "<b>\x1b[1m waiting")
     try:
         await asyncio.sleep(seconds)
     except asyncio.CancelledError:

@@ -20,8 +20,9 @@ from jupyter_funcs.client import client, remote
 from jupyter_funcs.connection.profiles import Connection
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import Constant
+from jupyter_funcs.panel.run_view import running_view
 from jupyter_funcs.sources.mcp import _data
-from tests.conftest import serving
+from tests.conftest import serving, wait_until
 from tests.faults.canary import CANARY, leaks
 
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
@@ -182,17 +183,15 @@ def test_a_failure_leaves_the_connection_usable(
     assert session["number"]()["Result"].tolist() == [7]
 
 
-def test_a_cancelled_run_is_cancelled_on_the_server(over_http: Session) -> None:
-    """The protocol's cancellation is sent, and nobody waits for it."""
-    over_http["number"]()
+def test_a_run_says_how_far_it_is_and_is_cancelled_on_the_server(over_http: Session) -> None:
+    """What the tool says of its progress is shown as text; the protocol's cancellation is sent, not waited for."""
     mcp_server.calls.clear()
     job = over_http["wait"].submit(seconds=60)
-    time.sleep(0.2)
+    wait_until(lambda: repr(job).endswith("25% <b>\\x1b[1m waiting>"))
+    assert job._repr_html_().endswith("25% &lt;b&gt;\\x1b[1m waiting")
+    assert running_view(job)["note"] == "25% <b>\\x1b[1m waiting"
     job.cancel()
-    deadline = time.monotonic() + 5
-    while mcp_server.calls != ["cancelled"] and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert mcp_server.calls == ["cancelled"]
+    wait_until(lambda: mcp_server.calls == ["cancelled"])
 
 
 @pytest.mark.slow
@@ -304,9 +303,7 @@ def test_a_changed_tool_is_named(over_http: Session) -> None:
         mcp_server.app.remove_tool("number")
         mcp_server.app.add_tool(other, name="number", annotations=mcp_server.READS)
         over_http["appears"]()
-        deadline = time.monotonic() + 5
-        while over_http._remote.source._link.functions is not None and time.monotonic() < deadline:  # type: ignore[attr-defined]
-            time.sleep(0.01)
+        wait_until(lambda: over_http._remote.source._link.functions is None)  # type: ignore[attr-defined]
         with pytest.raises(jf.NotFoundError, match="rows is no longer in your catalog"):
             rows()
         with pytest.raises(jf.ArgumentError, match="has changed 'number': added 'of' \\(required\\)"):
@@ -459,10 +456,7 @@ print(session._remote.source._link._process.pid, flush=True)
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, env=environment, cwd=ROOT)
     assert done.returncode == (3 if "3" in end else 0), done.stderr
     assert done.stderr == ""
-    deadline = time.monotonic() + 2
-    while is_running(int(done.stdout)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not is_running(int(done.stdout))
+    wait_until(lambda: not is_running(int(done.stdout)))
 
 
 @pytest.mark.slow

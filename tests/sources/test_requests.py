@@ -162,7 +162,7 @@ def test_the_request_of_a_tool_is_its_call() -> None:
 
     session = jf.api.Session(Connection("tools", "mcp:tools", Constant(NoSecret()), kind="mcp", target=("none",)))
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}}
-    tool = mcp._function({"name": "get", "inputSchema": schema}, "tools", 0)
+    tool = mcp._function({"name": "get", "inputSchema": schema}, "tools")
     assert tool is not None
     session._replace_catalog(Catalog([tool]))
     assert session["get"].request(n="7", t="007") == {
