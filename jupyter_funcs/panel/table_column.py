@@ -164,9 +164,9 @@ class TableColumn:
 
     def floats(self) -> NDArray[np.float64]:
         """Return the numbers as floats."""
-        if self.kind == "objects":
-            return self.data.map(as_float, na_action="ignore").to_numpy(dtype=float, na_value=np.nan)
-        return self.data.to_numpy(dtype=float, na_value=np.nan)
+        objects = pd.api.types.is_object_dtype(self.data.dtype)  # the kind itself is found by them
+        numbers = self.data.map(as_float, na_action="ignore") if objects else self.data
+        return numbers.to_numpy(dtype=float, na_value=np.nan)
 
     def factorized(self) -> tuple[NDArray[Any], Any]:
         """Return the place of each value, or of its text, among the sorted distinct ones (-1 if empty), and these."""

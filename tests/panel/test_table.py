@@ -518,6 +518,15 @@ def test_a_wide_frame_is_read_as_far_as_it_is_seen() -> None:
     assert table.page(TableQuery(), 0, 3, [1999])["rows"] == [["0"], ["0"], ["0"]]
 
 
+def test_numbers_of_python_are_looked_through_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finds once how a column of Decimals or huge integers compares: each look reads every value."""
+    looks, infer = [], pd.api.types.infer_dtype
+    monkeypatch.setattr(pd.api.types, "infer_dtype", lambda values, **how: looks.append(1) or infer(values, **how))
+    table = TableView(pd.DataFrame({"a": [Decimal(at) for at in range(50)], "b": [10**30 + at for at in range(50)]}))
+    assert [each["type"] for each in table.view()["columns"]] == ["number", "number"]
+    assert len(looks) <= 4
+
+
 def test_orders_are_held_within_bounds() -> None:
     """Holds the bytes of four orders at most, however many were asked for."""
     table = TableView(pd.DataFrame({"a": np.arange(100_000), "b": 1}))
