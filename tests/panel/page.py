@@ -38,6 +38,12 @@ class Page:
     def state(self, name: str) -> Any:
         return json.loads(getattr(self.panel, name))
 
+    @property
+    def args(self) -> dict[str, Any]:
+        """What its form sends."""
+        assert self.panel.form is not None
+        return self.panel.form.args
+
 
 def state(panel: Panel) -> dict[str, Any]:
     """Return what a page knows of the panel's run."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import Session
 
+    Opening = Callable[..., FormView]
+
 SYMBOLS = [
     {"Symbol": "NVRA US EQUITY", "Name": "Nuvarelle Outfitters", "Sector": "Retail"},
     {"Symbol": "KORD US EQUITY", "Name": "Kordrivet Auto Parts", "Sector": "Retail"},
@@ -80,6 +82,12 @@ def opened(session: Session, news: list[str] | None = None, *, trusted: bool = T
     view = FormView(function, function.form(**values), lambda: told.append(""), trusted=trusted)
     wait_until(lambda: settled(view))
     return view
+
+
+@pytest.fixture
+def form(answering: Callable[..., Session]) -> Opening:
+    """Open the form of a function with these parameters and values, once its options are listed."""
+    return lambda *params, **values: opened(answering(Listing(*params, Universe=SYMBOLS)), **values)
 
 
 def settled(view: FormView) -> bool:
@@ -147,11 +155,9 @@ PARAMS = [
 
 
 @pytest.mark.parametrize(("param", "control", "more"), PARAMS)
-def test_a_control_follows_kind_and_evidence(
-    answering: Callable[..., Session], param: dict[str, Any], control: str, more: dict[str, Any]
-) -> None:
+def test_a_control_follows_kind_and_evidence(form: Opening, param: Any, control: str, more: Any) -> None:
     """Declared options have no "Other…", described and listed ones do; a required field doesn't promise a default."""
-    view = opened(answering(Listing(param, Universe=SYMBOLS)))
+    view = form(param)
     [one] = view.fields()
     assert one["control"] == control
     assert {name: one[name] for name in more} == more
@@ -171,23 +177,13 @@ class Broken:
         raise RuntimeError
 
 
-ODD = [
-    "2025-02-30",
-    "$x",
-    HOSTILE,
-    7,
-    True,
-    math.nan,
-    dt.date(2025, 3, 4),
-    np.array(["x", "y"]),
-    pd.DataFrame({"x": [1]}),
-]
+ODD = ["2025-02-30", "$x", HOSTILE, 7, True, math.nan, dt.date(2025, 3, 4), np.array(["x"]), pd.DataFrame({"x": [1]})]
 ODD += [Variable("x"), ["a", Variable("x")], Each(("a", ["b", 'c, "d'], {"e": 1})), object(), Broken(), [Broken()]]
 
 
-def test_any_value_of_any_field_can_be_shown(answering: Callable[..., Session]) -> None:
+def test_any_value_of_any_field_can_be_shown(form: Opening) -> None:
     """The form holds what code has set, its page shows it or says what is wrong, and sends it back unchanged."""
-    view = opened(answering(Listing(*CONTROLS, Universe=SYMBOLS)))
+    view = form(*CONTROLS)
     for odd in ODD:
         for name in view.form:
             view.form[name] = odd
@@ -239,10 +235,10 @@ WRONG: list[tuple[dict[str, Any], Any, str, str]] = [
 
 @pytest.mark.parametrize(("schema", "value", "text", "use"), WRONG)
 def test_a_wrong_value_is_said_at_once_with_what_would_fix_it(
-    answering: Callable[..., Session], schema: dict[str, Any], value: str, text: str, use: str
+    form: Opening, schema: Any, value: str, text: str, use: str
 ) -> None:
     """The error stands at the field, Run stays but says which field to check, and "Use …" makes the form valid."""
-    view = opened(answering(Listing({"name": "a", "schema": schema})), a=value)
+    view = form({"name": "a", "schema": schema}, a=value)
     [message] = state(view, "a")["errors"]
     assert (message["text"].endswith(text), message["use"]) == (True, use), message
     assert (view.values()["wrong"], view.values()["missing"], view.values()["valid"]) == (["a"], [], False)
@@ -252,11 +248,11 @@ def test_a_wrong_value_is_said_at_once_with_what_would_fix_it(
         assert view.values()["valid"], view.values()
 
 
-def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(answering: Callable[..., Session]) -> None:
+def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(form: Opening) -> None:
     """Of a described date it is a warning, of an assumed one nothing is said."""
     names, day = ("start_date", "end_date"), {"start_date": "2025-02-02", "end_date": "2025-01-01"}
     for more, part in (({"schema": DATE}, "errors"), ({"description": "As YYYY-MM-DD."}, "warnings"), ({}, "")):
-        view = opened(answering(Listing(*({"name": name, **more} for name in names))), **day)
+        view = form(*({"name": name, **more} for name in names), **day)
         said = state(view, "end_date")
         assert view.values()["valid"] is (part != "errors")
         assert {"errors", "warnings"} & said.keys() == ({part} if part else set())
@@ -265,17 +261,17 @@ def test_dates_in_the_wrong_order_stop_a_run_only_if_they_are_declared(answering
             assert said[part][0]["use"] == ""
 
 
-def test_a_default_that_is_no_option_is_said_in_the_help(answering: Callable[..., Session]) -> None:
+def test_a_default_that_is_no_option_is_said_in_the_help(form: Opening) -> None:
     """Nothing is wrong with the form because of it."""
     text = "If none, unit defaults to 'year'."
-    view = opened(answering(Listing({"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}})))
+    view = form({"name": "unit", "description": text, "schema": {"enum": ["day", "week"]}})
     assert field(view, "unit")["help"].endswith("The default 'year' is not a valid value of it.")
     assert view.values()["valid"]
 
 
-def test_a_number_that_is_being_typed_stays_as_it_is(answering: Callable[..., Session]) -> None:
+def test_a_number_that_is_being_typed_stays_as_it_is(form: Opening) -> None:
     """What is shown is what was typed, and what is sent is the number."""
-    view = opened(answering(Listing({"name": "a", "schema": {"type": "number"}})))
+    view = form({"name": "a", "schema": {"type": "number"}})
     view.take({"a": "1."})
     assert (state(view, "a"), view.form.args) == ({"value": "1."}, {"a": "1"})
 
@@ -309,7 +305,7 @@ def test_a_missing_field_is_said_once_run_was_pressed(answering: Callable[..., S
     assert texts(view, "PanelName") == []
 
 
-def test_a_described_contradiction_warns_and_is_sent(answering: Callable[..., Session]) -> None:
+def test_a_described_contradiction_warns_and_is_sent(form: Opening) -> None:
     """It has the nearest option and never stops a run; of an assumed kind nothing is said."""
     params = [
         {"name": "GrowthType", "description": "Options are 'YoY', 'QoQ'."},
@@ -318,7 +314,7 @@ def test_a_described_contradiction_warns_and_is_sent(answering: Callable[..., Se
         {"name": "n", "description": "An integer between 1 and 50."},
     ]
     given = {"GrowthType": "yoyo", "since_date": "7daysAgo", "start_date": "7daysAgo", "n": "99"}
-    view = opened(answering(Listing(*params)), **given)
+    view = form(*params, **given)
     for name, text, use in (
         ("GrowthType", "Growth Type has no option 'yoyo'. Did you mean 'YoY'? It is sent as given.", "YoY"),
         ("since_date", "Enter a valid date, as 2025-11-15. It is sent as given.", ""),
@@ -329,9 +325,9 @@ def test_a_described_contradiction_warns_and_is_sent(answering: Callable[..., Se
     assert (view.values()["valid"], view.form.args) == (True, given)
 
 
-def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(answering: Callable[..., Session]) -> None:
+def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(form: Opening) -> None:
     """A value that isn't listed warns with the nearest; of several the first are named, and the rest counted."""
-    view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)))
+    view = form({"name": "Symbol", "type": 6})
     view.take({"Symbol": "NVRB"})
     assert state(view, "Symbol")["warnings"][0]["use"] == "NVRA US EQUITY"
     for spelt in ("nvra", "nvra us  equity", "NVRA US EQUITY"):
@@ -350,11 +346,9 @@ def test_listed_values_are_compared_and_a_ticker_stands_for_its_symbol(answering
     ]
 
 
-def test_options_are_searched_ranked_and_paged(
-    answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_options_are_searched_ranked_and_paged(form: Opening, monkeypatch: pytest.MonkeyPatch) -> None:
     """First values that begin with the words, then labels; beyond a page the view holds the first ones only."""
-    view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)))
+    view = form({"name": "Symbol", "type": 6})
 
     def found(*query: Any, **more: Any) -> list[str]:
         return [one["value"] for one in view.options("Symbol", *query, **more)["options"]]
@@ -378,6 +372,7 @@ def test_options_are_searched_ranked_and_paged(
 def test_a_long_list_is_sent_in_pages_and_by_its_groups(answering: Callable[..., Session]) -> None:
     """Of 12,000 options the view has the first, with the sizes of their groups; a page follows their order."""
     rows = [{"Symbol": f"S{at:05d} US EQUITY", "Name": f"Company {at}", "Sector": "AB"[at % 2]} for at in range(12_000)]
+    rows[-1]["Symbol"] = "C\x02D"
     view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=rows)))
     assert len(shown(view)) < 8_000
     page = view.options("Symbol", "", 5_900, grouped=True)
@@ -387,6 +382,8 @@ def test_a_long_list_is_sent_in_pages_and_by_its_groups(answering: Callable[...,
     with pytest.raises(jf.ArgumentError, match="at most 10,000 values"):
         view.all_options("Symbol")
     assert view.options("Symbol", "company 11345")["total"] == 1
+    view.take({"Symbol": "C\x02D"})  # which nobody can type, and which is taken as the list has it
+    assert view.form.args == {"Symbol": "C\x02D"}
 
 
 def test_options_of_a_dependent_field_follow_the_other_field(
@@ -500,12 +497,10 @@ PASTED = [
 
 
 @pytest.mark.parametrize(("name", "text", "values", "unknown"), PASTED)
-def test_a_pasted_list_becomes_values(
-    answering: Callable[..., Session], name: str, text: str, values: list[str], unknown: list[str]
-) -> None:
+def test_a_pasted_list_becomes_values(form: Opening, name: str, text: str, values: Any, unknown: Any) -> None:
     """Columns, rows and lists are split; a comma inside a listed name is kept, and unknown values are named."""
     params = [{"name": "Symbol", "type": 6}, {"name": "n", "schema": {"type": "integer"}}, {"name": "text"}]
-    view = opened(answering(Listing(*params, Universe=SYMBOLS)))
+    view = form(*params)
     assert view.paste(name, text) == {"values": values, "unknown": unknown}
 
 
@@ -543,37 +538,21 @@ def test_a_field_takes_a_variable_and_says_what_it_holds(answering: Callable[...
     assert visitor.variables("a") == {"variables": []}
 
 
-def test_values_of_code_are_shown_as_they_are_sent(answering: Callable[..., Session]) -> None:
+def test_values_of_code_are_shown_as_they_are_sent(form: Opening) -> None:
     """A date, True, an array and a dict set by code are shown as text; the page sends them back unchanged."""
-    params = [
-        {"name": "d", "schema": DATE},
-        {"name": "f", "schema": {"enum": ["Yes", "No"]}},
-        {"name": "g", "description": "Options are 'true', 'false'."},
-        {"name": "l", "type": 4},
-        {"name": "j", "schema": {"type": "object"}},
-        {"name": "s", "type": 4},
-        {"name": "w", "schema": {"type": "object"}},
-    ]
-    values = {
-        "d": dt.date(2025, 1, 2),
-        "f": True,
-        "g": False,
-        "l": pd.Series(["a", "b"]),
-        "j": {"a": "Köln"},
-        "s": Each((["a, b", "c"],)),
-        "w": Each(({"a": 1}, {"a": 2})),
+    given: dict[str, tuple[dict[str, Any], Any, Any]] = {
+        "d": ({"schema": DATE}, dt.date(2025, 1, 2), "2025-01-02"),
+        "f": ({"schema": {"enum": ["Yes", "No"]}}, True, "Yes"),
+        "g": ({"description": "Options are 'true', 'false'."}, False, "false"),
+        "l": ({"type": 4}, pd.Series(["a", "b"]), ["a", "b"]),
+        "j": ({"schema": {"type": "object"}}, {"a": "Köln"}, '{"a": "Köln"}'),
+        "s": ({"type": 4}, Each((["a, b", "c"],)), {"each": ['"a, b", c']}),
+        "w": ({"schema": {"type": "object"}}, Each(({"a": 1}, {"a": 2})), {"each": ['{"a": 1}', '{"a": 2}']}),
     }
-    view = opened(answering(Listing(*params)), **values)
+    params = [{"name": name, **param} for name, (param, _, _) in given.items()]
+    view = form(*params, **{name: value for name, (_, value, _) in given.items()})
     shown = {name: one["value"] for name, one in view.values()["fields"].items()}
-    assert shown == {
-        "d": "2025-01-02",
-        "f": "Yes",
-        "g": "false",
-        "l": ["a", "b"],
-        "j": '{"a": "Köln"}',
-        "s": {"each": ['"a, b", c']},
-        "w": {"each": ['{"a": 1}', '{"a": 2}']},
-    }
+    assert shown == {name: value for name, (_, _, value) in given.items()}
     view.take({name: as_sent(one) for name, one in shown.items()}, 7)
     assert (view.form["d"], view.form["f"], view.values()["seq"]) == (dt.date(2025, 1, 2), True, 7)
     view.take({"s": Each(('"a, b", c', "d"))})
@@ -584,16 +563,16 @@ def test_values_of_code_are_shown_as_they_are_sent(answering: Callable[..., Sess
 TEXTS = ["x", "a, b", 'c"d', '"', '""', ",", ", ", "[x", "y]", "$5", "'$5'", "''", "a;b", '", "', "\u00e9"]
 
 
-def test_lists_of_texts_are_lines_that_read_back_the_same(answering: Callable[..., Session]) -> None:
+def test_lists_of_texts_are_lines_that_read_back_the_same(form: Opening) -> None:
     """Any texts: quotes, commas, brackets and dollars included."""
-    view = opened(answering(Listing({"name": "a", "type": 4})))
+    view = form({"name": "a", "type": 4})
     for texts in (*([text] for text in TEXTS), TEXTS, [*reversed(TEXTS)]):
         assert view._items(view._line(texts)) == [text.strip() for text in texts]
 
 
-def test_a_list_that_is_only_described_takes_one_value_as_a_text(answering: Callable[..., Session]) -> None:
+def test_a_list_that_is_only_described_takes_one_value_as_a_text(form: Opening) -> None:
     """One value goes as a text and several as an array; a declared list is always an array."""
-    view = opened(answering(Listing({"name": "a", "description": "A list of names."}, {"name": "b", "type": 4})))
+    view = form({"name": "a", "description": "A list of names."}, {"name": "b", "type": 4})
     for name in "ab":
         view.take({name: ["x"]})
     assert view.form.args == {"a": "x", "b": ["x"]}
@@ -602,11 +581,11 @@ def test_a_list_that_is_only_described_takes_one_value_as_a_text(answering: Call
     assert view.form.args["a"] == ["x", "y"]
 
 
-def test_a_name_that_is_listed_twice_is_one_field(answering: Callable[..., Session]) -> None:
+def test_a_name_that_is_listed_twice_is_one_field(form: Opening) -> None:
     """And a function without any can be run at once."""
-    view = opened(answering(Listing({"name": "a", "type": 1}, {"name": "b"}, {"name": "a", "type": 4})))
+    view = form({"name": "a", "type": 1}, {"name": "b"}, {"name": "a", "type": 4})
     assert [(one["name"], one["control"]) for one in view.fields()] == [("a", "number"), ("b", "text")]
-    view = opened(answering(Listing()))
+    view = form()
     assert (view.fields(), view.values()["valid"], view.values()["fields"]) == ([], True, {})
 
 
@@ -623,14 +602,14 @@ def test_valid_values_of_the_same_name_carry_over(answering: Callable[..., Sessi
     assert "carried" not in state(view, "Symbol")
 
 
-def test_optional_fields_with_a_default_are_under_more_options(answering: Callable[..., Session]) -> None:
+def test_optional_fields_with_a_default_are_under_more_options(form: Opening) -> None:
     """Required ones and those of a rule never are; one alone stays where it is."""
     rule = "Required if {} is not specified. If none, defaults to 'x'."
     params = [PANEL_NAME, *({"name": a, "description": rule.format(b)} for a, b in ("AB", "BA"))]
     defaults = [{"name": name, "schema": NUMBER} for name in ("m", "n")]
-    view = opened(answering(Listing(*params, *defaults, {"name": "j", "schema": {"type": "object"}})))
+    view = form(*params, *defaults, {"name": "j", "schema": {"type": "object"}})
     assert [one["name"] for one in view.fields() if one["more"]] == ["m", "n", "j"]
-    assert not any(one["more"] for one in opened(answering(Listing(*params, defaults[0]))).fields())
+    assert not any(one["more"] for one in form(*params, defaults[0]).fields())
 
 
 WINDOW = "It smooths the series with a window; a long one hides the season. "
@@ -643,9 +622,9 @@ HELPS = [
 
 
 @pytest.mark.parametrize(("text", "brief"), HELPS)
-def test_help_ends_with_a_whole_sentence(answering: Callable[..., Session], text: str, brief: str) -> None:
+def test_help_ends_with_a_whole_sentence(form: Opening, text: str, brief: str) -> None:
     """The line above Run shows the first sentences, the help box all of it."""
-    one = field(opened(answering(Listing({"name": "a", "description": text}))), "a")
+    one = field(form({"name": "a", "description": text}), "a")
     assert (one["brief"] or one["help"], one["help"]) == (brief, text.strip())
 
 
@@ -655,9 +634,9 @@ NO_CONTROL += [["a", "b\x00"], Each(("a", "\udfff"))]
 
 
 @pytest.mark.parametrize("param", [{"name": "a"}, {"name": "a", "type": 4}, {"name": "a", "type": 6}], ids=str)
-def test_no_control_sends_other_values(answering: Callable[..., Session], param: dict[str, Any]) -> None:
+def test_no_control_sends_other_values(form: Opening, param: dict[str, Any]) -> None:
     """Each is refused with a sentence, and the form stays as it was, also where a run carries it."""
-    view = opened(answering(Listing(param, {"name": "z"}, Universe=SYMBOLS)), a="before")
+    view = form(param, {"name": "z"}, a="before")
     for value in NO_CONTROL:
         for sent in ({"a": value}, {"z": "new", "a": value}):
             with pytest.raises(jf.ArgumentError) as refused:
@@ -667,9 +646,9 @@ def test_no_control_sends_other_values(answering: Callable[..., Session], param:
     shown(view)
 
 
-def test_no_request_names_another_field_or_pastes_without_bounds(answering: Callable[..., Session]) -> None:
+def test_no_request_names_another_field_or_pastes_without_bounds(form: Opening) -> None:
     """A field that the function doesn't have, and 100,000 lines, are refused in time."""
-    view = opened(answering(Listing({"name": "Symbol", "type": 6}, Universe=SYMBOLS)))
+    view = form({"name": "Symbol", "type": 6})
     for ask in (
         lambda name, _: view.take({name: _}),
         view.options,
@@ -691,15 +670,6 @@ def test_no_request_names_another_field_or_pastes_without_bounds(answering: Call
     view.take({"Symbol": Each(tuple(LINES.split("\n")[:10_000]))})
     shown(view)
     assert time.perf_counter() - begun < 5
-
-
-def test_an_option_that_nobody_can_type_can_be_chosen(answering: Callable[..., Session]) -> None:
-    """What a list has is taken as it is."""
-    view = opened(
-        answering(Listing({"name": "Symbol", "type": 6}, Universe=[{"Symbol": "A\x0bB"}, {"Symbol": "C\x02D"}]))
-    )
-    view.take({"Symbol": "C\x02D"})
-    assert view.form.args == {"Symbol": "C\x02D"}
 
 
 def test_what_the_service_found_is_shown_until_the_field_changes(answering: Callable[..., Session]) -> None:

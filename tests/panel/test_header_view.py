@@ -19,7 +19,7 @@ from tests.conftest import PANEL, SYMBOL
 from tests.panel.page import Page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from jupyter_funcs.api import Session
@@ -47,9 +47,8 @@ def function(name: str, group: str = "", **more: Any) -> Function:
 
 def test_functions_are_listed_by_group_below_favourites_and_recent_ones(tmp_path: Path) -> None:
     """Each is there once, by itself: a function of the same name as a favourite stays in its group."""
-    listed = Listed(
-        Catalog([function("A", "One"), function("B", "Two"), function("C", "One"), function("A", "Two")]), tmp_path
-    )
+    each = [function(*named) for named in (("A", "One"), ("B", "Two"), ("C", "One"), ("A", "Two"))]
+    listed = Listed(Catalog(each), tmp_path)
     assert listed.ids() == {"One": ["a", "c"], "Two": ["b", "a_2"]}
     listed.favourites.mark("A", is_favourite=True)
     for name in ("B", "A", "No longer there"):
@@ -106,6 +105,10 @@ def test_texts_of_any_length_and_kind_are_short_and_visible(tmp_path: Path) -> N
     assert len(title) == 120
 
 
+UNIT = {"name": "Unit", "required": True, "description": "Options are 'day', 'week'."}
+BY = {"name": "Dimensions", "type": 4, "description": "Options are 'Age Group', 'Region'."}
+
+
 def serving(answering: Callable[..., Session], *functions: dict[str, Any]) -> Session:
     return answering(lambda _: httpx.Response(200, json=list(functions)))
 
@@ -115,15 +118,9 @@ def serving(answering: Callable[..., Session], *functions: dict[str, Any]) -> Se
     [
         ([], "all rows"),
         ([{"name": "Note"}], "all rows"),
-        ([{"name": "Unit", "required": True, "description": "Options are 'day', 'week'."}], "Unit day"),
+        ([UNIT], "Unit day"),
         ([{"name": "Note", "required": True}], ""),
-        (
-            [
-                {"name": "Unit", "required": True, "description": "Options are 'day', 'week'."},
-                {"name": "Dimensions", "type": 4, "description": "Options are 'Age Group', 'Region'."},
-            ],
-            "day by Age Group",
-        ),
+        ([UNIT, BY], "day by Age Group"),
         ([{"name": "S", "required": True, "description": "Use function 'G' to get a list."}], "the first S"),
     ],
 )
@@ -150,13 +147,6 @@ def test_nothing_that_changes_data_is_an_example() -> None:
     assert example_text(call) == ""
 
 
-@pytest.fixture
-def page(funcs: Session) -> Iterator[Page]:
-    panel = Panel(funcs, trusted=True)
-    yield Page(panel)
-    panel.close()
-
-
 def test_the_cards_of_the_demo_say_real_values(page: Page) -> None:
     """Names the panel and the symbol of the example once they are listed, and runs just that."""
     session = page.panel._state.session
@@ -170,7 +160,7 @@ def test_the_cards_of_the_demo_say_real_values(page: Page) -> None:
 
 
 def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fills in what its run needs, is marked as shipped, and can't be replaced or deleted."""
+    """Fills in what its run needs, is marked as shipped, and can't be replaced or deleted, as one's own can."""
     monkeypatch.setenv("FUNCS_PRESETS", str(tmp_path / "presets.toml"))
     panel = Panel(jf.connect(), trusted=True)
     page = Page(panel)
@@ -179,16 +169,15 @@ def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.Monkey
     assert page.ask("preset", name=OURS, function="get_panel_fq")["said"] == ""
     values = page.state("_values")
     assert (values["preset"], values["valid"]) == (OURS, True)
-    assert panel.form is not None
     to_date = {"PeriodToDate": "Yes", "PoPGrowth": "Yes", "UseReportedForCurrentPeriod": "No"}
-    assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL, **to_date}
+    assert page.args == {"PanelName": PANEL, "Symbol": SYMBOL, **to_date}
     for kind, fields in (("preset_delete", {}), ("preset_save", {"replace": True})):
         assert page.ask(kind, name=OURS, **fields)["error"][0] == f"{OURS!r} comes with the demo."
-    page.ask("preset_save", name="mine", replace=False)
-    assert [(each["name"], each["shipped"]) for each in page.state("_view")["presets"]] == [
-        (OURS, True),
-        ("mine", False),
-    ]
+    assert page.ask("preset_save", name="mine", replace=False)["exists"] is False
+    shown = [(each["name"], each["shipped"]) for each in page.state("_view")["presets"]]
+    assert shown == [(OURS, True), ("mine", False)]
+    page.ask("preset_delete", name="mine")
+    assert [each["name"] for each in page.state("_view")["presets"]] == [OURS]
     page.run()
     frame = panel.result(60)
     now = frame[frame["IsCurrentQuarter"] & frame["PeriodToDate"]]

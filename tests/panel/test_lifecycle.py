@@ -20,6 +20,7 @@ from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.panel import requests
+from jupyter_funcs.panel.panel import Panel
 from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until
 from tests.connection.test_profiles import jwt
 from tests.panel.page import Page, frame_of, state
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from jupyter_funcs.api import Session
-    from jupyter_funcs.panel.panel import Panel
 
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 F = {"name": "F", "params": [{"name": "a"}, {"name": "b"}]}
@@ -44,7 +44,10 @@ class Service(httpx.BaseTransport):
     def __init__(self, *listing: Any) -> None:
         self.listing: list[Any] | httpx.Response = list(listing)
         self.runs = lambda: httpx.Response(200, json=[{"a": 1}])
-        self.lists, self.goes = threading.Event(), threading.Event()
+        self.lists, self.goes, self.panels = threading.Event(), threading.Event(), list[Panel]()
+        self.open_gates()
+
+    def open_gates(self) -> None:
         self.lists.set()
         self.goes.set()
 
@@ -58,18 +61,20 @@ class Service(httpx.BaseTransport):
     def connect(self, token: Any = "a-token-of-the-tests") -> Session:
         return jf.connect("https://service.example", token=token, transport=self)
 
+    def page(self, *function: str, **values: Any) -> Page:
+        """Open a panel, which is closed at the end of the test."""
+        self.panels.append(self.connect().panel(*function, **values))
+        return Page(self.panels[-1])
+
 
 @pytest.fixture
 def service() -> Iterator[Service]:
     """A service of two functions."""
     service = Service(F, G)
     yield service
-    service.lists.set()
-    service.goes.set()
-
-
-def shown(panel: Panel) -> dict[str, Any]:
-    return dict(Page(panel).state("_view"))
+    service.open_gates()
+    for panel in service.panels:
+        panel.close()
 
 
 # The listing
@@ -77,41 +82,37 @@ def shown(panel: Panel) -> dict[str, Any]:
 
 def test_refresh_says_what_changed_and_keeps_the_form(service: Service) -> None:
     """An unchanged function keeps its very form; a changed one has its new fields, and the values that they take."""
-    page = Page(service.connect().panel("F", a="1", b="2"))
+    page = service.page("F", a="1", b="2")
     form = page.panel.form
     assert page.ask("refresh")["said"] == "Listed again: nothing has changed."
     assert page.panel.form is form
     service.listing = [{"name": "F", "params": [{"name": "b"}, {"name": "c"}]}, {"name": "<b>H</b>"}]
     assert page.ask("refresh")["said"] == "Listed again: 1 added (<b>H</b>), 1 removed (G), 1 changed (F)."
-    assert page.panel.form is not None
-    assert page.panel.form.args == {"b": "2"}
+    assert page.args == {"b": "2"}
     assert [each["name"] for each in page.state("_view")["fields"]] == ["b", "c"]
     page.run()
-    page.panel.close()
 
 
 def test_a_function_that_vanished_is_said_and_keeps_its_values(service: Service) -> None:
     """The form stays as it is, with words that the function is gone; when it is listed again the words go."""
-    page = Page(service.connect().panel("F", a="1"))
+    page = service.page("F", a="1")
     service.listing = [G]
     assert "1 removed (F)" in page.ask("refresh")["said"]
     [said] = page.state("_values")["advice"]
     assert said.startswith("This function is no longer in your catalog. What you entered is kept;")
-    assert page.panel.form is not None
-    assert page.panel.form.args == {"a": "1"}
+    assert page.args == {"a": "1"}
     page.ask("choose", function="g")
     service.listing = [F, G]
     page.ask("refresh")
     page.ask("choose", function="f")
     assert page.state("_values")["advice"] == []
-    assert page.panel.form.args == {"a": "1"}
-    page.panel.close()
+    assert page.args == {"a": "1"}
 
 
 def test_a_panel_opens_though_the_listing_fails(service: Service) -> None:
     """It says why there is nothing to choose; a refresh that fails keeps that, or the functions that were listed."""
     listing, service.listing = service.listing, httpx.Response(403, text="<h1>no</h1>")
-    page = Page(service.connect().panel())
+    page = service.page()
     assert 1 <= len(page.state("_view")["service"]["trouble"]) <= 3
     assert "error" in page.ask("refresh")
     assert page.state("_view")["service"]["trouble"]
@@ -123,7 +124,6 @@ def test_a_panel_opens_though_the_listing_fails(service: Service) -> None:
     assert 1 <= len(page.ask("refresh")["error"]) <= 3
     page.ask("choose", function="f")
     assert page.run()
-    page.panel.close()
 
 
 def test_a_panel_that_is_closed_while_it_lists_is_left_alone(service: Service) -> None:
@@ -155,12 +155,12 @@ def test_the_end_of_a_token_is_said_when_it_is_near(service: Service, seconds: f
 
     session = service.connect(source)
     _ = session.catalog
-    panel = session.panel()
-    assert shown(panel)["service"]["tokenEnds"] == ""
+    page = Page(session.panel())
+    assert page.state("_view")["service"]["tokenEnds"] == ""
     go.set()
-    wait_until(lambda: shown(panel)["service"]["account"] == ("" if seconds is None else "<ada>"))
-    assert shown(panel)["service"]["tokenEnds"] == said
-    panel.close()
+    wait_until(lambda: page.state("_view")["service"]["account"] == ("" if seconds is None else "<ada>"))
+    assert page.state("_view")["service"]["tokenEnds"] == said
+    page.panel.close()
 
 
 # A run
@@ -168,7 +168,7 @@ def test_the_end_of_a_token_is_said_when_it_is_near(service: Service, seconds: f
 
 def test_a_run_makes_its_function_a_recent_one(service: Service) -> None:
     """The next panel has it on top, and opens its result, whatever has become of the panel that ran it."""
-    page = Page(service.connect().panel("G"))
+    page = service.page("G")
     page.run()
     sections = page.ask("functions", query="", **{"from": 0})["sections"]
     assert [each["name"] for section in sections for each in section["functions"]] == ["G", "F"]
@@ -184,7 +184,7 @@ def test_a_run_makes_its_function_a_recent_one(service: Service) -> None:
 
 def test_cancel_and_run_again(service: Service) -> None:
     """A cancelled run says so and shows nothing; of two runs the latest wins."""
-    page = Page(service.connect().panel("F"))
+    page = service.page("F")
     service.goes.clear()
     page.panel.run()
     wait_until(lambda: state(page.panel)["state"] == "running")
@@ -199,12 +199,11 @@ def test_cancel_and_run_again(service: Service) -> None:
     service.goes.set()
     page.panel.result(20)
     assert (state(page.panel)["state"], state(page.panel)["number"]) == ("done", 3)
-    page.panel.close()
 
 
 def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(service: Service) -> None:
     """While one function runs, the form of another says which, and a press there starts nothing."""
-    page = Page(service.connect().panel("F"))
+    page = service.page("F")
     service.goes.clear()
     job = page.panel.run()
     page.ask("choose", function="g")
@@ -216,12 +215,11 @@ def test_a_run_of_another_function_is_named_and_keeps_run_from_being_pressed(ser
     wait_until(lambda: state(page.panel)["state"] == "form")
     page.ask("choose", function="f")
     assert (state(page.panel)["state"], state(page.panel)["result"]["number"]) == ("done", 1)
-    page.panel.close()
 
 
 def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: Service) -> None:
     """The form may change while its run goes on; a run that fails says why and keeps the result before."""
-    page = Page(service.connect().panel("F", a="x"))
+    page = service.page("F", a="x")
     assert page.panel.form is not None
     service.goes.clear()
     page.panel.run()
@@ -239,26 +237,25 @@ def test_a_result_of_other_values_is_marked_and_stays_after_a_failure(service: S
     assert "it <failed>" in state(page.panel)["error"]["what"]
     assert frame_of(page.panel) is frame
     assert state(page.panel)["result"]["number"] == 1
-    page.panel.close()
 
 
 @pytest.mark.parametrize(
     ("sent", "instead"), [("yoyo", ""), (["QoQ", "yoyo"], "yoyo"), ({"each": ["yoyo", "x"]}, "yoyo")], ids=str
 )
-def test_a_refusal_comes_with_what_would_fix_it(sent: Any, instead: str) -> None:
+def test_a_refusal_comes_with_what_would_fix_it(service: Service, sent: Any, instead: str) -> None:
     """The banner offers the option nearest to a value that the service names, also of several that the field has."""
-    service = Service({"name": "F", "params": [{"name": "g", "description": "A list. Options are 'YoY', 'QoQ'."}]})
+    params = [{"name": "g", "description": "A list. Options are 'YoY', 'QoQ'."}]
+    service.listing = [{"name": "F", "params": params}]
     service.runs = lambda: httpx.Response(200, json={"error": "There is no growth 'yoyo'.", "body": None})
-    page = Page(service.connect().panel("F"))
+    page = service.page("F")
     page.ask("run", seq=1, values={"g": sent}, confirmed=False)
     wait_until(lambda: state(page.panel)["state"] == "failed")
     assert state(page.panel)["error"]["fixes"] == [{"field": "g", "text": "Use YoY", "use": "YoY", "instead": instead}]
-    page.panel.close()
 
 
 def test_a_press_on_its_way_is_waited_for(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """`result()` in a cell after a press on the page gives that run, though its request has not begun it yet."""
-    page = Page(service.connect().panel("F", a="1"))
+    page = service.page("F", a="1")
     page.run()
     read = requests.read
 
@@ -270,7 +267,6 @@ def test_a_press_on_its_way_is_waited_for(service: Service, monkeypatch: pytest.
     service.runs = lambda: httpx.Response(200, json=[{"a": 2}])
     page.panel._receive(None, {"v": 1, "id": 9, "kind": "run", "seq": 2, "values": {"a": "2"}, "confirmed": False}, [])
     assert list(page.panel.result(20)["a"]) == [2]
-    page.panel.close()
 
 
 def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session) -> None:
@@ -298,7 +294,7 @@ def test_a_sweep_shows_what_failed_and_asks_about_very_many_runs(funcs: Session)
 
 def test_many_values_are_sent_when_they_change_and_not_with_each_key(service: Service) -> None:
     """Of 10,000 the page reads all; what is sent for a change of another field, or a reload, is short or whole."""
-    page = Page(service.connect().panel("F"))
+    page = service.page("F")
     each = {"each": [str(at) for at in range(10_000)]}
     page.ask("set", seq=1, field="a", value=each)
     page.sent.clear()
@@ -312,7 +308,6 @@ def test_many_values_are_sent_when_they_change_and_not_with_each_key(service: Se
     page.ask("set", seq=3, field="a", value=each)
     assert page.state("_values")["fields"]["a"]["value"] != before
     assert page.state("_long")["a"]["value"] == each
-    page.panel.close()
 
 
 # The variable of a result
@@ -329,9 +324,9 @@ def code_of(page: Page, number: int) -> str:
     return str(page.ask("table_code", run=number, **ALL)["code"])
 
 
-def test_a_renamed_variable_is_named_everywhere(service: Service, shell: InteractiveShell) -> None:
+def test_a_renamed_variable_is_named_everywhere(shell: InteractiveShell, service: Service) -> None:
     """The result, the table's code and the saved output name the new one; the old one is gone from the notebook."""
-    page = Page(service.connect().panel("F"))
+    page = service.page("F")
     number = page.run()
     assert state(page.panel)["result"]["variable"] == "f"
     assert page.ask("rename", name="spend", replace=False)["note"] == "f is now spend."
@@ -346,12 +341,11 @@ def test_a_renamed_variable_is_named_everywhere(service: Service, shell: Interac
     assert page.ask("rename", name="mine", replace=False)["exists"]
     assert "error" in page.ask("rename", name="class", replace=False)
     assert shell.user_ns["mine"] == 1
-    page.panel.close()
 
 
-def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(service: Service, shell: InteractiveShell) -> None:
+def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(shell: InteractiveShell, service: Service) -> None:
     """The value that the page shows, and what is wrong with it, follow after the cell; so does the history."""
-    page = Page(service.connect().panel("F"))
+    page = service.page("F")
     page.ask("set", seq=1, field="a", value="$lookback")
     assert not page.state("_values")["valid"]
     shell.run_cell("lookback = 2")
@@ -361,13 +355,12 @@ def test_a_variable_of_a_field_that_a_cell_changes_is_noticed(service: Service, 
     shell.run_cell("call(a=1)")
     wait_until(lambda: state(page.panel)["ran"] == ran + 1)
     assert page.state("_values")["fields"]["a"]["value"]["about"] == "2"
-    page.panel.close()
 
 
 @pytest.mark.parametrize("code", ["del f", "f = 5"])
-def test_a_variable_that_a_person_took_back_is_not_named(service: Service, shell: InteractiveShell, code: str) -> None:
+def test_a_variable_that_a_person_took_back_is_not_named(shell: InteractiveShell, service: Service, code: str) -> None:
     """After the cell the page says that it no longer holds the result; its code takes the result of the panel."""
-    page = Page(service.connect().panel("F"))
+    page = service.page("F")
     number = page.run()
     shell.run_cell(code)
     wait_until(lambda: state(page.panel)["result"]["variable"] == "")
@@ -384,11 +377,11 @@ def test_a_variable_that_a_person_took_back_is_not_named(service: Service, shell
 
 
 def test_a_closed_panel_says_so_and_keeps_its_result(service: Service) -> None:
-    """No model is left, also while it runs; what needs the page says that it is closed, the result stays."""
+    """No model is left, also while it runs; no request is answered; what needs the page says so, the result stays."""
     session = service.connect()
     _ = session.catalog
     before = set(_instances)
-    panel = session.panel("F")
+    page = Page(panel := session.panel("F"))
     panel.run()
     frame = panel.result(20)
     service.goes.clear()
@@ -398,6 +391,9 @@ def test_a_closed_panel_says_so_and_keeps_its_result(service: Service) -> None:
     with pytest.raises(jf.RunCancelledError):
         job.result(5)
     assert set(_instances) == before
+    page.sent.clear()
+    background.run(panel._answer({"v": 1, "id": 1, "kind": "hello"}))
+    assert page.sent == []
     for call in (panel.run, lambda: panel.choose("G")):
         with pytest.raises(jf.ArgumentError, match="This panel is closed"):
             call()
@@ -439,17 +435,9 @@ def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> N
         assert text in html
     assert "<script" not in html
     assert not re.search(r"\bon\w+=|javascript:|data-jf", html)
-    saved = nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_code_cell(
-                "panel",
-                outputs=[
-                    nbformat.v4.new_output("display_data", page.panel._repr_mimebundle_()[0]),
-                    nbformat.v4.new_output("display_data", {"text/html": html}),
-                ],
-            )
-        ]
-    )
+    bundles = [page.panel._repr_mimebundle_()[0], {"text/html": html}]
+    outputs = [nbformat.v4.new_output("display_data", bundle) for bundle in bundles]
+    saved = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("panel", outputs=outputs)])
     body, _ = HTMLExporter().from_notebook_node(saved)
     for text in ("1,826 rows × 7 columns", "<svg", PANEL):
         assert text in body
