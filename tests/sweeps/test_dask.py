@@ -151,7 +151,7 @@ def test_a_cluster_reads_the_results(service_url: str, monkeypatch: pytest.Monke
     with pytest.warns(UserWarning, match="2 of 42 runs"):
         wanted = function.with_options(cache=False).sweep(PanelName=PANEL, **values)
     with (
-        distributed.LocalCluster(n_workers=2, host="127.0.0.1", scheduler_kwargs={"dashboard": False}) as cluster,
+        distributed.LocalCluster(n_workers=2, host="127.0.0.1", dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         there = function.with_options(executor=client.get_executor(), to="dask")

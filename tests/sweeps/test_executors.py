@@ -319,7 +319,7 @@ def taken_on_dask(distributed: Any, function: RemoteFunction, runs: list[dict[st
     address = {"host": "127.0.0.1"} if processes else {}
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=2, processes=processes, scheduler_kwargs={"dashboard": False}, **address
+            n_workers=2, threads_per_worker=2, processes=processes, dashboard_address=":0", **address
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
