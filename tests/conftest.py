@@ -29,6 +29,7 @@ from traitlets.config import Config
 
 import jupyter_funcs as jf
 from jupyter_funcs.connection import retries
+from jupyter_funcs.magic import extension
 from jupyter_funcs.records import history
 from jupyter_funcs.service import embedded
 from jupyter_funcs.service.accounts.auth import Auth
@@ -198,6 +199,15 @@ def interactive_shell(**options: Any) -> Iterator[InteractiveShell]:
     shell.displayhook.do_full_cache = False
     shell.atexit_operations()
     sys.modules["__main__"], sys.excepthook = main, hook
+
+
+@contextlib.contextmanager
+def shell_with(session: Session) -> Iterator[InteractiveShell]:
+    """Yield such an IPython whose %funcs has a session."""
+    with interactive_shell() as shell:
+        shell.run_line_magic("load_ext", "jupyter_funcs")
+        extension.of(shell).state._session = session
+        yield shell
 
 
 class Service(NamedTuple):

@@ -16,8 +16,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog.values import Each
 from jupyter_funcs.cli.stubs import stub
 from jupyter_funcs.core import background
-from jupyter_funcs.magic import extension
-from tests.conftest import interactive_shell, serving, wait_until
+from tests.conftest import serving, shell_with, wait_until
 from tests.panel.page import Page
 from tests.sources.test_openapi import document, operation, param
 
@@ -113,9 +112,7 @@ def test_it_is_marked_wherever_it_is_shown(funcs: Session) -> None:
     found = funcs.find().set_index("name")["description"]
     assert dict(found) == {"orders": "", "create_order": "Changes data. Order an item", "ship": "Changes data."}
     assert "Changes data. Order an item" in stub(funcs)
-    with interactive_shell() as shell:
-        shell.run_line_magic("load_ext", "jupyter_funcs")
-        extension.of(shell).state._session = funcs
+    with shell_with(funcs) as shell:
         assert repr(shell.run_line_magic("funcs", "describe create_order")).startswith("Changes data.")
 
 
@@ -190,9 +187,7 @@ def test_a_sweep_is_refused_until_it_is_allowed(shop: Shop, funcs: Session, monk
     said = r"create_order changes data, and this would run it 2 times.\n.*--most-runs 2 or with_options\(most_runs=2\)"
     with pytest.raises(jf.ArgumentError, match=said):
         funcs.create_order.sweep(item=["a", "b"])
-    with interactive_shell() as shell:
-        shell.run_line_magic("load_ext", "jupyter_funcs")
-        extension.of(shell).state._session = funcs
+    with shell_with(funcs) as shell:
         shell.run_line_magic("funcs", "sweep create_order item=[a,b] --dry-run -o sent")
         assert len(shell.user_ns["sent"]) == 2
         assert not shop.orders

@@ -62,7 +62,7 @@ class Recorded:
             await send(message)
 
         if scope["type"] == "http":
-            self.tokens |= {text.decode() for name, text in scope["headers"] if name == b"authorization"}
+            self.tokens.add(dict(scope["headers"]).get(b"authorization", b"").decode())
         await self.app(scope, receive, answer)
 
 
@@ -74,6 +74,26 @@ def mcp(path: str, **options: Any) -> Any:
         return 1
 
     return server.streamable_http_app(streamable_http_path=path, **options)
+
+
+def small_mcp(initialized: list[Any], **replies: Any) -> Starlette:
+    """An MCP server without a stream of its own, whose methods have these replies, or fail."""
+    info = {"capabilities": {}, "serverInfo": {"name": "x", "version": "1"}, "protocolVersion": "2025-06-18"}
+    replies["initialize"] = info
+
+    async def answer(request: Request) -> Response:
+        if request.method == "GET" or request.url.path.endswith(LIST):
+            return Response("", 405)
+        asked = json.loads(await request.body() or b"{}")
+        if "id" not in asked:
+            return Response("", 202)
+        method = asked["method"].rpartition("/")[2]
+        initialized.extend([asked] * (method == "initialize"))
+        failed = {"error": {"code": -32603, "message": "No luck"}}
+        what = {"result": replies[method]} if method in replies else failed
+        return JSONResponse({"jsonrpc": "2.0", "id": asked["id"], **what}, headers={"mcp-session-id": "1"})
+
+    return Starlette(routes=[Route("/{rest:path}", answer, methods=["GET", "POST"])])
 
 
 def answering(
@@ -217,19 +237,7 @@ def test_what_says_nothing_about_the_kind_ends_the_search(
 
 def test_an_mcp_server_that_cannot_list_is_one(connected: Connect) -> None:
     """Its own error is shown once it has answered as a server."""
-
-    async def answer(request: Request) -> Response:
-        asked = json.loads(await request.body() or b"{}")
-        if request.url.path.endswith(LIST) or "id" not in asked:
-            return Response("", 404 if request.url.path.endswith(LIST) else 202)
-        version = asked.get("params", {}).get("protocolVersion")
-        info = {"protocolVersion": version, "capabilities": {}, "serverInfo": {"name": "Small", "version": "1"}}
-        what = (
-            {"result": info} if asked["method"] == "initialize" else {"error": {"code": -32603, "message": "No luck"}}
-        )
-        return JSONResponse({"jsonrpc": "2.0", "id": asked["id"], **what})
-
-    funcs, _ = connected(Starlette(routes=[Route("/{rest:path}", answer, methods=["GET", "POST"])]))
+    funcs, _ = connected(small_mcp([]))
     with pytest.raises(jf.ProtocolError, match="did not answer as an MCP server: No luck"):
         _ = funcs.names
 

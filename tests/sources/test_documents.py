@@ -283,18 +283,6 @@ def test_a_profile_names_a_file_beside_it(
     with pytest.raises(jf.ConfigError, match="allow_server"):
         _ = jf.connect("d").names
     assert jf.connect("d", allow_server=url).names == ["Look"]
-    for line, said in {
-        'file = "a.yaml"\nurl = "https://x.example"': "has a file and a url",
-        'file = "a.yaml"\nlogin = true': "has a file and a login",
-        'file = "a.yaml"\nkind = "service"': 'its kind can only be "openapi"',
-        'file = "a.yaml"\nkind = "mcp"': 'its kind can only be "openapi"',
-        "file = 5": "has no url",
-        'file = ""': "has a file that is not text",
-        'url = "sub/shop.yaml"': "not the address of a service",
-    }.items():
-        config.write_text(f"[profiles.a]\n{line}\n")
-        with pytest.raises(jf.ConfigError, match=said):
-            jf.connect("a")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ from tests.faults.canary import CANARY, leaks
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 
 from tests.sources import mcp_server  # behind the extra
+from tests.sources.test_detected import Recorded, small_mcp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,19 +56,6 @@ def bad_command(how: str) -> tuple[str, ...]:
 
 def bad(how: str) -> Any:
     return connected(command=bad_command(how))
-
-
-class Recorded:
-    """The server, and the headers of what it received."""
-
-    def __init__(self, app: Any) -> None:
-        self.app = app
-        self.received: list[dict[str, str]] = []
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            self.received.append({name.decode(): text.decode() for name, text in scope["headers"]})
-        await self.app(scope, receive, send)
 
 
 http_app = Recorded(mcp_server.app.streamable_http_app())
@@ -206,7 +194,7 @@ def test_runs_share_a_connection_at_the_same_time(session: Session) -> None:
 def test_the_token_goes_to_its_server_and_nowhere_else(over_http: Session) -> None:
     """Each request carries it; a redirect to another origin gets neither it nor a request."""
     over_http["number"]()
-    assert {headers.get("authorization") for headers in http_app.received} == {f"Bearer {CANARY}"}
+    assert http_app.tokens == {f"Bearer {CANARY}"}
     other: list[Any] = []
 
     async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
@@ -253,24 +241,9 @@ def test_an_address_without_an_mcp_server_is_named(status: int) -> None:
 
 def test_a_server_without_a_stream_of_its_own_keeps_its_session() -> None:
     """A 405 for the stream of notifications, which a server need not have, says nothing about the session."""
-    initialized: list[dict[str, str]] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        body = json.loads((await receive()).get("body") or "{}")
-        method, status, reply = body.get("method"), 200, {"jsonrpc": "2.0", "id": body.get("id")}
-        if method == "initialize":
-            info = {"capabilities": {}, "serverInfo": {"name": "x", "version": "1"}, "protocolVersion": "2025-06-18"}
-            initialized.append(reply := {**reply, "result": info})
-        elif method == "tools/list":
-            reply["result"] = {"tools": [{"name": "go", "inputSchema": {"type": "object"}}]}
-        elif method == "tools/call":
-            reply["result"] = {"content": [{"type": "text", "text": "fine"}]}
-        else:
-            status = 202 if scope["method"] == "POST" else 405
-        headers = [(b"content-type", b"application/json"), (b"mcp-session-id", b"1")]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": json.dumps(reply).encode()})
-
+    initialized: list[Any] = []
+    tools = [{"name": "go", "inputSchema": {"type": "object"}}]
+    app = small_mcp(initialized, list={"tools": tools}, call={"content": [{"type": "text", "text": "fine"}]})
     with serving(app) as url, connected(url) as session:
         for _ in range(3):
             assert session["go"]()["Result"].tolist() == ["fine"]
@@ -484,24 +457,3 @@ def test_a_profile_names_the_command_of_a_server(tmp_path: Path, monkeypatch: py
     assert session.names
     session.close()
     assert jf.connect("https://tools.example/mcp").kind == "mcp"
-
-
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ('kind = "mcp"\ncommand = "uvx time"', "a command that is not a list of words"),
-        ('kind = "mcp"\ncommand = []', "a command that is not a list of words"),
-        ('kind = "mcp"\ncommand = ["a"]\nurl = "https://x.example"', "has a command and the key 'url'"),
-        ('kind = "mcp"', "has no url"),
-        ('kind = "soap"\nurl = "https://x.example"', "a kind that is not 'service', 'openapi', 'mcp' or 'python'"),
-    ],
-)
-def test_a_profile_that_is_wrong_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: str, words: str
-) -> None:
-    """The error says which key is wrong."""
-    profiles = tmp_path / "profiles.toml"
-    profiles.write_text(f"[profiles.tools]\n{keys}\n")
-    monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
-    with pytest.raises(jf.ConfigError, match=re.escape(words)):
-        jf.connect("tools")

@@ -8,69 +8,42 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from starlette.applications import Starlette
-from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 import jupyter_funcs as jf
 from jupyter_funcs.client.snippets import curl
-from jupyter_funcs.magic import extension
 from jupyter_funcs.panel.run_view import code_view
-from tests.conftest import interactive_shell, serving
-from tests.sources.test_openapi import document, operation, param
+from tests.conftest import serving, shell_with
+from tests.sources.test_openapi import Server, document, operation, param
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from starlette.requests import Request
 
     from jupyter_funcs.api import RemoteFunction, Session
 
 TOKEN = "a-token-of-the-request-tests"
 BODY = {"type": "object", "properties": {"count": {"type": "integer"}, "note": {"type": "string"}}}
-seen: list[dict[str, Any]] = []
-
-
-async def echo(request: Request) -> JSONResponse:
-    body, query = await request.body(), request.url.query
-    path = request.scope["raw_path"].decode()  # as it was written
-    seen.append(
-        {
-            "method": request.method,
-            "url": f"{request.base_url}".rstrip("/") + path + (f"?{query}" if query else ""),
-            "headers": {name: value for name, value in request.headers.items() if name not in {"host", "user-agent"}},
-            "body": json.loads(body) if body else None,
-        }
-    )
-    return JSONResponse([{"n": 1}])
-
-
-def key(name: str) -> dict[str, Any]:
-    return {"components": {"securitySchemes": {"s": {"type": "apiKey", "in": "header", "name": name}}}}
-
-
+SCHEMES = {"s": {"type": "apiKey", "in": "header", "name": "X-$HOME`id`"}}
+KEY = {"components": {"securitySchemes": SCHEMES}, "security": [{"s": []}]}
 PATHS = {
     "/look/{id}": {"get": operation(param("id", "path"), param("q"), param("X-Mode", "header"), operationId="look")},
     "/change": {"post": operation(operationId="change", body=BODY)},
 }
 
 
-async def describe(request: Request) -> JSONResponse:
-    name = request.path_params["name"]
-    more = key("X-$HOME`id`") | {"security": [{"s": []}]} if name == "key" else {}
-    return JSONResponse(document(PATHS, **more))
+server = Server(document(PATHS))
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    routes = [Route("/{name}.json", describe), Route("/{rest:path}", echo, methods=["GET", "POST"])]
-    with serving(Starlette(routes=routes)) as url:
+    with serving(server.app) as url:
         yield url
 
 
 @pytest.fixture
 def funcs(url: str) -> Iterator[Session]:
-    session = jf.connect(f"{url}/open.json", token=TOKEN)
+    server.seen.clear()
+    server.document = document(PATHS)
+    session = jf.connect(f"{url}/v1/openapi.json", token=TOKEN)
     yield session
     session.close()
 
@@ -86,11 +59,11 @@ def test_the_request_of_an_operation_is_the_one_that_is_sent(funcs: Session, url
     }
     change = funcs.change.request(count="7", note="007")
     assert (change["method"], change["body"]) == ("POST", {"count": 7, "note": "007"})
-    seen.clear()
     funcs.look(id="a b", q="x y", X_Mode="fast")
     funcs.change(count="7", note="007")
-    for sent, shown in zip(seen, (look, change), strict=True):
-        assert (sent["method"], sent["url"], sent["body"]) == (shown["method"], shown["url"], shown.get("body"))
+    for sent, shown in zip(server.seen, (look, change), strict=True):
+        asked = f"{url}{sent['path']}?{sent['query']}".rstrip("?")
+        assert (sent["method"], asked, sent["body"]) == (shown["method"], shown["url"], shown.get("body", ""))
         assert {name.lower(): value for name, value in shown["headers"].items()}.items() <= sent["headers"].items()
     with pytest.raises(jf.ArgumentError, match="id does not take"):
         funcs.look.request(id="..")
@@ -98,36 +71,32 @@ def test_the_request_of_an_operation_is_the_one_that_is_sent(funcs: Session, url
 
 def test_a_dry_run_shows_it(funcs: Session, url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Of a call and of each run of a sweep; nothing is sent."""
-    seen.clear()
-    with interactive_shell() as shell:
-        shell.run_line_magic("load_ext", "jupyter_funcs")
-        extension.of(shell).state._session = funcs
+    with shell_with(funcs) as shell:
         shell.run_line_magic("funcs", "call look id=a --dry-run")
         assert json.loads(capsys.readouterr().out)["url"] == f"{url}/look/a"
         shell.run_line_magic("funcs", "sweep look id=[a,b] --dry-run")
         first, *shown = capsys.readouterr().out.splitlines()
     assert first == "2 runs would be sent:"
     assert [json.loads(line)["url"] for line in shown] == [f"{url}/look/a", f"{url}/look/b"]
-    assert not seen
+    assert not server.seen
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 @pytest.mark.parametrize("name", ["open", "key", "public"])
 def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
     """A shell runs it as it is; the token comes from the environment, and no name in a document is expanded."""
-    funcs = jf.connect(f"{url}/{name}.json", token=None if name == "public" else TOKEN)
+    server.document = document(PATHS, **(KEY if name == "key" else {}))
+    funcs = jf.connect(f"{url}/v1/openapi.json", token=None if name == "public" else TOKEN)
     runs = {funcs.look: {"id": "it's", "X-Mode": "$HOME"}, funcs.change: {"count": "7", "note": "`id` $HOME é"}}
     for function, args in runs.items():
         command = curl(function, args)
         assert TOKEN not in command
-        seen.clear()
+        server.seen.clear()
         function(**args)
         environment = {"FUNCS_TOKEN": TOKEN, "PATH": "/usr/local/bin:/usr/bin:/bin"}
         subprocess.run(["bash", "-c", f"{command} -s"], env=environment, check=True, capture_output=True, timeout=20)
-        ours, theirs = seen
-        assert [theirs[part] for part in ("method", "url", "body")] == [
-            ours[part] for part in ("method", "url", "body")
-        ]
+        ours, theirs = server.seen
+        assert theirs | {"headers": 0} == ours | {"headers": 0}
         for header in ("accept", "content-type", "authorization", "x-mode", "x-$home`id`"):
             assert theirs["headers"].get(header) == ours["headers"].get(header), header
         sent = [header for header, value in theirs["headers"].items() if TOKEN in value]
