@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import contextlib
 import gc
@@ -17,8 +18,9 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from concurrent.futures import Future
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import hypothesis
@@ -166,21 +168,41 @@ def pytest_sessionfinish() -> None:
     _FAVOURITES.cleanup()
 
 
+class _Server(uvicorn.Server):
+    """A server that ends when it is told to, and not at its next look a tenth of a second later, twice."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.end: Future[None] = Future()
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        await asyncio.wrap_future(self.end)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+        for each in [*self.servers, *(sockets or [])]:
+            each.close()
+
+
 @contextlib.contextmanager
-def serving(app: Any, lifespan: Literal["on", "off"] = "off") -> Iterator[str]:
-    """Serve an ASGI application over real HTTP on a free port; give its address."""
+def serving(app: Any, listening: socket.socket | None = None, **options: Any) -> Iterator[str]:
+    """Serve an ASGI application over real HTTP, on a free port or a socket that listens; give its address."""
     # With its protocol, without which asyncio does not switch Nagle's algorithm off: 40 ms a request.
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listening:
-        listening.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan=lifespan))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    with listening or socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as own:
+        if listening is None:
+            own.bind(("127.0.0.1", 0))
+        server = _Server(uvicorn.Config(app, log_level="error", ws="none", lifespan="off", **options))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
         thread.start()
         while not server.started:
-            time.sleep(0.01)
+            assert thread.is_alive()
+            time.sleep(0.005)
         try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+            yield f"http://127.0.0.1:{own.getsockname()[1]}"
         finally:
-            server.should_exit = True
+            server.end.set_result(None)
             thread.join(10)
 
 

@@ -406,36 +406,13 @@ def test_a_reply_in_one_piece_is_not_copied() -> None:
 # --- how it is packed ---
 
 
-@pytest.mark.parametrize("header", ["", "identity", "Identity", "gzip", "GZIP", "x-gzip", "identity, gzip", "gzip,"])
-def test_gzip_and_nothing_are_read(scripted: tuple[Scripted, Session], header: str) -> None:
-    """A reply is plain or gzip, in any spelling; only gzip is asked for."""
+def test_the_encoding_of_an_error_is_ignored(scripted: tuple[Scripted, Session]) -> None:
+    """Only gzip is asked for; an error in any other encoding keeps its status."""
     server, session = scripted
-    body = b'[{"a": 1}, {"a": 2}]'
-    data = packed(body) if "gzip" in header.lower() else body
-    server.reply = list(http(data, headers={"content-encoding": header}))
-    assert run(session)["a"].tolist() == [1, 2]
+    for header in ("br", "gzip, gzip", "*"):
+        server.reply = list(http(packed(packed(b"[]")), headers={"content-encoding": header}, status=500))
+        refused(session, jf.ServerError, "500")
     assert b"\r\naccept-encoding: gzip\r\n" in server.heads[0]
-
-
-@pytest.mark.parametrize(
-    "header", ["gzip, gzip", "gzip,identity,gzip", "br", "zstd", "deflate", "compress", "gzip, br", "aws-chunked", "*"]
-)
-def test_any_other_encoding_is_named(scripted: tuple[Scripted, Session], header: str) -> None:
-    """Another or a nested encoding is a ProtocolError with its name; in an error it is ignored."""
-    server, session = scripted
-    body = packed(packed(b'[{"a": 1}]'))
-    server.reply = list(http(body, headers={"content-encoding": header}))
-    said = refused(session, jf.ProtocolError, "encoding is")
-    assert f"'{header}'" in said
-    server.reply = list(http(body, headers={"content-encoding": header}, status=500))
-    refused(session, jf.ServerError, "500")
-
-
-def test_a_token_in_the_name_of_an_encoding_is_not_shown(scripted: tuple[Scripted, Session]) -> None:
-    """A token that a service sends back as an encoding isn't shown."""
-    server, session = scripted
-    server.reply = list(http(b"[]", headers={"content-encoding": f"gzip; {CANARY}"}))
-    assert "gzip; ****" in refused(session, jf.ProtocolError, "encoding is")
 
 
 @pytest.mark.parametrize("chunked", [True, False], ids=["chunked", "content-length"])
@@ -469,40 +446,19 @@ def test_gzip_with_a_wrong_bit_is_never_wrong_data(scripted: tuple[Scripted, Ses
 FIRST, SECOND = packed(b'[{"a": 1},'), packed(b' {"a": 2}]')
 
 
+MEMBERS = {
+    "two members": (FIRST + SECOND, ""),
+    "empty members": (FIRST + packed(b"") + SECOND + packed(b""), ""),
+    "zeros after": (FIRST + SECOND + b"\0" * 8, f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\."),
+    "text after": (FIRST + SECOND + b"[]", f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\."),
+    "magic after": (FIRST + SECOND + b"\x1f[]", "incorrect header check"),
+    "half plain": (FIRST + b'{"a": 2}]', f"continues after its gzip data, at byte {len(FIRST)}\\."),
+    "second cut": (FIRST + SECOND[:-1], f"end at byte {len(FIRST + SECOND) - 1}\\."),
+}
+
+
 @each_row("length", [2**20, 1, 7], ids=["one piece", "single bytes", "7 bytes"])
-@each_row(
-    "data, said",
-    [
-        (FIRST + SECOND, ""),
-        (FIRST + packed(b"") + SECOND + packed(b""), ""),
-        (FIRST + SECOND + b"\0" * 8, f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\."),
-        (FIRST + SECOND + b"[]", f"continues after its gzip data, at byte {len(FIRST + SECOND)}\\."),
-        (FIRST + SECOND + b"\x1f[]", "incorrect header check"),
-        (FIRST + b'{"a": 2}]', f"continues after its gzip data, at byte {len(FIRST)}\\."),
-        (FIRST + SECOND[:-1], f"end at byte {len(FIRST + SECOND) - 1}\\."),
-        (b'[{"a": 1}]', "between byte . and byte .*incorrect header check"),
-        (zlib.compress(b'[{"a": 1}]'), "between byte . and byte .*incorrect header check"),
-        (packed(packed(b'[{"a": 1}]')), "UTF-"),
-        (packed(b""), "empty reply"),
-        (packed(b" \r\n\t"), "empty reply"),
-        (b"", "empty reply"),
-    ],
-    ids=[
-        "two members",
-        "empty members",
-        "zeros after",
-        "text after",
-        "magic after",
-        "half plain",
-        "second cut",
-        "plain",
-        "zlib",
-        "twice, said once",
-        "of nothing",
-        "of blanks",
-        "nothing",
-    ],
-)
+@each_row("data, said", MEMBERS.values(), ids=MEMBERS)
 def test_gzip_is_read_to_its_end(scripted: tuple[Scripted, Session], data: bytes, said: str, length: int) -> None:
     """Consecutive gzip members are one body; anything else after it is refused, with its offset."""
     server, session = scripted
@@ -593,31 +549,6 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
 
 
 # --- what is in it ---
-
-
-@each_row("gzipped", [True, False], ids=["gzip", "plain"])
-@each_row(
-    "body, said",
-    [
-        (b'[{"a": 1}, {"a": 2', "cut short: it ends at byte 18"),
-        (b'[{"a": "half', "cut short: it ends at byte 12"),
-        (b'[{"a": "\xc3', "cut short: it ends at byte 9"),
-        (b'[{"a": "\xff"}]', "not UTF-8 at byte 8"),
-        (b'[{"a": 1}]\xfe', "not UTF-8 at byte 10"),
-        (b'[{"a": 1}] {"a": 2}', "continues after its JSON document, at byte 11"),
-        (b"[1, oops]", "not JSON at byte 4"),
-        ('[{"a": 1}]'.encode("utf-16"), "UTF-16"),
-    ],
-)
-@each_row("echo", [b"", CANARY.encode()], ids=["", "with the token"])
-def test_a_broken_document_is_told_by_its_byte(
-    scripted: tuple[Scripted, Session], body: bytes, said: str, gzipped: bool, echo: bytes
-) -> None:
-    """Broken JSON is located by its byte in the decompressed reply, without the token."""
-    server, session = scripted
-    body += echo
-    server.reply = list(http(packed(body) if gzipped else body, headers=GZIP if gzipped else {}))
-    refused(session, jf.ProtocolError, said if not echo else "byte|UTF-16")
 
 
 @pytest.mark.parametrize(

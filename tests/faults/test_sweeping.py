@@ -347,7 +347,7 @@ def test_an_interrupt_keeps_what_came_and_the_same_call_goes_on(
 ) -> None:
     """KeyboardInterrupt says how many arrived; on disk or in memory, none of them is sent again."""
     service.held = {str(number) for number in range(10, 40)}
-    with interrupted_after(1), pytest.raises(KeyboardInterrupt) as caught:
+    with interrupted_after(0.3, service.holding), pytest.raises(KeyboardInterrupt) as caught:
         sweep(session, cache=cache, concurrency=4)
     assert str(caught.value) == "Stopped the sweep of F after 10 of 40 runs. Run the same again to continue."
     assert not leaks(shown(caught.value))

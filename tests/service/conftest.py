@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import functools
 import json
 import os
@@ -11,7 +10,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -21,7 +19,6 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import uvicorn
 from argon2 import PasswordHasher
 from argon2.profiles import CHEAPEST
 
@@ -35,6 +32,7 @@ from jupyter_funcs.service.engine.reference import Brand, Company, DataSet, Refe
 from jupyter_funcs.service.engine.tables import CARDS, Cards
 from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
 from jupyter_funcs.service.web.app import create_app
+from tests.conftest import serving as served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -155,24 +153,6 @@ def serving(registry: Registry, engine: DuckDBEngine, **options: Any) -> Wire:
     wire = in_process(create_app(registry, auth, grants, engine, **options), auth.issue("t", 1))
     wire.auth, wire.grants, wire.engine = auth, grants, engine
     return wire
-
-
-@contextlib.contextmanager
-def served(app: Starlette, sockets: list[socket.socket] | None = None, **options: Any) -> Iterator[str]:
-    """Serve an application on a free port and return its address."""
-    config = uvicorn.Config(app, port=0, log_level="error", ws="none", lifespan="off", **options)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, args=(sockets,), daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    try:
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.should_exit = True
-        thread.join(10)
 
 
 def talk(address: str) -> socket.socket:

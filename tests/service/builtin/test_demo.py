@@ -30,8 +30,11 @@ def test_its_name_says_that_the_data_are_synthetic_and_its_repr_hides_the_token(
 
 
 def test_listing_functions_loads_nothing_heavy_and_writes_nothing(tmp_path: Path) -> None:
+    """Importing the package loads none of its modules."""
     code = f"""
 import os, sys
+import jupyter_funcs.service
+assert not [name for name in sys.modules if name.startswith("jupyter_funcs.service.")]
 os.environ["FUNCS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
 import asyncio, httpx
 from jupyter_funcs.service import embedded
@@ -45,13 +48,6 @@ print(len(asyncio.run(listing())), [name for name in {HEAVY!r} if name in sys.mo
 """
     assert python(code) == "7 []"
     assert not (tmp_path / "cache").exists()
-
-
-def test_importing_the_package_loads_none_of_its_modules() -> None:
-    code = (
-        "import sys, jupyter_funcs.service; print([m for m in sys.modules if m.startswith('jupyter_funcs.service.')])"
-    )
-    assert python(code) == "[]"
 
 
 @pytest.mark.parametrize("name", jupyter_funcs.service.__all__)

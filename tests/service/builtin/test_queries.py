@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from jupyter_funcs.service.builtin import functions, queries
 from jupyter_funcs.service.engine import calendar
 from tests.service.builtin.compiled import compiled
@@ -148,17 +146,13 @@ def test_a_period_of_several_companies_is_reported_when_all_have_reported_it(ser
     assert current(Symbol=None, Brand=["a", "b"]) == ["FQ2 2024"] * 2
 
 
-@pytest.mark.parametrize("lookback", ["0", 0, "51", "-1", "abc", "1.5", 1.5, "1e1", True, "٣", {"a": 1}])
-def test_a_lookback_that_is_not_a_number_of_years_is_refused(serve_rows: Callable[..., Wire], lookback: Any) -> None:
+def test_a_lookback_is_a_number_of_years_as_text_or_a_number(serve_rows: Callable[..., Wire]) -> None:
     wire = serve_rows([row(date(2024, 1, 1), 1, 1, 1)], {})
-    [text] = wire.errors("Get Panel Daily", PanelName="P", Symbol=A, PoPLookback=lookback)["PoPLookback"]
-    assert text.startswith("PoPLookback ")
-
-
-@pytest.mark.parametrize("lookback", ["1", 1, 1.0, " 50 ", "+2", "", None])
-def test_a_lookback_may_be_text_or_a_number(serve_rows: Callable[..., Wire], lookback: Any) -> None:
-    wire = serve_rows([row(date(2024, 1, 1), 1, 1, 1)], {})
-    assert len(daily(wire, PoPGrowth="Yes", PoPLookback=lookback)) == 1
+    for lookback in ("0", 0, "51", "-1", "abc", "1.5", 1.5, "1e1", True, "٣", {"a": 1}):
+        [text] = wire.errors("Get Panel Daily", PanelName="P", Symbol=A, PoPLookback=lookback)["PoPLookback"]
+        assert text.startswith("PoPLookback ")
+    for lookback in ("1", 1, 1.0, " 50 ", "+2", "", None):
+        assert len(daily(wire, PoPGrowth="Yes", PoPLookback=lookback)) == 1
 
 
 # SQL that was compiled beforehand

@@ -79,13 +79,12 @@ def test_a_value_of_any_other_type_is_refused(call: DuckDBCall, value: Any) -> N
             use(query)
 
 
-@pytest.mark.parametrize("text", NASTY)
-def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCall, text: str) -> None:
-    text += "unmistakable"
-    query = functions.get_panel_daily(call, text, text, [text, text + "2"], PoPGrowth="Yes", Dimensions=["Region"])
+def test_no_value_becomes_a_part_of_the_sql(engine: DuckDBEngine, call: DuckDBCall) -> None:
+    texts = [f"{text}unmistakable" for text in NASTY]
+    query = functions.get_panel_daily(call, texts[1], texts[2], texts, PoPGrowth="Yes", Dimensions=["Region"])
     statement = Statements(lambda: engine.names).compile(query, call.table)
     assert "unmistakable" not in statement.sql
-    assert sorted(set(statement.values.values())) == [text, text + "2"]
+    assert set(statement.values.values()) == set(texts)
     assert call.fetch(query) == []
 
 
@@ -114,19 +113,14 @@ QUERIES: dict[str, Callable[[DuckDBCall], Any]] = {
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_query_gives_the_rows_of_its_expression(call: DuckDBCall, name: str) -> None:
+def test_a_query_gives_the_rows_of_its_expression_in_either_form(call: DuckDBCall, name: str) -> None:
     query = QUERIES[name](call)
-    rows = call.fetch(query)
+    rows, expression = call.fetch(query), query.expression(call.table)
     assert rows
-    assert rows == call.fetch(query.expression(call.table))
-
-
-@pytest.mark.parametrize("name", QUERIES)
-def test_arrow_and_records_are_the_same_rows_of_the_declared_types(call: DuckDBCall, name: str) -> None:
-    query = QUERIES[name](call)
+    assert rows == call.fetch(expression)
     table = call.arrow(query)
-    assert table.to_pylist() == call.fetch(query)
-    assert table.schema == query.expression(call.table).schema().to_pyarrow()
+    assert table.to_pylist() == rows
+    assert table.schema == expression.schema().to_pyarrow()
 
 
 def test_sums_leave_the_engine_in_the_declared_type(engine: DuckDBEngine, call: DuckDBCall) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import logging
 import threading
 import time
 from collections import Counter
@@ -265,32 +264,6 @@ def test_a_hundred_thousand_wrong_values_are_refused_with_a_few_texts(service: W
     assert len(said["Brand"]) == 11
     many = service.errors("Get Panels", **{f"a{n}": "" for n in range(50_000)})
     assert len(many) == 20
-
-
-def test_a_function_that_fails_answers_200_with_its_error_and_leaves_its_trace_in_the_log(
-    publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail() -> None:
-        raise ZeroDivisionError("no data\nin the second line")
-
-    with caplog.at_level(logging.ERROR, "jupyter_funcs.service"):
-        reply = publish(published("Fails", fail)).call("Fails")
-    assert reply.status_code == 200
-    assert reply.json() == {"error": "Fails failed: no data", "body": None}
-    [said] = caplog.messages
-    assert "in fail\n" in said
-    assert said.endswith("ZeroDivisionError: no data in the second line")
-
-
-def test_a_function_may_return_records(publish: Callable[..., Wire]) -> None:
-    records = [{"when": date(2025, 1, 2), "n": 2**70, "x": float("nan")}]
-    found = publish(published("Records", lambda: records)).rows("Records")
-    assert found == [{"when": "2025-01-02", "n": 2**70, "x": None}]
-
-
-def test_a_result_that_is_not_json_is_the_functions_failure(publish: Callable[..., Wire]) -> None:
-    document = publish(published("Odd", object)).call("Odd").json()
-    assert document["error"].startswith("Odd failed: ")
 
 
 def test_a_slow_function_does_not_block_the_others(publish: Callable[..., Wire]) -> None:

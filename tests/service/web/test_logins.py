@@ -83,16 +83,14 @@ def test_guessing_passwords_is_rate_limited(publish: Callable[..., Wire], limits
 
 
 @pytest.mark.parametrize(
-    ("limit", "names"),
-    [
-        pytest.param(2, ["ann", "ANN", "\uff41nn", "a\uff4en"], id="spellings of one"),
-        pytest.param(2, ["x" * 201, "a\0", "b\n", "x" * 900_000], id="what can be no name"),
-    ],
+    "names",
+    [["ann", "ANN", "\uff41nn", "a\uff4en"], ["x" * 201, "a\0", "b\n", "x" * 900_000]],
+    ids=["spellings of one", "what can be no name"],
 )
-def test_a_name_is_the_same_however_it_is_spelt(publish: Callable[..., Wire], limit: int, names: list[str]) -> None:
-    wire = publish(limits=Limits(wrong_logins_per_name=limit))
+def test_a_name_is_the_same_however_it_is_spelt(publish: Callable[..., Wire], names: list[str]) -> None:
+    wire = publish(limits=Limits(wrong_logins_per_name=2))
     replies = [wire.post(LOGIN, token=None, json={"email": name, "password": "wrong"}) for name in names]
-    assert [reply.status_code for reply in replies] == [401] * limit + [429] * (len(names) - limit)
+    assert [reply.status_code for reply in replies] == [401, 401, 429, 429]
 
 
 @pytest.mark.parametrize(("hosts", "said"), [(Hosts(), 429), (Hosts(behind_proxy=True), 401)])

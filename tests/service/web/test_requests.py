@@ -99,12 +99,13 @@ class _MuteError(Exception):
 @pytest.mark.parametrize(
     ("error", "says"),
     [
+        pytest.param(ZeroDivisionError("no data\nin the second line"), "no data", id="two lines"),
         pytest.param(_MuteError(), "_MuteError", id="no words"),
         pytest.param(OSError("no file caf\udce9.csv"), "no file caf?.csv", id="half a surrogate pair"),
         pytest.param(ValueError("x" * 50_000), "x" * 2000, id="too many words"),
     ],
 )
-def test_a_function_that_fails_in_an_odd_way_answers_200_with_its_error_too(
+def test_a_function_that_fails_answers_200_with_its_error_and_leaves_its_trace_in_the_log(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture, error: Exception, says: str
 ) -> None:
     def fail() -> None:
