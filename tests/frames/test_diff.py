@@ -19,6 +19,7 @@ def frame(*rows: tuple[str, str, float | None]) -> pd.DataFrame:
     return made.astype({"Region": "string", "Spend": "Float64"})
 
 
+DAY = pd.Timestamp("2025-01-01")
 A = frame(("2025-01-01", "Pacific", 1.0), ("2025-01-01", "Midwest", 2.0), ("2025-01-02", "Pacific", None))
 B = frame(("2025-01-02", "Pacific", 3.0), ("2025-01-03", "Pacific", 4.0), ("2025-01-01", "Pacific", 1.0))
 
@@ -92,12 +93,7 @@ def test_a_column_of_one_run_only_is_shown() -> None:
     [
         (A, B, ["Regoin"], "'Regoin' is not a column of both results"),
         (A[["Spend"]], B[["Spend"]], None, "Nothing identifies the rows"),
-        (
-            A.assign(Region="a", Day=pd.Timestamp("2025-01-01")),
-            B.assign(Day=pd.Timestamp("2025-01-01")),
-            ["Region", "Day"],
-            "'a, 2025-01-01 00:00:00' occurs twice",
-        ),
+        (A.assign(Region="a", Day=DAY), B.assign(Day=DAY), ["Region", "Day"], "'a, 2025-01-01 00:00:00' occurs twice"),
         (A, B, ["Region"], "Region does not identify the rows of the first result: 'Pacific' occurs twice"),
         (B, pd.concat([A, A]), None, "rows of the second result"),
         (A, None, None, "second result is not a DataFrame(.|\n)*run it again"),
@@ -159,12 +155,8 @@ def test_a_flag_is_a_key_only_where_the_rows_need_it() -> None:
     once = before.drop(index=1)
     assert list(jf.diff(once, once.assign(ToDate=True))["Change"]) == ["changed"]
     flags = before[["ToDate", "Spend"]]
-    assert list(jf.diff(flags, flags.assign(Spend=[5, 3])))[:4] == [
-        "Change",
-        "ToDate",
-        "Spend (before)",
-        "Spend (after)",
-    ]
+    shown = jf.diff(flags, flags.assign(Spend=[5, 3]))
+    assert list(shown)[:4] == ["Change", "ToDate", "Spend (before)", "Spend (after)"]
 
 
 def test_large_integers_are_compared_exactly() -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+TIMES = ["2025-01-02 00:00:00", "2025-01-02 03:04:05"]
+
+
 def texts(values: object, name: str = "a", about: str = "", dtype: object = None) -> list[str]:
     """Return the texts of the values of a column with this name."""
     column = pd.Series(values, name=name, dtype=dtype)
@@ -79,10 +82,7 @@ def test_a_count_whose_name_ends_like_an_id_is_grouped(name: str) -> None:
     ("values", "shown"),
     [
         (pd.to_datetime(["2025-01-02", None]), ["2025-01-02", ""]),
-        (
-            pd.to_datetime(["2025-01-02 00:00:00", "2025-01-02 03:04:05"]),
-            ["2025-01-02 00:00:00", "2025-01-02 03:04:05"],
-        ),
+        (pd.to_datetime(TIMES), TIMES),
         (pd.to_datetime(["2025-01-02"]).tz_localize("Europe/Berlin"), ["2025-01-02 00:00:00+01:00"]),
         (pd.array(["0001-01-01"], dtype="datetime64[s]"), ["0001-01-01"]),
         (pd.Series([dt.date(2025, 1, 2)], dtype=object), ["2025-01-02"]),
@@ -106,13 +106,7 @@ def test_each_type_reads_well(values: object, shown: list[str]) -> None:
 
 def test_numbers_stand_at_the_right_and_nothing_else_does() -> None:
     """Numbers of any type are right-aligned; texts, days and booleans are left-aligned."""
-    right = [
-        [1],
-        [1.5],
-        pd.array([1], "Int64"),
-        pd.Series([Decimal(1)], dtype=object),
-        pd.Series([2**80], dtype=object),
-    ]
+    right = [[1], [1.5], pd.array([1], "Int64"), [Decimal(1)], [2**80]]
     left = [["1"], [True], pd.to_datetime(["2025-01-02"]), pd.Series([[1]], dtype=object), [None]]
     assert all(format_of(pd.Series(values)).right for values in right)
     assert not any(format_of(pd.Series(values)).right for values in left)

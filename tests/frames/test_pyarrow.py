@@ -165,17 +165,13 @@ def test_long_replies_give_the_same_in_pieces_and_whole(without: tuple[str, dict
 @pytest.mark.parametrize(
     "name",
     [
-        "records",
-        "nested records",
-        "a record of late keys",
-        "columns",
-        "columns with gaps",
-        "rows",
-        "split",
-        "columns in the order of text",
-        "halves of pairs, NaN and backslashes",
-        "NaN in columns",
-        "objects and others",
+        *("records", "nested records", "a record of late keys", "columns", "columns with gaps", "rows", "split"),
+        *(
+            "columns in the order of text",
+            "halves of pairs, NaN and backslashes",
+            "NaN in columns",
+            "objects and others",
+        ),
     ],
 )
 def test_long_replies_are_read_in_pieces_at_all(name: str) -> None:
