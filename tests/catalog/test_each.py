@@ -77,14 +77,8 @@ def test_each_bad_value_is_named_and_the_others_are_valid() -> None:
     """Each bad value has its own error; after three, the rest are counted."""
     form = form_of(LOOKBACK, Each((1, "x", 99, *range(51, 60))))
     assert form.args == {"n": ["1"]}
-    assert form.errors == {
-        "n": [
-            "N takes a whole number, not 'x'.",
-            "N must be between 1 and 50, not 99.",
-            "N must be between 1 and 50, not 51.",
-            "And 8 more like these.",
-        ]
-    }
+    beyond = [f"N must be between 1 and 50, not {number}." for number in (99, 51)]
+    assert form.errors == {"n": ["N takes a whole number, not 'x'.", *beyond, "And 8 more like these."]}
     assert "Did you mean 'Region'?" in form_of(DIMENSIONS, Each((["Regoin"],))).errors["Dimensions"][0]
 
 
@@ -252,38 +246,4 @@ def test_a_bad_value_among_several_stands_at_its_field(daily: Callable[..., Form
     view.take({"Symbol": Each(("NOPE", SYMBOL, "BVQS"))}, 2)
     [warning] = shown(view, "Symbol")["warnings"]
     assert "'NOPE' isn't in the list." in warning["text"]
-    view.close()
-
-
-def test_the_values_of_the_first_run_list_those_of_another_field(answering: Callable[..., Session]) -> None:
-    """A listing that needs a field with several values uses the first of them."""
-    import httpx  # for this test alone
-
-    functions = [
-        {
-            "name": "F",
-            "params": [
-                {"name": "PanelName", "type": 0, "description": "Which."},
-                {
-                    "name": "Brand",
-                    "type": 4,
-                    "description": "Use function 'Get Brands' to get list of available brands.",
-                },
-            ],
-        },
-        {"name": "Get Brands", "params": [{"name": "PanelName", "required": True}]},
-    ]
-    asked: list[str] = []
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        if not request.url.path.endswith("runFunction"):
-            return httpx.Response(200, json=functions)
-        asked.append(request.content.decode())
-        return httpx.Response(200, json=[{"Brand": "x"}])
-
-    function = answering(answer)["F"]
-    view = FormView(function, function.form(PanelName=Each(("p1", "p2"))), lambda: None, trusted=True)
-    wait_until(lambda: bool(asked) and not any(source.asking for source in view._sources.values()))
-    assert '"p1"' in asked[0]
-    assert '"p2"' not in asked[0]
     view.close()

@@ -27,6 +27,7 @@ def read(description: str, name: str = "Given", code: int = 0, others: tuple[str
 
 
 DIMENSIONS = ("Age Group", "Region", "Brand")
+BY = {"kind": Kind.CHOICE, "options": DIMENSIONS}
 FLAG = {"kind": Kind.YES_NO, "options": ("Yes", "No")}
 NO = {**FLAG, "default": "No"}
 UNITS = {"kind": Kind.CHOICE, "options": ("day", "week", "month")}
@@ -38,17 +39,14 @@ WORDINGS: dict[str, dict[str, Any]] = {
     "": {},
     "Anything at all; who knows?": {},
     # options
-    "Options are 'Age Group', 'Region', 'Brand'": {"kind": Kind.CHOICE, "options": DIMENSIONS},
-    "Options are ‘Age Group’, ‘Region’, ‘Brand’.": {"kind": Kind.CHOICE, "options": DIMENSIONS},
-    "Options are “Age Group”, “Region” and “Brand”.": {"kind": Kind.CHOICE, "options": DIMENSIONS},
-    'Options are "Age Group", "Region", or "Brand".': {"kind": Kind.CHOICE, "options": DIMENSIONS},
-    "Options: ['Age Group', 'Region', 'Brand']": {"kind": Kind.CHOICE, "options": DIMENSIONS},
-    "What to break down by ('Age Group', 'Region', 'Brand')": {"kind": Kind.CHOICE, "options": DIMENSIONS},
-    "Options are 'Age Group' (by generation), 'Region' (of 'HQ'), 'Brand'": {
-        "kind": Kind.CHOICE,
-        "options": DIMENSIONS,
-    },
-    "Options are Age Group, Region, or Brand.": {"kind": Kind.CHOICE, "options": DIMENSIONS},
+    "Options are 'Age Group', 'Region', 'Brand'": BY,
+    "Options are ‘Age Group’, ‘Region’, ‘Brand’.": BY,
+    "Options are “Age Group”, “Region” and “Brand”.": BY,
+    'Options are "Age Group", "Region", or "Brand".': BY,
+    "Options: ['Age Group', 'Region', 'Brand']": BY,
+    "What to break down by ('Age Group', 'Region', 'Brand')": BY,
+    "Options are 'Age Group' (by generation), 'Region' (of 'HQ'), 'Brand'": BY,
+    "Options are Age Group, Region, or Brand.": BY,
     "Options are 'Tops & Co', 'Baker's'": {"kind": Kind.CHOICE, "options": ("Tops & Co", "Baker's")},
     "One of day, week, month": UNITS,
     "one of the following: day, week, month. Upper case is fine.": UNITS,
@@ -180,9 +178,7 @@ WORDINGS: dict[str, dict[str, Any]] = {
 
 
 @each_row("wording, said", WORDINGS.items(), ids=[wording[:60] or "nothing" for wording in WORDINGS])
-def test_a_wording_says_the_same_after_each_marker_and_under_each_code_of_no_known_use(
-    wording: str, said: dict[str, Any]
-) -> None:
+def test_a_wording_says_the_same_after_each_marker_and_unknown_code(wording: str, said: dict[str, Any]) -> None:
     """Prose decides the attributes of a field; the rest stay neutral, and the field is free text."""
     names = said.get("rule")
     for code, marker in itertools.product([0, 2, 3, 5, 7, 9, 99, -1], ["", "[Required] ", "[optional]: "]):
@@ -200,30 +196,16 @@ def test_a_wording_says_the_same_after_each_marker_and_under_each_code_of_no_kno
 
 
 NO_OPTIONS = [
-    "Region, e.g. 'North', 'South'",
-    "Region (for example 'North' or 'South')",
-    "Regions such as 'North', 'South'",
-    "Regions like 'North', 'South'",
-    "Regions, i.e. 'North', 'South'",
-    "Regions, including 'North' and 'South'",
-    "Any but 'North', 'South'",
-    "Cannot be 'North' or 'South'",
-    "All except 'North' and 'South'",
-    "All, ignoring 'North' and 'South'",
-    "Drops 'Unknown' or 'Other' merchants",
-    "The recommended form is 'BKQU US EQUITY' or 'BKQU'",
-    "Dimensions default to 'Age Group' and 'Region'",
-    "Use function 'Get Panels' or 'Get Universe' to get list",
-    "See 'Get Panels' or 'Get Universe'",
-    "Options are available for Symbol, Brand",
-    "Options are listed in the manual, see there",
-    "One of the panels, by name",
-    "One of Symbol, Brand is required",
-    "Options are 'Age Group'",
-    "Values are rounded, summed",
-    "It's the company's, or the brands' names' list",
+    *("Region, e.g. 'North', 'South'", "Region (for example 'North' or 'South')", "Regions such as 'North', 'South'"),
+    *("Regions like 'North', 'South'", "Regions, i.e. 'North', 'South'", "Regions, including 'North' and 'South'"),
+    *("Any but 'North', 'South'", "Cannot be 'North' or 'South'", "All except 'North' and 'South'"),
+    *("All, ignoring 'North' and 'South'", "Drops 'Unknown' or 'Other' merchants", "Values are rounded, summed"),
+    *("The recommended form is 'BKQU US EQUITY' or 'BKQU'", "Dimensions default to 'Age Group' and 'Region'"),
+    *("Use function 'Get Panels' or 'Get Universe' to get list", "See 'Get Panels' or 'Get Universe'"),
+    *("Options are available for Symbol, Brand", "Options are listed in the manual, see there"),
+    *("One of the panels, by name", "One of Symbol, Brand is required", "One of `Symbol`, `Brand`"),
+    *("Options are 'Age Group'", "It's the company's, or the brands' names' list"),
     "Lower-case characters a-z, '-' and '_'",
-    "One of `Symbol`, `Brand`",
 ]
 
 
@@ -245,9 +227,7 @@ def test_examples_exceptions_defaults_and_function_names_are_no_options(wording:
         *((code, Kind.TEXT, None) for code in (2, 3, 5, 7, 9, 99)),
     ],
 )
-def test_a_known_code_decides_the_kind_and_the_function_that_lists_its_values(
-    code: int, kind: Kind, source: str | None
-) -> None:
+def test_a_known_code_decides_the_kind_and_its_listing_function(code: int, kind: Kind, source: str | None) -> None:
     """The code wins over name and prose; prose wins over the usual listing function."""
     assert (read("", code=code).kind, read("", code=code).source) == (kind, source)
     assert read("Use function 'Get Mine'", code=code).source == "Get Mine"
@@ -264,22 +244,13 @@ def test_unknown_codes_are_named_once_in_order() -> None:
     assert unknown_codes([]) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "report_time_after",
-        "launch_date",
-        "StartDate",
-        "endDate",
-        "Date",
-        "DATE",
-        "END_DATE",
-        "startdate",
-        "asOfDate",
-        "date_from",
-        "DateUntil",
-    ],
-)
+DATE_NAMES = [
+    *("report_time_after", "launch_date", "StartDate", "endDate", "Date", "DATE", "END_DATE", "startdate"),
+    *("asOfDate", "date_from", "DateUntil"),
+]
+
+
+@pytest.mark.parametrize("name", DATE_NAMES)
 def test_a_date_is_known_by_its_name(name: str) -> None:
     """Dates have no type code, so their names decide."""
     assert read("[Optional]", name).kind is Kind.DATE
@@ -296,18 +267,11 @@ def test_a_name_that_only_ends_like_a_date_is_none(name: str) -> None:
     assert read("If none, it defaults to 'No'", name).kind is Kind.YES_NO
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("Symbol", Kind.SYMBOL),
-        ("ticker", Kind.SYMBOL),
-        ("PanelName", Kind.PANEL),
-        ("panel", Kind.PANEL),
-        ("panel_name", Kind.PANEL),
-        ("Symbolism", Kind.TEXT),
-        ("Panels", Kind.TEXT),
-    ],
-)
+KNOWN = {**dict.fromkeys(["Symbol", "ticker"], Kind.SYMBOL), **dict.fromkeys(["Symbolism", "Panels"], Kind.TEXT)}
+KNOWN |= dict.fromkeys(["PanelName", "panel", "panel_name"], Kind.PANEL)
+
+
+@pytest.mark.parametrize(("name", "kind"), KNOWN.items())
 def test_a_symbol_and_a_panel_are_known_by_name_where_the_code_does_not_say(name: str, kind: Kind) -> None:
     """A service that codes everything as text still gets pickers."""
     assert read("[Optional]", name).kind is kind

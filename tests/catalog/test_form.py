@@ -124,76 +124,35 @@ class Fails:
 
 
 INTEGERS = [
-    (1, "1"),
-    ("1", "1"),
-    (" +2 ", "2"),
-    ("-3", "-3"),
-    (4.0, "4"),
-    (Decimal("5.00"), "5"),
-    (fractions.Fraction(6), "6"),
-    (np.int8(7), "7"),
-    (np.uint64(2**63 - 1), str(2**63 - 1)),
-    (np.float32(8), "8"),
-    (np.array(9), "9"),
-    (-(2**63), str(-(2**63))),
-    (0, "0"),
-]
+    (1, "1"), ("1", "1"), (" +2 ", "2"), ("-3", "-3"), (4.0, "4"), (Decimal("5.00"), "5"), (fractions.Fraction(6), "6"),
+    (np.int8(7), "7"), (np.uint64(2**63 - 1), str(2**63 - 1)), (np.float32(8), "8"), (np.array(9), "9"),
+    (-(2**63), str(-(2**63))), (0, "0"),
+]  # fmt: skip
 NUMBERS = [
-    (0.1, "0.1"),
-    (1, "1"),
-    ("0.10", "0.10"),
-    (" 1e-7 ", "1E-7"),
-    (Decimal("0.1000"), "0.1000"),
-    (np.float64(0.1), "0.1"),
-    (np.int64(2**53 + 1), str(2**53 + 1)),
-    (2**70, str(2**70)),
-]
-DATES = [
-    ("2025-03-04", "2025-03-04"),
-    (" 2025-03-04 ", "2025-03-04"),
-    (dt.date(2025, 3, 4), "2025-03-04"),
-    (dt.datetime(2025, 3, 4), "2025-03-04"),  # noqa: DTZ001  # naive, as notebooks have them
-    (pd.Timestamp("2025-03-04"), "2025-03-04"),
-    (pd.Timestamp("2025-03-04", tz="UTC"), "2025-03-04"),
-    *((np.datetime64("2025-03-04", unit), "2025-03-04") for unit in ("D", "m", "s", "ms", "us", "ns")),
-    (pd.Series(pd.to_datetime(["2025-03-04"])).to_numpy()[0], "2025-03-04"),
-    ("2024-02-29", "2024-02-29"),
-    (dt.date(99, 1, 2), "0099-01-02"),
-]
+    (0.1, "0.1"), (1, "1"), ("0.10", "0.10"), (" 1e-7 ", "1E-7"), (Decimal("0.1000"), "0.1000"),
+    (np.float64(0.1), "0.1"), (np.int64(2**53 + 1), str(2**53 + 1)), (2**70, str(2**70)),
+]  # fmt: skip
+DAY = "2025-03-04"
+DAYS = [
+    DAY, f" {DAY} ", dt.date(2025, 3, 4), dt.datetime(2025, 3, 4),  # noqa: DTZ001  # naive, as notebooks have them
+    pd.Timestamp(DAY), pd.Timestamp(DAY, tz="UTC"), pd.Series(pd.to_datetime([DAY])).to_numpy()[0],
+    *(np.datetime64(DAY, unit) for unit in ("D", "m", "s", "ms", "us", "ns")),
+]  # fmt: skip
+DATES = [*((day, DAY) for day in DAYS), ("2024-02-29", "2024-02-29"), (dt.date(99, 1, 2), "0099-01-02")]
 FLAGS = [(True, "Yes"), (False, "No"), ("yes", "Yes"), ("NO", "No"), (" y ", "Yes"), ("false", "No"), (np.True_, "Yes")]
 CHOICES = [("day", "day"), ("WEEK", "week"), (" month ", "month"), (np.str_("Day"), "day"), (Word.DAY, "day")]
 TEXTS = [
-    ("007", "007"),
-    (" a b ", " a b "),
-    ("NaT", "NaT"),
-    (7, "7"),
-    (0.1, "0.1"),
-    (np.float64(0.5), "0.5"),
-    (Decimal("1.50"), "1.50"),
-    (True, "True"),
-    (dt.date(2025, 3, 4), "2025-03-04"),
+    ("007", "007"), (" a b ", " a b "), ("NaT", "NaT"), ("😀 é", "😀 é"), (7, "7"), (0.1, "0.1"),
+    (np.float64(0.5), "0.5"), (Decimal("1.50"), "1.50"), (True, "True"), (Word.DAY, "day"), (dt.date(2025, 3, 4), DAY),
     (pd.Timestamp("2025-03-04 05:06"), "2025-03-04T05:06:00"),
     (np.datetime64("2025-03-04T05:06", "m"), "2025-03-04T05:06"),
-    (Word.DAY, "day"),
-    ("😀 é", "😀 é"),
-]
+]  # fmt: skip
 LISTS: list[tuple[Any, list[str]]] = [
-    ("a,b", ["a,b"]),
-    (["a", "b"], ["a", "b"]),
-    (("a",), ["a"]),
-    ({"a"}, ["a"]),
-    (1, ["1"]),
-    ([1, 2.5], ["1", "2.5"]),
-    (range(2), ["0", "1"]),
-    (np.array(["a", "b"]), ["a", "b"]),
-    (np.array([1, 2]), ["1", "2"]),
-    (np.array("a"), ["a"]),
-    (pd.Series(["a", "b"]), ["a", "b"]),
-    (pd.Index(["a"]), ["a"]),
-    (pd.Categorical(["a"]), ["a"]),
-    ({"a": 1}.keys(), ["a"]),
-    (["a", "a"], ["a", "a"]),
-]
+    ("a,b", ["a,b"]), (["a", "b"], ["a", "b"]), (("a",), ["a"]), ({"a"}, ["a"]), ({"a": 1}.keys(), ["a"]),
+    (["a", "a"], ["a", "a"]), (1, ["1"]), ([1, 2.5], ["1", "2.5"]), (range(2), ["0", "1"]),
+    (np.array(["a", "b"]), ["a", "b"]), (np.array([1, 2]), ["1", "2"]), (np.array("a"), ["a"]),
+    (pd.Series(["a", "b"]), ["a", "b"]), (pd.Index(["a"]), ["a"]), (pd.Categorical(["a"]), ["a"]),
+]  # fmt: skip
 BY_KIND: dict[Kind, list[tuple[Any, Any]]] = {
     Kind.INTEGER: INTEGERS,
     Kind.NUMBER: NUMBERS,
@@ -220,25 +179,15 @@ def field(kind: Kind, **said: Any) -> Field:
         for number, (value, sent) in enumerate(rows)
     ],
 )
-def test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array_of_strings(
-    kind: Kind, value: Any, sent: Any
-) -> None:
+def test_a_value_is_sent_exactly_as_a_string_and_a_list_as_an_array(kind: Kind, value: Any, sent: Any) -> None:
     """numpy, pandas and Decimal values are sent exactly, as the service spells them (SERVICE.md 3, FAULTS 91)."""
     got = to_wire(field(kind), value)
     assert got == sent
     assert {type(got)} | {type(one) for one in got} <= {str, list}
 
 
-NOTHING = [
-    float("nan"),
-    np.nan,
-    pd.NA,
-    pd.NaT,
-    np.datetime64("NaT", "s"),
-    np.timedelta64("NaT", "s"),
-    Decimal("NaN"),
-    Decimal("sNaN"),
-]
+NOTHING = [float("nan"), np.nan, pd.NA, pd.NaT, Decimal("NaN"), Decimal("sNaN")]
+NOTHING += [np.datetime64("NaT", "s"), np.timedelta64("NaT", "s")]
 
 
 @each_row("value", NOTHING, ids=[f"{type(one).__name__} {number}" for number, one in enumerate(NOTHING)])
@@ -301,10 +250,8 @@ def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
     for value, is_several in (["a", "b"], True), (pd.Series(["a"]), True), ({"a": 1}, False), (b"a", False):
         form["Given"] = value
         [[said]] = form.errors.values()
-        assert (
-            said.endswith(" To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel.")
-            == is_several
-        )
+        way = " To run it for each value: %funcs sweep, fn.sweep(…), or Run for each in a panel."
+        assert said.endswith(way) == is_several
 
 
 @each_row("kind, value, words", BAD, ids=[f"{number} {kind}" for number, (kind, _, _) in enumerate(BAD)])
@@ -382,14 +329,8 @@ def test_an_unknown_parameter_names_the_nearest_and_sets_nothing() -> None:
 
 def test_a_parameter_is_found_in_any_spelling_that_is_its_own() -> None:
     """Case and separators don't matter, unless two parameters differ only in them."""
-    form = Form(
-        function({"PanelName": (0, ""), "a_b": (0, ""), "AB": (0, ""), "class": (0, ""), "1st": (0, ""), "?": (0, "")})
-    )
-    form["panel_name"] = "x"
-    form["AB"] = "upper"
-    form["a_b"] = "lower"
-    form["class_"] = "python"
-    form["p_1st"] = "first"
+    form = Form(function(dict.fromkeys(["PanelName", "a_b", "AB", "class", "1st", "?"], (0, ""))))
+    form.update({"panel_name": "x", "AB": "upper", "a_b": "lower", "class_": "python", "p_1st": "first"})
     assert form.args == {"PanelName": "x", "a_b": "lower", "AB": "upper", "class": "python", "1st": "first"}
     for unclear in ("ab", "!", ""):
         with pytest.raises(ArgumentError):
@@ -449,9 +390,7 @@ def test_options_of_a_listing_function_are_hints() -> None:
         (Kind.NUMBER, ("0.5", "1"), 0.7, None),
     ],
 )
-def test_options_hold_for_numbers_and_dates_only_where_all_of_them_are_such(
-    kind: Kind, options: tuple[str, ...], value: Any, sent: Any
-) -> None:
+def test_options_hold_where_all_of_them_are_such(kind: Kind, options: Any, value: Any, sent: Any) -> None:
     """Options exclude other values, unless some of them aren't numbers or dates."""
     one = field(kind, options=options)
     form = Form(SimpleNamespace(name="F", fields=[one]), Given=value)
@@ -508,19 +447,10 @@ def test_the_schema_carries_help_and_defaults() -> None:
     """A tool that only has the schema knows as much as the form."""
     properties = Form(function()).json_schema()["properties"]
     assert list(properties) == list(DESCRIBED)
-    assert properties["PoPGrowth"] == {
-        "type": "string",
-        "enum": ["Yes", "No"],
-        "default": "No",
-        "description": "'Yes'/'No', default 'No'",
-    }
-    assert properties["PoPLookback"] == {
-        "type": "integer",
-        "minimum": 1,
-        "maximum": 4,
-        "default": 1,
-        "description": "Between 1 and 4. Default 1",
-    }
+    flag = {"type": "string", "enum": ["Yes", "No"], "default": "No"}
+    assert properties["PoPGrowth"] == {**flag, "description": "'Yes'/'No', default 'No'"}
+    number = {"type": "integer", "minimum": 1, "maximum": 4, "default": 1}
+    assert properties["PoPLookback"] == {**number, "description": "Between 1 and 4. Default 1"}
     assert properties["StartDate"] == {"type": "string", "format": "date"}
     assert properties["Symbol"] == {"type": "string", "description": "Required if Brand is not specified."}
     assert properties["Dimensions"]["items"] == {"type": "string", "enum": ["Age Group", "Region", "Brand"]}
@@ -556,25 +486,13 @@ FIELDS = st.lists(
     max_size=5,
 )
 SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.integers(-(10**20), 10**20),
-    st.floats(),
-    st.decimals(),
-    st.fractions(),
-    st.complex_numbers(),
-    st.text(st.characters()),
-    st.binary(max_size=4),
-    st.dates(),
-    st.datetimes(),
-    st.times(),
-    st.timedeltas(),
+    *(st.none(), st.booleans(), st.integers(), st.integers(-(10**20), 10**20), st.floats(), st.decimals()),
+    *(st.fractions(), st.complex_numbers(), st.text(st.characters()), st.binary(max_size=4)),
+    *(st.dates(), st.datetimes(), st.times(), st.timedeltas()),
     st.sampled_from(["Yes", "no", "1", "2", "a", "b", "2025-01-01", "2025-02-30", "1e5", "nan", "\ud800"]),
-    st.sampled_from(
-        [*NOTHING, np.int64(1), np.float32(0.1), np.datetime64("2025-01-01"), np.timedelta64(1, "s"), np.str_("a")]
-    ),
-    st.sampled_from([object(), len, int, ..., Fails(), np.array(1), np.void(b"a"), Word.DAY, iter("a")]),
+    st.sampled_from([*NOTHING, np.int64(1), np.float32(0.1), np.datetime64("2025-01-01"), np.str_("a")]),
+    st.sampled_from([np.timedelta64(1, "s"), object(), len, int, ..., Fails(), np.array(1), np.void(b"a"), Word.DAY]),
+    st.builds(iter, st.just("a")),
     st.builds(pd.Timestamp, st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1))),  # noqa: DTZ001
 )
 VALUES = st.one_of(
@@ -592,9 +510,7 @@ VALUES = st.one_of(
 @pytest.mark.slow
 @settings(max_examples=examples(400))
 @given(FIELDS, st.data())
-def test_whatever_is_set_the_form_never_raises_and_what_it_gives_is_valid(
-    fields: list[Field], data: st.DataObject
-) -> None:
+def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(fields: Any, data: st.DataObject) -> None:
     """Any Python value becomes an argument or an error, and valid arguments of declared fields satisfy the schema."""
     fields = [declared(field) for field in fields] if data.draw(st.booleans()) else fields
     form = Form(SimpleNamespace(name="F", fields=fields), validate=data.draw(st.booleans()))
@@ -618,12 +534,8 @@ def test_whatever_is_set_the_form_never_raises_and_what_it_gives_is_valid(
 
 
 JSON_SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-(2**63), 2**63 - 1),
-    st.integers(-4, 4),
-    st.floats(-1e15, 1e15),
-    st.text(max_size=3),
+    *(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.integers(-4, 4)),
+    *(st.floats(-1e15, 1e15), st.text(max_size=3)),
     st.sampled_from(["Yes", "No", "1", "2", "a", "B", "b", " ", "2025-01-01", "2025-12-31", "2025-02-30", "20250101"]),
 )
 
@@ -663,12 +575,7 @@ def test_a_choice_with_yes_and_no_takes_true_and_false(value: object, sent: str)
 
 
 # The same words without a schema: nothing of them is enforced.
-GIVEN = {
-    **DESCRIBED,
-    "Flag": (0, "Options are 'on', 'off'"),
-    "Names": (0, "A list of names"),
-    "Since": (0, "YYYY-MM-DD"),
-}
+GIVEN = {"Flag": (0, "Options are 'on', 'off'"), "Names": (0, "A list of names"), "Since": (0, "YYYY-MM-DD")}
 
 
 @pytest.mark.parametrize(
@@ -698,7 +605,7 @@ GIVEN = {
 )
 def test_what_is_only_described_is_sent_as_given_with_a_warning(name: str, value: Any, sent: Any, warning: str) -> None:
     """A reading of prose never stops a run, and what is assumed from a name says nothing (FAULTS 85, 86, 90)."""
-    params = tuple(Param(name=each, type=code, description=text) for each, (code, text) in GIVEN.items())
+    params = tuple(Param(name=each, type=code, description=text) for each, (code, text) in (DESCRIBED | GIVEN).items())
     fields = read_fields(Function(name="F", params=params))
     form = Form(SimpleNamespace(name="F", fields=fields), Symbol="x", PanelName="Card", **{name: value})
     assert form.check()[name] == sent

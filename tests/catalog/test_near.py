@@ -47,9 +47,7 @@ NEAR: dict[tuple[str, str], list[str]] = {
 
 
 @pytest.mark.parametrize(("typed", "near"), NEAR.items(), ids=" ".join)
-def test_a_listed_value_is_near_by_its_spelling_or_its_label(
-    funcs: Session, typed: tuple[str, str], near: list[str]
-) -> None:
+def test_a_listed_value_is_near_by_its_spelling_or_its_label(funcs: Session, typed: Any, near: list[str]) -> None:
     """Symbols are compared by ticker; a listed value has no suggestions."""
     name, value = typed
     field = next(field for field in read_fields(funcs["Get Panel Daily"].function) if field.name == name)

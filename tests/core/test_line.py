@@ -40,7 +40,6 @@ LINES: dict[str, list[str]] = {
     "x Brand=[]": ["x", "Brand=[]"],
     'x Brand=["a\\", [b", c] y': ["x", 'Brand=["a\\", [b", c]', "y"],
     'x Brand=["C:\\", "b"] y': ["x", 'Brand=["C:\\", "b"]', "y"],
-    "x Note=it's Note2=don't": ["x", "Note=it's", "Note2=don't"],
     "x 'Panel Name'='a b'": ["x", "'Panel Name'='a b'"],
     "x a=b=c": ["x", "a=b=c"],
     "x a= b": ["x", "a=", "b"],
@@ -96,14 +95,17 @@ def as_read(line: str) -> list[str] | None:
         return None
 
 
+def in_quotes(text: str) -> str:
+    """Write a text in double quotes, as for a shell."""
+    return '"{}"'.format(text.replace("\\", "\\\\").replace('"', '\\"'))
+
+
 # Parts of a word that are not of the exceptions: an apostrophe behind a letter, a backslash before one, a bracket or a
 # typographic quote where a value begins.
 PARTS = st.one_of(
     st.text(st.sampled_from("abZé01.,:-_/%@{}$#;=()"), min_size=1),
     st.text(st.sampled_from(" ab='\"\\[]$\u201c")).map(lambda text: "'{}'".format(text.replace("'", ""))),
-    st.text(st.sampled_from(" ab='\"\\[]$\u201c")).map(
-        lambda text: '"{}"'.format(text.replace("\\", "\\\\").replace('"', '\\"'))
-    ),
+    st.text(st.sampled_from(" ab='\"\\[]$\u201c")).map(in_quotes),
     st.sampled_from(" '\"\\[]$=;\u201c").map(lambda char: f"\\{char}"),
 )
 
@@ -157,18 +159,14 @@ def test_what_people_write_without_knowing_a_shell_is_read_as_meant(line: str, w
 
 READ: dict[str, Any] = {
     "$name": "expanded",
-    "'$name'": "$name",
     "\\$name": "$name",
     "$'name": None,
-    "[a, 'b c']": ["a", "b c"],
     "'[a, b]'": "[a, b]",
     "\\[a]": "[a]",
     "a' b'": "a' b'",
     "'a b'c": "a bc",
     '{"a": "b"}': '{"a": "b"}',
     '{"a b"}': "{a b}",
-    "{name}": "{name}",
-    "a$name": "a$name",
 }
 
 
@@ -233,8 +231,7 @@ def test_an_argument_may_stand_in_quotes_as_a_whole(line: str, read: tuple[str, 
 def test_an_argument_that_is_quoted_for_a_shell_is_read_as_one(name: str, value: str) -> None:
     """Its value is the text; lists, variables and quotes within it are read as elsewhere."""
     assume(not re.match(r"[\[$'\"‘’“”]", value))
-    word = f'"{f"{name}={value}".replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}"'
-    assert arguments_of(f"f {word}") == ("f", [(name, value)])
+    assert arguments_of(f"f {in_quotes(f'{name}={value}')}") == ("f", [(name, value)])
 
 
 @given(st.text() | st.text(st.sampled_from("'\"‘’“”[], =ab$\\"), max_size=30))
@@ -362,12 +359,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "Symbol:": {"Symbol": ""},
     "Symbol: {symbol}": {"Symbol": "{symbol}"},
     'Note: it\'s a "b" c': {"Note": 'it\'s a "b" c'},
-    '{"Symbol": "BKQU", "Brand": ["a"], "PoPLookback": 1, "x": null}': {
-        "Symbol": "BKQU",
-        "Brand": ["a"],
-        "PoPLookback": 1,
-        "x": None,
-    },
+    '{"Symbol": "BKQU", "Brand": ["a"], "n": 1, "x": null}': {"Symbol": "BKQU", "Brand": ["a"], "n": 1, "x": None},
     ' \n {"Symbol": "$symbol"}\n': {"Symbol": "$symbol"},
     "{}": {},
 }
@@ -384,10 +376,7 @@ def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str,
     [
         ("Symbol BKQU", "Line 2 of the cell is not an argument: 'Symbol BKQU'"),
         ("# c\n\nSymbol=BKQU", "Line 4 of the cell is not an argument"),
-        (
-            '{"Symbol": "BKQU"',
-            'Line 2 of the cell isn\'t valid JSON: the object is not closed.\n{"Symbol": "BKQU"\n                 ^',
-        ),
+        ('{"a": "b"', 'Line 2 of the cell isn\'t valid JSON: the object is not closed.\n{"a": "b"\n         ^'),
         ('{"a": 1,\n "b": 2,\n\n', 'Line 3 of the cell isn\'t valid JSON: the object is not closed.\n"b": 2,\n'),
         ('{"a": 1\n "b": 2}', "a comma is missing before the caret"),
         ('{"a" 1}', "a colon is missing before the caret"),
@@ -401,15 +390,9 @@ def test_a_body_is_a_line_an_argument_or_one_object(body: str, values: dict[str,
         ("{'a': 1}", "a name needs double quotes.\n{'a': 1}\n ^"),
         ('{"a": 1, "a": 2}', "a is given twice."),
         ("Symbol: a\nSymbol: b", "Symbol is given twice."),
-        (
-            'Symbol: "BKQU',
-            'in line 2 of the cell. Close it, or put other quotes around the value:\nSymbol: "BKQU\n        ^',
-        ),
+        ('A: "BKQU', 'in line 2 of the cell. Close it, or put other quotes around the value:\nA: "BKQU\n   ^'),
         ("A: a\nBrand: [a, b", "Brand: [a, b\n       ^"),
-        (
-            "Brand: [a,\nb\nSymbol: x",
-            "in line 2 of the cell. Close it, or put quotes around the value:\nBrand: [a,\n       ^",
-        ),
+        ("A: [a,\nb\nB: x", "in line 2 of the cell. Close it, or put quotes around the value:\nA: [a,\n   ^"),
         ('{"a":' * 100_000, "The cell's JSON cannot be read"),
         ("[1, 2]", "Line 2 of the cell is not an argument"),
         ("Symbol: $absent", "There is no variable 'absent'"),

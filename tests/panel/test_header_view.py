@@ -67,10 +67,8 @@ def test_functions_are_listed_by_group_below_favourites_and_recent_ones(tmp_path
         ("zz", []),
     ],
 )
-def test_a_search_is_ranked_in_names_descriptions_parameters_and_options(
-    tmp_path: Path, words: str, found: list[str]
-) -> None:
-    """An exact name comes first, then names, then what is found elsewhere."""
+def test_a_search_is_ranked(tmp_path: Path, words: str, found: list[str]) -> None:
+    """An exact name comes first, then names, then what is found in descriptions, parameters and options."""
     catalog = Catalog(
         [
             function("Get Panel", description="Spend by day."),

@@ -176,7 +176,7 @@ ROWS = pd.DataFrame({"Key": ["a", "b"], "N": [1, 2]})
         *("no key", "doubled", "others", "names", "lists", "none"),
     ],
 )
-def test_results_of_any_shape_are_compared_or_the_reason_is_said(
+def test_results_of_any_shape_are_compared(
     funcs: Any, view: HistoryView, before: pd.DataFrame, after: pd.DataFrame, said: str, columns: list[str]
 ) -> None:
     """Other columns, other types, no rows, and rows that nothing tells apart; a reason says what a cell can do."""
