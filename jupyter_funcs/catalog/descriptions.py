@@ -97,39 +97,37 @@ _PLAIN_VALUE = (
     r"\d{4}-\d\d-\d\d(?![\w-])|[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?(?![\w%-]|[.,]\d)"
     r"|(?:yes|no|true|false|none|null)\b(?!\s(?!if|when|unless)\w)"
 )
-_DEFAULTS = (
-    # If none, PoPGrowth defaults to 'No'; default 1; but not "defaults to 'Age Group' and 'Region'"
-    re.compile(rf"{_DEFAULT_LEAD}(?:{_QUOTED}(?!{_AND}[{QUOTES}])|({_PLAIN_VALUE}))", re.IGNORECASE),
-    # By default, 'No' is used; by default, x = 5
-    re.compile(rf"\bby default,\s(?:[\w{QUOTES}]{{1,40}}\s(?:=|is)\s)?(?:{_QUOTED}|({_PLAIN_VALUE}))", re.IGNORECASE),
-    # If not given, 'No' is used
-    re.compile(
-        rf"\b(?:if|when) {_UNSAID}(?: is)?(?: \w+)?,\s?{_QUOTED} is (?:used|taken|assumed|applied)", re.IGNORECASE
-    ),
-    # 'day' (default); 'day' by default
-    re.compile(rf"{_QUOTED}\s?(?:\((?:the )?default\)|(?:is )?(?:the default|by default)\b)", re.IGNORECASE),
-    # the same without quotes
-    re.compile(r"\b([\w+-]{1,40})\s?\((?:the )?default\)", re.IGNORECASE),
+_DEFAULTS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        # If none, PoPGrowth defaults to 'No'; default 1; but not "defaults to 'Age Group' and 'Region'"
+        rf"{_DEFAULT_LEAD}(?:{_QUOTED}(?!{_AND}[{QUOTES}])|({_PLAIN_VALUE}))",
+        # By default, 'No' is used; by default, x = 5
+        rf"\bby default,\s(?:[\w{QUOTES}]{{1,40}}\s(?:=|is)\s)?(?:{_QUOTED}|({_PLAIN_VALUE}))",
+        # If not given, 'No' is used
+        rf"\b(?:if|when) {_UNSAID}(?: is)?(?: \w+)?,\s?{_QUOTED} is (?:used|taken|assumed|applied)",
+        # 'day' (default); 'day' by default
+        rf"{_QUOTED}\s?(?:\((?:the )?default\)|(?:is )?(?:the default|by default)\b)",
+        # the same without quotes
+        r"\b([\w+-]{1,40})\s?\((?:the )?default\)",
+    )
 )
-_SOURCES = (
-    # Use function 'Get Panels' to get list of available panels
-    re.compile(rf"\bfunctions?:?\s{_QUOTED}", re.IGNORECASE),
-    # Use 'Get Panels' to get the list; call 'Get Panels' for valid values
-    re.compile(
-        rf"\b(?:use|call|run|see|from)\s(?:the\s)?{_QUOTED}\s"
-        r"(?:function|to\s(?:get|list|see|find)|for\s(?:a |the )?(?:full )?(?:valid|available|list|values|options))",
-        re.IGNORECASE,
-    ),
-    # can be obtained from 'Get Panels'; listed by 'Get Panels'; see 'Get Panels'
-    re.compile(
-        rf"\b(?:obtained|listed|returned|given)\s(?:from|by|in|via|through)\s(?:the\s)?{_QUOTED}", re.IGNORECASE
-    ),
-    re.compile(
-        rf"\b(?:[Ss]ee|[Uu]se|[Cc]all|[Rr]un|from|by)\s(?:the\s)?[{QUOTES}]((?:Get|List)\s[^{QUOTES}]{{1,100}})[{QUOTES}]"
-    ),
-    # Use function Get Panels; use the Get Panels function
-    re.compile(r"\b[Ff]unction:?\s([A-Z]\w{0,99}(?:\s[A-Z]\w{0,99}){0,5})"),
-    re.compile(r"\b(?:[Uu]se|[Cc]all|[Rr]un|[Ss]ee)\s(?:the\s)?([A-Z]\w{0,99}(?:\s[A-Z]\w{0,99}){0,5})\sfunction\b"),
+_FOR = r"for\s(?:a |the )?(?:full )?(?:valid|available|list|values|options)"
+_NAMED = r"([A-Z]\w{0,99}(?:\s[A-Z]\w{0,99}){0,5})"
+_SOURCES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        # Use function 'Get Panels' to get list of available panels
+        rf"(?i)\bfunctions?:?\s{_QUOTED}",
+        # Use 'Get Panels' to get the list; call 'Get Panels' for valid values
+        rf"(?i)\b(?:use|call|run|see|from)\s(?:the\s)?{_QUOTED}\s(?:function|to\s(?:get|list|see|find)|{_FOR})",
+        # can be obtained from 'Get Panels'; listed by 'Get Panels'; see 'Get Panels'
+        rf"(?i)\b(?:obtained|listed|returned|given)\s(?:from|by|in|via|through)\s(?:the\s)?{_QUOTED}",
+        rf"\b(?:[Ss]ee|[Uu]se|[Cc]all|[Rr]un|from|by)\s(?:the\s)?[{QUOTES}]((?:Get|List)\s[^{QUOTES}]{{1,100}})[{QUOTES}]",
+        # Use function Get Panels; use the Get Panels function
+        rf"\b[Ff]unction:?\s{_NAMED}",
+        rf"\b(?:[Uu]se|[Cc]all|[Rr]un|[Ss]ee)\s(?:the\s)?{_NAMED}\sfunction\b",
+    )
 )
 _SAYS_WHERE = re.compile(rf"\b[Ff]unctions?:?\s[{QUOTES}A-Z][^.;]*")
 _SENTENCE_END = re.compile(r"(?<=[.;])\s+")

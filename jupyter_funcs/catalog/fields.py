@@ -142,47 +142,21 @@ _KINDS_BY_NAME = (
     (Kind.DATE, re.compile(r"(?:.*_)?(?:start|end|from|to|begin|as_?of)?date")),
     (Kind.DATE, re.compile(r"(?:.*_)?(?:time|date)_?(?:after|before|since|until|from|to|start|end)")),
 )
-_KINDS_BY_WORDS = (
-    # A date in another format is sent as entered.
-    (
-        Kind.TEXT,
-        re.compile(
-            rf"\bYYYY-MM-DD[{descriptions.QUOTES}T ]*HH|\bYYYY[/.]?MM|\bYYYY-MM(?!-DD)"
-            r"|\b(?:DD|MM)[/. -]?(?:MM|DD)[/. -]?YY",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Kind.DATE,
-        re.compile(
-            r"\bYYYY-MM-DD\b|\bdate in ISO(?:[- ]8601)? format\b|\bISO(?:[- ]8601)? date\b(?! ?time)", re.IGNORECASE
-        ),
-    ),
-    # A comma-separated list is a single text.
-    (
-        Kind.LIST,
-        re.compile(
-            r"(?:(?:^|[.;:(]\s?)(?:the\s)?|\b(?:an?|as)\s)(?:optional\s)?"
-            r"(?:list|array) of (?!(?:available|valid|all|the) )|^(?:\w+\s){0,2}one or more\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Kind.INTEGER,
-        re.compile(
-            r"^int\b|\b(?:integer|whole number)\b"
-            r"|(?:^|[.;:(,]\s?|\b(?:the|a|maximum|minimum|max|min|total)\s)(?:number|count) of \w+",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        Kind.NUMBER,
-        re.compile(
-            r"^float\b|\ban? (?:number|decimal|float|fraction|percentage)\b(?! of\b)"
-            r"|(?<![\w-])numeric(?! (?:code|id))\b",
-            re.IGNORECASE,
-        ),
-    ),
+_KINDS_BY_WORDS = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in {
+        # A date in another format is sent as entered.
+        Kind.TEXT: rf"\bYYYY-MM-DD[{descriptions.QUOTES}T ]*HH|\bYYYY[/.]?MM|\bYYYY-MM(?!-DD)"
+        r"|\b(?:DD|MM)[/. -]?(?:MM|DD)[/. -]?YY",
+        Kind.DATE: r"\bYYYY-MM-DD\b|\bdate in ISO(?:[- ]8601)? format\b|\bISO(?:[- ]8601)? date\b(?! ?time)",
+        # A comma-separated list is a single text.
+        Kind.LIST: r"(?:(?:^|[.;:(]\s?)(?:the\s)?|\b(?:an?|as)\s)(?:optional\s)?"
+        r"(?:list|array) of (?!(?:available|valid|all|the) )|^(?:\w+\s){0,2}one or more\b",
+        Kind.INTEGER: r"^int\b|\b(?:integer|whole number)\b"
+        r"|(?:^|[.;:(,]\s?|\b(?:the|a|maximum|minimum|max|min|total)\s)(?:number|count) of \w+",
+        Kind.NUMBER: r"^float\b|\ban? (?:number|decimal|float|fraction|percentage)\b(?! of\b)"
+        r"|(?<![\w-])numeric(?! (?:code|id))\b",
+    }.items()
 )
 
 _FIRST_OF = (("start", "end"), ("from", "to"), ("after", "before"), ("since", "until"), ("begin", "end"))
