@@ -36,7 +36,6 @@ _PROFILE_HINT = (
 _DOCUMENTS = (".json", ".yaml", ".yml")
 NO_TOKEN = Constant(NoSecret())
 _CONNECT_HINT = "Pass an address (https://…) or the name of a profile, and the token as token=…."
-_CONFIGURE_HINT = "Set FUNCS_BASE_URL and FUNCS_TOKEN, write a profile, or use jf.connect(url, token=…) in Python."
 _FILE = "jupyter_funcs.toml"
 # A variable's name that can't be a token written there by mistake: few digits, and only after letters.
 _WORD = r"(?:[A-Z]{1,16}|[a-z]{1,16})\d{0,2}"
@@ -128,7 +127,8 @@ def _resolved(where: object, given: _Token | None, header: str, env: Mapping[str
         own = env.get("FUNCS_BASE_URL")
         if given is None and own and _origin(where) == _origin(own):
             given, header = _from_environment(own, env)
-        connection = _connection(where, given, header, _CONFIGURE_HINT)
+        # Without a token it may be a document for everybody.
+        connection = _connection(where, NO_TOKEN if given is None else given, header, "")
         return replace(connection, where=connection.location)
     return _from_profile(where, given, header, env)
 

@@ -7,8 +7,9 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from jupyter_funcs.connection.profiles import NO_TOKEN
 from jupyter_funcs.core.background import loop_time
-from jupyter_funcs.core.errors import FuncsError, ProtocolError, ReplyTooLargeError
+from jupyter_funcs.core.errors import ConfigError, FuncsError, ProtocolError, ReplyTooLargeError
 from jupyter_funcs.core.warn import collect_warnings, warn_all
 from jupyter_funcs.sources.service import ServiceSource
 
@@ -75,8 +76,9 @@ class DetectedSource:
     async def _detect(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
         """Return what reads the first listing that is one of its kind, else raise the service's own error."""
         refusals: list[FuncsError] = []
-        has_mcp = find_spec("mcp") is not None
-        for kind in ("service", "mcp", "openapi") if has_mcp else ("service", "openapi"):
+        connection, has_mcp = self._transport.connection, find_spec("mcp") is not None
+        is_public = connection.token is NO_TOKEN  # a service needs one
+        for kind in (("service", "mcp", "openapi") if has_mcp else ("service", "openapi"))[is_public:]:
             source = source_of(kind, self._transport)
             # An address that accepts messages and never answers leaves time for the document.
             seconds = (terms.until - loop_time()) / 2 if kind == "mcp" else None
@@ -93,8 +95,11 @@ class DetectedSource:
                 self.kind, self._source = kind, source
                 return read
             terms = terms._replace(retries=0, counts=False)
-        own = refusals[0]
         others = "an MCP server or an OpenAPI document" if has_mcp else "an OpenAPI document"
+        if is_public:
+            hint = "Use jf.connect(url, token=…), set FUNCS_BASE_URL and FUNCS_TOKEN, or write a profile."
+            raise ConfigError(f"There is no token for {connection.base_url}, and it isn't {others}.", hint)
+        own = refusals[0]
         own.hint = f"Nor is it {others}. {own.hint}".strip()
         if not has_mcp and refusals[-1].status in _AS_MCP:
             own.hint = "If it is an MCP server: pip install 'jupyter-funcs[mcp]'."

@@ -116,9 +116,9 @@ def answering(
     return Starlette(routes=[Route(path, answer, methods=["GET", "POST"])])
 
 
-def opened(url: str) -> Session:
+def opened(url: str, token: str | None = CANARY) -> Session:
     """Connect without listing the functions in the background."""
-    return Session(cast("Connection", resolve(url, CANARY)))
+    return Session(cast("Connection", resolve(url, token, environment={})))
 
 
 board = Recorded(None)  # served once: to start and to stop a server takes longer than a test
@@ -136,10 +136,10 @@ def connected(origin: str) -> Iterator[Connect]:
     retries._HEALTH.clear()
     with ExitStack() as stack:
 
-        def connect(app: Any, path: str = "") -> tuple[Session, Recorded]:
+        def connect(app: Any, path: str = "", token: str | None = CANARY) -> tuple[Session, Recorded]:
             own = Recorded(app) if path == "/tools" else board  # an MCP server's sessions begin and end with it
             own.app, own.seen, own.tokens = app, [], set()
-            session = opened((origin if own is board else stack.enter_context(serving(own, "on"))) + path)
+            session = opened((origin if own is board else stack.enter_context(serving(own, "on"))) + path, token)
             stack.callback(session.close)
             return session, own
 
@@ -233,6 +233,28 @@ def test_what_says_nothing_about_the_kind_ends_the_search(
         _ = funcs.names
     assert "Nor is it" not in str(caught.value)
     assert len(server.seen) == asked
+
+
+@pytest.mark.parametrize(
+    ("app", "path", "kind"),
+    [
+        (lambda: answering(DOCUMENT, 405), "/spec", "openapi"),
+        (lambda: answering(YAML, 405), "/spec", "openapi"),
+        (lambda: mcp("/tools"), "/tools", "mcp"),
+        (lambda: answering(listing=SERVICE), "", ""),
+        (lambda: answering({"a": 1}, b"<html>"), "", ""),
+    ],
+)
+def test_without_a_token_an_address_may_be_for_everybody(connected: Connect, app: Any, path: str, kind: str) -> None:
+    """It is recognised by what it answers, and asked for no listing, which needs a token, as the error says."""
+    funcs, server = connected(app(), path, token=None)
+    if kind:
+        assert (len(funcs.names), funcs.kind) == (1, kind)
+    else:
+        with pytest.raises(jf.ConfigError, match=r"There is no token for .*, and it isn't an MCP server or an OpenAPI"):
+            _ = funcs.names
+    assert server.tokens == {""}
+    assert not any(LIST in each for each in server.seen)
 
 
 def test_an_mcp_server_that_cannot_list_is_one(connected: Connect) -> None:
