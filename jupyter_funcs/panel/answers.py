@@ -15,7 +15,6 @@ from jupyter_funcs.frames.display import shape_text
 from jupyter_funcs.panel import requests, run_view
 from jupyter_funcs.panel.header_view import changes, check_own, example_values, fill_preset, sections
 from jupyter_funcs.panel.history_view import gone_text, values_of, without_result
-from jupyter_funcs.panel.result_view import Outcome
 from jupyter_funcs.records.presets import fill, form_values
 from jupyter_funcs.sweeps.messages import asks_text
 
@@ -109,14 +108,15 @@ class Answers:
     @requests.asked()
     def run(self, seq: requests.Number, values: requests.PageValues, *, confirmed: bool) -> dict[str, Any]:
         visit, inputs = self._state.chosen, self._state.inputs
+        most = visit.function.most_runs
         if self._state.running is not None:  # a second press, sent before the page knew of the first
             return {"asks": ""}
         inputs.take({name: requests.plain(value) for name, value in values.items()}, seq)
         inputs.press()
         if confirmed:
             visit.asked = visit.form.args
-        elif visit.asked != visit.form.args and (asks := _question(visit)):
-            return {"asks": asks}
+        elif visit.asked != visit.form.args and visit.form.runs > max(most, 1) and not visit.form.errors:
+            return {"asks": asks_text(visit.form.runs, most)}
         try:
             self._state.run()
         except ArgumentError as error:
@@ -147,8 +147,8 @@ class Answers:
     @requests.asked()
     def code(self) -> dict[str, Any]:
         visit = self._state.chosen
-        variable = (visit.result.variable if visit.result else "") or "df"
-        return run_view.code_view(visit.function, visit.form, self._session.where, variable)
+        variable = visit.result.variable if visit.result else ""
+        return run_view.code_view(visit.function, visit.form, self._session.where, variable or "df")
 
     @requests.asked()
     def tab(self, tab: requests.Tab) -> None:
@@ -160,8 +160,7 @@ class Answers:
         if visit.result is None:
             raise ArgumentError(GONE)
         before = visit.result.held_as
-        question = visit.keeper.conflict(name) if name != before else ""
-        if question and not replace:
+        if name != before and (question := visit.keeper.conflict(name)) and not replace:
             return {"variable": before, "note": question, "exists": True}
         visit.keeper.rename(name, visit.result.outcome.frame, before)
         visit.note = f"{before} is now {name}." if before and before != name else ""
@@ -180,12 +179,12 @@ class Answers:
         """Run what an earlier run has run, and take nothing from the cache that is as old."""
         run = self._session.history.get(number)
         visit = self._filled(run)
-        before, options = visit.function, self._session.history.function(run).options
-        visit.function = before.with_options(max_age=options.max_age)
+        function, max_age = visit.function, self._session.history.function(run).options.max_age
+        visit.function = function.with_options(max_age=max_age)
         try:
             self._state.run()
         finally:
-            visit.function = before
+            visit.function = function
 
     @requests.asked()
     async def open(self, number: requests.RunNumber) -> dict[str, Any]:
@@ -195,7 +194,7 @@ class Answers:
             return {"said": without_result(run) or f"{gone_text([run.label])} Run it again."}
         visit.note = ""
         summary = f"{shape_text(frame)} · run {run.label}"
-        outcome = Outcome(visit.function, run.args, frame, None, run.started, run.variable, summary)
+        outcome = run_view.Outcome(visit.function, run.args, frame, None, run.started, run.variable, summary)
         await self._state.show(visit, outcome)
         return {"said": ""}
 
@@ -216,9 +215,3 @@ class Answers:
         visit = self._at(function)
         fill(visit.form, values_of(run, function))
         return visit
-
-
-def _question(visit: Visit) -> str:
-    """Ask about very many runs; empty where there is nothing to ask."""
-    form, most = visit.form, visit.function.most_runs
-    return asks_text(form.runs, most) if form.runs > max(most, 1) and not form.errors else ""

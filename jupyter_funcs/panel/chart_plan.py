@@ -58,7 +58,6 @@ class Step(NamedTuple):
         return (times.view("datetime64[us]") + self._shift).astype(f"datetime64[{self.unit}]").astype(np.int64)
 
     def starts(self, periods: Array) -> Array:
-        """Return when numbered periods start."""
         return periods.astype(f"datetime64[{self.unit}]").astype("datetime64[us]") - self._shift
 
 
@@ -190,7 +189,6 @@ class Plan:
         return f"{self.y.name} by {by.lower() if by.istitle() else by}" if by else self.y.name
 
     def offer(self, name: str, label: str, value: str, options: Mapping[str, str], off: Sequence[str] = ()) -> None:
-        """Let a person choose; what is off is shown, but can't be chosen now."""
         offered = [{"value": each, "label": text, "disabled": each in off} for each, text in options.items()]
         self.choices.append({"name": name, "label": label, "value": value, "options": offered})
 

@@ -6,7 +6,6 @@ import html
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from jupyter_funcs.core.text import clip, inert
@@ -107,11 +106,10 @@ def _labels(x: Mapping[str, Any]) -> list[tuple[float, str]]:
         every = -(-len(values) // 6)
         return [(values[at], x["labels"][at]) for at in range(0, len(values), every)]
     step = next((name for name in STEPS if (values[-1] - values[0]) * 86_400 / STEPS[name].seconds <= 8), "year")
-    ends = np.array([time_of(values[0]), time_of(values[-1])], dtype="datetime64[us]")
-    first, last = STEPS[step].periods(ends.view(np.int64))
-    starts = STEPS[step].starts(np.arange(first + (values[0] > day_of(STEPS[step].starts(first[None])[0])), last + 1))
+    low, high = (time_of(end).to_pydatetime() for end in (values[0], values[-1]))
+    starts = pd.date_range(low, high, freq=STEPS[step].rule, unit="us")
     form = {"year": "%Y", "quarter": "%b %Y", "month": "%b %Y", "week": "%d %b", "day": "%d %b"}.get(step, "%H:%M")
-    return [(day_of(start), f"{pd.Timestamp(start):{form}}") for start in starts[:: -(-len(starts) // 8) or 1]]
+    return [(day_of(start), f"{start:{form}}") for start in starts[:: -(-len(starts) // 8) or 1]]
 
 
 def _shown(text: str, length: int) -> str:

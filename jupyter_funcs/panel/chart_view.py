@@ -250,7 +250,6 @@ def _places(x: ChartColumn, step: str) -> Array:
 
 
 def _chart(points: _Points, order: Sequence[str], *, all_lines: bool) -> View:
-    """Return what is drawn of a chart."""
     plan, table, names = points.plan, points.table, list(points.table.columns)
     rank = {name: at for at, name in enumerate(order)}
     colours = {name: rank[name] for name in names[:_COLOURS] if rank[name] < _COLOURS}
@@ -351,7 +350,6 @@ def _sums(points: _Points, variable: str) -> list[str]:
 
 
 def _program(points: _Points, prelude: Sequence[str]) -> str:
-    """Return code that computes the points from the frame and draws them."""
     plan, table, lines = points.plan, points.table, list(prelude)
     if "$" in f"{plan.title}{list(table.columns)}{list(table.index[:_MOST_BARS])}":
         lines.append("plt.rcParams['text.parse_math'] = False  # a dollar sign is one")

@@ -29,7 +29,7 @@ from jupyter_funcs.client import notebook
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.core.text import clip, inert, listed, meant, quote, replace_surrogates
 from jupyter_funcs.panel.requests import LongText, Name, Number, Text, asked
-from jupyter_funcs.panel.sources import PAGE, FieldOptions, FieldSource, has_source
+from jupyter_funcs.panel.sources import PAGE, FieldSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +56,7 @@ _KNOWN = {
     Evidence.ASSUMED: "assumed from the name",
 }
 
+_YES = {"yes", "true", "y"}
 _CONTROLS = {Kind.JSON: "json", Kind.INTEGER: "number", Kind.NUMBER: "number", Kind.DATE: "date"}
 
 
@@ -69,24 +70,20 @@ class FormView:
         self._preset: tuple[str, Args] = ("", {})
         self._lock = threading.RLock()  # options arrive on the background loop
         self._fields = by_name(form.fields)
-        self._sources = {
-            name: FieldSource(field, function, form, self._on_source)
-            for name, field in self._fields.items()
-            if has_source(field, function)
-        }
-        self._options = {name: self._sources.get(name) or FieldOptions(field) for name, field in self._fields.items()}
+        fields = self._fields.items()
+        self._options = {name: FieldSource(each, function, form, self._on_source) for name, each in fields}
+        self._sources = {name: source for name, source in self._options.items() if source.is_listed}
         self._forget()
-        self._touched.update(form.values)
+        self._carried.update(dict.fromkeys(form.values, False))
         form.watchers.append(self._on_form)
         for source in self._sources.values():
             source.ask()
 
     def _forget(self) -> None:
         self._pressed = False
-        self._touched: set[str] = set()
-        self._carried: set[str] = set()
+        self._carried: dict[str, bool] = {}  # of fields that were filled in, whether from another form
         self._refused: dict[str, list[str]] = {}
-        self._removed: dict[str, str] = {}
+        self._removed: dict[str, list[str]] = {}
 
     def close(self) -> None:
         """Stop following the form and asking for options."""
@@ -112,8 +109,8 @@ class FormView:
         """Return the optional fields with a default, and JSON ones; then those beyond the first dozen."""
         optional = [field for field in self._fields.values() if not (field.required or field.rule)]
         more = {field.name for field in optional if field.default is not None or field.kind is Kind.JSON}
-        shown = [name for name in self._fields if name not in more]
-        more |= {field.name for field in optional if field.name in shown[_MOST_SHOWN:]}
+        beyond = [name for name in self._fields if name not in more][_MOST_SHOWN:]
+        more |= {field.name for field in optional if field.name in beyond}
         return more if 1 < len(more) < len(self._fields) else set()
 
     def _field_view(self, field: Field, *, more: bool) -> dict[str, Any]:
@@ -123,7 +120,6 @@ class FormView:
         if field.default is not None and default_of(field) is None:
             help_text += f"\nThe default {quote(field.default)} is not a valid value of it."
         brief = _brief(inert(field.brief), help_text)
-        flag = field.options if control == "flag" else ()
         return {
             "name": field.name,
             "label": self._label(field.name),
@@ -138,7 +134,7 @@ class FormView:
             "knownFrom": _known_from(field),
             "options": control in {"choice", "several"},  # the page is read each time
             "open": has_list or (bool(field.options) and not field.is_declared("options")),
-            "flag": sorted(flag, key=lambda word: word.casefold() not in {"yes", "true", "y"}) or None,
+            "flag": sorted(field.options, key=lambda word: word.casefold() not in _YES) if control == "flag" else None,
             "minimum": field.minimum,
             "maximum": field.maximum,
             "integer": field.kind is Kind.INTEGER,
@@ -150,17 +146,16 @@ class FormView:
         with self._lock:
             form, args, errors = self.form, self.form.args, self.form.errors
             warnings = form.warnings_of(args, compare_listed=False)
-            missing = [name for name in errors if not form.is_set(name)]
             rules = {field.rule.names for field in self._fields.values() if field.rule}
             open_rules = sorted(names for names in rules if not any(map(form.is_set, names)))
-            is_begun = self._pressed or self._touched
+            is_begun = self._pressed or not all(self._carried.values())
             name, held = self._preset
             return {
                 "seq": self.seq,
                 "fields": {name: self._state(field, args, errors, warnings) for name, field in self._fields.items()},
                 "runs": form.runs,
                 "valid": not errors,
-                "missing": missing,
+                "missing": [name for name in errors if not form.is_set(name)],
                 "wrong": [name for name in errors if form.is_set(name)],
                 "advice": [f"Fill in {listed(map(self._label, names))}." for names in open_rules if is_begun],
                 "preset": name if held == args else "",
@@ -172,20 +167,19 @@ class FormView:
     ) -> dict[str, Any]:
         name, is_set = field.name, self.form.is_set(field.name)
         wrong = [*self._refused.get(name, ()), *(errors.get(name, ()) if is_set or self._pressed else ())]
-        said = warnings.get(name, ()) if self._pressed or name in self._touched | self._carried else ()
+        said = warnings.get(name, ()) if self._pressed or name in self._carried else ()
         unknown = [] if wrong else self._options[name].unlisted(self._texts(name))
-        shown = [self._explained(field, text) for text in dict.fromkeys(wrong)]
         amber = [self._explained(field, text, " It is sent as given." * is_set) for text in dict.fromkeys(said)]
         if not amber:
             amber = [self._unlisted(field, value) for value in unknown[:_MOST_NAMED]]
             more = len(unknown) - _MOST_NAMED
-            amber += [_message(f"And {more:,} more aren't in the list.")] if more > 0 else []
+            amber += [_message(f"And {more:,} more aren't in the list.")] * (more > 0)
         state = {
             "value": self._value(field, args),
-            "errors": shown,
+            "errors": [self._explained(field, text) for text in dict.fromkeys(wrong)],
             "warnings": amber,
-            "notes": [self._removed[name]] if name in self._removed else [],
-            "carried": name in self._carried,
+            "notes": self._removed.get(name),
+            "carried": self._carried.get(name),
             "unknown": unknown,
         }
         return {key: part for key, part in state.items() if part}
@@ -226,16 +220,16 @@ class FormView:
 
     def _explained(self, field: Field, text: str, more: str = "") -> dict[str, str]:
         """Return what is wrong with a value in the words of a form, and what would fix it."""
-        held, wrong = self.form[field.name], ""
-        if isinstance(held, (Each, list, tuple)):
-            wrong = next((one for one in self._texts(field.name) if quote(one) in text), "")
-        value, options = wrong or (held if isinstance(held, str) else ""), self._options[field.name]
+        held, options = self.form[field.name], self._options[field.name]
+        several = isinstance(held, (Each, list, tuple))
+        wrong = next((one for one in self._texts(field.name) if quote(one) in text), "") if several else ""
+        value, is_order = wrong or (held if isinstance(held, str) else ""), " is before " in text
         if field.name in self._refused:
             return _message(text, options.nearest(value) if value and quote(value) in text else "", wrong)
-        use = fixed(field, value) if value and " is before " not in text else ""
+        use = fixed(field, value) if value and not is_order else ""
         if held is None:
             text = "Required"
-        elif isinstance(held, str) and field.kind is Kind.DATE and not options.choices and " is before " not in text:
+        elif isinstance(held, str) and field.kind is Kind.DATE and not (options.choices or is_order):
             text = "Enter a valid date." if use else "Enter a valid date, as 2025-11-15."
         return _message(text + more, use, wrong)
 
@@ -274,7 +268,6 @@ class FormView:
 
     @asked(of="form")
     def clear(self) -> None:
-        """Clear every field, and forget what was said of it."""
         with self._lock:
             self.form.clear()
             self._forget()
@@ -300,7 +293,6 @@ class FormView:
             self._refused = {name: list(texts) for name, texts in errors.items() if name in self._fields}
 
     def hold_preset(self, name: str) -> None:
-        """Note that the form holds a preset now."""
         self._preset = (name, self.form.args)
 
     def carry(self, before: Form) -> None:
@@ -314,8 +306,7 @@ class FormView:
                 if not has_variable(value):
                     to_wire(field, value)
                 self.form[field.name] = value
-                self._carried.add(field.name)
-                self._touched.discard(field.name)  # nobody has entered it here
+                self._carried[field.name] = True
 
     @asked(of="form", in_thread=True)
     def options(self, field: Name, query: Text, first: Number = 0, *, grouped: bool = False) -> dict[str, Any]:
@@ -324,9 +315,8 @@ class FormView:
 
     @asked(of="form")
     def list_again(self, field: Name) -> None:
-        """List the options of a field again."""
-        source = self._sources.get(self._field(field).name)
-        if source is not None and source.can_ask:
+        source = self._options[self._field(field).name]
+        if source.can_ask:
             source.ask(again=True)
             self._on_news()
 
@@ -393,10 +383,9 @@ class FormView:
 
     def _items(self, line: str) -> Any:
         """Read one of several lists: values with commas between them, in quotes where one has a comma."""
-        try:
+        cells = [line]
+        with suppress(csv.Error):  # longer than any list
             cells = next(csv.reader([line.strip()], skipinitialspace=True), [])
-        except csv.Error:  # longer than any list
-            cells = [line]
         items = [self._typed(cell.strip()) for cell in cells if cell.strip()]
         return items[0] if len(items) == 1 and isinstance(items[0], Variable) else items
 
@@ -405,8 +394,7 @@ class FormView:
     def _on_form(self, name: str) -> None:
         """Follow a change of the form, by a person or by code."""
         with self._lock:
-            self._touched.add(name)
-            self._carried.discard(name)
+            self._carried[name] = False
             self._refused.pop(name, None)
             self._removed.pop(name, None)
             for source in self._sources.values():
@@ -423,8 +411,8 @@ class FormView:
                 items = held.values if isinstance(held, Each) else held if isinstance(held, list) else []
                 kept = [item for item in items if item not in gone]
                 self.form[name] = Each(tuple(kept)) if isinstance(held, Each) else kept or None
-                why = f"{source.field.source} no longer lists {'it' if len(gone) == 1 else 'them'}."
-                self._removed[name] = f"Removed {listed(map(quote, gone), 'and')}: {why}"
+                what = f"Removed {listed(map(quote, gone), 'and')}: {source.field.source} no longer lists"
+                self._removed[name] = [f"{what} {'it' if len(gone) == 1 else 'them'}."]
         self._on_news()
 
 
@@ -433,7 +421,6 @@ def _message(text: str, use: str = "", instead: str = "") -> dict[str, str]:
 
 
 def _control(field: Field, *, listed: bool) -> str:
-    """Return the control of a field: by its kind, and by what is known of its values."""
     if field.kind is Kind.YES_NO and len(field.options) == 2:
         return "flag"
     if field.kind is Kind.LIST:

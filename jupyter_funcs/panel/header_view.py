@@ -53,7 +53,6 @@ class PanelSession(ClientLike, Protocol):
 
 
 def service_view(session: PanelSession, status: Status | None, trouble: Iterable[str]) -> dict[str, Any]:
-    """Return what the header says of the service."""
     known = session.listed
     ends = status.ends if status else math.inf
     return {
@@ -69,7 +68,6 @@ def service_view(session: PanelSession, status: Status | None, trouble: Iterable
 
 
 def function_view(function: Function, slug: str, favourites: Iterable[str]) -> dict[str, Any]:
-    """Return a function as the picker and the header show it."""
     return {
         "id": slug,
         "name": _shown(function.name),
@@ -154,7 +152,6 @@ def _shipped(session: PanelSession, function: str) -> dict[str, dict[str, Any]]:
 
 
 def is_demo(session: PanelSession) -> bool:
-    """Return whether a session is the embedded demo's."""
     return session.synthetic and session.kind == "service" and not session.address
 
 

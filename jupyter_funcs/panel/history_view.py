@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from jupyter_funcs.catalog.fields import Kind
@@ -48,18 +46,8 @@ class Held(Latest):
 
     def keep(self, frame: pd.DataFrame) -> None:
         """Hold a result that isn't too large, and let go of the oldest ones that are too many or too large."""
-        if (size := _size(frame)) <= self._limit:
+        if (size := int(frame.memory_usage(deep=True).sum())) <= self._limit:
             self.get("", id(frame), lambda: frame, lambda _: size)
-
-
-def _size(frame: pd.DataFrame) -> int:
-    """Return about how many bytes a frame takes; of objects by a sample, since there may be millions of them."""
-    total = int(frame.memory_usage().sum())
-    for at, dtype in enumerate(frame.dtypes):
-        if dtype.kind == "O" and len(frame) and getattr(dtype, "storage", "") != "pyarrow":
-            sample = frame.iloc[:: -(-len(frame) // 1000), at]
-            total += int(np.mean([sys.getsizeof(value) for value in sample]) * len(frame))
-    return total
 
 
 class HistoryView:
@@ -182,14 +170,12 @@ def _beside(runs: list[Run]) -> dict[str, list[Run]]:
 
 
 def without_result(run: Run) -> str:
-    """Say that a run gave no result, where it gave none."""
     ends = {"done": "", "running": "hasn't ended", "not ended": "hasn't ended", "failed": "failed and gave no result"}
     end = ends.get(run.status, "was cancelled and gave no result")
     return f"Run {run.label} {end}." if end else ""
 
 
 def gone_text(labels: list[str]) -> str:
-    """Say that the results of runs are gone."""
     those, many = listed([f"run {label}" for label in labels], "and"), len(labels) > 1
     return f"The result{'s' * many} of {those} {'are' if many else 'is'} no longer in memory."
 

@@ -51,11 +51,6 @@ export default panel;
 """
 
 
-def _packed(script: Path) -> str:
-    """Return a module that is half as long: each panel sends it again, and a front end keeps each."""
-    return _UNPACK % base64.b64encode(gzip.compress(script.read_bytes(), mtime=0)).decode()
-
-
 class Panel(anywidget.AnyWidget):
     """
     The widget of a session.
@@ -73,7 +68,8 @@ class Panel(anywidget.AnyWidget):
         visitors.
     """
 
-    _esm = _packed(_STATIC / "panel.js")
+    # Half as long, since each panel sends it again, and a front end keeps each.
+    _esm = _UNPACK % base64.b64encode(gzip.compress((_STATIC / "panel.js").read_bytes(), mtime=0)).decode()
     _css = _STATIC / "panel.css"
     _view = traitlets.Unicode("").tag(sync=True)
     _values = traitlets.Unicode("").tag(sync=True)

@@ -167,7 +167,6 @@ def read(content: object) -> PageRequest:
 
 
 def fields_of(request: PageRequest) -> dict[str, Any]:
-    """Return what the method that answers a request takes."""
     about = ResultRequest.__struct_fields__
     fields = {name: value for name, value in msgspec.structs.asdict(request).items() if name not in about}
     query = {part.name: fields.pop(part.name) for part in _QUERY_FIELDS if part.name in fields}

@@ -29,27 +29,35 @@ _NOUNS = {Kind.SYMBOL: "symbols", Kind.PANEL: "panels"}
 _LISTED = {Kind.SYMBOL, Kind.PANEL, Kind.TEXT, Kind.LIST}
 
 
-class FieldOptions:
-    """The options that a field itself has."""
+class FieldSource:
+    """The options of a field: its own, or as its listing function gives them."""
 
-    def __init__(self, field: Field) -> None:
-        self.field = field
+    def __init__(self, field: Field, function: RemoteCall, form: Form, on_news: Callable[[FieldSource], None]) -> None:
+        self.field, self._function, self._form, self._on_news = field, function, form, on_news
+        self.is_listed = _has_source(field, function)
+        self.trouble, self.is_slow, self.asking = "", False, False
+        self.at: float | None = None  # when they were listed
+        self.gone: set[str] = set()  # listed the time before, and no longer
+        self.missing: list[str] = []
+        self._listed: set[str] = set()
+        self._future: Future[None] | None = None
+        self._listing = function.session[field.source or ""].fields if self.is_listed else ()
+        needed = {folded(name) for name in listing_args(field, self._listing, {})[1]} if self.is_listed else ()
+        self.needs = [other.name for other in form.fields if folded(other.name) in needed and other.name != field.name]
         self.hold([Choice(option) for option in field.options])
 
     def hold(self, choices: Sequence[Choice]) -> None:
-        """Take new choices."""
+        """Take new choices, and what stands for each, in any case: itself, or its first word, such as a ticker."""
         self.choices = choices
         self._near: dict[str, str] = {}
+        words = [one.value.casefold().split() for one in choices]
+        self._spelt = {" ".join(each) for each in words} | {each[0] for each in words if each}
 
     def nearest(self, value: str) -> str:
         """Return the choice that looks most like a value, or an empty text."""
         if value not in self._near:  # comparing with thousands takes a while
             self._near[value] = next(iter(nearest_listed(self.field, value, self.choices)), "")
         return self._near[value]
-
-    def unlisted(self, _: Iterable[str]) -> list[str]:
-        """Return the values that the listing function doesn't give."""
-        return []
 
     def page(self, query: str = "", start: int | None = None, *, grouped: bool = False) -> dict[str, Any]:
         """Return options that match a search, or without a start the first ones: the `OptionPage` of the protocol."""
@@ -68,40 +76,11 @@ class FieldOptions:
             ],
             "total": len(found),
             "groups": list(groups.items()),
-            **self.status(),
+            "note": self._note(),
+            "at": self.at,
+            "again": self.can_ask,
+            "asking": self.asking,
         }
-
-    def status(self) -> dict[str, Any]:
-        """Return where the options come from, since when, and whether they can be or are being listed again."""
-        is_read = bool(self.choices) and not self.field.is_declared("options")
-        note = "Read from the description" if is_read else ""
-        return {"note": note, "at": None, "again": False, "asking": False}
-
-
-class FieldSource(FieldOptions):
-    """The options of a field as its listing function gives them."""
-
-    def __init__(self, field: Field, function: RemoteCall, form: Form, on_news: Callable[[FieldSource], None]) -> None:
-        super().__init__(field)
-        self.trouble, self.is_slow = "", False
-        self.at: float | None = None  # when they were listed
-        self.gone: set[str] = set()  # listed the time before, and no longer
-        self._function = function
-        self._form = form
-        self._on_news = on_news
-        self._future: Future[None] | None = None
-        self._listing = function.session[field.source or ""].fields
-        needed = {folded(name) for name in listing_args(field, self._listing, {})[1]}
-        self.needs = [other.name for other in form.fields if folded(other.name) in needed and other.name != field.name]
-        self.missing: list[str] = []
-        self.asking = False
-        self._listed: set[str] = set()
-
-    def hold(self, choices: Sequence[Choice]) -> None:
-        """Take new choices, and what stands for each, in any case: itself, or its first word, such as a ticker."""
-        super().hold(choices)
-        words = [one.value.casefold().split() for one in choices]
-        self._spelt = {" ".join(each) for each in words} | {each[0] for each in words if each}
 
     def ask(self, *, again: bool = False, after: float = 0.0) -> None:
         """Take the values that are known, or ask for them after so many seconds; the latest question wins."""
@@ -116,7 +95,6 @@ class FieldSource(FieldOptions):
             self._future = background.start(self._ask(again=again, after=after))
 
     def stop(self) -> None:
-        """Ask no more."""
         if self._future is not None:
             self._future.cancel()
             self._future = None
@@ -149,24 +127,21 @@ class FieldSource(FieldOptions):
 
     @property
     def known(self) -> bool:
-        """Whether the values are listed."""
-        return self.at is not None and not (self.asking or self.trouble)
+        return self.at is not None and not self.asking
 
     @property
     def can_ask(self) -> bool:
         """Whether the values can be listed now: nothing is missing for it."""
-        return not (self.asking or self.missing)
+        return self.is_listed and not (self.asking or self.missing)
 
     def unlisted(self, values: Iterable[str]) -> list[str]:
         """Return the values that the listing function doesn't give; a ticker alone stands for its symbol."""
         known = self._spelt if self.known else set()
         return [value for value in values if known and " ".join(value.split()).casefold() not in known]
 
-    def status(self) -> dict[str, Any]:
-        """Return what the page says of the list."""
-        return {"note": self._note(), "at": self.at, "again": self.can_ask, "asking": self.asking}
-
     def _note(self) -> str:
+        if not self.is_listed:
+            return "Read from the description" if self.choices and not self.field.is_declared("options") else ""
         noun = _NOUNS.get(self.field.kind, "values")
         if self.asking:
             return f"Still listing {noun}… They can be typed." if self.is_slow else f"Listing {noun}…"
@@ -180,7 +155,7 @@ class FieldSource(FieldOptions):
         return f"{number:,} {noun[:-1] if number == 1 else noun} from {clip(inert(self.field.source or ''), 60)}"
 
 
-def has_source(field: Field, function: RemoteCall) -> bool:
+def _has_source(field: Field, function: RemoteCall) -> bool:
     """Return whether a listing function of the catalog gives the values of a field."""
     if field.source is None or field.kind not in _LISTED or field.options:
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import threading
 import uuid
 from contextlib import suppress
@@ -15,11 +14,10 @@ from jupyter_funcs.catalog.values import as_several
 from jupyter_funcs.client import notebook
 from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError, FuncsError, RunCancelledError
-from jupyter_funcs.core.progress import SweepProgress
 from jupyter_funcs.panel import header_view, run_view
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.history_view import Held, HistoryView
-from jupyter_funcs.panel.result_view import Outcome, ResultView
+from jupyter_funcs.panel.run_view import Outcome, ResultView
 from jupyter_funcs.sweeps.job import SweepJob, start_sweep
 
 if TYPE_CHECKING:
@@ -94,14 +92,12 @@ class PanelState:
 
     @property
     def chosen(self) -> Visit:
-        """The function on the screen."""
         if self.visit is None:
             raise ArgumentError("No function is chosen.", "Choose one first.")
         return self.visit
 
     @property
     def inputs(self) -> FormView:
-        """Its form, as the page shows it."""
         return self.chosen.inputs
 
     def enter(self, function: RemoteCall, form: Form | None = None) -> Visit:
@@ -293,28 +289,21 @@ class PanelState:
 
     async def _finish(self, visit: Visit, job: Job) -> None:
         frame = job.future.result()
-        errors, progress = frame.attrs.get("errors"), job.progress
+        errors = frame.attrs.get("errors")
         if not errors:  # that runs of a sweep failed is said by the panel, other warnings by the job
             frame = await job
-        elif isinstance(progress, SweepProgress) and not progress.done:
+        elif isinstance(job, SweepJob) and not job.progress.done:
             self._fail(visit, FuncsError("Every run has failed.", errors[0]["error"]), job)
             return
-        if visit.job is not job:
-            return
-        visit.note = visit.keeper.assign(frame)
-        sweep = job if isinstance(job, SweepJob) else None
-        started = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=job.elapsed)
-        about = run_view.about_result(job, frame)
-        await self.show(
-            visit,
-            Outcome(visit.function, job.args, frame, progress.reply, started, visit.keeper.name, sweep=sweep, **about),
-        )
+        if visit.job is job:
+            visit.note = visit.keeper.assign(frame)
+            await self.show(visit, run_view.outcome_of(visit.function, job, frame, visit.keeper.name))
 
     async def show(self, visit: Visit, outcome: Outcome) -> None:
         """Show a result; the tables and charts of the one before are dropped."""
         self._results += 1
         result = await asyncio.to_thread(ResultView, self._results, outcome, self._recipe())
-        _held.keep(outcome.frame)
+        await asyncio.to_thread(_held.keep, outcome.frame)
         with self.lock:
             visit.result, visit.state, visit.error = result, "done", None
             visit.inputs.ran = outcome.args

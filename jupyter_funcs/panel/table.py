@@ -47,7 +47,6 @@ class Latest:
 
     @property
     def size(self) -> int:
-        """The bytes of all that is held."""
         return sum(size for _, size in list(self._held.values()))
 
     def get(self, lane: object, key: object, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:

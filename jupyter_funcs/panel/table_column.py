@@ -68,7 +68,6 @@ class TableColumn:
             self.label = literal(label) * isinstance(frame.columns.get_loc(label), int)
 
     def code(self, name: str) -> str:
-        """Return the code of the column of a frame with this name."""
         if self._level:
             return f"{name}.index.get_level_values({self._place}).to_series(index={name}.index){self._made}"
         return (f"{name}[{self.label}]" if self.label else f"{name}.iloc[:, {self._place}]") + self._made
@@ -163,7 +162,6 @@ class TableColumn:
             return short_text(plain_text(total))
 
     def floats(self) -> NDArray[np.float64]:
-        """Return the numbers as floats."""
         objects = pd.api.types.is_object_dtype(self.data.dtype)  # the kind itself is found by them
         numbers = self.data.map(as_float, na_action="ignore") if objects else self.data
         return numbers.to_numpy(dtype=float, na_value=np.nan)
@@ -358,7 +356,6 @@ class TableColumn:
         return {"minimum": self.cell(low), "maximum": self.cell(high), "short": short, "histogram": histogram}
 
     def view(self, *, summary: bool) -> dict[str, Any]:
-        """Return the column's name, type, first width and summary."""
         said = self.summary if summary else None
         texts = [self.name[:16], *(self.cell(each) or "" for each in self.data.head(FIRST_ROWS))]
         texts += [said["minimum"], said["maximum"], *(each["text"] for each in said["top"])] if said else []
