@@ -87,14 +87,20 @@ class Remote:
     async def _fetch(
         self, function: Function, args: Args, options: CallOptions, progress: Progress, terms: Terms
     ) -> pd.DataFrame:
+        from jupyter_funcs.frames.columns import has_arrow
         from jupyter_funcs.frames.frame import to_frame
+        from jupyter_funcs.frames.stream import stream_to_frame
 
-        reply = await self.source.run(function, args, terms, progress)
+        # As JSON if its text is wanted, or the values before they have types.
+        takes_arrow = has_arrow() and not progress.keep_reply and options.schema is None
+        reply = await self.source.run(function, args, terms._replace(takes_arrow=takes_arrow), progress)
         if progress.on_answer is not None:
             progress.on_answer()
         if not isinstance(reply, Reply):
             return reply
         read = partial(to_frame, schema=options.schema, lines=reply.lines, envelope=self.source.kind in {"", "service"})
+        if reply.is_arrow:
+            read = partial(stream_to_frame)
         if len(reply.data) <= _SMALL:
             # On the loop, because handing a small reply to a thread takes longer than reading it. One at a time and
             # after pending requests are sent, so that the service works while replies are read.

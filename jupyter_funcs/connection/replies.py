@@ -49,6 +49,7 @@ T = TypeVar("T")
 # The requests that replies answer.
 LIST_PATH = "/api/function/ListUserFunctions"
 RUN_PATH = "/api/function/runFunction"
+ARROW = "application/vnd.apache.arrow.stream"
 LOGIN_PATH = "/api/account/login"
 NEW_TOKEN = "Get a new token and connect again."  # noqa: S105  # advice, not a token
 CHECK_ADDRESS = "Check the address of the service."
@@ -79,6 +80,8 @@ class Reply(NamedTuple):
     secret: Hidden
     lines: bool
     why_cut: str = ""
+    is_arrow: bool = False
+    offers_arrow: bool = False
 
     def read(self, reader: Callable[[bytes], T]) -> T:
         """Return what `reader` makes of the body; its errors and warnings are redacted."""
@@ -116,7 +119,9 @@ async def read_reply(
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     lines = media_type in _NDJSON
     is_number = body[-1:].isdigit()
-    return Reply(body, secret, lines, _why_cut(response, body, lines=lines) if lines or is_number else "")
+    why_cut = _why_cut(response, body, lines=lines) if lines or is_number else ""
+    is_arrow = media_type == ARROW and ARROW in response.request.headers.get("accept", "")
+    return Reply(body, secret, lines, why_cut, is_arrow, ARROW in response.headers.get("x-reply-types", ""))
 
 
 def _why_cut(response: httpx.Response, body: bytes, *, lines: bool) -> str:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from jupyter_funcs.connection.http import Exchange, Opened, Request
-from jupyter_funcs.connection.replies import LOGIN_PATH, NEW_TOKEN, Failure, Reply
+from jupyter_funcs.connection.replies import ARROW, LOGIN_PATH, NEW_TOKEN, Failure, Reply
 from jupyter_funcs.connection.retries import MAX_RETRIES, MIN_TIME_LEFT, Health, Proof, health, pause
 from jupyter_funcs.connection.secrets import Secret, redacted
 from jupyter_funcs.connection.tokens import Constant
@@ -60,6 +60,7 @@ class Terms(NamedTuple):
     retries: int = MAX_RETRIES
     force: bool = False
     counts: bool = True
+    takes_arrow: bool = False  # as well as JSON, in the reply
 
 
 class Transport:
@@ -90,7 +91,8 @@ class Transport:
     async def post(self, path: str, payload: object, terms: Terms, progress: Progress | None = None) -> Reply:
         """Send `payload` as JSON to a path of the service, and return the whole reply."""
         url, header = self.connection.base_url + path, self.connection.header
-        return await self.request(Request("POST", url, payload, token_header=header), terms, progress)
+        accept = {"Accept": f"{ARROW}, application/json;q=0.9"} if terms.takes_arrow else {}
+        return await self.request(Request("POST", url, payload, accept, header), terms, progress)
 
     async def request(self, request: Request, terms: Terms, progress: Progress | None = None) -> Reply:
         """Send a request and return the whole reply; retry where that is safe."""

@@ -265,7 +265,7 @@ def _read(
     declared = set(given).union(declaration.columns if declaration else ())
     check_cells(table.rows, len(declared.union(table.names)), len(reply))
     if declaration is None:
-        frame = _frame(table, given)
+        frame = frame_of(table, given)
     else:
         frame = declaration.frame(table, given)
         attrs |= {"shape": declaration.shape, **declaration.attrs}
@@ -309,7 +309,7 @@ class _Declaration:
     def frame(self, table: Table, given: Mapping[str, Declared]) -> pd.DataFrame:
         if table.shape == "rows" and len(table.names) == len(self.columns):
             table = replace(table, names=list(self.columns))
-        frame = _frame(table, {**self.known(), **given})
+        frame = frame_of(table, {**self.known(), **given})
         keys = [key for key in self.keys if key in frame.columns]
         values = chain.from_iterable(frame[key] for key in keys if frame[key].dtype == object)
         # A MultiIndex can't hold lists and objects.
@@ -372,7 +372,8 @@ def _index(table: Table) -> pd.Index[Any]:
     return index
 
 
-def _frame(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:
+def frame_of(table: Table, declared: Mapping[str, Declared | None]) -> pd.DataFrame:
+    """Return the frame of a table, some of whose columns are declared."""
     named = list(zip(table.names, table.columns, strict=True))
     # Declared columns first, in the declared order and with absent ones, then the others.
     place = {name: position for position, name in enumerate(declared)}

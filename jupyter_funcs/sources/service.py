@@ -25,11 +25,15 @@ class ServiceSource:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        self._offers_arrow = False
 
     async def listing(self, terms: Terms, progress: Progress) -> Callable[[], Catalog]:
-        return partial((await self._transport.post(LIST_PATH, {}, terms, progress)).read, parse_listing)
+        reply = await self._transport.post(LIST_PATH, {}, terms, progress)
+        self._offers_arrow = reply.offers_arrow
+        return partial(reply.read, parse_listing)
 
     async def run(self, function: Function, args: Args, terms: Terms, progress: Progress) -> Reply:
+        terms = terms._replace(takes_arrow=terms.takes_arrow and self._offers_arrow)
         return await self._transport.post(RUN_PATH, self.request(function, args), terms, progress)
 
     def request(self, function: Function, args: Args) -> dict[str, Any]:

@@ -42,6 +42,9 @@ _POLL_SECONDS = 0.05
 _BATCH_ROWS, _FIRST_ROWS, _BATCH_BYTES = 10_000, 100, 2**24
 # Queries whose few rows are kept.
 _MOST_KEPT = 10_000
+# The types whose values a client reads from an Arrow table as it does from JSON, which has no decimals, for instance.
+_PLAIN = {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR", "DATE", "TIMESTAMP"}
+_FEW_ROWS = 100  # as fast as JSON
 _ANY_LENGTH = re.compile(r"VARCHAR|BLOB|BIT|JSON|STRUCT|MAP|UNION|\]")
 _SPILL_PREFIX = "jupyter_funcs.queries."
 # A younger folder may belong to a process that hasn't locked it yet.
@@ -204,7 +207,7 @@ class DuckDBCall:
     def fetch(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
         """Execute an expression or a query and return its rows."""
         if not (isinstance(result, Query) and result.is_kept and (version := self._engine.version) is not None):
-            return self._fetched(result)
+            return list(self._fetched(result))
         key, kept = (version, result.key, *sorted(result.values.items())), self._engine.kept
         if key not in kept:
             if len(kept) >= _MOST_KEPT:
@@ -212,13 +215,26 @@ class DuckDBCall:
             kept[key] = self._fetched(result)
         return [dict(row) for row in kept[key]]
 
-    def _fetched(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
+    def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]] | pa.Table:
+        """Execute like `fetch`, but return many rows as an Arrow table if any client gets the same values from it."""
+        if isinstance(result, Query) and result.is_kept:
+            return self.fetch(result)
+        found = self._fetched(result, or_table=True)
+        if isinstance(found, list):
+            return found
+        if not _has_usual_years(found):
+            return self.fetch(result)
+        return found if len(found) > _FEW_ROWS else found.to_pylist()
+
+    def _fetched(self, result: ir.Expr | Query | Compiled, *, or_table: bool = False) -> Any:
         rows: list[dict[str, Any]] = []
         with self._executed(result) as (cursor, schema):
             # Not by the schema, which a worker may have written.
             names, kinds = schema.names, [str(column[1]) for column in cursor.description or ()]
             if any("TIMESTAMP WITH TIME ZONE" in kind for kind in kinds):  # as objects of DuckDB's, these need pytz
-                return list(self._table(cursor, schema).to_pylist(maps_as_pydicts="strict"))
+                return self._table(cursor).cast(schema).to_pylist(maps_as_pydicts="strict")
+            if or_table and _PLAIN.issuperset(kinds):
+                return self._table(cursor).rename_columns(names)
             # The first rows tell how many make a small batch.
             texts = [at for at, kind in enumerate(kinds) if _ANY_LENGTH.search(kind)]
             size, wanted = 1, _FIRST_ROWS
@@ -235,9 +251,9 @@ class DuckDBCall:
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""
         with self._executed(result) as (cursor, schema):
-            return self._table(cursor, schema)
+            return self._table(cursor).cast(schema)
 
-    def _table(self, cursor: duckdb.DuckDBPyConnection, schema: pa.Schema) -> pa.Table:
+    def _table(self, cursor: duckdb.DuckDBPyConnection) -> pa.Table:
         import pyarrow as pa
 
         batches, rows, size = [], 0, 0
@@ -246,10 +262,10 @@ class DuckDBCall:
             batches.append(batch)
             rows += len(batch)
             size += batch.nbytes
-            check_size(rows, len(schema))
+            check_size(rows, len(reader.schema))
             check_bytes(size)
             self._check_cancelled()
-        return pa.Table.from_batches(batches, reader.schema).cast(schema)
+        return pa.Table.from_batches(batches, reader.schema)
 
     @contextlib.contextmanager
     def _executed(self, result: ir.Expr | Query | Compiled) -> Iterator[tuple[duckdb.DuckDBPyConnection, pa.Schema]]:
@@ -305,6 +321,15 @@ class DuckDBCall:
                 with contextlib.suppress(Exception):  # another engine may be gone
                     self._interrupt()
             time.sleep(_POLL_SECONDS)
+
+
+def _has_usual_years(table: pa.Table) -> bool:
+    """Return whether all dates are in the years of Python and of ISO 8601."""
+    import numpy as np
+
+    first, end = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
+    times = [column.to_numpy() for column in table.columns if str(column.type).startswith(("date", "timestamp"))]
+    return not any(((each < first) | (each >= end)).any() for each in times)
 
 
 class SpillFolder:

@@ -163,6 +163,10 @@ class RemoteEngineCall(DuckDBCall):
             return super().fetch(result)
         return list(self._run(build).to_pylist())
 
+    def fetch_either(self, result: ir.Expr | Query | Compiled) -> list[dict[str, Any]]:
+        """Execute like `fetch`: the columns of another engine may be of any type."""
+        return self.fetch(result)
+
     def arrow(self, result: ir.Expr | Query | Compiled) -> pa.Table:
         """Execute an expression or a query and return an Arrow table."""
         build = self._remote(result)

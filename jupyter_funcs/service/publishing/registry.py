@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.records import Asset
     from jupyter_funcs.service.engine.calls import Call
     from jupyter_funcs.service.publishing.parameters import Parameter
+    from jupyter_funcs.service.publishing.results import ReplyForm
 
     Rule = Callable[[Mapping[str, Any], frozenset[str], Any], dict[str, list[str]]]
 
@@ -67,7 +68,7 @@ class PublishedFunction:
         """Call the Python function directly."""
         return self.python(*args, **kwargs)
 
-    def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, as_arrow: bool = False) -> Any:  # noqa: ARG002 - for functions that run elsewhere
+    def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, form: ReplyForm = "json") -> Any:  # noqa: ARG002 - for functions that run elsewhere
         """Run the function with the values that `read` returned; an iterator is read to its end."""
         try:
             found = self.python(call, **values) if self.takes_call else self.python(**values)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import date, time, timedelta
 from decimal import Decimal
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from jupyter_funcs.service.engine.calls import Call
+    from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall
 
 
 ARROW = "application/vnd.apache.arrow.stream"
 JSON = "application/json"
+
+ReplyForm = Literal["json", "arrow", "either"]
+"""The forms that a caller accepts; of either, it gets Arrow only if that holds the values just as JSON does."""
 
 SCALAR = "Result"
 """The column of values without a name."""
@@ -52,7 +56,7 @@ class ReplyContent(NamedTuple):
     rows: int | None = None
 
 
-def encoded(result: Any, call: Call | None = None, *, as_arrow: bool = False) -> ReplyContent:
+def encoded(result: Any, call: DuckDBCall | None = None, *, form: ReplyForm = "json") -> ReplyContent:
     """
     Return the body of a successful reply.
 
@@ -65,12 +69,15 @@ def encoded(result: Any, call: Call | None = None, *, as_arrow: bool = False) ->
     """
     if isinstance(result, ReplyContent):
         return result
-    if as_arrow and not _is_scalar(result):
+    if form == "arrow" and not _is_scalar(result):
         with contextlib.suppress(ResultError):  # JSON may support what Arrow doesn't
             table = arrow(result, call)
             return ReplyContent(ARROW, stream(table), table.num_rows)
+    is_query = form == "either" and call is not None and needs_engine(result)
     # As JSON text: a list of records, or a scalar.
-    records = _records(result, call)
+    records = call.fetch_either(result) if is_query and call is not None else _records(result, call)
+    if hasattr(records, "num_rows"):
+        return ReplyContent(ARROW, stream(records), records.num_rows)
     content = msgspec.json.encode({"error": None, "body": _encoded(records).decode()})
     return ReplyContent(JSON, content, len(records) if isinstance(records, list) else None)
 

@@ -432,9 +432,9 @@ class WorkerFunction(PublishedFunction):
         super().read(args, reference)
         return dict(args)
 
-    def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, as_arrow: bool = False) -> Any:
+    def result(self, call: Call, values: Mapping[str, Any], *, user: int = 0, form: results.ReplyForm = "json") -> Any:
         """Run the function in a worker."""
-        return self.workers.run(WorkerOrder(self.name, values, as_arrow), call, user, alone=self.is_notebook)
+        return self.workers.run(WorkerOrder(self.name, values, form), call, user, alone=self.is_notebook)
 
 
 def _elsewhere(*_: Any, **__: Any) -> Any:

@@ -64,7 +64,7 @@ class WorkerOrder:
 
     function: str
     args: Mapping[str, Any]
-    as_arrow: bool
+    form: results.ReplyForm
 
 
 class FunctionFacts(msgspec.Struct):
@@ -190,7 +190,7 @@ class WorkerCall:
             result = function.result(self, values)
             if results.needs_engine(result):
                 return self._compiled("expression", result)
-            found = results.encoded(result, as_arrow=order.as_arrow)
+            found = results.encoded(result, form=order.form)
             return WorkerReply("body", text=found.media_type, content=memoryview(found.content), rows=found.rows)
         except ArgumentsError as error:
             return WorkerReply("invalid", errors=error.errors)

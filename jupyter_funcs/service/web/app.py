@@ -24,12 +24,12 @@ from jupyter_funcs.service.engine.calls import CallCancelledError, MemoryLimitEr
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import results
 from jupyter_funcs.service.publishing.registry import ArgumentsError
-from jupyter_funcs.service.publishing.results import JSON, ReplyContent
+from jupyter_funcs.service.publishing.results import ARROW, JSON, ReplyContent
 from jupyter_funcs.service.publishing.traces import message_of, redacted_trace
 from jupyter_funcs.service.web.hosts import Hosts
 from jupyter_funcs.service.web.logins import Logins
 from jupyter_funcs.service.web.openapi import DOCUMENT
-from jupyter_funcs.service.web.requests import RequestError, Requests, failure, note, read_object, wants_arrow
+from jupyter_funcs.service.web.requests import RequestError, Requests, failure, note, read_object, reply_form
 from jupyter_funcs.service.web.runs import Limits, Runs
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.accounts.auth import Auth
     from jupyter_funcs.service.accounts.grants import Grants
     from jupyter_funcs.service.accounts.records import Asset, User
-    from jupyter_funcs.service.engine.calls import Call
-    from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
+    from jupyter_funcs.service.engine.duckdb_engine import DuckDBCall, DuckDBEngine
     from jupyter_funcs.service.publishing.registry import Registry
+    from jupyter_funcs.service.publishing.results import ReplyForm
 
 log = logging.getLogger(__name__)
 
@@ -174,7 +174,7 @@ class _Service:
                 self._listings.clear()
             # In a thread, because thousands of functions take a while.
             content = self._listings[assets] = await asyncio.to_thread(self._encoded_listing, assets)
-        return Response(content, media_type=JSON)
+        return Response(content, headers={"X-Reply-Types": f"{JSON}, {ARROW}"}, media_type=JSON)
 
     def _encoded_listing(self, assets: tuple[Asset, ...]) -> bytes:
         return msgspec.json.encode(self.registry.listing(assets, self.engine.reference))
@@ -189,14 +189,14 @@ class _Service:
             raise RequestError(400, "FunctionName is missing or not text. Send the name of a function, as listed.")
         if not isinstance(args, dict | None):
             raise RequestError(400, "Args is not an object. Send the arguments by name.")
-        as_arrow = wants_arrow(request.headers.get("accept", ""))
+        form = reply_form(request.headers.get("accept", ""))
         version = self.engine.version
-        key = (version, self.grants.assets(user), name, msgspec.json.encode(args), as_arrow)
+        key = (version, self.grants.assets(user), name, msgspec.json.encode(args), form)
         if version is not None and (found := self._replies.get(key)):
             note(request.scope, function=name, rows=found.rows)
             return Response(found.content, media_type=found.media_type)
         call = self.engine.call()
-        work = functools.partial(self._reply, request, user, name, args or {}, call, as_arrow, key)
+        work = functools.partial(self._reply, request, user, name, args or {}, call, form, key)
         left = functools.partial(_until_disconnected, request)
         return await self.runs.perform(user.id, call, work, left, request.scope["facts"])
 
@@ -249,8 +249,8 @@ class _Service:
         user: User,
         name: str,
         args: dict[str, Any],
-        call: Call,
-        as_arrow: bool,  # noqa: FBT001 - as above
+        call: DuckDBCall,
+        form: ReplyForm,
         key: tuple[Any, ...],
     ) -> Response:
         """Check the arguments, run the function and encode its result; every error becomes a reply."""
@@ -263,8 +263,8 @@ class _Service:
         values: dict[str, Any] = {}
         try:
             values = function.read(args, self.engine.reference)
-            result = function.result(call, values, user=user.id, as_arrow=as_arrow)
-            found = results.encoded(result, call, as_arrow=as_arrow)
+            result = function.result(call, values, user=user.id, form=form)
+            found = results.encoded(result, call, form=form)
             note(request.scope, rows=found.rows)
             if function.depends_on_data_only:
                 self._replies.add(key, found)

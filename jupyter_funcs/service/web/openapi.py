@@ -133,7 +133,7 @@ _RUN_EXAMPLE = {
     "Args": {"PanelName": "Demo Card Panel", "Symbol": "NVRA US EQUITY", "Dimensions": ["Region"]},
 }
 _LISTED = {
-    "200": _reply("The functions that the user may run.", {"type": "array", "items": _ref("schemas", "Function")})
+    "200": _reply("The user's functions.", {"type": "array", "items": _ref("schemas", "Function")}, "X-Reply-Types")
 }
 
 _HEALTHY = {"200": _reply("The service is as it should be.", _ref("schemas", "Health"))}
@@ -164,7 +164,7 @@ _RAN["content"][JSON]["example"] = {
     "body": '[{"PanelName":"Demo Card Panel","ProviderName":"Synthetic Data Works"}]',
 }
 _RAN["content"][ARROW] = {
-    "schema": {"description": "A table as an Arrow IPC stream, if Accept prefers it; failures stay JSON."}
+    "schema": {"description": "A table as an Arrow IPC stream, if Accept prefers it (see the guide); not failures."}
 }
 
 DOCUMENT: dict[str, Any] = {
@@ -220,6 +220,7 @@ DOCUMENT: dict[str, Any] = {
         },
         "headers": {
             "X-Request-Id": {"schema": _TEXT, "description": "the caller's own if it is valid, else a new one"},
+            "X-Reply-Types": {"schema": _TEXT, "description": "the media types in which runs may be answered"},
             "Retry-After": {"schema": {"type": "integer", "minimum": 1}, "description": "seconds", "required": True},
             "Allow": {"schema": _TEXT, "description": "the supported methods", "required": True},
             "WWW-Authenticate": {"schema": _TEXT, "description": "the authentication scheme", "required": True},

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from jupyter_funcs.service.accounts.records import Audit
+    from jupyter_funcs.service.publishing.results import ReplyForm
     from jupyter_funcs.service.web.hosts import Hosts
 
 log = logging.getLogger(__name__)
@@ -229,13 +230,15 @@ def failure(status: int, text: str, headers: Mapping[str, str] | None = None, **
     return JSONResponse({"error": text, "body": None, **more}, status, headers)
 
 
-def wants_arrow(accept: str) -> bool:
-    """Return whether an ``Accept`` header names Arrow streams, and prefers them if it names JSON too."""
+def reply_form(accept: str) -> ReplyForm:
+    """Return Arrow if an ``Accept`` header names it, or either if it names JSON too, but prefers Arrow."""
     qualities = {ARROW: 0.0, JSON: 0.0}
     for entry in accept.casefold().split(","):
         name, *parameters = (part.strip() for part in entry.split(";"))
         qualities[name] = _quality(parameters)
-    return qualities[ARROW] > qualities[JSON]
+    if qualities[ARROW] <= qualities[JSON]:
+        return "json"
+    return "either" if qualities[JSON] else "arrow"
 
 
 def _quality(parameters: Sequence[str]) -> float:

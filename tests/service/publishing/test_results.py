@@ -219,10 +219,10 @@ def test_what_arrow_cannot_hold_is_refused_with_its_column(result: Any, says: st
 
 def test_what_is_encoded_is_passed_on_unchanged() -> None:
     found = results.ReplyContent(results.JSON, b'{"error": null, "body": "7"}')
-    assert results.encoded(found, as_arrow=True) is found
+    assert results.encoded(found, form="arrow") is found
 
 
-@each_row("as_arrow", [False, True])
+@each_row("form", ["json", "arrow"])
 @each_row(
     "result",
     [
@@ -236,11 +236,13 @@ def test_what_is_encoded_is_passed_on_unchanged() -> None:
     ],
     [*"1234567"],
 )
-def test_a_result_is_bounded_in_bytes_and_values(monkeypatch: pytest.MonkeyPatch, result: Any, as_arrow: bool) -> None:
+def test_a_result_is_bounded_in_bytes_and_values(
+    monkeypatch: pytest.MonkeyPatch, result: Any, form: results.ReplyForm
+) -> None:
     """Answers of every kind of function are bounded, before they are encoded whole."""
     monkeypatch.setattr(calls, "MOST_BYTES", 900_000)
     with pytest.raises(MemoryLimitError):
-        results.encoded(list(result) if isinstance(result, range) else result, as_arrow=as_arrow)
+        results.encoded(list(result) if isinstance(result, range) else result, form=form)
 
 
 def test_expressions_are_executed_by_the_engine_that_has_their_tables() -> None:
