@@ -87,6 +87,12 @@ def modules() -> dict[str, Path]:
     }
 
 
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax tree of each module."""
+    return {name: ast.parse(path.read_text("utf-8")) for name, path in modules().items()}
+
+
 class Statement(NamedTuple):
     """An import statement of a module, wherever it stands."""
 
@@ -101,8 +107,7 @@ class Statement(NamedTuple):
 def statements() -> list[Statement]:
     """Return every import statement."""
     found = []
-    for name, path in modules().items():
-        tree = ast.parse(path.read_text("utf-8"))
+    for name, tree in trees().items():
         blocks = [
             node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         ]
@@ -207,8 +212,8 @@ def test_a_library_stays_in_its_modules(library: str) -> None:
 def test_class_names_are_unique() -> None:
     """A class is found by its name: no two modules define one of the same name."""
     homes: dict[str, set[str]] = {}
-    for name, path in modules().items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for name, tree in trees().items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, set()).add(name)
     assert not {name: found for name, found in homes.items() if len(found) > 1}
@@ -223,7 +228,7 @@ def test_class_names_are_unique() -> None:
             {"pandas", "httpx", "pydantic", "ipywidgets", "msgspec", "duckdb", "ibis"},
         ),
         (
-            "import jupyter_funcs as jf; jf.connect().names",
+            "import time, jupyter_funcs as jf; funcs = jf.connect()\nwhile not funcs.listed: time.sleep(0.01)",
             {"pandas", "ipywidgets", "IPython", "duckdb", "ibis", "pyarrow", "numpy"},
         ),
     ],

@@ -87,8 +87,9 @@ def _calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
         target = getattr(statement, "target", None) or next(iter(getattr(statement, "targets", [])), None)
         owner = getattr(statement, "name", None) or (ast.unparse(target) if target else "")
         for node in ast.walk(statement):
-            if isinstance(node, ast.Call) and re.fullmatch(r"re\.(?!escape|error)\w+", ast.unparse(node.func)):
-                yield owner, node
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=name)) if name != "escape":
+                    yield owner, node
 
 
 def _within(value: Any) -> Iterator[tuple[str, re.Pattern[Any]]]:

@@ -19,6 +19,7 @@ import pytest
 
 import jupyter_funcs as jf
 from jupyter_funcs.client import client, remote
+from tests.conftest import wait_until
 from tests.faults.canary import CANARY
 from tests.faults.server import LISTING, Connection, Faulty, faulty, healthy, reply
 from tests.faults.test_cancelling import Watched, interrupted_after
@@ -36,13 +37,6 @@ def server() -> Iterator[Faulty]:
         yield server
 
 
-def soon(is_so: Callable[[], object]) -> None:
-    until = time.monotonic() + 10
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.005)
-
-
 def slowly(seconds: float) -> Callable[[Connection], None]:
     def act(connection: Connection) -> None:
         connection.server.stopping.wait(seconds)
@@ -54,7 +48,7 @@ def slowly(seconds: float) -> Callable[[Connection], None]:
 def test_the_functions_are_known_before_the_first_use(server: Faulty, capfd: pytest.CaptureFixture[str]) -> None:
     """Connecting lists them once; the first use sends nothing more, and `refresh` lists them again."""
     session = jf.connect(server.url, token=CANARY)
-    soon(lambda: session.listed)
+    wait_until(lambda: session.listed)
     assert "f" in dir(session)
     assert session._ipython_key_completions_() == ["F"]
     assert "1 function>" in repr(session)
@@ -64,16 +58,6 @@ def test_the_functions_are_known_before_the_first_use(server: Faulty, capfd: pyt
     assert len(server.requests) == 2
     assert not any(capfd.readouterr())
     session.close()
-
-
-def test_the_demo_is_listed_too() -> None:
-    """The embedded demo lists its functions without importing its engine."""
-    program = (
-        "import sys, time, jupyter_funcs as jf; funcs = jf.connect()\n"
-        "while funcs.listed is None: time.sleep(0.01)\n"
-        "assert not {'duckdb', 'ibis', 'pandas'} & sys.modules.keys()"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
 
 
 PROFILES = """
@@ -158,7 +142,7 @@ def test_a_failure_costs_nothing_and_is_shown_at_the_first_use(server: Faulty) -
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         session = jf.connect(server.url, token=CANARY)
-        soon(session._early.done)  # type: ignore[union-attr]
+        wait_until(session._early.done)  # type: ignore[union-attr]
     health = session._remote.transport._health
     assert (len(server.requests), health.budget.left, len(health.breaker._failures)) == (1, 50, 0)
     assert session.listed is None
@@ -177,7 +161,7 @@ def test_nothing_is_sent_while_requests_are_paused(server: Faulty) -> None:
         breaker.failed(0.0, breaker.admit(0.0))
     breaker._probe_at = 0.0  # long ago
     session = jf.connect(server.url, token=CANARY)
-    soon(session._early.done)  # type: ignore[union-attr]
+    wait_until(session._early.done)  # type: ignore[union-attr]
     assert not server.requests
     assert breaker.is_open
     assert session.names == ["F"]  # this is the probe
@@ -286,7 +270,7 @@ def test_its_warnings_are_shown_at_the_first_use(server: Faulty) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         session = jf.connect(server.url, token=CANARY)
-        soon(lambda: session.listed)
+        wait_until(lambda: session.listed)
     with pytest.warns(UserWarning, match="type code 77") as caught:
         assert session.names == ["F"]
     assert caught[0].filename == __file__
@@ -301,7 +285,7 @@ def test_python_functions_are_listed_too() -> None:
         return symbol
 
     session = jf.connect([daily_total])
-    soon(lambda: session.listed)
+    wait_until(lambda: session.listed)
     assert "daily_total" in dir(session)
     assert session.daily_total(symbol="x") is not None
 
@@ -311,7 +295,7 @@ def test_the_listing_is_that_of_the_service(server: Faulty) -> None:
     # As a service, twice as an MCP server, and as a document.
     server.tell(*[reply(b"<html>", Content_Type="text/html")] * 4, reply(LISTING))
     session: Session = jf.connect(server.url, token=CANARY)
-    soon(session._early.done)  # type: ignore[union-attr]
+    wait_until(session._early.done)  # type: ignore[union-attr]
     assert session.names == ["F"]
     assert len(server.requests) == 5
     session.close()

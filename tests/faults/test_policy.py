@@ -472,6 +472,7 @@ def test_an_arguments_name_repeats_no_token(server: Faulty) -> None:
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks only")
 def test_a_forked_child_reads_its_replies_whatever_its_parent_read() -> None:
     """The parent forks while it reads a reply: the child doesn't wait for it (FAULTS 104)."""

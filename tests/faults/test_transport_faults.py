@@ -314,10 +314,15 @@ def test_a_pool_that_is_exhausted_is_a_time_out(server: Faulty, logged: io.Strin
 @pytest.mark.fault(11)
 def test_a_request_that_nobody_reads_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
     """The request may be running, so it isn't sent again."""
+
+    def full(connection: Connection) -> None:
+        connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        server.stopping.wait(2)
+
     session = listed(server)
-    server.tell(lambda _: server.stopping.wait(2) and None)
+    server.tell(full)
     with pytest.raises(jf.DeadlineError, match="may still be running") as caught:
-        session.f(a="x" * 12_000_000)  # more than the buffers of both sides hold
+        session.f(a="x" * 6_000_000)  # more than the buffers of both sides hold
     assert caught.value.attempts == 1
     assert not leaks(shown(caught.value)[:1_000_000] + logged.getvalue())
 

@@ -25,7 +25,6 @@ KEYS = SigningKeys.from_text(base64.b64encode(KEY).decode())
 GRANTS = Grants()
 for _name in ("ann", "bob"):
     GRANTS.add_user(_name, organisation="o")
-GRANTS.set_password("ann", "correct horse")
 API_KEY = {_name: GRANTS.add_key(_name) for _name in ("ann", "bob")}
 NOW = time.time()
 END = int(NOW) + 86_400
