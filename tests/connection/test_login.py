@@ -28,6 +28,7 @@ from jupyter_funcs.magic.masking import mask, typed_secrets
 from jupyter_funcs.panel.history_view import Held, HistoryView
 from tests.conftest import Service, serving_accounts
 from tests.echoing import echoing
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -335,8 +336,8 @@ def test_the_status_is_inert_and_says_what_is_wrong() -> None:
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
 
 
-@pytest.mark.parametrize(
-    ("line", "found"),
+@each_row(
+    "line, found",
     [
         (f"find {JWT}", [JWT]),
         (f"call get_panels a='{JWT}'", [JWT]),

@@ -27,6 +27,7 @@ from jupyter_funcs.connection.profiles import Connection, profiles_file, resolve
 from jupyter_funcs.connection.secrets import Secret
 from jupyter_funcs.connection.tokens import TokenSource
 from jupyter_funcs.core.errors import ConfigError, FuncsError
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +90,7 @@ def test_a_secret_in_a_log_is_masked(caplog: pytest.LogCaptureFixture) -> None:
     assert CANARY not in caplog.text + repr([record.__dict__ for record in caplog.records])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         CANARY,
@@ -108,9 +109,7 @@ def test_what_a_clipboard_or_a_shell_adds_is_trimmed(text: str) -> None:
     assert Secret(text).reveal() == CANARY
 
 
-@pytest.mark.parametrize(
-    "inside", [" ", "\n", "\r\n", "\t", "\0", "\x1b[31m", "é", "“", "\u200b", "\u202e", "\ud800"], ids=ascii
-)
+@each_row("inside", [" ", "\n", "\r\n", "\t", "\0", "\x1b[31m", "é", "“", "\u200b", "\u202e", "\ud800"], ids=ascii)
 def test_a_token_with_characters_that_no_token_has_is_refused_unseen(inside: str) -> None:
     """The message says what is wrong without showing the token (FAULTS 89)."""
     with pytest.raises(ConfigError, match="characters that no token has") as caught:
@@ -138,8 +137,8 @@ def test_a_token_is_what_may_stand_in_a_header_or_an_error(text: str) -> None:
     assert " " not in token
 
 
-@pytest.mark.parametrize(
-    ("token", "end"),
+@each_row(
+    "token, end",
     [
         (jwt({"exp": 1_700_000_000}), 1_700_000_000.0),
         (jwt({"exp": 1_700_000_000.5}), 1_700_000_000.5),
@@ -330,8 +329,8 @@ def test_an_absent_profile_names_the_nearest(profiles: dict[str, str], tmp_path:
         resolve("demo", environment=profiles)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@each_row(
+    "text, words",
     [
         ("[profiles.work", "cannot be read"),
         ("profiles = 3", "no profile 'work'"),
@@ -418,8 +417,8 @@ def test_the_file_of_profiles_is_where_the_environment_says(tmp_path: Path) -> N
     assert profiles_file({}).parent.name == ".jupyter"
 
 
-@pytest.mark.parametrize(
-    ("where", "base_url"),
+@each_row(
+    "where, base_url",
     [
         ("https://funcs.example.org/", HOST),
         ("  https://FUNCS.example.org/a/b//  ", HOST + "/a/b"),
@@ -440,8 +439,8 @@ def test_an_address_is_kept_without_what_follows_its_path(where: str, base_url: 
     assert not connection.synthetic
 
 
-@pytest.mark.parametrize(
-    ("where", "words"),
+@each_row(
+    "where, words",
     [
         ("http://funcs.example.org", "would send your token unencrypted"),
         ("http://localhost.evil.org", "would send your token unencrypted"),

@@ -551,8 +551,8 @@ def test_a_transport_of_the_users_own_is_held_to_the_same(
 # --- what is in it ---
 
 
-@pytest.mark.parametrize(
-    ("media_type", "lines"),
+@each_row(
+    "media_type, lines",
     [
         ("application/json", False),
         ("", False),

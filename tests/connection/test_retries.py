@@ -21,6 +21,7 @@ from jupyter_funcs.connection.retries import (
     pause,
     proof_of_status,
 )
+from tests.rows import each_row
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +58,8 @@ def test_what_a_failure_proves_decides_how_often_it_is_sent_again(
         assert allowed == list(range(times))
 
 
-@pytest.mark.parametrize(
-    ("status", "proof"),
+@each_row(
+    "status, proof",
     [
         *[(status, Proof.FINAL) for status in (206, 301, 307, 400, 401, 403, 404, 405, 409, 413, 415, 418, 422)],
         (408, Proof.BROKEN),
@@ -103,8 +104,8 @@ def test_a_pause_is_short_fits_and_stays_within_every_bound(
     assert pause(proof, purpose, done=0, left=left + 8, retry_after=wished, most=2, draw=lambda: drawn) is not None
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
+@each_row(
+    "headers, seconds",
     [
         ({}, None),
         ({"retry-after": "7"}, 7),

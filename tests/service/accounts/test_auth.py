@@ -14,6 +14,7 @@ from jupyter_funcs.service.accounts.auth import LOGIN_HOURS, Auth, UnauthorizedE
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.messages import SetupError
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +101,7 @@ def test_a_token_expires_after_its_hours(auth: Auth) -> None:
     assert refuses(auth, bearer(token))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "token",
     [
         pytest.param(signed({"iat": NOW - 0.01, "exp": NOW - 0.001}), id="expired"),
@@ -146,7 +147,7 @@ def test_any_other_token_is_refused_without_a_word_about_it(auth: Auth, token: s
     assert refuses(auth, bearer(token))
 
 
-@pytest.mark.parametrize("header", ["", "Bearer", signed(), f"Basic {signed()}", f"Token {signed()}", "Bearer\xa0é"])
+@each_row("header", ["", "Bearer", signed(), f"Basic {signed()}", f"Token {signed()}", "Bearer\xa0é"])
 def test_a_header_without_a_bearer_token_is_refused(auth: Auth, header: str) -> None:
     assert refuses(auth, header)
 
@@ -155,8 +156,8 @@ def test_a_request_without_either_header_is_refused(auth: Auth) -> None:
     assert refuses(auth, None, None)
 
 
-@pytest.mark.parametrize(
-    ("authorization", "api_key", "user"),
+@each_row(
+    "authorization, api_key, user",
     [
         (None, "ann", "ann"),
         ("ann", None, "ann"),

@@ -29,6 +29,7 @@ from jupyter_funcs.service.accounts.records import SCHEMA
 from jupyter_funcs.service.builtin import demo_accounts
 from jupyter_funcs.service.messages import SetupError
 from tests.examples import examples
+from tests.rows import each_row
 from tests.service.conftest import at_once, python, real_hasher
 
 if TYPE_CHECKING:
@@ -158,8 +159,8 @@ def test_after_any_changes_a_user_sees_what_a_set_of_pairs_says(operations: list
 # Names.
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
+@each_row(
+    "change, says",
     [
         (lambda grants: grants.add_user("ANN", organisation="Acme"), "A user 'ann' already exists"),
         (lambda grants: grants.add_user("\uff41nn", organisation="Acme"), "A user 'ann' already exists"),
@@ -247,7 +248,7 @@ def test_a_disabled_user_gets_in_by_nothing(acme: Grants) -> None:
         acme.active_user("ANN")
 
 
-@pytest.mark.parametrize("login", ["ann", "ANN", "ann@acme.example", "Ann@Acme.Example"])
+@each_row("login", ["ann", "ANN", "ann@acme.example", "Ann@Acme.Example"])
 def test_a_login_is_the_name_or_the_email_in_any_case(acme: Grants, login: str) -> None:
     acme.set_password("ann", PASSWORD)
     user = acme.user_of_password(login, PASSWORD)
@@ -260,8 +261,8 @@ def test_an_accented_letter_is_the_same_however_a_keyboard_writes_it(acme: Grant
     assert acme.user_of_password("ann", "passwo\u0308rd")
 
 
-@pytest.mark.parametrize(
-    ("login", "password"),
+@each_row(
+    "login, password",
     [
         ("ann", "Correct horse"),
         ("ann", ""),
@@ -299,7 +300,7 @@ def test_a_hash_costs_what_argon2_recommends() -> None:
     assert extract_parameters(passwords._hasher().hash(PASSWORD)) == CHEAPEST
 
 
-@pytest.mark.parametrize("password", ["", "seven77", "x" * 1025, "lone \ud800 surrogate"])
+@each_row("password", ["", "seven77", "x" * 1025, "lone \ud800 surrogate"])
 def test_a_poor_password_is_refused_and_not_shown(acme: Grants, password: str) -> None:
     with pytest.raises(SetupError) as caught:
         acme.set_password("ann", password)

@@ -19,6 +19,7 @@ import pytest
 from jupyter_funcs.service.accounts import state
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.messages import SetupError
+from tests.rows import each_row
 from tests.service.conftest import at_once, python
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def record(key: str, ends: float | None = None) -> dict[str, object]:
     return {"id": "x", "made": 0.0, "ends": ends, "key": key}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         "",
@@ -214,8 +215,8 @@ def test_either_alphabet_of_base64_is_read_padded_or_not() -> None:
         assert SigningKeys.from_text(text.decode()).signing == key
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
+@each_row(
+    "text, says",
     [
         (SHORT, "Key 1 of FUNCS_SIGNING_KEY has 31 bytes"),
         (f"{LONG},{SHORT}", "Key 2 of FUNCS_SIGNING_KEY has 31 bytes"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from jupyter_funcs.service.config.config_file import TomlFile
 from jupyter_funcs.service.messages import SetupError
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,8 +52,8 @@ deep = true
 '''
 
 
-@pytest.mark.parametrize(
-    ("key", "line"),
+@each_row(
+    "key, line",
     [
         ((), 0),
         (("organisation",), 2),
@@ -79,7 +80,7 @@ deep = true
         (("data", "reports", 5), 26),
     ],
 )
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@each_row("end", ["\n", "\r\n"])
 def test_the_line_of_a_key_is_where_its_statement_begins(key: tuple[str | int, ...], line: int, end: str) -> None:
     text = EVERYTHING.replace("\n", end)
     file = TomlFile("x.toml", text, tomllib.loads(text))

@@ -37,8 +37,8 @@ def parameter(annotation: Any, default: Any = inspect.Parameter.empty, name: str
     return Parameter.from_annotation(name, annotation, default)
 
 
-@pytest.mark.parametrize(
-    ("annotation", "code", "many", "type_"),
+@each_row(
+    "annotation, code, many, type_",
     [
         (str, 0, False, str),
         (int, 1, False, int),
@@ -63,14 +63,14 @@ def test_a_parameter_is_read_from_its_annotation(annotation: Any, code: int, man
     assert (optional.required, optional.default) == (False, None)
 
 
-@pytest.mark.parametrize("annotation", [complex, object, int | str, bytes, Any, Literal["a", 1], range])
+@each_row("annotation", [complex, object, int | str, bytes, Any, Literal["a", 1], range])
 def test_an_unsupported_annotation_is_refused_when_published(annotation: Any) -> None:
     with pytest.raises(TypeError, match=r"Parameter P is annotated .*\. Use str, int, float, bool, date"):
         parameter(annotation)
 
 
-@pytest.mark.parametrize(
-    ("found", "rules", "text"),
+@each_row(
+    "found, rules, text",
     [
         (parameter(str), (), "[Required]"),
         (parameter(Annotated[str, Help("The name.")]), (), "[Required] The name."),
@@ -115,8 +115,8 @@ def test_the_description_is_in_the_services_own_wording(found: Parameter, rules:
     assert found.description(rules) == text
 
 
-@pytest.mark.parametrize(
-    ("annotation", "default"),
+@each_row(
+    "annotation, default",
     [
         (int, "x"),
         (int, True),
@@ -310,15 +310,15 @@ def test_a_wire_value_becomes_a_python_value(found: Parameter, sent: Any, value:
     assert found.read(sent, DEMO) == (value, [])
 
 
-@pytest.mark.parametrize("sent", [None, "", "  ", [], [""], [None, ""]])
-@pytest.mark.parametrize("found", [YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY, FLAG, RATIO, ONE_OR_TWO])
+@each_row("sent", [None, "", "  ", [], [""], [None, ""]])
+@each_row("found", [YES_NO, NUMBER, TEXT, TEXTS, DIMENSIONS, DAY, COMPANY, FLAG, RATIO, ONE_OR_TWO])
 def test_an_absent_or_empty_value_means_the_default(found: Parameter, sent: Any) -> None:
     assert is_absent(sent)
     assert found.read(sent, DEMO) == (found.default, [])
 
 
-@pytest.mark.parametrize(
-    ("found", "sent", "text"),
+@each_row(
+    "found, sent, text",
     [
         (parameter(str), None, "P is required."),
         (parameter(Literal["a", "b"]), "", "P is required. Options are 'a', 'b'."),

@@ -10,10 +10,11 @@ import pytest
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import notebooks
 from jupyter_funcs.service.publishing.parameters import AtLeastOne
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
-    ("line", "default", "description"),
+@each_row(
+    "line, default, description",
     [
         ("a: str", None, "[Required]"),
         ("a: str = 'x'", "x", "[Optional] If none, a defaults to 'x'."),
@@ -83,8 +84,8 @@ def test_a_notebook_may_have_no_parameters(source: str) -> None:
     assert notebooks.read_parameters(source, "here") == ((), ())
 
 
-@pytest.mark.parametrize(
-    ("source", "says"),
+@each_row(
+    "source, says",
     [
         ("\na, b = 1, 2", "here, line 2: 'a, b = (1, 2)' does not define a parameter."),
         ("a = b = 1", "'a = b = 1' does not define a parameter"),

@@ -16,6 +16,7 @@ from jupyter_funcs.service.engine.calls import CallCancelledError
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Help
 from jupyter_funcs.service.publishing.registry import ArgumentsError, PublishedFunction, Registry, function
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,8 +104,8 @@ def test_descriptions_say_what_is_required_and_that_the_data_is_synthetic(listin
             assert param["description"].startswith("[Required] " if param["required"] else "[Optional] ")
 
 
-@pytest.mark.parametrize(
-    ("name", "param", "sentence"),
+@each_row(
+    "name, param, sentence",
     [
         ("Get Panel Daily", "PanelName", "Use function 'Get Panels' to get list of available panels."),
         ("Get Panel Daily", "Symbol", "Use function 'Get Universe' to get list of available symbols."),

@@ -133,7 +133,7 @@ TABLES = [
 ]
 
 
-@pytest.mark.parametrize(("result", "records"), TABLES, ids=range(len(TABLES)))
+@each_row("result, records", TABLES, ids=range(len(TABLES)))
 def test_every_kind_of_table_becomes_a_list_of_records(result: Any, records: Any) -> None:
     assert json.loads(body(result)) == records
 
@@ -150,8 +150,8 @@ def test_the_text_nan_stays_text() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("result", "says"),
+@each_row(
+    "result, says",
     [
         (object(), "Column 'Result' has object in row 1"),
         ([{"a": 1}, {"a": 1 + 2j}], "Column 'a' has complex in row 2"),
