@@ -10,10 +10,8 @@ To test another IPython, set ``FUNCS_TEST_OLD_PYTHON`` to the Python of its envi
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,18 +20,17 @@ import httpx
 import pandas as pd
 import pytest
 from IPython.core.completer import Completion, CompletionContext, provisionalcompleter
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import KernelManager
 
 import jupyter_funcs as jf
 from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
 from tests.client.test_client import ALL as NAMES
-from tests.conftest import PANEL, SYMBOL, interactive_shell, serving
+from tests.conftest import PANEL, SYMBOL, interactive_shell, serving, wait_until
+from tests.magic.conftest import live_kernel
 from tests.rows import each_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from IPython.core.interactiveshell import InteractiveShell
     from jupyter_client.blocking.client import BlockingKernelClient
@@ -60,9 +57,8 @@ class Counting(httpx.AsyncBaseTransport):
 def profiles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Profiles that no test connects to; kernels started here have them too."""
     path = tmp_path_factory.mktemp("config") / "funcs.toml"
-    path.write_text(
-        "".join(f"[profiles.{name}]\nurl = 'https://x.example'\n" for name in ("work", "'lan.2'", "'my team'"))
-    )
+    names = ("work", "'lan.2'", "'my team'")
+    path.write_text("".join(f"[profiles.{name}]\nurl = 'https://x.example'\n" for name in names))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FUNCS_CONFIG", str(path))
         yield
@@ -84,15 +80,8 @@ def shell() -> Iterator[InteractiveShell]:
         }
         shell.run_cell(f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol=$symbol")
         shell.run_cell("daily = funcs['Get Panel Daily']")
-        wait_for(lambda: len(state._session._remote.choices._choices) == 3)
+        wait_until(lambda: len(state._session._remote.choices._choices) == 3)
         yield shell
-
-
-def wait_for(is_so: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 20
-    while not is_so():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
 
 
 def tab(shell: InteractiveShell, text: str) -> list[Completion]:
@@ -107,6 +96,11 @@ def after_tab(text: str, completions: list[Completion]) -> list[str]:
     before = text.partition("‸")[0]
     begin = min((one.start for one in completions), default=len(before))
     return [before[begin : one.start] + one.text for one in completions]
+
+
+def asked(shell: InteractiveShell, context: CompletionContext) -> Any:
+    """Return what our matcher alone gives."""
+    return next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)(context)
 
 
 COMMANDS = ["find", "list", "describe", "call", "run", "sweep", "panel", "result", "connect", "status", "refresh"]
@@ -195,10 +189,7 @@ CASES: dict[str, list[str]] = {
     "%%funcs call get_panel_daily\n{": [f'"{name}": ' for name in OF_DAILY],
     '%%funcs call get_panel_daily\n{"Sym': ['"Symbol": '],
     '%%funcs call get_panel_daily\n{"pop‸"}': ['"PoPGrowth', '"PoPLookback'],
-    '%%funcs call get_panel_daily -o df\n{\n  "Symbol": "a, {",\n  P‸\n  "PoPGrowth": "Yes"\n}': [
-        '"PanelName": ',
-        '"PoPLookback": ',
-    ],
+    '%%funcs call get_panel_daily\n{\n  "Symbol": "a, {",\n  Pan‸\n  "PoPGrowth": "Yes"\n}': ['"PanelName": '],
     '%%funcs call get_panel_daily\n{"PanelName": ': [f'"{name}"' for name in PANELS],
     '%%funcs call get_panel_daily\n{"PanelName": "Demo D': ['"Demo Debit Panel"'],
     '%%funcs call get_panel_daily\n{"Symbol": "x", "PanelName": "demo d‸"}': ['"Demo Debit Panel'],
@@ -260,48 +251,22 @@ def test_tab_offers_what_fits_and_sends_nothing(shell: InteractiveShell, text: s
 
 
 NOT_OURS = [
-    "",
-    "x = 'it",
-    "import js",
-    "%time",
-    "%funcsy ca",
-    "%funcs call get_panel_daily --timeout ",
-    "%funcs find -o d",
-    "'funcs.get_panel_daily(",
-    "# funcs.get_panel_daily(",
-    "funcs.get_panel_daily(Symbol=x + ",
-    "funcs.get_panel_daily(Symbol='x' + 'BK",
-    "funcs.get_panel_daily(f(",
-    "funcs.get_panel_daily('",
-    "print('funcs.",
-    "symbol.",
-    "nothing.get_panel_daily(",
-    "nothing['",
+    *("", "x = 'it", "import js", "%time", "%funcsy ca", "%funcs call get_panel_daily --timeout ", "%funcs find -o d"),
+    *("'funcs.get_panel_daily(", "# funcs.get_panel_daily(", "funcs.get_panel_daily(Symbol=x + "),
+    *("funcs.get_panel_daily(Symbol='x' + 'BK", "funcs.get_panel_daily(f(", "funcs.get_panel_daily('"),
+    *("print('funcs.", "symbol.", "nothing.get_panel_daily(", "nothing['"),
 ]
 
 
 NOTHING_FITS = [
-    "%funcs call get_panel_daily Nothing=",
-    "%funcs call get_panel_daily PoPLookback=2",
-    "%funcs call nothing x",
-    "%funcs describe get_panel_daily ",
-    "%funcs find Get",
-    "%funcs connect work ",
-    "%funcs history on ",
-    "%funcs cache clear ",
-    "%funcs again ",
-    "%funcs call --profile work get_k",
-    "%%funcs call nothing\nSym",
-    "%%funcs call get_panel_daily\n# Pan",
-    "%%funcs call get_panel_daily\nPoPLookback: 2",
-    '%%funcs call get_panel_daily Symbol=x\n{"s‸"}',
-    "%%funcs call get_panel_daily\n{'Pan",
-    '%%funcs call get_panel_daily\n{"Nothing": "',
-    '%%funcs call get_panel_daily\n{"Symbol": {"Pan',
-    '%%funcs call get_panel_daily\n{"Symbol": "x" "Pan',
-    '%%funcs call get_panel_daily\n{"Dimensions": ["Region" ',
-    '%%funcs call get_panel_daily\n[{"Pan',
-    "funcs.get_panel_daily(PanelName='nothing",
+    *("%funcs call get_panel_daily Nothing=", "%funcs call get_panel_daily PoPLookback=2", "%funcs call nothing x"),
+    *("%funcs describe get_panel_daily ", "%funcs find Get", "%funcs connect work ", "%funcs history on "),
+    *("%funcs cache clear ", "%funcs again ", "%funcs call --profile work get_k", "%%funcs call nothing\nSym"),
+    *("%%funcs call get_panel_daily\n# Pan", "%%funcs call get_panel_daily\nPoPLookback: 2"),
+    *('%%funcs call get_panel_daily Symbol=x\n{"s‸"}', "%%funcs call get_panel_daily\n{'Pan"),
+    *('%%funcs call get_panel_daily\n{"Nothing": "', '%%funcs call get_panel_daily\n{"Symbol": {"Pan'),
+    *('%%funcs call get_panel_daily\n{"Symbol": "x" "Pan', '%%funcs call get_panel_daily\n[{"Pan'),
+    *('%%funcs call get_panel_daily\n{"Dimensions": ["Region" ', "funcs.get_panel_daily(PanelName='nothing"),
 ]
 
 
@@ -326,27 +291,17 @@ def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str
 @each_row("begin", ["daily", "%funcs call ", "%%funcs call daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"])
 def test_long_hostile_text_is_read_in_one_go(shell: InteractiveShell, begin: str, piece: str) -> None:
     """The time is linear in the length, and the nesting is bounded."""
-    match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
     text = begin + piece * (20_000 // len(piece))
     *above, line = text.split("\n")
     context = CompletionContext(token="", full_text=text, cursor_position=len(line), cursor_line=len(above), limit=500)
-    assert isinstance(match(context)["completions"], list)
+    assert isinstance(asked(shell, context)["completions"], list)
 
 
 UNLISTED = [
-    "unlisted.",
-    "unlisted.get_panel_daily(",
-    "unlisted.get_panel_daily.",
-    "unlisted.get_panel_daily(PanelName='",
-    "unlisted['",
-    "unlisted['Get Panel Daily'](",
-    "unlisted['Get Panel Daily'].",
-    "unlisted.catalog.",
-    "unlisted.names[0].",
-    "for fn in unlisted:\n    fn.",
-    "a, b = unlisted\na.",
-    "fn = unlisted.get_panel_daily\nfn(",
-    "(lambda: unlisted.get_panel_daily)().",
+    *("unlisted.", "unlisted.get_panel_daily(", "unlisted.get_panel_daily.", "unlisted.get_panel_daily(PanelName='"),
+    *("unlisted['", "unlisted['Get Panel Daily'](", "unlisted['Get Panel Daily'].", "unlisted.catalog."),
+    *("unlisted.names[0].", "for fn in unlisted:\n    fn.", "a, b = unlisted\na."),
+    *("fn = unlisted.get_panel_daily\nfn(", "(lambda: unlisted.get_panel_daily)()."),
 ]
 
 
@@ -396,22 +351,20 @@ def test_what_a_listing_function_gave_is_known_while_it_is_held(shell: Interacti
 
 def test_each_result_is_a_fresh_one(shell: InteractiveShell) -> None:
     """A completer that changes a result doesn't change the next one."""
-    match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
     line = "%funcs call get_k"
     context = CompletionContext(token="", full_text=line, cursor_position=len(line), cursor_line=0, limit=500)
-    first = match(context)
+    first = asked(shell, context)
     first["completions"].clear()
     first["suppress"] = False
-    second = match(context)
+    second = asked(shell, context)
     assert [one.text for one in second["completions"]] == ["get_kpis"]
     assert second["suppress"]
 
 
 def test_a_matcher_that_fails_is_silent(shell: InteractiveShell, capsys: Any) -> None:
     """An error inside the matcher offers nothing and shows nothing."""
-    match = next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)
     broken = CompletionContext(token="", full_text="", cursor_position=0, cursor_line=7, limit=500)
-    assert match(broken) == {"completions": []}
+    assert asked(shell, broken) == {"completions": []}
     assert not any(capsys.readouterr())
 
 
@@ -456,28 +409,18 @@ def values_of(client: BlockingKernelClient, name: str) -> list[str]:
 )
 def kernel(request: pytest.FixtureRequest) -> Iterator[BlockingKernelClient]:
     """A live kernel with the extension, a session over HTTP, and the values listed by a first run."""
-    with serving(counted) as url:
-        manager = KernelManager()
-        argv = [request.param, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="tested")
-        path = str(Path(jf.__file__).parent.parent)
-        manager.start_kernel(
-            env={**os.environ, "PYTHONPATH": path, "FUNCS_BASE_URL": url, "FUNCS_TOKEN": embedded().token}
-        )
-        client = manager.client()
-        client.start_channels()
-        client.wait_for_ready(timeout=30)
+    path = str(Path(jf.__file__).parent.parent)
+    with (
+        serving(counted) as url,
+        live_kernel(request.param, PYTHONPATH=path, FUNCS_BASE_URL=url, FUNCS_TOKEN=embedded().token) as client,
+    ):
         run(client, "%load_ext jupyter_funcs\nimport jupyter_funcs as jf; unlisted = jf.connect()")
         run(client, f"df = %funcs call get_panel_daily PanelName='{PANEL}' Symbol='{SYMBOL}'")
         run(client, "from jupyter_funcs.magic import extension; funcs = extension.of(get_ipython()).state.session")
-        wait_for(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
-        wait_for(lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand")))
+        wait_until(lambda: len(SERVED) >= 5)  # the listing, the run, and three that list values
+        wait_until(lambda: all(values_of(client, name) for name in ("PanelName", "Symbol", "Brand")))
         yield client
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-        manager.cleanup_resources()
         SERVED.clear()
-        gc.collect()
 
 
 def run(client: BlockingKernelClient, code: str) -> None:
@@ -520,12 +463,9 @@ def test_a_plain_call_lists_the_values_of_the_next(kernel: BlockingKernelClient)
     run(kernel, f"other = jf.connect(); call = dict(PanelName={PANEL!r}, Symbol={SYMBOL!r})")
     run(kernel, "df = other.get_panel_daily(**call)")
     text = f"other.get_panel_daily(PanelName={PANEL!r}, Brand='Bulkandry F"
-    wait_for(lambda: kernel.complete(text, reply=True, timeout=20)["content"]["matches"] == ["'Bulkandry Fuel'"])
+    wait_until(lambda: kernel.complete(text, reply=True, timeout=20)["content"]["matches"] == ["'Bulkandry Fuel'"])
     assert len(SERVED) == sent + 5  # the listing, the run, and three that list values
     run(kernel, "df = other.get_panel_daily(**call)")
-    run(
-        kernel,
-        "import asyncio; from jupyter_funcs.core import background\n"
-        "background.wait(background.start(asyncio.sleep(0.05)))",
-    )
+    run(kernel, "import asyncio; from jupyter_funcs.core import background")
+    run(kernel, "background.wait(background.start(asyncio.sleep(0.05)))")
     assert len(SERVED) == sent + 6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import inspect
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -13,12 +12,12 @@ import pyarrow.dataset as ds
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
-from jupyter_client.manager import start_new_kernel
 
 import jupyter_funcs as jf
 from jupyter_funcs.magic import extension
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL, interactive_shell
+from tests.magic.conftest import live_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,12 +31,8 @@ OURS = "jupyter_funcs"
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[BlockingKernelClient]:
     """A fresh kernel."""
-    manager, client = start_new_kernel()
-    yield client
-    client.stop_channels()
-    manager.shutdown_kernel(now=True)
-    manager.cleanup_resources()
-    gc.collect()
+    with live_kernel() as client:
+        yield client
 
 
 def answer(client: BlockingKernelClient, code: str, *, last: bool = False) -> Any:
@@ -73,14 +68,10 @@ def test_loading_into_a_kernel_imports_nothing_but_itself(kernel: BlockingKernel
 def test_loading_imports_nothing_of_the_standard_library_that_takes_time() -> None:
     """What the extension imports at its top is imported by IPython anyway; `html`, say, compiles a long pattern."""
     tops = ast.parse(inspect.getsource(extension)).body
-    names = {
-        getattr(top, "module", None) or top.names[0].name
-        for top in tops
-        if isinstance(top, ast.Import | ast.ImportFrom)
-    }
-    assert {name.partition(".")[0] for name in names} == {
-        *("IPython", "__future__", "contextlib", "functools", "inspect", "sys", "typing")
-    }
+    imports = [top for top in tops if isinstance(top, ast.Import | ast.ImportFrom)]
+    names = {getattr(top, "module", None) or top.names[0].name for top in imports}
+    light = {"IPython", "__future__", "contextlib", "functools", "inspect", "sys", "typing"}
+    assert {name.partition(".")[0] for name in names} == light
 
 
 def test_a_run_in_the_background_is_a_line_that_follows_it(kernel: BlockingKernelClient) -> None:
@@ -105,11 +96,9 @@ def test_a_run_in_the_background_is_a_line_that_follows_it(kernel: BlockingKerne
         code = f"job = %funcs {line} --background\ndisplay(job)\nframe = job.result()\ntime.sleep(0.1)\njob"
         kernel.execute_interactive(code, timeout=60, output_hook=shown.append)
         lines = [each["content"]["data"] for each in shown if "data" in each["content"]]
-        names = {each["content"]["transient"].get("display_id") for each in shown if "display" in each["msg_type"]}
-        assert len(names) == 1
-        assert [each["msg_type"] for each in shown if "display" in each["msg_type"]][:2] == [
-            *("display_data", "update_display_data")
-        ]
+        displays = [each for each in shown if "display" in each["msg_type"]]
+        assert len({each["content"]["transient"].get("display_id") for each in displays}) == 1
+        assert [each["msg_type"] for each in displays][:2] == ["display_data", "update_display_data"]
         assert all("<b>Nap</b> · running · " in each["text/html"] for each in lines[:2])
         assert "<b>Nap</b> · done · " in lines[-2]["text/html"]
         assert ": done, " in lines[-1]["text/plain"]  # a job that has ended is shown as any object
@@ -202,12 +191,14 @@ def ours(line: str, cell: str | None = None) -> str:
 
 @pytest.mark.parametrize("kinds", [["line"], ["cell"], ["line", "cell"]], ids=" and ".join)
 def test_unloading_puts_back_a_magic_of_the_same_name(kinds: list[str]) -> None:
-    """After any number of reloads, unloading restores the user's own %funcs: same object, same place."""
+    """After any number of reloads, or none, unloading leaves the user's own %funcs: same object, same place."""
     shell = InteractiveShell()
     for kind in kinds:
         shell.register_magic_function(ours, kind, "funcs")
     shell.register_magic_function(ours, "line_cell", "later")
     shell.run_line_magic("unload_ext", OURS)  # IPython registers its own magics on first use
+    jf.unload_ipython_extension(shell)
+    assert shell.magics_manager.magics[kinds[0]]["funcs"] is ours
     before = {kind: list(table.items()) for kind, table in shell.magics_manager.magics.items()}
     configurables = list(shell.configurables)
     for _ in range(20):
@@ -282,11 +273,3 @@ def test_a_printer_of_the_users_own_is_there_again() -> None:
     show.for_type_by_name(*named, later)
     jf.unload_ipython_extension(shell)
     assert show.for_type_by_name(*named) is later
-
-
-def test_what_was_never_loaded_takes_nothing_away() -> None:
-    """Unloading without a load changes nothing."""
-    shell = InteractiveShell()
-    shell.register_magic_function(ours, "line", "funcs")
-    jf.unload_ipython_extension(shell)
-    assert shell.magics_manager.magics["line"]["funcs"] is ours

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import linecache
+import math
 import re
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from jupyter_funcs.magic import extension, subcommands
 from jupyter_funcs.magic.usage import ALIASES, NAMES, OPTIONS, SUBCOMMANDS, taken_by, usage, usage_of
 from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service import embedded
-from tests.conftest import PANEL, SYMBOL, interactive_shell
+from tests.conftest import PANEL, SYMBOL
 from tests.faults.server import LISTING, faulty, reply
 
 if TYPE_CHECKING:
@@ -35,17 +36,11 @@ if TYPE_CHECKING:
 DAILY = f'get_panel_daily PanelName="{PANEL}" Symbol="{SYMBOL}"'
 
 
-@pytest.fixture(scope="module")
-def shell() -> Iterator[InteractiveShell]:
-    with interactive_shell() as shell:
-        shell.run_line_magic("load_ext", "jupyter_funcs")
-        yield shell
-
-
 @pytest.fixture
 def run(shell: InteractiveShell) -> Iterator[Any]:
-    """Run a cell as a user does; return its value or raise its error."""
-    before = dict(shell.user_ns)
+    """Run a cell as a user does; return its value or raise its error. The session in use is back at the end."""
+    state, before = extension.of(shell).state, dict(shell.user_ns)
+    session = state.session
 
     def run_cell(cell: str) -> Any:
         result = shell.run_cell(cell)
@@ -53,6 +48,7 @@ def run(shell: InteractiveShell) -> Iterator[Any]:
         return result.result
 
     yield run_cell
+    state._session = session
     shell.user_ns.clear()  # shell.reset() takes a second for garbage collection
     shell.user_ns.update(before)
 
@@ -127,19 +123,13 @@ def test_a_variable_is_passed_as_an_object(run: Any) -> None:
 
 
 def test_dry_run_prints_what_would_be_sent(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """--dry-run prints the JSON of the request and runs nothing."""
+    """--dry-run prints the JSON of the request and runs nothing; with -o it assigns it and prints nothing."""
+    request = {"FunctionName": "Get Panel Daily", "Args": {"PanelName": PANEL, "Symbol": SYMBOL, "PoPLookback": "2"}}
     assert run(f"%funcs call {DAILY} PoPLookback=2 --dry-run") is None
-    assert json.loads(capsys.readouterr().out) == {
-        "FunctionName": "Get Panel Daily",
-        "Args": {"PanelName": PANEL, "Symbol": SYMBOL, "PoPLookback": "2"},
-    }
-
-
-def test_dry_run_binds_the_request(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """--dry-run with -o assigns the request and prints nothing."""
-    assert run("%funcs call get_panels --dry-run -o request") is None
+    assert json.loads(capsys.readouterr().out) == request
+    assert run(f"%funcs call {DAILY} PoPLookback=2 --dry-run -o request") is None
     assert not capsys.readouterr().out
-    assert run("request") == {"FunctionName": "Get Panels", "Args": {}}
+    assert run("request") == request
 
 
 @pytest.mark.parametrize(
@@ -149,13 +139,12 @@ def test_dry_run_binds_the_request(run: Any, capsys: pytest.CaptureFixture[str])
         f"%funcs sweep Get Panel Daily $runs PanelName='{PANEL}' Dimensions=$sets",
         f"%%funcs sweep get_panel_daily $runs\nPanelName: {PANEL}\nDimensions: [[Region], [Region, Brand]]",
         f'%%funcs sweep get_panel_daily $runs PanelName="{PANEL}"\n{{"Dimensions": [["Region"], ["Region", "Brand"]]}}',
+        f"%%funcs sweep get_panel_daily Dimensions=$sets\nPanelName: {PANEL}\nSymbol: [\nBKQU\nNVRA\n]",
     ],
-    ids=["line", "table", "body", "json"],
+    ids=["line", "table", "body", "json", "column"],
 )
-def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(
-    run: Any, capsys: pytest.CaptureFixture[str], cell: str
-) -> None:
-    """A list is swept, a list of lists if the parameter takes a list; a table of arguments has no name."""
+def test_dry_run_of_a_sweep_says_how_many_runs_and_shows_the_first(run: Any, capsys: Any, cell: str) -> None:
+    """A list, also pasted as a column, a list of lists if the parameter takes a list; a table has no name."""
     run("import pandas as pd; runs = pd.DataFrame({'symbol': ['BKQU', 'NVRA']})")
     run("sets = [['Region'], ('Region', 'Brand')]")
     first, _, rest = cell.partition("\n")
@@ -197,13 +186,6 @@ def test_a_sweep_gives_the_frame_that_python_gives(run: Any, option: str) -> Non
     assert list(frame.columns)[:2] == ["Symbol", "PoPLookback"]
     assert frame.attrs["funcs"]["runs"] == 4
     run("pool.shutdown()")
-
-
-def test_a_column_is_pasted_into_a_cell(run: Any) -> None:
-    """One item per line below the bracket, without commas and quotes."""
-    body = f"PanelName: {PANEL}\nSymbol: [\nBKQU US EQUITY\nNVRA US EQUITY\n]"
-    run(f"%%funcs sweep get_panel_fq --dry-run -o requests\n{body}")
-    assert [one["Args"]["Symbol"] for one in run("requests")] == ["BKQU US EQUITY", "NVRA US EQUITY"]
 
 
 def test_a_sweep_takes_pairs_and_a_table(run: Any) -> None:
@@ -261,18 +243,13 @@ def test_q_hides_no_warning_that_rows_may_be_missing(run: Any, answering: Any, s
         assert [str(one.message) for one in caught] == [
             "The end of the reply may be missing: its last line has no line end."
         ]
-    run("%funcs connect")
 
 
 @pytest.mark.filterwarnings("always")
 def test_a_warning_in_a_cell_is_its_text_alone(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a cell a warning has no file name and no source line, whether of a magic or a call; elsewhere it has both."""
     shown: list[str] = []
-    monkeypatch.setattr(
-        warnings,
-        "showwarning",
-        lambda what, kind, file, at, *_: shown.append(warnings.formatwarning(what, kind, file, at)),
-    )
+    monkeypatch.setattr(warnings, "showwarning", lambda *said: shown.append(warnings.formatwarning(*said[:4])))
     before = warnings.formatwarning
     run(f"%funcs sweep get_panel_fq PanelName='{PANEL}' Symbol=[BKQU, ZZZZ]")
     run(f"import jupyter_funcs as jf; jf.connect().get_panel_fq.sweep(PanelName='{PANEL}', Symbol=['BKQU', 'YYYY'])")
@@ -292,9 +269,10 @@ def test_a_terminal_is_told_that_it_shows_no_panel() -> None:
     assert "A terminal can't show the panel. Use %funcs find, describe and call" in said
 
 
-def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
-    """%funcs result returns the DataFrame of the panel opened last; --timeout works for a panel too."""
+def test_a_panel_opens_filled_and_its_result_is_at_hand(run: Any) -> None:
+    """%funcs panel NAME k=v has the values, %funcs result the DataFrame of the panel opened last; --timeout works."""
     panel = run(f"%funcs panel {DAILY}")
+    assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL}
     panel.run()
     assert len(run("df = %funcs result\ndf")) == 1826
     assert panel.recipe == "df = %funcs result"
@@ -303,15 +281,6 @@ def test_the_result_of_the_panel_is_at_hand(run: Any) -> None:
     panel.run()
     with pytest.raises(jf.DeadlineError):
         run("%funcs result")
-    panel.close()
-
-
-def test_panel_opens_filled(run: Any) -> None:
-    """%funcs panel NAME k=v opens the form with values, and a run returns the frame."""
-    panel = run(f"%funcs panel {DAILY}")
-    assert panel.form.args == {"PanelName": PANEL, "Symbol": SYMBOL}
-    panel.run()
-    assert len(panel.result(60)) == 1826
     panel.close()
 
 
@@ -344,7 +313,6 @@ def test_a_refresh_says_what_has_changed(run: Any, answering: Any, shell: Any, c
         assert capsys.readouterr().out.startswith(f"Listed again: {said}.\nOut[0]: Connected to ")
     run("%funcs refresh -o again")
     assert not capsys.readouterr().out
-    run("%funcs connect")
 
 
 def test_connecting_lists_the_functions_once_and_says_who_asks(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,106 +366,94 @@ def test_a_connect_that_fails_does_so_at_once_and_changes_nothing(
     state._session = None
     with pytest.raises(jf.ConfigError, match=demo):
         run("%funcs connect nowhere")
-    run("%funcs connect")
+
+
+# By the class of the error: a bad cell, and a pattern of what is said of it.
+BAD: dict[type[jf.FuncsError], dict[str, str]] = {
+    jf.ArgumentError: {
+        "%funcs fnd panel": "no subcommand 'fnd'(.|\n)*'find'",
+        "%funcs call": "needs a function's name",
+        "%funcs call get_panel_daily": "Panel Name is required",
+        "%funcs call get_panel_daily PanlName=x": "Did you mean 'PanelName'",
+        "%funcs call get_panel_daily b=c d": "'d' isn't an argument.\\nWrite b=\"…\", with quotes",
+        "%funcs call Get Panel FQ 'Demo Card' x": "by name, not 'Demo Card'.\\nWrite PanelName=",
+        "%funcs call get_panels x": "by name, not 'x'.\\nIt takes no parameters",
+        "%funcs call get_panel_dimensions Dimensions=Brand PanelName=mine": r"your variable, write PanelName=\$mine",
+        "%funcs call get_panel_dimensions Dimensions=Brand PanelName={mine}": r"write PanelName=\$mine\.$",
+        '%funcs call get_panel_daily PanelName="Demo': 'not closed(.|\n)*"Demo\n {31}\\^$',
+        "%funcs call get_panel_daily Dimensions=[Region": "The bracket at the caret(.|\n)*\\^",
+        "%funcs call get_panel_daily --tiemout 3": "unknown option '--tiemout'(.|\n)*'--timeout'",
+        "%funcs call get_panels --PanelName=SECRET": "no hyphens: name=value. See %funcs --help",
+        '%funcs call get_panel_daily(PanelName="x")': "Leave out the parentheses: %funcs call NAME",
+        "%funcs call get_panels --timeout": "--timeout needs a value: --timeout SECONDS",
+        "%funcs find -o": "--output needs a value: --output NAME",
+        "%funcs call get_panels -x": "unknown option '-x'.\nArguments have no hyphens",
+        "%funcs describe get_panels a=b": "describe takes only a name, not a",
+        "%%funcs\nPanelName: x": "cell has arguments, but the line names no function",
+        "%funcs call get_panel_daily PanelName='x', Symbol=y": "separated by spaces, not commas",
+        "%funcs call get_panel_daily, PanelName='x'": "separated by spaces, not commas",
+        "%funcs call get_panels --timeout inf": "number of seconds above 0, not 'inf'",
+        "%funcs result --timeout -1": "number of seconds above 0, not '-1'",
+        "%funcs call get_panels —timeout 3": "two hyphens",
+        "%funcs call get_panels --profile ''": "needs the name of a profile",
+        "%funcs find --wait": "%funcs find has no option --wait",
+        "%funcs find --force": "%funcs find has no option --force",
+        "%funcs connect work --profile work": "has no option --profile",
+        "%funcs lasterror now": "takes no arguments",
+        "%funcs cal --help": "no subcommand 'cal'(.|\n)*'call'",
+        "%funcs Get Panels": "It's a function: write %funcs call get_panels",
+        "%funcs get_panel_daily Symbol=x": "%funcs panel get_panel_daily",
+        "%funcs call get_panel_daily symbol=a Symbol=b": "same parameter as 'symbol'",
+        "%%funcs call get_panel_daily Symbol=a\nSymbol: b": "Symbol is given twice",
+        "%funcs call get_panel_daily PanelName= x": "without spaces",
+        "%funcs call get_panel_daily PanelName =x": "without spaces",
+        "%funcs call get_panels -o class": "variable name",
+        "%funcs call get_panels --timeout x": "--timeout: expected a number of seconds above 0, not 'x'",
+        "%funcs call get_panels -o 'a b'": "variable name",
+        "%funcs call get_panel_daily PanelName = x": "without spaces",
+        "%funcs call get_panel_daily Symbol=a Symbol=b": "Symbol is given twice",
+        "%funcs find x --dry-run": "has no option --dry-run",
+        "%funcs find --colour=SECRET": "--colour",
+        "%funcs refresh now": "takes no arguments",
+        "%funcs sweep": "%funcs sweep needs a function's name",
+        "%funcs sweep get_panel_daily Symbol=[]": "Symbol has no values to sweep",
+        "%funcs sweep get_panel_daily Symbol=BKQU": r"Nothing to sweep(.|\n)*such as \[a, b\]",
+        "%funcs sweep get_panel_daily Symbol=BKQU, NVRA": r"goes in brackets: \[a, b\]",
+        "%funcs sweep get_panel_daily $absent": "no variable 'absent'",
+        "%funcs sweep get_panel_daily $session": "takes a DataFrame with one row per run",
+        "%funcs sweep get_panel_daily $session $session": r"one table(.|\n)*\$session and \$session",
+        "%funcs sweep get_panel_daily Symbol=[x] --concurrency 0": "whole number above 0, not '0'",
+        "%funcs sweep get_panel_daily Symbol=[x] --most-runs 1e9": "whole number above 0",
+        "%funcs sweep get_panel_daily Symbol=[x] --executor $session": "client.get_executor",
+        "%funcs sweep get_panel_daily Symbol=[x] --executor": r"needs a value: --executor \$NAME",
+        "%funcs sweep get_panel_daily Symbol=[x] --to $session": "the path of a folder",
+        "%funcs call get_panels --pairs": "%funcs call has no option --pairs",
+        "%%funcs find x\nbody": "takes no cell body",
+        "%%funcs call get_panels\nno colon": "Line 2",
+        '%%funcs call get_panels\n{"a": }': "JSON",
+    },
+    jf.NotFoundError: {"%funcs call Get Panl Daily": "Did you mean 'Get Panel Daily'"},
+    jf.ConfigError: {
+        "%funcs connect localhost:8765": "An address starts with https:// or http://",
+        "%funcs call get_panels --profile wrok": "no profile 'wrok'(.|\n)*'work'",
+        "%funcs find --profile https://ada:SECRET@x.example": "have it replaced",
+        "%funcs call get_panels token=SECRET": "have it replaced",
+        "%%funcs call get_panels\napi_key: SECRET": "have it replaced",
+        "%funcs call get_pnls token=SECRET": "have it replaced",
+        "%funcs connect https://x.example token=abc": "no token",
+        "%funcs call get_panels 'token=SECRET'": "have it replaced",
+        "%funcs connect https://x.example --token=SECRET": "have it replaced",
+        "%funcs connect nowhere": "no profile 'nowhere'",
+        "%funcs sweep get_panel_daily Symbol=[x] token=SECRET": "have it replaced",
+    },
+}
 
 
 @pytest.mark.parametrize(
-    ("cell", "error", "said"),
-    [
-        ("%funcs fnd panel", jf.ArgumentError, "no subcommand 'fnd'(.|\n)*'find'"),
-        ("%funcs call", jf.ArgumentError, "needs a function's name"),
-        ("%funcs call Get Panl Daily", jf.NotFoundError, "Did you mean 'Get Panel Daily'"),
-        ("%funcs call get_panel_daily", jf.ArgumentError, "Panel Name is required"),
-        ("%funcs call get_panel_daily PanlName=x", jf.ArgumentError, "Did you mean 'PanelName'"),
-        ("%funcs call get_panel_daily b=c d", jf.ArgumentError, "'d' isn't an argument.\\nWrite b=\"…\", with quotes"),
-        ("%funcs call Get Panel FQ 'Demo Card' x", jf.ArgumentError, "by name, not 'Demo Card'.\\nWrite PanelName="),
-        ("%funcs call get_panels x", jf.ArgumentError, "by name, not 'x'.\\nIt takes no parameters"),
-        (
-            "%funcs call get_panel_dimensions Dimensions=Brand PanelName=mine",
-            jf.ArgumentError,
-            r"For your variable, write PanelName=\$mine",
-        ),
-        (
-            "%funcs call get_panel_dimensions Dimensions=Brand PanelName={mine}",
-            jf.ArgumentError,
-            r"write PanelName=\$mine\.$",
-        ),
-        ('%funcs call get_panel_daily PanelName="Demo', jf.ArgumentError, 'not closed(.|\n)*"Demo\n {31}\\^$'),
-        ("%funcs call get_panel_daily Dimensions=[Region", jf.ArgumentError, "The bracket at the caret(.|\n)*\\^"),
-        ("%funcs call get_panel_daily --tiemout 3", jf.ArgumentError, "unknown option '--tiemout'(.|\n)*'--timeout'"),
-        ("%funcs call get_panels --PanelName=SECRET", jf.ArgumentError, "no hyphens: name=value. See %funcs --help"),
-        ('%funcs call get_panel_daily(PanelName="x")', jf.ArgumentError, "Leave out the parentheses: %funcs call NAME"),
-        ("%funcs call get_panels --timeout", jf.ArgumentError, "--timeout needs a value: --timeout SECONDS"),
-        ("%funcs find -o", jf.ArgumentError, "--output needs a value: --output NAME"),
-        ("%funcs call get_panels -x", jf.ArgumentError, "unknown option '-x'.\nArguments have no hyphens"),
-        ("%funcs describe get_panels a=b", jf.ArgumentError, "describe takes only a name, not a"),
-        ("%%funcs\nPanelName: x", jf.ArgumentError, "cell has arguments, but the line names no function"),
-        ("%funcs call get_panel_daily PanelName='x', Symbol=y", jf.ArgumentError, "separated by spaces, not commas"),
-        ("%funcs call get_panel_daily, PanelName='x'", jf.ArgumentError, "separated by spaces, not commas"),
-        ("%funcs connect localhost:8765", jf.ConfigError, "An address starts with https:// or http://"),
-        ("%funcs call get_panels --timeout inf", jf.ArgumentError, "number of seconds above 0, not 'inf'"),
-        ("%funcs result --timeout -1", jf.ArgumentError, "number of seconds above 0, not '-1'"),
-        ("%funcs call get_panels —timeout 3", jf.ArgumentError, "two hyphens"),
-        ("%funcs call get_panels --profile wrok", jf.ConfigError, "no profile 'wrok'(.|\n)*'work'"),
-        ("%funcs call get_panels --profile ''", jf.ArgumentError, "needs the name of a profile"),
-        ("%funcs find --profile https://ada:SECRET@x.example", jf.ConfigError, "have it replaced"),
-        ("%funcs find --wait", jf.ArgumentError, "%funcs find has no option --wait"),
-        ("%funcs find --force", jf.ArgumentError, "%funcs find has no option --force"),
-        ("%funcs connect work --profile work", jf.ArgumentError, "has no option --profile"),
-        ("%funcs lasterror now", jf.ArgumentError, "takes no arguments"),
-        ("%funcs cal --help", jf.ArgumentError, "no subcommand 'cal'(.|\n)*'call'"),
-        ("%funcs Get Panels", jf.ArgumentError, "It's a function: write %funcs call get_panels"),
-        ("%funcs get_panel_daily Symbol=x", jf.ArgumentError, "%funcs panel get_panel_daily"),
-        ("%funcs call get_panels token=SECRET", jf.ConfigError, "have it replaced"),
-        ("%%funcs call get_panels\napi_key: SECRET", jf.ConfigError, "have it replaced"),
-        ("%funcs call get_pnls token=SECRET", jf.ConfigError, "have it replaced"),
-        ("%funcs call get_panel_daily symbol=a Symbol=b", jf.ArgumentError, "same parameter as 'symbol'"),
-        ("%%funcs call get_panel_daily Symbol=a\nSymbol: b", jf.ArgumentError, "Symbol is given twice"),
-        ("%funcs call get_panel_daily PanelName= x", jf.ArgumentError, "without spaces"),
-        ("%funcs call get_panel_daily PanelName =x", jf.ArgumentError, "without spaces"),
-        ("%funcs call get_panels -o class", jf.ArgumentError, "variable name"),
-        (
-            "%funcs call get_panels --timeout x",
-            jf.ArgumentError,
-            "--timeout: expected a number of seconds above 0, not 'x'",
-        ),
-        ("%funcs call get_panels -o 'a b'", jf.ArgumentError, "variable name"),
-        ("%funcs connect https://x.example token=abc", jf.ConfigError, "no token"),
-        ("%funcs call get_panels 'token=SECRET'", jf.ConfigError, "have it replaced"),
-        ("%funcs call get_panel_daily PanelName = x", jf.ArgumentError, "without spaces"),
-        ("%funcs call get_panel_daily Symbol=a Symbol=b", jf.ArgumentError, "Symbol is given twice"),
-        ("%funcs find x --dry-run", jf.ArgumentError, "has no option --dry-run"),
-        ("%funcs connect https://x.example --token=SECRET", jf.ConfigError, "have it replaced"),
-        ("%funcs find --colour=SECRET", jf.ArgumentError, "--colour"),
-        ("%funcs refresh now", jf.ArgumentError, "takes no arguments"),
-        ("%funcs connect nowhere", jf.ConfigError, "no profile 'nowhere'"),
-        ("%funcs sweep", jf.ArgumentError, "%funcs sweep needs a function's name"),
-        ("%funcs sweep get_panel_daily Symbol=[]", jf.ArgumentError, "Symbol has no values to sweep"),
-        ("%funcs sweep get_panel_daily Symbol=BKQU", jf.ArgumentError, r"Nothing to sweep(.|\n)*such as \[a, b\]"),
-        ("%funcs sweep get_panel_daily Symbol=BKQU, NVRA", jf.ArgumentError, r"goes in brackets: \[a, b\]"),
-        ("%funcs sweep get_panel_daily $absent", jf.ArgumentError, "no variable 'absent'"),
-        ("%funcs sweep get_panel_daily $session", jf.ArgumentError, "takes a DataFrame with one row per run"),
-        (
-            "%funcs sweep get_panel_daily $session $session",
-            jf.ArgumentError,
-            r"one table(.|\n)*\$session and \$session",
-        ),
-        ("%funcs sweep get_panel_daily Symbol=[x] --concurrency 0", jf.ArgumentError, "whole number above 0, not '0'"),
-        ("%funcs sweep get_panel_daily Symbol=[x] --most-runs 1e9", jf.ArgumentError, "whole number above 0"),
-        ("%funcs sweep get_panel_daily Symbol=[x] --executor $session", jf.ArgumentError, "client.get_executor"),
-        ("%funcs sweep get_panel_daily Symbol=[x] --executor", jf.ArgumentError, r"needs a value: --executor \$NAME"),
-        ("%funcs sweep get_panel_daily Symbol=[x] --to $session", jf.ArgumentError, "the path of a folder"),
-        ("%funcs sweep get_panel_daily Symbol=[x] token=SECRET", jf.ConfigError, "have it replaced"),
-        ("%funcs call get_panels --pairs", jf.ArgumentError, "%funcs call has no option --pairs"),
-        ("%%funcs find x\nbody", jf.ArgumentError, "takes no cell body"),
-        ("%%funcs call get_panels\nno colon", jf.ArgumentError, "Line 2"),
-        ('%%funcs call get_panels\n{"a": }', jf.ArgumentError, "JSON"),
-    ],
+    ("cell", "error", "said"), [(cell, error, said) for error, cells in BAD.items() for cell, said in cells.items()]
 )
 @pytest.mark.usefixtures("profile")
-def test_bad_lines_say_what_to_do(
-    run: Any, capsys: pytest.CaptureFixture[str], cell: str, error: type[jf.FuncsError], said: str
-) -> None:
+def test_bad_lines_say_what_to_do(run: Any, capsys: Any, cell: str, error: type[jf.FuncsError], said: str) -> None:
     """A bad line is an error of one to three lines without a traceback, and the session still works."""
     run("%funcs refresh -o session\nmine = 'Demo Card Panel'")  # which knows its functions
     with pytest.raises(error, match=said):
@@ -510,19 +466,13 @@ def test_bad_lines_say_what_to_do(
 
 
 def test_help_names_every_command(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """--help prints the help, which has every subcommand and option."""
-    assert run("%funcs --help") is None
-    assert capsys.readouterr().out.strip() == usage()
+    """--help prints the help, which has every subcommand and option; `help` and `help call` are words for it."""
+    for words, text in (("--help", usage()), ("help", usage()), ("help call", usage_of("call"))):
+        assert run(f"%funcs {words}") is None
+        assert capsys.readouterr().out.strip() == text.strip()
     for word in (*NAMES, *chain.from_iterable(option.split("/") for option in OPTIONS)):
         assert re.search(rf"(?<![\w-]){word}(?![\w-])", usage())
     assert max(map(len, usage().splitlines())) < 120
-
-
-def test_help_is_a_word_too(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    """`%funcs help` and `%funcs help call` print what `--help` prints."""
-    for words, text in (("help", usage()), ("help call", usage_of("call"))):
-        assert run(f"%funcs {words}") is None
-        assert capsys.readouterr().out.strip() == text.strip()
 
 
 def test_the_guide_is_read_in_the_notebook(run: Any) -> None:
@@ -546,12 +496,7 @@ def test_each_subcommand_has_a_function() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_command_has_a_help_of_its_own(
-    run: Any,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-    profile: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run: Any, capsys: Any, name: str, profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its synopsis, the options that it takes and no others, and an example that runs on the demo."""
     monkeypatch.chdir(tmp_path)  # for the lock file
@@ -571,16 +516,13 @@ def test_each_command_has_a_help_of_its_own(
         if isinstance(opened, Panel):
             opened.close()
     panel.close()
-    run("%funcs connect")
 
 
 @pytest.fixture
 def profile(service_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Configure two profiles, work and other, for the service over HTTP; return its URL."""
-    profiles = "".join(
-        f'[profiles.{name}]\nurl = "{service_url}"\ntoken_env = "OF_WORK"\n' for name in ("work", "other")
-    )
-    (tmp_path / "profiles.toml").write_text(profiles)
+    rows = f'url = "{service_url}"\ntoken_env = "OF_WORK"\n'
+    (tmp_path / "profiles.toml").write_text(f"[profiles.work]\n{rows}[profiles.other]\n{rows}")
     monkeypatch.setenv("FUNCS_CONFIG", str(tmp_path / "profiles.toml"))
     monkeypatch.setenv("OF_WORK", embedded().token)
     return service_url
@@ -600,12 +542,9 @@ def test_a_profile_is_asked_for_one_line(run: Any, profile: str) -> None:
     work = run("%funcs connect work")
     assert run("%funcs refresh --profile work") is work
     assert run("%funcs refresh --profile other") is not work
-    run("%funcs connect")
 
 
-def test_a_semicolon_silences_and_an_assignment_has_its_value(
-    run: Any, shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_semicolon_silences_and_an_assignment_has_its_value(run: Any, shell: Any, capsys: Any) -> None:
     """A semicolon ends a line as in Python; a quoted or escaped one is text."""
     for cell in ("%funcs call get_panels;", "%funcs find ;", "if True:\n    %funcs call get_panels;;"):
         assert run(cell) is None
@@ -647,8 +586,6 @@ def test_force_sends_to_a_service_that_is_left_alone(run: Any, monkeypatch: pyte
             run("%funcs call f")
         assert len(run("%funcs call f --force")) == 2
         assert len(run("%funcs call f")) == 2
-    monkeypatch.undo()
-    run("%funcs connect")
 
 
 def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -656,21 +593,13 @@ def test_the_last_error_is_shown_whole(run: Any, capsys: pytest.CaptureFixture[s
     _last.clear()
     assert run("%funcs lasterror") is None
     assert capsys.readouterr().out == "No error has been shown in this kernel yet.\n"
+    run("import jupyter_funcs as jf")
     with pytest.raises(jf.ConfigError):
-        run(
-            "import jupyter_funcs as jf\n"
-            "try:\n    {}['key']\nexcept KeyError as e:\n    raise jf.ConfigError('W.') from e"
-        )
+        run("try:\n    {}['key']\nexcept KeyError as e:\n    raise jf.ConfigError('W.') from e")
     capsys.readouterr()
     assert run("%funcs lasterror") is None
     shown = capsys.readouterr().out
-    for line in (
-        "    {}['key']\n",
-        "KeyError: 'key'\n",
-        "direct cause",
-        "raise jf.ConfigError('W.') from e",
-        "ConfigError: W.",
-    ):
+    for line in ("    {}['key']\n", "KeyError: 'key'\n", "direct cause", "ConfigError('W.') from e", "ConfigError: W."):
         assert line in shown
     assert "run_code" not in shown
     assert run("%funcs lasterror -o text") is None
@@ -715,14 +644,12 @@ def test_the_last_error_shows_no_token(run: Any, capsys: pytest.CaptureFixture[s
 def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering: Any, shell: Any) -> None:
     """It names the cell's line, whether the run is called, awaited or started by the magic, and is shown once."""
     listing = {"functions": [{"name": "Get It", "params": []}]}
-    shell.user_ns["odd"] = session = answering(
-        lambda request: (
-            httpx.Response(200, json=listing)
-            if request.url.path.endswith("ListUserFunctions")
-            else httpx.Response(200, content=b'[{"a": NaN}]')
-        )
-    )
-    extension.of(shell).state._session = session
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        is_listing = request.url.path.endswith("ListUserFunctions")
+        return httpx.Response(200, content=json.dumps(listing if is_listing else [{"a": math.nan}]))
+
+    shell.user_ns["odd"] = extension.of(shell).state._session = answering(answer)
     cells = [
         "\nodd.get_it()",
         "job = odd.get_it.submit()\njob.result(), job.result()",
@@ -742,7 +669,6 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
         warnings.simplefilter("always")
         run("%funcs call get_it -q")
     assert not caught
-    run("%funcs connect")
 
 
 def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(run: Any, answering: Any, shell: Any) -> None:
@@ -754,4 +680,3 @@ def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(run: Any, answ
         assert run("request['Args']") == {"AccessToken": "abcdef"}
     with pytest.raises(jf.ConfigError, match="have it replaced"):
         run("%funcs call get_it refresh_token=abcdef --dry-run")
-    run("%funcs connect")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING, Any
 
 import nbformat
 import pytest
-from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
+from tests.magic.conftest import live_kernel
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from jupyter_client.manager import KernelManager
 
 LOAD = "%load_ext jupyter_funcs\nimport jupyter_funcs as jf\nfuncs = jf.connect()"
 DAILY = 'get_panel_daily PanelName="Demo Card Panel"'
@@ -21,12 +23,8 @@ DAILY = 'get_panel_daily PanelName="Demo Card Panel"'
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[KernelManager]:
     """A live kernel for all these notebooks."""
-    manager = KernelManager()
-    manager.start_kernel()
-    yield manager
-    manager.shutdown_kernel(now=True)
-    manager.cleanup_resources()
-    gc.collect()
+    with live_kernel() as client:
+        yield client.parent
 
 
 def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
