@@ -23,8 +23,6 @@ from tests.conftest import PANEL, SYMBOL, wait_until
 from tests.declared import declared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jupyter_funcs.api import Session
 
 
@@ -166,19 +164,6 @@ def test_one_value_becomes_several_and_back() -> None:
     assert (only(Each(("a", "b"))), only(Each(())), only("a")) == ("a", None, "a")
 
 
-@pytest.fixture
-def daily(funcs: Session) -> Callable[..., FormView]:
-    """Open the inputs of a function with these values, once its options are listed."""
-
-    def daily(**values: Any) -> FormView:
-        function = funcs["Get Panel Daily"]
-        view = FormView(function, function.form(**values), lambda: None, trusted=True)
-        wait_until(lambda: not any(source.asking for source in view._sources.values()))
-        return view
-
-    return daily
-
-
 def shown(view: FormView, name: str) -> dict[str, Any]:
     state: dict[str, Any] = view.values()["fields"][name]
     return state
@@ -203,47 +188,29 @@ def test_lines_give_back_what_they_show(texts: list[str], lists: list[list[str]]
     view.close()
 
 
-def test_clear_takes_every_value_and_reports_nothing(daily: Callable[..., FormView]) -> None:
-    """Clear leaves a field empty, without an error until a run is tried."""
-    view = daily(PanelName=PANEL, Symbol=Each((SYMBOL, "BVQS US EQUITY")))
+def test_the_inputs_show_several_values(funcs: Session) -> None:
+    """As code or the page sets them, each error at its field; nothing is missing before a run is tried."""
+    function = funcs["Get Panel Daily"]
+    form = function.form(PanelName=PANEL, Symbol=Each((SYMBOL, "BVQS US EQUITY")))
+    view = FormView(function, form, lambda: None, trusted=True)
+    wait_until(lambda: not any(source.asking for source in view._sources.values()))
     assert shown(view, "Symbol") == {"value": {"each": [SYMBOL, "BVQS US EQUITY"]}}
     view.clear()
     assert view.form.args == {}
-    assert not any("errors" in each for each in view.values()["fields"].values())
-    view.close()
-
-
-def test_a_required_field_with_a_run_for_each_is_not_at_once_called_missing(daily: Callable[..., FormView]) -> None:
-    """Several values of which none is given yet are no error before a run is tried."""
-    view = daily()
     view.take({"PanelName": Each(())}, 1)
-    assert "errors" not in shown(view, "PanelName")
+    assert not any("errors" in each for each in view.values()["fields"].values())
     assert not view.values()["valid"]
     view.press()
     [error] = shown(view, "PanelName")["errors"]
     assert error["text"].startswith("Panel Name is required.")
-    view.close()
-
-
-def test_a_form_follows_code_that_gives_several_values(daily: Callable[..., FormView]) -> None:
-    """Code that sets several values, or one, changes what the page shows."""
-    view = daily()
     view.form["PoPLookback"] = Each((1, 2))
-    assert shown(view, "PoPLookback")["value"] == {"each": ["1", "2"]}
-    assert view.values()["runs"] == 2
+    assert (shown(view, "PoPLookback")["value"], view.values()["runs"]) == ({"each": ["1", "2"]}, 2)
     view.form["PoPLookback"] = 3
     assert shown(view, "PoPLookback")["value"] == "3"
-    view.close()
-
-
-def test_a_bad_value_among_several_stands_at_its_field(daily: Callable[..., FormView]) -> None:
-    """A wrong one is an error at the field; an unlisted one is a warning."""
-    view = daily(PanelName=PANEL)
-    view.take({"PoPLookback": Each(("1", "2", "x"))}, 1)
-    assert [error["text"] for error in shown(view, "PoPLookback")["errors"]] == [
-        "PoP Lookback takes a whole number, not 'x'."
-    ]
-    view.take({"Symbol": Each(("NOPE", SYMBOL, "BVQS"))}, 2)
+    view.take({"PoPLookback": Each(("1", "2", "x"))}, 2)
+    [error] = shown(view, "PoPLookback")["errors"]
+    assert error["text"] == "PoP Lookback takes a whole number, not 'x'."
+    view.take({"Symbol": Each(("NOPE", SYMBOL, "BVQS"))}, 3)
     [warning] = shown(view, "Symbol")["warnings"]
     assert "'NOPE' isn't in the list." in warning["text"]
     view.close()

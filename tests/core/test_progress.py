@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 BODY = b'[{"a": 1}, {"a": 2}]'
 
 
+def replying(run: Callable[[httpx.Request], httpx.Response]) -> Callable[[httpx.Request], httpx.Response]:
+    """A service of one function, whose runs are answered so."""
+    listing = httpx.Response(200, json=[{"name": "F"}])
+    return lambda request: run(request) if request.url.path.endswith("runFunction") else listing
+
+
 class Pieces(httpx.AsyncByteStream):
     def __init__(self, go_on: threading.Event) -> None:
         self._go_on = go_on
@@ -37,13 +43,8 @@ class Pieces(httpx.AsyncByteStream):
 def test_the_bytes_are_counted_as_they_come(answering: Callable[..., Session]) -> None:
     """While a reply is being received, its job knows how much has arrived."""
     go_on = threading.Event()
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("runFunction"):
-            return httpx.Response(200, stream=Pieces(go_on), headers=[(b"x-request-id", b"r-\x9b1")])
-        return httpx.Response(200, json=[{"name": "F"}])
-
-    function = answering(answer)["F"]
+    reply = httpx.Response(200, stream=Pieces(go_on), headers=[(b"x-request-id", b"r-\x9b1")])
+    function = answering(replying(lambda _: reply))["F"]
     job = function.start({})
     wait_until(lambda: job.progress.received == 10)
     go_on.set()
@@ -61,14 +62,9 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
     answering: Callable[..., Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`keep` stores the decompressed body without the token, unless it is too large."""
-    body = b'[{"a": "a-token-of-the-tests"}]'
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("runFunction"):
-            return httpx.Response(200, content=gzip.compress(body), headers={"content-encoding": "gzip"})
-        return httpx.Response(200, json=[{"name": "F"}])
-
-    function = answering(answer)["F"]
+    body, headers = b'[{"a": "a-token-of-the-tests"}]', {"content-encoding": "gzip"}
+    run = replying(lambda _: httpx.Response(200, content=gzip.compress(body), headers=headers))
+    function = answering(run)["F"]
     job = function.start({}, keep_reply=True)
     job.result(20)
     assert job.progress.reply == b'[{"a": "****"}]'
@@ -81,14 +77,9 @@ def test_a_reply_is_kept_on_demand_as_it_came_and_without_the_token(
 def test_a_renewed_token_is_a_second_attempt() -> None:
     """A request sent again with a new token counts as two."""
     tokens = iter(["old", "old", "new", "new", "new"])
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.headers["authorization"] == "Bearer old" and request.url.path.endswith("runFunction"):
-            return httpx.Response(401)
-        return httpx.Response(200, json=[{"name": "F"}])
-
+    run = replying(lambda sent: httpx.Response(401 if "old" in sent.headers["authorization"] else 200, json=[]))
     where = "https://service.example"
-    session = jf.connect(where, token=lambda: next(tokens), transport=httpx.MockTransport(answer))
+    session = jf.connect(where, token=lambda: next(tokens), transport=httpx.MockTransport(run))
     job = session["F"].start({})
     job.result(20)
     assert job.progress.attempts == 2

@@ -155,6 +155,9 @@ def test_the_cards_of_the_demo_say_real_values(page: Page) -> None:
     assert example_text(call) == says
     page.ask("choose", function="get_panel_daily")
     assert page.state("_view")["function"]["example"] == says
+    page.ask("example", function="get_panel_daily")
+    assert len(page.panel.result(60))
+    assert page.args.keys() == values.keys()
 
 
 def test_the_demo_comes_with_a_preset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

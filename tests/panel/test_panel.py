@@ -131,13 +131,6 @@ def test_a_missing_value_is_said_at_its_field(page: Page) -> None:
         page.panel.result(5)
 
 
-def test_an_example_runs(page: Page) -> None:
-    """Fills in what a function needs from what its fields list, and runs."""
-    page.ask("example", function="get_panel_daily")
-    assert len(page.panel.result(60))
-    assert set(page.args) == {"PanelName", "Symbol", "Dimensions"}
-
-
 def test_of_two_runs_the_last_is_shown_and_both_are_compared(page: Page) -> None:
     """Requests about the earlier result are dropped; the history has both runs."""
     page.ask("choose", function="get_panel_daily")
