@@ -180,7 +180,7 @@ class _Server(uvicorn.Server):
         await asyncio.wrap_future(self.end)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if self.server_state.connections or self.server_state.tasks:
+        if self.server_state.connections or self.server_state.tasks or self.config.lifespan == "on":
             await super().shutdown(sockets)
         for each in [*self.servers, *(sockets or [])]:
             each.close()
@@ -193,7 +193,8 @@ def serving(app: Any, listening: socket.socket | None = None, **options: Any) ->
     with listening or socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as own:
         if listening is None:
             own.bind(("127.0.0.1", 0))
-        server = _Server(uvicorn.Config(app, log_level="error", ws="none", lifespan="off", **options))
+        options = {"lifespan": "off", **options}
+        server = _Server(uvicorn.Config(app, log_level="error", ws="none", **options))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [own]}, daemon=True)
         thread.start()
         while not server.started:

@@ -139,7 +139,9 @@ def connected(origin: str) -> Iterator[Connect]:
         def connect(app: Any, path: str = "", token: str | None = CANARY) -> tuple[Session, Recorded]:
             own = Recorded(app) if path == "/tools" else board  # an MCP server's sessions begin and end with it
             own.app, own.seen, own.tokens = app, [], set()
-            session = opened((origin if own is board else stack.enter_context(serving(own, "on"))) + path, token)
+            session = opened(
+                (origin if own is board else stack.enter_context(serving(own, lifespan="on"))) + path, token
+            )
             stack.callback(session.close)
             return session, own
 

@@ -67,7 +67,7 @@ def session(request: pytest.FixtureRequest) -> Iterator[Session]:
         with connected(command=(sys.executable, "-m", "tests.sources.mcp_server")) as session:
             yield session
     else:
-        with serving(http_app, "on") as url, connected(f"{url}/mcp") as session:
+        with serving(http_app, lifespan="on") as url, connected(f"{url}/mcp") as session:
             yield session
 
 
