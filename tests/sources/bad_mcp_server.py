@@ -26,6 +26,11 @@ def tool(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}, **more}
 
 
+ARGUMENTS = {
+    "type": "object",
+    "properties": {"x": True, "y": {"$ref": "#/$defs/none"}, "z": {"type": "integer", "minimum": 5, "maximum": 1}},
+    "required": ["w"],
+}
 ODD = [
     tool("twice"),
     tool("twice"),
@@ -36,21 +41,29 @@ ODD = [
     tool("control\x1b[31m", title="T\x00", description=8),
     tool("untyped", inputSchema={}),
     tool("either", inputSchema={"oneOf": [{"type": "object", "properties": {"x": {"type": "integer"}}}]}),
-    tool(
-        "contradicts",
-        outputSchema=5,
-        annotations=7,
-        inputSchema={
-            "type": "object",
-            "properties": {
-                "x": True,
-                "y": {"$ref": "#/$defs/none"},
-                "z": {"type": "integer", "minimum": 5, "maximum": 1},
-            },
-            "required": ["w"],
-        },
-    ),
+    tool("contradicts", outputSchema=5, annotations=7, inputSchema=ARGUMENTS),
 ]
+INFO = {"capabilities": {"tools": {}}, "serverInfo": {"name": "bad", "version": "1"}}
+DEEP = "[" * 10_000 + "]" * 10_000
+
+
+def text(text: str, **more: Any) -> dict[str, Any]:
+    return {"result": {"content": [{"type": "text", "text": text}], **more}}
+
+
+# What it answers to a method, where that is not what a good server answers.
+ANSWERS: dict[tuple[str, str], dict[str, Any]] = {
+    ("initialize", "old"): {"result": {"protocolVersion": "1999-01-01", **INFO}},
+    ("initialize", "not a result"): {"result": {"hello": 1}},
+    ("tools/list", "no tools"): {"error": {"code": -32601, "message": "Method not found"}},
+    ("tools/list", "no list"): {"result": {"tools": 5}},
+    ("tools/list", "endless"): {"result": {"tools": [], "nextCursor": "again"}},
+    ("tools/list", "odd"): {"result": {"tools": ODD}},
+    ("tools/call", "deep text"): text(DEEP),
+    ("tools/call", "control"): text("bad \x1b[31m\x00 thing", isError=True),
+    ("tools/call", "error"): {"error": {"code": -32603, "message": "boom \x1b[31m"}},
+    ("tools/call", "odd result"): {"result": {"content": 5, "structuredContent": [1, 2]}},
+}
 
 if HOW == "ends":
     sys.exit("Starting\nError: the database is gone\n  at line 5")
@@ -68,53 +81,29 @@ for line in sys.stdin:
     number, method = asked.get("id"), asked["method"]
     if number is None:
         continue
-    if HOW == "hangs":
+    if HOW == "hangs" or (method, HOW) == ("tools/list", "hangs at list"):
         time.sleep(600)
-    if method == "initialize":
-        info = {"capabilities": {"tools": {}}, "serverInfo": {"name": "bad", "version": "1"}}
-        if HOW == "old":
-            write(id=number, result={"protocolVersion": "1999-01-01", **info})
-        elif HOW == "not a result":
-            write(id=number, result={"hello": 1})
-        elif HOW == "cut":
+    match method, HOW:
+        case "initialize", "cut":
             say(f'{{"jsonrpc": "2.0", "id": {number}, "result": {{')
-        else:
-            write(id=number, result={"protocolVersion": "2025-06-18", **info})
-    elif method == "tools/list":
-        if HOW == "hangs at list":
+        case "tools/call", "deep":
+            say(f'{{"jsonrpc":"2.0","id":{number},"result":{{"structuredContent":{{"a":{DEEP}}}}}}}')
+        case "tools/call", "ends in a call":
+            sys.stderr.write("Traceback\nKeyError: 'x'" + "\n")
+            os._exit(3)
+        case "tools/call", "closes":
+            os.close(1)
             time.sleep(600)
-        if HOW == "no tools":
-            write(id=number, error={"code": -32601, "message": "Method not found"})
-        elif HOW == "no list":
-            write(id=number, result={"tools": 5})
-        elif HOW == "endless":
-            write(id=number, result={"tools": [], "nextCursor": "again"})
-        elif HOW == "many":
+        case "tools/list", "many":
             at = int((asked.get("params") or {}).get("cursor", 0))
             tools = [tool(f"tool_{at + each}") for each in range(2500)]
             write(id=number, result={"tools": tools, "nextCursor": str(at + 2500)})
-        else:
-            write(id=number, result={"tools": ODD if HOW == "odd" else [tool("go")]})
-    elif method == "tools/call":
-        if HOW == "ends in a call":
-            sys.stderr.write("Traceback\nKeyError: 'x'" + "\n")
-            os._exit(3)
-        elif HOW == "deep":
-            deep = "[" * 10_000 + "]" * 10_000
-            say(f'{{"jsonrpc":"2.0","id":{number},"result":{{"structuredContent":{{"a":{deep}}}}}}}')
-        elif HOW == "deep text":
-            write(id=number, result={"content": [{"type": "text", "text": "[" * 10_000 + "]" * 10_000}]})
-        elif HOW == "control":
-            text = {"type": "text", "text": "bad \x1b[31m\x00 thing"}
-            write(id=number, result={"content": [text], "isError": True})
-        elif HOW == "error":
-            write(id=number, error={"code": -32603, "message": "boom \x1b[31m"})
-        elif HOW == "odd result":
-            write(id=number, result={"content": 5, "structuredContent": [1, 2]})
-        elif HOW == "closes":
-            os.close(1)
-            time.sleep(600)
-        else:
-            write(id=number, result={"content": [{"type": "text", "text": json.dumps(asked["params"])}]})
+        case _:
+            good = {
+                "initialize": {"result": {"protocolVersion": "2025-06-18", **INFO}},
+                "tools/list": {"result": {"tools": [tool("go")]}},
+                "tools/call": text(json.dumps(asked.get("params"))),
+            }
+            write(id=number, **ANSWERS.get((method, HOW), good[method]))
 if HOW == "stubborn":
     time.sleep(600)
