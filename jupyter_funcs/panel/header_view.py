@@ -84,18 +84,12 @@ def sections(session: PanelSession, query: str, first: int = 0) -> dict[str, Any
     names, found = session.favourites.names, catalog.search(query)
     rows = [("", each) for each in found]
     if not query.strip():
-        recent = [name for name in session.favourites.recent if name not in names]
-        near = [
-            (title, each)
-            for title, wanted in (("Favourites", names), ("Recent", recent))
-            for name in wanted
-            if (each := catalog.peek(name)) is not None and each.name == name
-        ]
-        known = {id(each) for _, each in near}
-        groups: dict[str, list[Function]] = {}
-        for each in found:
-            groups.setdefault(each.group, []).extend([each] * (id(each) not in known))
-        rows = [*near, *((group, each) for group, those in groups.items() for each in those)]
+        titles = dict.fromkeys([*names, *session.favourites.recent], "Recent") | dict.fromkeys(names, "Favourites")
+        listed = [(title, each) for name, title in titles.items() if (each := catalog.peek(name)) and each.name == name]
+        near = {id(each): (title, each) for title, each in listed}
+        groups = {group: at for at, group in enumerate(dict.fromkeys(each.group for each in found))}
+        rest = {id(each): (each.group, each) for each in sorted(found, key=lambda each: groups[each.group])}
+        rows = [*(near | rest | near).values()]  # those of the first in their places
     page = groupby(rows[first : first + _MOST_LISTED], key=itemgetter(0))
     shown = [
         {"title": _shown(title), "functions": [function_view(each, catalog.slug(each), names) for _, each in those]}

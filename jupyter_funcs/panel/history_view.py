@@ -98,17 +98,13 @@ class HistoryView:
 
     def _compared(self, *numbers: int | str, again: bool) -> tuple[dict[str, Any], TableView | None]:
         runs = [self._history.get(number) for number in numbers]
-        beside = _beside([*(self._history.earlier if any(run.kernel for run in runs) else ()), *self._history.runs])
         about: dict[str, Any] = {
-            "before": self._row(runs[0], beside[runs[0].label]),
-            "after": self._row(runs[1], beside[runs[1].label]),
+            "before": self._row(runs[0], []),
+            "after": self._row(runs[1], []),
             **self._args(*runs),
-            "gone": [],
-            "columns": [],
-            "rows": [],
+            **{name: [] for name in ("gone", "columns", "rows")},
+            **dict.fromkeys(("totals", "chart")),
             "total": 0,
-            "totals": None,
-            "chart": None,
             "code": _code(runs),
         }
         if none := " ".join(filter(None, map(without_result, dict.fromkeys(runs)))):

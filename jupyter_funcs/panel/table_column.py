@@ -111,11 +111,9 @@ class TableColumn:
         text, first = format_of(self.data, self._about).text, self.data.dropna().head(1)
         if self.kind == "date":
             return "date" if all(len(text(time)) == len("2025-01-31") for time in first) else "datetime", text
-        if pd.api.types.is_bool_dtype(self.data.dtype):
-            return "bool", text
-        if self.kind == "text" and is_key(self.name):
-            return "id", text
-        return {"objects": "number", "mixed": "mixed"}.get(self.kind, "text"), text
+        is_id = self.kind == "text" and is_key(self.name)
+        named = "bool" if pd.api.types.is_bool_dtype(self.data.dtype) else "id" if is_id else "text"
+        return {"objects": "number", "mixed": "mixed"}.get(self.kind, named), text
 
     def _number_format(self) -> tuple[str, Callable[[Any], str]]:
         whole = self.data.dtype.kind in "iu"
@@ -181,9 +179,8 @@ class TableColumn:
             codes, found = pd.factorize(values, sort=True)
             return codes.astype(np.min_scalar_type(-len(found) - 1)), found
 
-        made = self._held(self.at, ("codes", self.at, by_text), make, lambda made: made[0].nbytes + 8 * len(made[1]))
-        codes, found = made
-        return codes, found
+        found: tuple[NDArray[Any], Any] = self._held(self.at, (self.at, by_text), make, _size)
+        return found
 
     def ranked(self) -> tuple[int, Iterator[tuple[Any, int]]]:
         """Return how many values are distinct, and these with how often they occur, the most frequent first."""
@@ -228,9 +225,7 @@ class TableColumn:
             raise ArgumentError(f"{quote(self.name)} holds numbers, not texts.", "Filter it by a range or by values.")
         folded = text.casefold()
         code = self._mapped(f"{literal(folded)} in str(value).casefold()", ref)
-        return RowTest(
-            code, lambda: self.where(lambda found: [folded in plain_text(each).casefold() for each in found])
-        )
+        return RowTest(code, lambda: self.where(lambda all_: [folded in plain_text(one).casefold() for one in all_]))
 
     def _mapped(self, test: str, ref: str) -> str:
         objects = "" if isinstance(self.data.dtype, np.dtype) else ".astype(object)"
@@ -329,9 +324,8 @@ class TableColumn:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        empty = float(self.data.isna().mean()) if len(self.data) else 0.0
-        said: dict[str, Any] = {"empty": empty, "distinct": 0, "minimum": "", "maximum": "", "short": ["", ""]}
-        said |= {"histogram": [], "top": []}
+        said: dict[str, Any] = {"empty": float(self.data.isna().mean()) if len(self.data) else 0.0, "distinct": 0}
+        said |= {"minimum": "", "maximum": "", "short": ["", ""], "histogram": [], "top": []}
         if self.right or self.kind == "date":
             return said | self._range()
         distinct, ranked = self.ranked()
@@ -348,9 +342,8 @@ class TableColumn:
             values = known.to_numpy(dtype="datetime64[us]").view(np.int64).astype(float)
             short = [str(low)[:10], str(high)[:10]]
         else:
-            values = self.floats()
-            ends = [as_float(each) for each in (low, high)]
-            percent = self.type == "percent"
+            values, percent = self.floats(), self.type == "percent"
+            ends = map(as_float, (low, high))
             short = [f"{end:+,.0%}".replace("-", "−") if percent else short_number(end) for end in ends]
         histogram = _histogram(values[np.isfinite(values)])
         return {"minimum": self.cell(low), "maximum": self.cell(high), "short": short, "histogram": histogram}
@@ -363,6 +356,10 @@ class TableColumn:
             texts.append(f"{self.sum(self.data)} ")
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * max(map(len, texts)))))
         return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": said}
+
+
+def _size(made: tuple[NDArray[Any], Any]) -> int:
+    return made[0].nbytes + 8 * len(made[1])
 
 
 def is_empty(value: Any) -> bool:
