@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from jupyter_funcs.service.messages import SetupError
+from tests.rows import each_row
 from tests.service.config.test_team_data import LEAST, few, loaded, put
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ def refused(folder: Path, configuration: str) -> str:
 def edited(old: str, new: str, text: str = LEAST) -> str:
     assert text.count(old) == 1, old
     return text.replace(old, new)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with rows that nothing is wrong with."""
+    folder = tmp_path_factory.mktemp("team")
+    put(folder, few())
+    return folder
 
 
 # fmt: off
@@ -56,10 +65,9 @@ MAPPINGS = [
 # fmt: on
 
 
-@pytest.mark.parametrize(("old", "new", "said"), MAPPINGS)
-def test_a_mapping_that_does_not_fit_is_refused_with_its_line(tmp_path: Path, old: str, new: str, said: str) -> None:
-    put(tmp_path, few())
-    text = refused(tmp_path, edited(old, new))
+@each_row("old, new, said", MAPPINGS)
+def test_a_mapping_that_does_not_fit_is_refused_with_its_line(folder: Path, old: str, new: str, said: str) -> None:
+    text = refused(folder, edited(old, new))
     assert text == f"service.toml, {said}".replace("2024.parquet", "*.parquet")
 
 
@@ -198,11 +206,10 @@ CALENDARS = [
 # fmt: on
 
 
-@pytest.mark.parametrize(("old", "new", "said"), CALENDARS)
-def test_an_invalid_calendar_is_refused_with_the_reason(tmp_path: Path, old: str, new: str, said: str) -> None:
-    put(tmp_path, few())
-    (tmp_path / "fiscal.csv").write_text(edited(old, new, QUARTERS))
-    assert refused(tmp_path, CALENDAR) == f"service.toml, {said}"
+@each_row("old, new, said", CALENDARS)
+def test_an_invalid_calendar_is_refused_with_the_reason(folder: Path, old: str, new: str, said: str) -> None:
+    (folder / "fiscal.csv").write_text(edited(old, new, QUARTERS))
+    assert refused(folder, CALENDAR) == f"service.toml, {said}"
 
 
 def test_a_company_without_a_calendar_is_named(tmp_path: Path) -> None:
@@ -220,8 +227,8 @@ def test_a_company_without_a_calendar_is_named(tmp_path: Path) -> None:
 # Companies and KPIs
 
 
-@pytest.mark.parametrize(
-    ("csv", "said"),
+@each_row(
+    "csv, said",
     [
         ("symbol,year\nA US EQUITY,Juni\n", "line 20, data.companies.columns.fiscal_year_end: there is no rule 'Juni' for the fiscal year of A US EQUITY. Did you mean 'June'? "),
         ("symbol,year\nA US EQUITY,June\nA US EQUITY,May\n", "line 17, data.companies: companies.csv, line 3: 'A US EQUITY' appears twice. Use one row per company."),
@@ -229,11 +236,10 @@ def test_a_company_without_a_calendar_is_named(tmp_path: Path) -> None:
         ("symbol\nA US EQUITY\n", "line 20, data.companies.columns.fiscal_year_end: companies.csv has no column 'year'. It has 'symbol'."),
     ],
 )  # fmt: skip
-def test_companies_that_cannot_be_read_are_refused(tmp_path: Path, csv: str, said: str) -> None:
-    put(tmp_path, few())
-    (tmp_path / "companies.csv").write_text(csv)
+def test_companies_that_cannot_be_read_are_refused(folder: Path, csv: str, said: str) -> None:
+    (folder / "companies.csv").write_text(csv)
     section = '[data.companies]\ncsv = "companies.csv"\n[data.companies.columns]\nfiscal_year_end = "year"\n'
-    text = refused(tmp_path, edited("[data.calendar]", f"{section}[data.calendar]"))
+    text = refused(folder, edited("[data.calendar]", f"{section}[data.calendar]"))
     assert text.startswith(f"service.toml, {said}")
 
 
@@ -246,8 +252,8 @@ def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> N
     assert [own[0].period_name for own in reference.calendars.values()] == ["FQ3 2024", "FQ1 2024"]
 
 
-@pytest.mark.parametrize(
-    ("csv", "said"),
+@each_row(
+    "csv, said",
     [
         ("symbol,name,id\nA US EQUITY,Sales,x\n", "kpis.csv, line 2: 'id' must be a whole number, not 'x'."),
         ("symbol,name,id\nA US EQUITY,Sales,1\nB US EQUITY,Units,1\n", "two KPIs have the id 1: 'Sales', 'Units'."),
@@ -255,10 +261,9 @@ def test_the_fiscal_year_of_a_company_comes_before_the_rule(tmp_path: Path) -> N
         ("symbol,name\nA US EQUITY,\n", "kpis.csv, line 2: 'name' is empty."),
     ],
 )
-def test_kpis_that_cannot_be_read_are_refused(tmp_path: Path, csv: str, said: str) -> None:
-    put(tmp_path, few())
-    (tmp_path / "kpis.csv").write_text(csv)
-    text = refused(tmp_path, edited("[data.calendar]", '[data.kpis]\ncsv = "kpis.csv"\n[data.calendar]'))
+def test_kpis_that_cannot_be_read_are_refused(folder: Path, csv: str, said: str) -> None:
+    (folder / "kpis.csv").write_text(csv)
+    text = refused(folder, edited("[data.calendar]", '[data.kpis]\ncsv = "kpis.csv"\n[data.calendar]'))
     assert text == f"service.toml, line 17, data.kpis: {said}"
 
 

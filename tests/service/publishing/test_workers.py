@@ -48,10 +48,6 @@ from pathlib import Path
 from dataclasses import dataclass
 from typing import Annotated
 
-import ibis
-import msgspec
-import pyarrow
-
 from jupyter_funcs.service import ListedBy, Options, function
 
 SEEN = []
@@ -181,6 +177,7 @@ def forged() -> int:
 @function(asset="a")
 def no_room(call) -> int:
     """Leave no memory for the rows that it asks for."""
+    import ibis
     many = ibis.literal("x").repeat(3 * 10**7).as_table()
     call.fetch(ibis.literal("x").repeat(1).as_table())
     with open("/proc/self/status") as file:
@@ -192,6 +189,7 @@ def no_room(call) -> int:
 @function(asset="a")
 def no_text(call) -> int:
     """Reply with a kind that isn't text."""
+    import msgspec
     reply = msgspec.msgpack.encode({"kind": "body"}).replace(b"body", b"\\xff" * 4)
     call._replies.write(len(reply).to_bytes(8, "big") + reply)
     return 1
@@ -200,6 +198,7 @@ def no_text(call) -> int:
 @function(asset="a")
 def forged_reply(call, kind: str) -> int:
     """Reply with what takes a hundred times as much memory when it is read."""
+    import msgspec
     many = 10**7
     texts = dict.fromkeys(["name", "description", "asset", "entry_point", "notebook_name", "place"], "")
     parameter = {"name": "", "type": "str", "code": 0, "required": False, "default": None}
@@ -305,12 +304,14 @@ def locks() -> int:
 @function(asset="a")
 def companies(call, symbol: Annotated[str, ListedBy("Known", known)] = "known", first: int = 1):
     """Return an expression."""
+    import ibis  # not above, because each process of a test would wait for it
     found = call.fetch(call.table("companies").limit(first))
-    return call.table("companies").limit(len(found)).mutate(known=__import__("ibis").literal(symbol))
+    return call.table("companies").limit(len(found)).mutate(known=ibis.literal(symbol))
 
 
 @function(asset="a")
 def memory_table():
+    import ibis, pyarrow
     return ibis.memtable(pyarrow.table({"a": pyarrow.array(["x", "y", "x"]).dictionary_encode()}))
 
 
@@ -597,7 +598,7 @@ def test_nothing_that_a_worker_wrote_is_left(tmp_path: Path, monkeypatch: pytest
     (folder / "locked" / "file").touch()
     (folder / "locked").chmod(0)
     monkeypatch.chdir(folder)
-    for _ in range(1500):
+    for _ in range(1100):
         Path("d").mkdir()
         os.chdir("d")
     os.chdir(tmp_path)
