@@ -21,25 +21,12 @@ if TYPE_CHECKING:
 TOKEN = "tests"
 HEADERS = {"Authorization": f"token {TOKEN}"}
 FOLDERS = (
-    "FUNCS_STATE_DIR",
-    "HOME",
-    "IPYTHONDIR",
-    "JUPYTER_CONFIG_DIR",
-    "JUPYTER_DATA_DIR",
-    "JUPYTER_RUNTIME_DIR",
-    "JUPYTERLAB_SETTINGS_DIR",
-    "JUPYTERLAB_WORKSPACES_DIR",
-    "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME",
-    "XDG_DATA_HOME",
+    *("HOME", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR"),
+    *("JUPYTERLAB_WORKSPACES_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "FUNCS_STATE_DIR"),
 )
 _OF_A_SERVER = (
-    "--no-browser",
-    "--allow-root",
-    "--ServerApp.port={port}",
-    "--ServerApp.port_retries=0",
-    f"--IdentityProvider.token={TOKEN}",
-    "--ServerApp.root_dir={root}",
+    *("--no-browser", "--allow-root", "--ServerApp.port={port}", "--ServerApp.port_retries=0"),
+    *(f"--IdentityProvider.token={TOKEN}", "--ServerApp.root_dir={root}"),
 )
 # Of each front end: its options, where a notebook is, and what answers once it is up.
 _KINDS = {

@@ -75,12 +75,7 @@ def take(page: Page, path: Path) -> None:
     top, foot = code.bounding_box(), panel.bounding_box()
     assert top is not None
     assert foot is not None
-    clip = {
-        "x": top["x"],
-        "y": top["y"],
-        "width": top["width"] + 2,
-        "height": foot["y"] + foot["height"] - top["y"] + 8,
-    }
+    clip = {**top, "width": top["width"] + 2, "height": foot["y"] + foot["height"] - top["y"] + 8}
     taken = Image.open(io.BytesIO(page.screenshot(clip=clip)))
     taken.convert("RGB").save(path, optimize=True)
     size = path.stat().st_size

@@ -242,9 +242,8 @@ def test_the_voila_page_keeps_to_its_window(theme: str, opened: Callable[[str], 
     page = opened(theme)
     for tab in ("table", "chart"):
         at(page, f"tab:{tab}").click()
-        expect(
-            page.locator({"table": '[data-jf="grid"] .jf-td', "chart": '[data-jf="plot"] svg'}[tab]).first
-        ).to_be_visible()
+        part = {"table": '[data-jf="grid"] .jf-td', "chart": '[data-jf="plot"] svg'}[tab]
+        expect(page.locator(part).first).to_be_visible()
         for width in (1280, 480):
             page.set_viewport_size({"width": width, "height": 900})
             look(page, f"voila-{tab}-{theme}-{width}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.steps import run_python
+from tests.browser.steps import run, run_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,7 @@ SHUT_DOWN = "void window.jupyterapp.shell.currentWidget.sessionContext.shutdown(
 def test_that_the_kernel_has_gone_is_said_at_once(open_notebook: Callable[..., Page], how: str) -> None:
     """Within two seconds, where the server itself notices it after three; the result can still be read."""
     page = open_notebook(OPEN)
-    page.locator('[data-jf="run"]').click()
-    page.wait_for_selector('[data-jf="panel"][data-state="done"]', timeout=60_000)
+    run(page)
     process = int(run_python(page, "import os; print(os.getpid())"))
     page.evaluate(WATCH)
     if how == "killed":
@@ -50,8 +49,7 @@ def test_that_the_kernel_has_gone_is_said_at_once(open_notebook: Callable[..., P
 def test_two_views_of_a_panel_show_the_same(open_notebook: Callable[..., Page]) -> None:
     """A second view follows the first one, and answers by itself."""
     page = open_notebook(OPEN)
-    page.locator('[data-jf="run"]').click()
-    page.wait_for_selector('[data-jf="panel"][data-state="done"]', timeout=60_000)
+    run(page)
     page.evaluate("window.jupyterapp.commands.execute('notebook:create-output-view')")
     page.wait_for_function("document.querySelectorAll('[data-jf=panel][data-state=done]').length === 2", timeout=20_000)
     page.locator('[data-jf="tab:code"]').nth(1).click()

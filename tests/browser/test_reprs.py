@@ -19,31 +19,19 @@ if TYPE_CHECKING:
 VALUES = 'PanelName="Demo Card Panel"'
 # What fails stops no other.
 CELLS = [
-    "%load_ext jupyter_funcs\n%xmode Context",
-    "%funcs status",
-    "%funcs find panel",
-    "%funcs describe get_panel_daily",
-    "import jupyter_funcs as jf\nfuncs = jf.connect()\nfuncs",
-    "fn = funcs.get_panel_daily\nfn",
-    f"jf.Form(fn, {VALUES})",
-    "fn.params",
-    "fn.fields",
+    *("%load_ext jupyter_funcs\n%xmode Context", "%funcs status", "%funcs find panel"),
+    *("%funcs describe get_panel_daily", "import jupyter_funcs as jf\nfuncs = jf.connect()\nfuncs"),
+    *("fn = funcs.get_panel_daily\nfn", f"jf.Form(fn, {VALUES})", "fn.params", "fn.fields"),
     f'df = fn({VALUES}, Symbol="BKQU US EQUITY", Dimensions=["Region"])\ndf',
-    f'job = fn.submit({VALUES}, Symbol="BKQU US EQUITY")\njob',
-    "job.result()\njob",
+    *(f'job = fn.submit({VALUES}, Symbol="BKQU US EQUITY")\njob', "job.result()\njob"),
     f'bad = fn.submit({VALUES}, Symbol="NOPE")\ntry:\n    bad.result()\nexcept jf.FuncsError:\n    pass\nbad',
-    f"fn({VALUES})",
-    f'fn({VALUES}, Symbol="NOPE US EQUITY")',
-    "funcs['Get Panel Dail']",
+    *(f"fn({VALUES})", f'fn({VALUES}, Symbol="NOPE US EQUITY")', "funcs['Get Panel Dail']"),
     "%funcs call get_panel_daily PanelName=Demo Card Panel",
     f'swept = fn.sweep(Symbol=["BKQU US EQUITY", "NOPE US EQUITY"], {VALUES})\nswept.attrs["errors"]',
     f'sweep = fn.start_sweep(dict(Symbol=["BKQU US EQUITY"], {VALUES}))\nsweep.result()\nsweep',
-    "%funcs history",
-    "%funcs lock get_panel_daily",
+    *("%funcs history", "%funcs lock get_panel_daily"),
     '%funcs call get_panel_daily PanelName="Demo Card Panel" Symbol="BKQU US EQUITY" --dry-run',
-    "jf.diff(df, df.head(20))",
-    "%funcs refresh",
-    "%funcs call --help",
+    *("jf.diff(df, df.head(20))", "%funcs refresh", "%funcs call --help"),
 ]
 _RUN = """async at => {
     const { content } = window.jupyterapp.shell.currentWidget;
