@@ -93,8 +93,7 @@ def _connected(
     if connection is not None:
         return Session(connection, transport)
     try:
-        import httpx
-
+        from jupyter_funcs.connection.http import in_process
         from jupyter_funcs.service import embedded
 
         demo = embedded()
@@ -111,7 +110,7 @@ def _connected(
         warn(f"{problem}: using the demo, with synthetic data.")
     return Session(
         Connection("demo", "http://localhost", Constant(Secret(demo.token)), synthetic=True),
-        httpx.ASGITransport(demo.app, raise_app_exceptions=False) if transport is None else transport,
+        in_process(demo.app) if transport is None else transport,
     )
 
 

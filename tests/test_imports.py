@@ -43,10 +43,11 @@ SERVICE_ORDER = [
 REACH_THE_SERVICE = {"api", "cli"}
 # Each foreign library lives in as few modules as possible.
 HOMES = {
-    "httpx": {"api", "connection.http"},
+    "httpx": {"connection.http"},
     "IPython": {"client.notebook", "magic.completion", "magic.extension", "magic.subcommands"},
-    "pydantic": {"catalog.listing", "sources.python"},
+    "pydantic": {"sources.python"},
     "msgspec": {
+        "catalog.listing",
         "connection.http",
         "connection.replies",
         "connection.secrets",
@@ -229,7 +230,22 @@ def test_class_names_are_unique() -> None:
         ),
         (
             "import time, jupyter_funcs as jf; funcs = jf.connect()\nwhile not funcs.listed: time.sleep(0.01)",
-            {"pandas", "ipywidgets", "IPython", "duckdb", "ibis", "pyarrow", "numpy"},
+            {
+                "pandas",
+                "ipywidgets",
+                "IPython",
+                "duckdb",
+                "ibis",
+                "pyarrow",
+                "numpy",
+                "pydantic",
+                "cryptography",
+                "rich",
+            },
+        ),
+        (
+            "import jupyter_funcs as jf; jf.connect()['Get Panel Daily'](PanelName='Demo Card Panel', Symbol='NVRA')",
+            {"ipywidgets", "IPython", "ibis", "sqlglot", "pydantic", "cryptography", "rich"},
         ),
     ],
 )

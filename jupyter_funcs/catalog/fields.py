@@ -190,7 +190,7 @@ def schema_problems(functions: Iterable[Function]) -> list[str]:
         f"{quote(param.name)} of {quote(function.name)} ({found.problem})"
         for function in functions
         for param in function.params
-        if (found := read_schema(param.value_schema)) and found.problem
+        if (found := read_schema(param.schema)) and found.problem
     ]
 
 
@@ -212,7 +212,7 @@ def listing_args(field: Field, listing: Sequence[Field], values: Mapping[str, An
 
 def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
     marked, shown = descriptions.read_marker(param.description)
-    declared = read_schema(param.value_schema) or Declaration("")
+    declared = read_schema(param.schema) or Declaration("")
     shown = shown or " ".join(declared.description.split())
     # Part of a list of options would be wrong; the options, default and bounds in a text are of no JSON object.
     text = shown if len(shown) <= descriptions.LONGEST and declared.kind != Kind.JSON else ""
@@ -222,7 +222,6 @@ def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
         options = descriptions.read_flag(text, default)
     kind, known = _kind(param, text, options, declared)
     sentence = descriptions.read_rule(param.name, text[: descriptions.LONGEST_PROSE], names)
-    flagged = "required" in param.model_fields_set
     low, high = declared.minimum, declared.maximum
     bounded = low is None and high is None and kind in {Kind.INTEGER, Kind.NUMBER}
     if bounded:
@@ -230,11 +229,11 @@ def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
     source = descriptions.read_source(text)
     rule = Rule(*sentence[:2]) if sentence else None
     # The marker counts only if the listing has no `required` flag, which no other sentence switches off.
-    required = (param.required and not (sentence and sentence[2])) if flagged else (marked and rule is None)
+    required = marked and rule is None if param.required is None else param.required and not (sentence and sentence[2])
     said, by_schema = Evidence.DESCRIBED, Evidence.DECLARED
     evidence = {
         "kind": known,
-        "required": by_schema if flagged else said if marked else None,
+        "required": by_schema if param.required is not None else said if marked else None,
         "options": (by_schema if declared.options else said) if options else Evidence.LISTED if source else None,
         "default": None if default is None else by_schema if declared.default is not None else said,
         "bounds": None if low is None and high is None else said if bounded else by_schema,
@@ -256,7 +255,7 @@ def _read(param: Param, identifier: str, names: Sequence[str]) -> Field:
         maximum=high,
         not_before=_first_date(param.name, names) if kind is Kind.DATE else None,
         evidence={part: how for part, how in evidence.items() if how},
-        schema=({} if param.value_schema is True else param.value_schema) if declared.kind else None,
+        schema=({} if param.schema is True else param.schema) if declared.kind else None,
         item=Kind(declared.item),
         typed=declared.typed,
     )

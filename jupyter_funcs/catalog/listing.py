@@ -6,11 +6,9 @@ import keyword
 import re
 import unicodedata
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
-from pydantic import Field as ModelField
-from pydantic.alias_generators import to_camel
+import msgspec
 
 from jupyter_funcs.core import json_decoding
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
@@ -18,7 +16,8 @@ from jupyter_funcs.core.text import did_you_mean, distinct, folded, quote, spell
 from jupyter_funcs.core.warn import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Self
 
 
 def _text(value: object) -> str:
@@ -36,10 +35,14 @@ def _flag(value: object) -> bool:
     return value.strip().casefold() in {"true", "yes", "1"} if isinstance(value, str) else bool(value)
 
 
-# A null or a value of another type is converted or becomes neutral; it never makes a listing unreadable.
-Text = Annotated[str, BeforeValidator(_text)]
-Whole = Annotated[int, BeforeValidator(_whole)]
-Flag = Annotated[bool, BeforeValidator(_flag)]
+# By annotation. A null or a value of another type is converted or becomes neutral; it never makes a listing unreadable.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "str": _text,
+    "int": _whole,
+    "bool": _flag,
+    "bool | None": _flag,
+    "tuple[Param, ...]": lambda listed: tuple(map(Param.read, listed)),
+}
 # The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
 _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])")
 _OPTIONS = re.compile(r"\bOptions are ([^.]*)")
@@ -50,57 +53,75 @@ _SYNTHETIC = "(synthetic demo data)"
 CHANGES_DATA = "Changes data."
 
 
-class _ListedModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
+class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    model_extra: dict[str, Any] = {}
+
+    @classmethod
+    def read(cls, entry: Mapping[str, Any]) -> Self:
+        """Read an entry of a listing, which has at least a name."""
+        extra = dict(entry)
+        known = {name: read(extra.pop(wire)) for name, wire, read in _fields(cls) if wire in entry}
+        return cls(**known, model_extra=extra)
+
+    def changed(self, **fields: Any) -> Self:
+        """Return a copy with other values of some fields."""
+        return msgspec.structs.replace(self, **fields)
 
 
-class Param(_ListedModel):
+@cache
+def _fields(of: type[_CatalogEntry]) -> list[tuple[str, str, Callable[[Any], Any]]]:
+    """Return the name of each field, its name in a listing, and what reads its value."""
+    wire = dict(zip(of.__struct_fields__, of.__struct_encode_fields__, strict=True))
+    return [(name, wire[name], _READERS.get(kind, lambda value: value)) for name, kind in of.__annotations__.items()]
+
+
+class Param(_CatalogEntry, frozen=True, kw_only=True):
     """
     One parameter of a function, as listed; unknown fields are in ``model_extra``.
 
-    `type` is the service's integer code, 0 (text) if the listing has none. `value_schema`, which is listed as
-    ``schema``, is the JSON Schema of its values, if the catalog declares one.
+    `type` is the service's integer code, 0 (text) if the listing has none. `required` is None if the listing has no
+    such flag. `schema` is the JSON Schema of its values, if the catalog declares one.
     """
 
-    id: Whole = 0
+    id: int = 0
     name: str
-    type: Whole = 0
-    description: Text = ""
-    required: Flag = False
-    function_id: Whole = 0
-    sort_value: Whole = 0
+    type: int = 0
+    description: str = ""
+    required: bool | None = None
+    function_id: int = 0
+    sort_value: int = 0
     context: Any = None
-    value_schema: Any = ModelField(None, alias="schema")
+    schema: Any = None
 
 
-class Function(_ListedModel):
+class Function(_CatalogEntry, frozen=True, kw_only=True):
     """
     One function of the catalog, as listed; unknown fields are in ``model_extra``.
 
     `changes_data` is whether its source says that a run may change something; such a run is never retried or cached.
     """
 
-    id: Whole = 0
+    id: int = 0
     name: str
-    asset_id: Whole = 0
-    asset_name: Text = ""
-    description: Text = ""
+    asset_id: int = 0
+    asset_name: str = ""
+    description: str = ""
     params: tuple[Param, ...] = ()
-    sort_value: Whole = 0
-    group_id: Whole = 0
-    group_name: Text = ""
-    author_id: Whole = 0
-    author_user_name: Text = ""
-    is_shared: Flag = False
-    entry_point: Text = ""
-    unique_id: Text = ""
-    notebook_id: Text = ""
-    notebook_name: Text = ""
-    org_name: Text = ""
+    sort_value: int = 0
+    group_id: int = 0
+    group_name: str = ""
+    author_id: int = 0
+    author_user_name: str = ""
+    is_shared: bool = False
+    entry_point: str = ""
+    unique_id: str = ""
+    notebook_id: str = ""
+    notebook_name: str = ""
+    org_name: str = ""
     type: Any = None
     source: Any = None
     context: Any = None
-    changes_data: Flag = False
+    changes_data: bool = False
 
     @property
     def group(self) -> str:
@@ -116,6 +137,14 @@ class Function(_ListedModel):
     def synthetic(self) -> bool:
         """Whether the function returns synthetic demo data, as its description says."""
         return self.description.rstrip(" .").endswith(_SYNTHETIC)
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The function as listed, but for the positions of itself and its parameters."""
+        listed: dict[str, Any] = msgspec.to_builtins(self)
+        for each in (listed, *listed["params"]):
+            del each["sortValue"]
+        return listed
 
 
 class Catalog:
@@ -219,7 +248,7 @@ def parse_listing(data: bytes) -> Catalog:
         listed = json_decoding.only(list, entry.get("params"))
         params = _named(listed)
         skipped += len(listed) - len(params)
-        functions.append(Function.model_validate(entry | {"params": params}))
+        functions.append(Function.read(entry | {"params": params}))
     if skipped:
         warn(f"Left out {skipped:,} unnamed {'entry' if skipped == 1 else 'entries'} of the listing.")
     return Catalog(functions)

@@ -45,15 +45,12 @@ _SECONDS = 5.0  # between writes: a killed kernel loses what was not written yet
 _MOST_AHEAD = 60.0  # seconds; a result from further in the future was written under another clock
 _NO_ARROW = "pyarrow is not installed (pip install pyarrow)"
 _version = cache(version)
-# The position of a function and its parameters in the listing doesn't change results.
-_ORDER: dict[str, Any] = {"sort_value": True, "params": {"__all__": {"sort_value"}}}
 
 
 def run_keys(identity: str, function: Function, options: CallOptions, runs: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return one key per run: a hash of the identity, the function as listed, the schema and the arguments."""
-    listed = function.model_dump(mode="json", by_alias=True, exclude=_ORDER)
     schema = list(options.schema.items()) if options.schema else None  # in order: it orders the columns
-    common = hashlib.sha256(_canonical([_version("jupyter-funcs"), identity, listed, schema]).encode())
+    common = hashlib.sha256(_canonical([_version("jupyter-funcs"), identity, function.content, schema]).encode())
     keys = []
     for args in runs:
         run = common.copy()

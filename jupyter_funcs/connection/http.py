@@ -9,6 +9,7 @@ import os
 import re
 import socket
 import ssl
+import sys
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -17,7 +18,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-import httpx
 import msgspec
 from h11 import _abnf, _readers
 
@@ -34,6 +34,15 @@ from jupyter_funcs.core.errors import (
     with_causes,
 )
 from jupyter_funcs.core.text import clip, inert
+
+if "httpx" not in sys.modules:
+    # Without its command line, as if what that needs were not installed: 81 modules, two fifths of httpx's own time.
+    sys.modules["httpx._main"] = None  # type: ignore[assignment]
+try:
+    import httpx
+finally:
+    if sys.modules.get("httpx._main", 1) is None:
+        del sys.modules["httpx._main"]
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Mapping
@@ -269,6 +278,11 @@ def _has_unread(stream: Any) -> bool:
         return bool(unread or attrgetter("_protocol.read_queue")(received))
     except (AttributeError, ssl.SSLError):
         return True
+
+
+def in_process(app: Any) -> httpx.AsyncBaseTransport:
+    """Return what sends requests to an ASGI application of this process."""
+    return httpx.ASGITransport(app, raise_app_exceptions=False)
 
 
 class _TokenAuth(httpx.Auth):

@@ -241,8 +241,7 @@ def listed_again(function: RemoteCall) -> RemoteCall | None:
 def _alike(some: list[Function], others: list[Function]) -> bool:
     """Say whether functions are the same but for their places; those of another number were added or removed."""
     return len(some) != len(others) or all(
-        one == other or one == other.model_copy(update={"sort_value": one.sort_value})
-        for one, other in zip(some, others, strict=True)
+        one == other or one == other.changed(sort_value=one.sort_value) for one, other in zip(some, others, strict=True)
     )
 
 

@@ -179,7 +179,7 @@ class _Document:
             total, more = len(functions) + len(unusable), " …" * (len(unusable) > _SHOWN)
             warn(f"Left out {len(unusable):,} of {total:,} operations: {'; '.join(unusable[:_SHOWN])}{more}")
         names = distinct([one.name for one in functions], "{} ({})", 2)
-        return Catalog(one.model_copy(update={"name": name}) for one, name in zip(functions, names, strict=True))
+        return Catalog(one.changed(name=name) for one, name in zip(functions, names, strict=True))
 
     def _function(self, name: str, path: str, method: str, item: dict[str, Any]) -> Function:
         operation = only(dict, item[method])
@@ -192,7 +192,7 @@ class _Document:
         params: dict[str, Param] = {}
         for param in (*self._parameters(path, item, operation), *found):
             place = param.name if param.name not in params else f"{param.context['in']}.{param.name}"
-            params[place] = param.model_copy(update={"name": place})
+            params[place] = param.changed(name=place)
         self._left -= len(params)
         if self._left < 0:
             raise _UnusableError(f"the document has more than {_MAX_PARAMS:,} parameters")

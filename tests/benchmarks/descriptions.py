@@ -347,7 +347,7 @@ def chosen(functions: Any) -> list[tuple[Known, Field]]:
         known = [one for one in parameters if one.description]
         listed = [{"name": one.name, "description": one.description} for one in known]
         # Options, defaults and rules may name the other parameters, so a function is read as a whole.
-        fields = read_fields(Function.model_validate({"name": title, "params": listed}))
+        fields = read_fields(Function.read({"name": title, "params": listed}))
         for one, field in zip(known, fields, strict=True):
             key = hashlib.sha256(f"{one.name}|{one.description}".encode()).hexdigest()
             if key not in seen:

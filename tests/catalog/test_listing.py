@@ -6,10 +6,10 @@ import difflib
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from jupyter_funcs.catalog.listing import Catalog, Function, Param, identifiers, parse_listing
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
@@ -72,7 +72,8 @@ def names(catalog: Catalog) -> list[str]:
 def test_every_field_of_a_listing_is_read() -> None:
     """Every field that a service may list is read and can be dumped unchanged."""
     (function,) = parse([FUNCTION])
-    assert function.model_dump(by_alias=True) == {**FUNCTION, "params": (PARAM,)}
+    param = {**PARAM, "modelExtra": {}}
+    assert msgspec.to_builtins(function) == {**FUNCTION, "params": (param,), "modelExtra": {}}
     assert (function.asset_name, function.author_user_name, function.params[0].sort_value) == ("Card Spend", "ada", 3)
     assert function.model_extra == {}
 
@@ -88,8 +89,9 @@ def test_only_a_name_is_needed() -> None:
     """Any other absent field gets its neutral value (FAULTS 70)."""
     (function,) = parse([{"name": "F", "params": [{"name": "P"}]}])
     assert function == Function(name="F", params=(Param(name="P"),))
-    said = function.model_dump(exclude={"name", "params"}) | function.params[0].model_dump(exclude={"name"})
-    assert set(map(repr, said.values())) == {"0", "''", "False", "None"}
+    said = msgspec.structs.asdict(function) | msgspec.structs.asdict(function.params[0])
+    said = {key: value for key, value in said.items() if key not in {"name", "params"}}
+    assert set(map(repr, said.values())) == {"0", "''", "False", "None", "{}"}
 
 
 @pytest.mark.parametrize("junk", [None, "x", "", -1.5, [], {}, [1], {"a": 1}, True, 10**30])
@@ -108,13 +110,13 @@ def test_no_field_of_another_type_refuses_a_listing(junk: Any) -> None:
 @pytest.mark.parametrize("said", [True, "true", " Yes", 1, False, "false", "no", None])
 def test_a_flag_as_text_means_what_it_says(said: Any) -> None:
     """The text 'false' is not true."""
-    assert Param(name="P", required=said).required is (said in {True, "true", " Yes"})
+    assert Param.read({"name": "P", "required": said}).required is (said in {True, "true", " Yes"})
 
 
 def test_functions_and_parameters_are_frozen() -> None:
     """Listed values can't be changed."""
     (function,) = parse([FUNCTION])
-    with pytest.raises(ValidationError):
+    with pytest.raises(AttributeError):
         function.name = "x"  # type: ignore[misc]
 
 

@@ -28,9 +28,7 @@ DEFS = {"$defs": {"Unit": {"enum": ["day", "week"], "description": "The unit."}}
 
 
 def field_of(schema: Any, description: str = "", name: str = "Given") -> Field:
-    (field,) = read_fields(
-        Function(name="F", params=(Param(name=name, description=description, schema=schema),))  # type: ignore[call-arg]
-    )
+    (field,) = read_fields(Function(name="F", params=(Param(name=name, description=description, schema=schema),)))
     return field
 
 

@@ -158,7 +158,7 @@ def test_a_run_that_fails_is_not_kept(answering: Callable[..., Session]) -> None
 def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
     """Another service, profile, user, token, function, argument or schema is another key; the order is none."""
     cache, options = Cache(tmp_path), CallOptions()
-    function = Function.model_validate(LISTING[0])
+    function = Function.read(LISTING[0])
 
     def key(
         where: Connection | None = None,
@@ -180,8 +180,8 @@ def test_every_part_of_the_question_is_in_the_key(tmp_path: Path) -> None:
         key(token=jwt(sub="ann")),
         key(token=jwt(sub="bob")),
         key(token=jwt(name="ann")),
-        key(of=Function.model_validate(LISTING[1])),
-        key(of=Function.model_validate({**LISTING[0], "uniqueId": "2"})),
+        key(of=Function.read(LISTING[1])),
+        key(of=Function.read({**LISTING[0], "uniqueId": "2"})),
         key(args={"a": "1"}),
         key(args={"a": "1", "b": ["y"]}),
         key(args={"a": 1, "b": ["x"]}),

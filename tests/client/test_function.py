@@ -379,7 +379,7 @@ def test_form_schema_signature_stub_and_magic_agree(catalog: Session, described:
 
 def test_more_options_than_an_editor_can_show_are_a_plain_text(catalog: Session) -> None:
     """Ten thousand options stay in the schema; the signature says str, and the help gives their number."""
-    many = Param.model_validate({"name": "P", "schema": {"enum": [f"v{n}" for n in range(10_000)]}})
+    many = Param.read({"name": "P", "schema": {"enum": [f"v{n}" for n in range(10_000)]}})
     function = RemoteFunction(catalog, Function(name="F", params=(many,)), "f")
     assert inspect.signature(function).parameters["P"].annotation == str | None
     assert len(function.json_schema()["properties"]["P"]["enum"]) == 10_000

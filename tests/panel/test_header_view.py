@@ -139,7 +139,7 @@ def test_nothing_that_changes_data_is_an_example() -> None:
     assert len(session.catalog) == 1
     view = start_view(session, [])
     assert [card["example"] for card in view["cards"]] == ["all rows"]
-    changing = session["Send"].function.model_copy(update={"changes_data": True})
+    changing = session["Send"].function.changed(changes_data=True)
     call = session["Send"].with_options()
     call.function = changing
     assert example_text(call) == ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import hmac
 import json
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
-import jwt
+import msgspec
 
 from jupyter_funcs.service.accounts.records import folded
 from jupyter_funcs.service.accounts.signing_keys import LONGEST_HOURS
@@ -25,10 +27,20 @@ LOGIN_HOURS = 8
 _LONGEST_TOKEN = 4096
 # Whose signatures were verified; whether they are expired or revoked is checked for each request.
 _MOST_TOKENS = 1024
-_ALGORITHM = "HS256"
-_AUDIENCE = "jupyter_funcs"
-_ISSUER = "jupyter_funcs.service"
-_HEADER = {"alg": _ALGORITHM, "typ": "JWT"}
+_AUDIENCE: Literal["jupyter_funcs"] = "jupyter_funcs"
+_ISSUER: Literal["jupyter_funcs.service"] = "jupyter_funcs.service"
+# Exactly this header is accepted: no other algorithm, and no jku, jwk, x5u or kid is ever followed. With only HMAC to
+# sign, no package is needed; those for all algorithms take as long to import as the rest of the service.
+_HEADER = {"alg": "HS256", "typ": "JWT"}
+
+
+class _Claims(msgspec.Struct, frozen=True):
+    sub: str
+    iat: float
+    exp: float
+    aud: str | list[str]
+    iss: Literal["jupyter_funcs.service"]
+    nbf: float = 0
 
 
 class UnauthorizedError(Exception):
@@ -55,7 +67,13 @@ class Auth:
         now = time.time()
         expires = math.ceil(now + hours * 3600)
         claims = {"sub": user, "iat": now, "exp": expires, "aud": _AUDIENCE, "iss": _ISSUER}
-        return jwt.encode(claims, self._keys.signing, algorithm=_ALGORITHM, headers=_HEADER)
+        signed = b".".join(_base64(msgspec.json.encode(part)) for part in (_HEADER, claims))
+        return f"{signed.decode()}.{_signature(signed, self._keys.signing).decode()}"
+
+    @staticmethod
+    def expires(token: str) -> float:
+        """Return when a token that was issued here expires, in seconds since 1970."""
+        return _claims(token.split(".")[1].encode()).exp
 
     def account(self, login: str) -> str:
         """Return the same text for all spellings of a user's name and email; unknown ones each have their own."""
@@ -87,35 +105,51 @@ class Auth:
         for key in self._keys.accepted:
             try:
                 claims = _verified_claims(token.strip(), key)
-            except (jwt.InvalidTokenError, ValueError, TypeError, ArithmeticError, RecursionError):
+            except (msgspec.MsgspecError, ValueError, RecursionError):
                 continue
-            user = self._grants.user(claims["sub"], claims["iat"])
-            if user is None or claims["exp"] <= time.time():
-                raise UnauthorizedError("revoked token" if user is None else "expired token", claims["sub"])
+            user = self._grants.user(claims.sub, claims.iat)
+            if user is None or claims.exp <= time.time():
+                raise UnauthorizedError("revoked token" if user is None else "expired token", claims.sub)
             return user
         return None
 
 
 @functools.lru_cache(_MOST_TOKENS)
-def _verified_claims(token: str, key: bytes) -> dict[str, Any]:
-    # Exactly the header that this service writes: no jku, jwk, x5u or kid is ever followed.
-    if jwt.get_unverified_header(token) != _HEADER:
+def _verified_claims(token: str, key: bytes) -> _Claims:
+    signed, _, signature = token.encode("ascii").rpartition(b".")
+    if not hmac.compare_digest(signature, _signature(signed, key)):
+        raise ValueError("signature")
+    header, payload = signed.split(b".")
+    if msgspec.json.decode(_from_base64(header)) != _HEADER:
         raise ValueError("header")
-    claims: dict[str, Any] = jwt.decode(
-        token,
-        key,
-        algorithms=[_ALGORITHM],
-        audience=_AUDIENCE,
-        issuer=_ISSUER,
-        # `Auth` tells expired tokens from others.
-        options={"require": ["exp", "iat", "aud", "iss", "sub"], "verify_exp": False},
-    )
-    payload = jwt.utils.base64url_decode(token.split(".")[1])
+    claims = _claims(payload)
+    if _AUDIENCE not in ([claims.aud] if isinstance(claims.aud, str) else claims.aud):
+        raise ValueError("audience")
+    if not 0 < claims.exp - claims.iat <= LONGEST_HOURS * 3600 + 1:
+        raise ValueError("lifetime")
+    # `Auth` tells expired tokens from others.
+    if math.floor(max(claims.iat, claims.nbf)) > time.time():
+        raise ValueError("not yet valid")
+    return claims
+
+
+def _claims(part: bytes) -> _Claims:
+    payload = _from_base64(part)
+    claims = msgspec.json.decode(payload, type=_Claims)
+    # Of two equal names one wins silently, and another parser may take the other.
     names = [name for name, _ in json.loads(payload, object_pairs_hook=list)]
     if len(set(names)) != len(names):
         raise ValueError("claims")
-    if not 0 < claims["exp"] - claims["iat"] <= LONGEST_HOURS * 3600 + 1:
-        raise ValueError("lifetime")
-    if not isinstance(claims["sub"], str):
-        raise TypeError("sub")
     return claims
+
+
+def _signature(signed: bytes, key: bytes) -> bytes:
+    return _base64(hmac.digest(key, signed, "sha256"))
+
+
+def _base64(data: bytes) -> bytes:
+    return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+
+def _from_base64(part: bytes) -> bytes:
+    return base64.urlsafe_b64decode(part + b"==")

@@ -1,4 +1,4 @@
-"""The demo's numbers as a Parquet file in the user's cache, sorted by panel, symbol and date."""
+"""The demo's numbers as a Parquet file in the user's cache."""
 
 from __future__ import annotations
 
@@ -10,19 +10,8 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import platformdirs
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from jupyter_funcs.service.builtin import companies, synthesis
-from jupyter_funcs.service.engine import tables
-
-if TYPE_CHECKING:
-    from jupyter_funcs.service.builtin.companies import Profile
-    from jupyter_funcs.service.builtin.synthesis import Integers
 
 log = logging.getLogger(__name__)
 
@@ -31,12 +20,7 @@ VERSION = 4
 
 # Leftovers of a killed process are removed after this time: no other process can still be writing them.
 _STALE_SECONDS = 3600
-# DuckDB's default: small groups let a query for one symbol skip more, large ones cost less to plan.
-_ROWS_PER_GROUP = 122_880
-
-_TEXT = pa.dictionary(pa.int8(), pa.string())
-_TYPES = {"string": _TEXT, "date": pa.date32(), "int32": pa.int32(), "int64": pa.int64()}
-_CARDS = pa.schema({name: _TYPES[kind] for name, kind in tables.CARDS.items()})
+_END = b"PAR1"  # of a Parquet file
 
 
 def cards() -> Path:
@@ -71,37 +55,15 @@ def _cached(home: Path) -> Path:
 
 def _is_complete(path: Path) -> bool:
     try:
-        pq.read_metadata(path)  # at the end of the file
-    except (pa.ArrowException, OSError):
+        with path.open("rb") as file:
+            file.seek(-len(_END), os.SEEK_END)
+            return file.read() == _END
+    except OSError:
         return False
-    return True
 
 
 def build(into: Path) -> None:
     """Generate the demo's numbers and write its file, which takes seconds."""
-    with pq.ParquetWriter(into, _CARDS, compression="snappy") as writer:
-        for panel, name in enumerate(companies.PANELS):
-            for profile in companies.PROFILES:
-                spend = synthesis.card_spend(panel, profile)
-                writer.write_table(_cards_table(name.name, profile, spend), row_group_size=_ROWS_PER_GROUP)
+    from jupyter_funcs.service.builtin import synthesis
 
-
-def _cards_table(panel: str, profile: Profile, spend: dict[str, Integers]) -> pa.Table:
-    rows = len(spend["day"])
-    first = np.zeros(rows, np.int8)
-
-    def text(places: Any, names: tuple[str, ...]) -> pa.Array:
-        return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int8)), pa.array(names))
-
-    return pa.table(
-        [
-            text(first, (panel,)),
-            text(first, (profile.symbol,)),
-            text(spend["brand"], tuple(sorted(profile.brands))),
-            text(spend["region"], companies.REGIONS),
-            text(spend["generation"], companies.GENERATIONS),
-            np.datetime64(companies.FIRST_DAY) + spend["day"],
-            *(spend[name] for name in ("spend_cents", "transactions", "cards")),
-        ],
-        schema=_CARDS,
-    )
+    synthesis.write(into)

@@ -185,9 +185,9 @@ class DuckDBEngine:
         return Path(tempfile.mkdtemp(dir=self._spill.path))
 
     def _open_database(self, cards: Cards | None, spill: Path) -> duckdb.DuckDBPyConnection:
-        from jupyter_funcs.service.engine import sandbox, tables
+        from jupyter_funcs.service.engine import sandbox
 
-        return sandbox.open_database(tables.arrow_tables(self.reference), cards, spill, **self._options)
+        return sandbox.open_database(self.reference, cards, spill, **self._options)
 
 
 class DuckDBCall:

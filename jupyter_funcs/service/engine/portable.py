@@ -27,8 +27,9 @@ def portable(expression: ir.Expr, reference: Reference) -> ir.Table:
     named = {ibis.table(schema, name=name).op(): name for name, schema in tables.SCHEMAS.items()}
     node = expression.as_table().op()
     used = [table for table in node.find(ops.UnboundTable) if table in named]
-    data = tables.arrow_tables(reference) if used else {}
-    node = node.replace({table: ibis.memtable(data[named[table]]).op() for table in used})
+    node = node.replace(
+        {table: ibis.memtable(tables.rows(reference, named[table]), schema=table.schema).op() for table in used}
+    )
     small = [table for table in node.find(ops.InMemoryTable) if len(_arrow(table)) <= MOST_LITERAL_ROWS]
     node = node.replace({table: _literal_rows(table).op() for table in small})
     return node.replace(use_doubles).to_expr()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -19,15 +19,14 @@ from jupyter_funcs.service.messages import SetupError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import pyarrow as pa
-
+    from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.tables import Cards
 
 OWN = "own"
 """The catalog name of an attached database."""
 
 _FILES = "card_files"
-_DUCKDB_TYPES = {"string": "VARCHAR", "date": "DATE", "int64": "BIGINT", "int32": "INTEGER"}
+_DUCKDB_TYPES = {"string": "VARCHAR", "boolean": "BOOLEAN", "date": "DATE", "int64": "BIGINT", "int32": "INTEGER"}
 # Columns that need no cast, and so no ibis.
 _AS_STORED = [(name, _DUCKDB_TYPES[kind]) for name, kind in tables.CARDS.items()]
 
@@ -40,7 +39,7 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 
 
 def open_database(
-    data: Mapping[str, pa.Table],
+    reference: Reference,
     cards: Cards | None,
     spill: Path,
     *,
@@ -53,8 +52,8 @@ def open_database(
         _limit_memory(con, memory_limit)
         # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
-        for name, table in data.items():
-            con.from_arrow(table).create(name)
+        for name, columns in tables.SCHEMAS.items():
+            _create(con, name, columns, tables.rows(reference, name))
         if database is not None:
             attach(con, database)
         files = _files(con, cards.files) if cards is not None else []
@@ -67,6 +66,16 @@ def open_database(
         con.close()
         raise
     return con
+
+
+def _create(
+    con: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
+) -> None:
+    # Not from an Arrow table: to register one, DuckDB imports pyarrow.dataset, which takes as long as ten queries.
+    types = {column: _DUCKDB_TYPES[kind] for column, kind in columns.items()}
+    con.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in types.items())})")
+    values = [[row[at] for row in rows] for at in range(len(columns))]
+    con.execute(f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in types.values())}", values)
 
 
 def _limit_memory(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> None:

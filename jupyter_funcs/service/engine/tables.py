@@ -44,18 +44,13 @@ def arrow_schema(columns: Mapping[str, str]) -> pa.Schema:
     return pa.schema({name: pa.type_for_alias(own.get(kind, kind)) for name, kind in columns.items()})
 
 
-def arrow_tables(reference: Reference) -> dict[str, pa.Table]:
-    """Return the tables of reference data."""
-    import pyarrow as pa
+def rows(reference: Reference, name: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a table of reference data."""
 
     def cell(value: Any) -> Any:
         return ", ".join(value) if isinstance(value, tuple) else value
 
-    tables = {}
-    for name, columns in SCHEMAS.items():
-        records = [dict(zip(columns, map(cell, astuple(row)), strict=True)) for row in getattr(reference, name)]
-        tables[name] = pa.Table.from_pylist(records, schema=arrow_schema(columns))
-    return tables
+    return [tuple(map(cell, astuple(row))) for row in getattr(reference, name)]
 
 
 UNKNOWN = "Unknown"

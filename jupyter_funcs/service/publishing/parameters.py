@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import inspect
+import math
 import re
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
-from pydantic import FiniteFloat, PydanticUserError, TypeAdapter, ValidationError
 
 from jupyter_funcs.service.messages import did_you_mean, inert, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from pydantic import TypeAdapter
 
     _Kind = type[str | int | float | bool | date]
     _Text = str | Callable[[Any], str]
@@ -43,11 +46,14 @@ _NAMES = {
     object: "a JSON object or list",
 }
 _JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
-_ADAPTERS: dict[type, TypeAdapter[Any]] = {
-    float: TypeAdapter(FiniteFloat),
-    **{kind: TypeAdapter(kind) for kind in (str, int, bool, date)},
+_SCHEMAS: dict[Any, dict[str, Any]] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "string"},
+    date: {"format": "date", "type": "string"},
 }
-_SCHEMAS = {kind: adapter.json_schema() for kind, adapter in _ADAPTERS.items() if kind is not bool}
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 
 
@@ -182,7 +188,7 @@ class Parameter:
         elif item is bool:
             options = ("Yes", "No")
         structure, adapter = None, None
-        if item not in _ADAPTERS:
+        if item not in _SCHEMAS:
             structure, adapter = _structure(base)
             item, many = object, False
         if item is object and (structure is None or options):
@@ -217,14 +223,22 @@ class Parameter:
         # Options that follow from the data are not known yet.
         options = () if callable(self.options) else self.options
         items = self.default if self.many else [self.default]
-        if not isinstance(items, list):
+        return isinstance(items, list) and all(
+            self._is_valid(item) and (not options or _spelled(item) in options) and self._is_in_bounds(item)
+            for item in items
+        )
+
+    def _is_valid(self, value: Any) -> bool:
+        if self.adapter:
+            with contextlib.suppress(ValueError):
+                self.adapter.validate_python(value, strict=True)
+                return True
             return False
-        try:
-            for item in items:
-                (self.adapter or _ADAPTERS[self.type]).validate_python(item, strict=True)
-        except ValidationError:
-            return False
-        return all((not options or _spelled(item) in options) and self._is_in_bounds(item) for item in items)
+        if isinstance(value, bool | datetime):  # which are numbers and dates too
+            return self.type is type(value)
+        if self.type is float:
+            return isinstance(value, int | float) and abs(value) < math.inf
+        return isinstance(value, self.type)
 
     def resolved(self, reference: Any) -> Parameter:
         """Return the parameter without code, as another process can have it."""
@@ -323,6 +337,8 @@ class Parameter:
             return None, [f"{self.name} must be JSON as text, not {_JSON_NAMES.get(type(value), 'a number')}."]
         if self.adapter is None:  # the worker reads it
             return value, []
+        from pydantic import ValidationError
+
         try:
             # The items of a list are text, whatever they stand for.
             return self.adapter.validate_json(value if is_text else msgspec.json.encode(value), strict=is_text), []
@@ -368,6 +384,8 @@ class Parameter:
 
 def _structure(annotation: Any) -> tuple[dict[str, Any] | None, TypeAdapter[Any] | None]:
     """Return the schema of an annotation whose values are JSON objects or lists, and what reads them."""
+    from pydantic import PydanticUserError, TypeAdapter
+
     try:
         adapter = TypeAdapter(annotation)
         schema = adapter.json_schema()
@@ -390,10 +408,14 @@ def _is_blank(value: Any) -> bool:
 
 
 def _parsed(kind: type, text: str) -> Any:
-    # pydantic allows underscores between digits.
-    if len(text) > _LONGEST or ("_" in text and kind in (int, float)):
+    # Python reads underscores between digits, digits of other scripts, and dates in more than one format.
+    if len(text) > _LONGEST or not text.isascii() or "_" in text or (kind is date and not _DATE.fullmatch(text)):
         raise ValueError(text)
-    return _ADAPTERS[kind].validate_strings(text, strict=True)
+    read: dict[type, Callable[[str], Any]] = {bool: "Yes".__eq__, date: date.fromisoformat}
+    found = read.get(kind, kind)(text)
+    if kind is float and not abs(found) < math.inf:
+        raise ValueError(text)
+    return found
 
 
 def _option(text: str, options: Sequence[str], known: Mapping[str, str]) -> str:

@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import jwt
-
 from jupyter_funcs.service.accounts.auth import UnauthorizedError
 from jupyter_funcs.service.web.hosts import network
 from jupyter_funcs.service.web.requests import RequestError
@@ -71,7 +69,7 @@ class Logins:
         finally:
             self._waiting[origin] -= 1
             self._waiting = +self._waiting  # drops networks without logins
-        expires = jwt.decode(token, options={"verify_signature": False})["exp"]  # just issued here
+        expires = self._auth.expires(token)
         return {"token": token, "expires": datetime.fromtimestamp(expires, UTC).isoformat().replace("+00:00", "Z")}
 
     def _refuse(self, windows: _Windows) -> None:
