@@ -148,26 +148,18 @@ class Plan:
     x: ChartColumn | None
     y: ChartColumn
     colour: ChartColumn | None = None
+    lines: ChartColumn | None = None  # that of the colours, where its values are lines
     times: Times | None = None  # of `x`
     step: str = ""
     base: str = ""
     show: str = "value"
     year: int = 0  # how many points make one
+    counts: bool = False  # rows, since no column is measured
     without: ChartColumn | None = None
     over: tuple[str, ...] = ()
     most_lines: int = _USUAL_LINES
     most_points: int = POINTS_OF_A_LINE
     choices: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def lines(self) -> ChartColumn | None:
-        """The column whose values are lines."""
-        return self.colour if self.kind == "line" else None
-
-    @property
-    def counts(self) -> bool:
-        """Whether rows are counted, since no column is measured."""
-        return self.y.made == "1"
 
     @property
     def how(self) -> str:
@@ -245,6 +237,8 @@ class Planner:
             colour if kind == "bar" else x,
             y,
             colour,
+            colour if kind == "line" else None,
+            counts=not self.measures,
             without=to_date if to_date not in {None, colour, x} else None,
             over=tuple(each.name for each in varying if each is not colour and not _is_flag(each)),
             most_lines=_MOST_LINES if wish.all else _USUAL_LINES,

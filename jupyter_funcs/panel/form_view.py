@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args, Form
     from jupyter_funcs.client.function import RemoteCall
 
+    Said = Mapping[str, Sequence[str]]  # of fields
     Sent = str | list[str] | Each | None  # by the page, for a field
 
 _MOST_VALUES = 10_000  # of one field
@@ -162,9 +163,7 @@ class FormView:
                 "changed": self.ran is not None and self.ran != args,
             }
 
-    def _state(
-        self, field: Field, args: Args, errors: Mapping[str, Sequence[str]], warnings: Mapping[str, Sequence[str]]
-    ) -> dict[str, Any]:
+    def _state(self, field: Field, args: Args, errors: Said, warnings: Said) -> dict[str, Any]:
         name, is_set = field.name, self.form.is_set(field.name)
         wrong = [*self._refused.get(name, ()), *(errors.get(name, ()) if is_set or self._pressed else ())]
         said = warnings.get(name, ()) if self._pressed or name in self._carried else ()
@@ -286,7 +285,7 @@ class FormView:
         ]
         return found[:_MOST_FIXES]
 
-    def refuse(self, errors: Mapping[str, Sequence[str]]) -> None:
+    def refuse(self, errors: Said) -> None:
         """Show the errors that the service found, each until its field changes."""
         with self._lock:
             self._pressed = True

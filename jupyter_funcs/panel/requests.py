@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 Method = TypeVar("Method", bound="Callable[..., Any]")
 
 _RELOAD = "Run the cell again to open the panel."
-_MOST_FAILED = 1_000  # runs that are run again one by one
-_MOST_VALUES = 100_000  # of one field
 
 Number = Annotated[int, Meta(ge=0, le=2**53)]
 Text = Annotated[str, Meta(max_length=1_000)]
 Name = Annotated[str, Meta(max_length=500)]
 Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]  # no NaN either
 LongText = Annotated[str, Meta(max_length=10_000_000)]
-Texts = Annotated[list[LongText], Meta(max_length=_MOST_VALUES)]
+Texts = Annotated[list[LongText], Meta(max_length=100_000)]  # of one field
 RunNumber = Number | Annotated[str, Meta(max_length=50)]  # a text names a run of an earlier kernel: "14/3"
 FileFormat = Literal["csv", "xlsx", "parquet", "json"]
 Tab = Literal["table", "chart", "json", "code"]
@@ -39,7 +37,7 @@ class EachOf(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 PageValue = None | LongText | Texts | EachOf
-FailedRows = Annotated[list[Number], Meta(max_length=_MOST_FAILED)]  # of those listed; all if empty
+FailedRows = Annotated[list[Number], Meta(max_length=1_000)]  # of those listed, one by one; all if empty
 PageValues = Annotated[dict[Name, PageValue], Meta(max_length=10_000)]
 
 

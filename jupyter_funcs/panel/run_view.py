@@ -74,7 +74,8 @@ class ResultView:
         self.variable = outcome.variable  # as it was named last
         self.picture: Mapping[str, Any] | None = None  # the chart as it was drawn last
         self._recipe = recipe
-        self.table = TableView(outcome.frame, outcome.function.function.description)
+        self.table = TableView(outcome.frame, about := outcome.function.function.description)
+        self._chart = Chart(outcome.frame, about)
         self._first = self.table.view()  # each change of the panel writes it again
 
     @property
@@ -112,10 +113,6 @@ class ResultView:
         rows = self.table.positions(query)
         self.picture = self._chart.view(wish, rows=rows, zoom=zoom, source=source)
         return dict(self.picture)
-
-    @cached_property
-    def _chart(self) -> Chart:
-        return Chart(self.outcome.frame, self.outcome.function.function.description)
 
     @cached_property
     def tree(self) -> JsonTree:

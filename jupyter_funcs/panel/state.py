@@ -93,7 +93,7 @@ class PanelState:
     @property
     def chosen(self) -> Visit:
         if self.visit is None:
-            raise ArgumentError("No function is chosen.", "Choose one first.")
+            raise ArgumentError("Nothing can be done here: no function is chosen.", "Choose one first.")
         return self.visit
 
     @property
@@ -214,9 +214,7 @@ class PanelState:
 
     def run(self) -> Job:
         """Start what the form holds; say at its fields what is wrong with it."""
-        visit = self.visit
-        if visit is None:
-            raise ArgumentError("There is nothing to run: no function is chosen.", "Choose one in the list.")
+        visit = self.chosen
         try:
             args = visit.form.check(sweeps=True)
             job = self.start(visit, partial(_begun, visit, args))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import cached_property, reduce
 from itertools import islice
@@ -267,10 +268,9 @@ class TableColumn:
         return RowTest(code if len(bounds) == 1 else f"({code})", mask)
 
     def _number(self, text: str, op: str) -> Bound:
-        try:
+        number = Decimal("nan")
+        with suppress(InvalidOperation):
             number = Decimal(re.sub(r"[\s,_%]", "", text).replace("−", "-"))
-        except InvalidOperation:
-            number = Decimal("nan")
         if number.is_nan():
             raise ArgumentError(f"{quote(text)} isn't a number.", "Enter one such as 250,000 or -1.5.")
         return op, self._comparable(number.scaleb(-2) if self.type == "percent" else number)
