@@ -13,17 +13,12 @@ from jupyter_funcs.core.text import inert, listed, quote
 if TYPE_CHECKING:
     from jupyter_funcs.catalog.listing import Function
 
-_ANNOTATIONS: dict[Kind, Any] = {
-    Kind.INTEGER: int,
-    Kind.NUMBER: float,
-    Kind.DATE: dt.date | str,
-    Kind.JSON: dict[str, Any] | list[Any] | str | float,
-}
-_WORDS = {
-    Kind.INTEGER: "int",
-    Kind.NUMBER: "float",
-    Kind.DATE: "date, or str as YYYY-MM-DD",
-    Kind.JSON: "dict, list or JSON text",
+# The annotation of a value and its type in words; those of any other kind are texts.
+_TYPES: dict[Kind, tuple[Any, str]] = {
+    Kind.INTEGER: (int, "int"),
+    Kind.NUMBER: (float, "float"),
+    Kind.DATE: (dt.date | str, "date, or str as YYYY-MM-DD"),
+    Kind.JSON: (dict[str, Any] | list[Any] | str | float, "dict, list or JSON text"),
 }
 _MOST_OPTIONS = 1000  # a longer Literal is slow in every editor
 _MOST_SHOWN = 30
@@ -47,7 +42,7 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
 def _annotation(field: Field) -> Any:
     options = tuple(as_json(field, option) for option in allowed(field)[: _MOST_OPTIONS + 1])
     kind = field.item if field.kind is Kind.LIST else field.kind
-    one: Any = _ANNOTATIONS.get(kind, str)
+    one = _TYPES.get(kind, (str, ""))[0]
     if 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
         known: Any = Literal[options]
         one = dt.date | known if kind is Kind.DATE else known if field.is_declared("options") else known | one
@@ -78,7 +73,7 @@ def docstring(function: Function, fields: tuple[Field, ...]) -> str:
 
 
 def _type_in_words(field: Field) -> str:
-    words = _WORDS.get(field.item if field.kind is Kind.LIST else field.kind, "str")
+    words = _TYPES.get(field.item if field.kind is Kind.LIST else field.kind, (str, "str"))[1]
     options = allowed(field)
     if options:
         more = [f"… ({len(options)} in all)"] * (len(options) > _MOST_SHOWN)

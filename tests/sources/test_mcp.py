@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from starlette.responses import HTMLResponse, RedirectResponse
 
 import jupyter_funcs as jf
 from jupyter_funcs.api import Session
@@ -28,7 +29,7 @@ from tests.faults.canary import CANARY, leaks
 pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 
 from tests.sources import mcp_server  # behind the extra
-from tests.sources.test_detected import Recorded, small_mcp
+from tests.sources.test_detected import Recorded, answering, small_mcp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -195,22 +196,12 @@ def test_the_token_goes_to_its_server_and_nowhere_else(over_http: Session) -> No
     """Each request carries it; a redirect to another origin gets neither it nor a request."""
     over_http["number"]()
     assert http_app.tokens == {f"Bearer {CANARY}"}
-    other: list[Any] = []
-
-    async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
-        other.append(scope)
-
-    with serving(elsewhere) as there:
-
-        async def redirect(scope: Any, receive: Any, send: Any) -> None:
-            headers = [(b"location", f"{there}/mcp".encode())]
-            await send({"type": "http.response.start", "status": 307, "headers": headers})
-            await send({"type": "http.response.body", "body": b""})
-
+    with serving(elsewhere := Recorded(answering())) as there:
+        redirect = RedirectResponse(f"{there}/mcp", 307)
         with serving(redirect) as here, connected(here) as session, pytest.raises(jf.FuncsError) as failed:
             session.refresh()
     assert f"Redirect to {there}/mcp not followed" in str(failed.value)
-    assert not other
+    assert not elsewhere.seen
     assert not leaks(str(failed.value))
 
 
@@ -228,13 +219,8 @@ STATUSES = {
 def test_an_address_without_an_mcp_server_is_named(status: int) -> None:
     """What another web server answers is our error for it, without the token that it repeats."""
     error, words = STATUSES[status]
-
-    async def answer(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/html")]})
-        await send({"type": "http.response.body", "body": f"<p>{CANARY}</p>".encode()})
-
-    with serving(answer) as url, connected(url) as session, pytest.raises(error, match=words) as failed:
+    page = HTMLResponse(f"<p>{CANARY}</p>", status)
+    with serving(page) as url, connected(url) as session, pytest.raises(error, match=words) as failed:
         session.refresh()
     assert not leaks(str(failed.value))
 
