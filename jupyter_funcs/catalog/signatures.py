@@ -42,7 +42,7 @@ def signature(fields: tuple[Field, ...]) -> inspect.Signature:
 def _annotation(field: Field) -> Any:
     options = tuple(as_json(field, option) for option in allowed(field)[: _MOST_OPTIONS + 1])
     kind = field.item if field.kind is Kind.LIST else field.kind
-    one = _TYPES.get(kind, (str, ""))[0]
+    one: Any = _TYPES.get(kind, (str, ""))[0]
     if 0 < len(options) <= _MOST_OPTIONS and kind is not Kind.NUMBER:  # a Literal holds no float
         known: Any = Literal[options]
         one = dt.date | known if kind is Kind.DATE else known if field.is_declared("options") else known | one

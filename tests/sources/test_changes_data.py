@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import Session
 
 ITEM = {"type": "object", "properties": {"item": {"type": "string"}, "count": {"type": "integer"}}}
-HINT = "'orders' lists its values."
+LOOK = operation(param("item", description="'orders' lists its values."), operationId="orders")
+ADD = operation(operationId="create_order", summary="Order an item", body=ITEM)
+SHIP = operation(param("item", description="Call 'create_order' to get list of items."), operationId="ship")
+PATHS = {"/orders": {"get": LOOK, "post": ADD}, "/ship": {"post": SHIP}}
 
 
 class Shop:
@@ -41,25 +44,9 @@ class Shop:
         self.statuses: list[int] = []
         self.open = threading.Event()
         self.open.set()
-        paths = {
-            "/orders": {
-                "get": operation(param("item", description=HINT), operationId="orders"),
-                "post": operation(operationId="create_order", summary="Order an item", body=ITEM),
-            },
-            "/ship": {"post": operation(param("item", description="Call 'create_order' to get list of items."))
-                      | {"operationId": "ship"}},
-        }  # fmt: skip
-        self.document = document(paths)
-        self.app = Starlette(
-            routes=[
-                Route("/openapi.json", self.describe),
-                Route("/orders", self.list_orders, methods=["GET"]),
-                Route("/{rest:path}", self.add, methods=["POST"]),
-            ]
-        )
-
-    async def describe(self, _: Request) -> Response:
-        return JSONResponse(self.document)
+        described = Route("/openapi.json", lambda _: JSONResponse(document(PATHS)))
+        orders = Route("/orders", self.list_orders, methods=["GET"])
+        self.app = Starlette(routes=[described, orders, Route("/{rest:path}", self.add, methods=["POST"])])
 
     async def list_orders(self, _: Request) -> Response:
         self.looks += 1
