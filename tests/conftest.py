@@ -26,6 +26,8 @@ import httpx
 import hypothesis
 import pytest
 import uvicorn
+from argon2 import PasswordHasher
+from argon2.profiles import CHEAPEST
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
@@ -34,10 +36,11 @@ from jupyter_funcs.connection import retries
 from jupyter_funcs.magic import extension
 from jupyter_funcs.records import history
 from jupyter_funcs.service import embedded
+from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
-from jupyter_funcs.service.builtin import companies, demo, demo_accounts
+from jupyter_funcs.service.builtin import companies, demo, demo_accounts, demo_files
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry
 from jupyter_funcs.service.web.app import create_app
@@ -139,6 +142,13 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write(
             f"{number}: {'FAILED' if number in failed else said}".ljust(18) + "\n" * (number % 6 == 0)
         )
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    # While the processes of -n 2 collect: the first of them that need the data would else generate it at once.
+    chosen = session.config.option
+    if getattr(chosen, "numprocesses", 0) and not chosen.file_or_dir and not chosen.keyword:
+        threading.Thread(target=demo_files.cards, daemon=True).start()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -249,6 +259,18 @@ def serving_accounts() -> Iterator[Service]:
     engine = DuckDBEngine(companies.reference(), demo.cards)
     with serving(create_app(Registry(demo.published(), author=demo.AUTHOR), auth, grants, engine)) as url:
         yield Service(url, auth, grants)
+
+
+real_hasher = passwords._hasher
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_hashes() -> Iterator[None]:
+    """Hash passwords at argon2's lowest cost: the real one takes a tenth of a second and 64 MiB each time."""
+    hasher = PasswordHasher.from_parameters(CHEAPEST)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "_hasher", lambda: hasher)
+        yield
 
 
 @pytest.fixture(scope="session")

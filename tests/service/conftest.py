@@ -19,10 +19,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from argon2 import PasswordHasher
-from argon2.profiles import CHEAPEST
 
-from jupyter_funcs.service.accounts import passwords
 from jupyter_funcs.service.accounts.auth import Auth
 from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.signing_keys import SigningKeys
@@ -52,18 +49,6 @@ PANELS = {"FunctionName": "Get Panels", "Args": {}}
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ.setdefault("FUNCS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-
-
-real_hasher = passwords._hasher
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _cheap_hashes() -> Iterator[None]:
-    """Hash passwords at argon2's lowest cost: the real one takes a tenth of a second and 64 MiB each time."""
-    hasher = PasswordHasher.from_parameters(CHEAPEST)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "_hasher", lambda: hasher)
-        yield
 
 
 @dataclass

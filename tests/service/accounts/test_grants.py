@@ -28,9 +28,10 @@ from jupyter_funcs.service.accounts.grants import Grants
 from jupyter_funcs.service.accounts.records import SCHEMA
 from jupyter_funcs.service.builtin import demo_accounts
 from jupyter_funcs.service.messages import SetupError
+from tests.conftest import real_hasher
 from tests.examples import examples
 from tests.rows import each_row
-from tests.service.conftest import at_once, python, real_hasher
+from tests.service.conftest import at_once, python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
