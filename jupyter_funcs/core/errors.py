@@ -154,7 +154,7 @@ class PermissionDeniedError(FuncsError):
 
 
 class NotFoundError(FuncsError, LookupError):
-    """No such function for this user."""
+    """There is no such function for this user, or no such preset or run."""
 
 
 class RateLimitError(FuncsError):
