@@ -26,8 +26,9 @@ def test_a_long_frame_shows_both_ends() -> None:
     assert shown[-1] == ["1,233"]
 
 
-def test_labels_of_rows_are_shown() -> None:
-    """Each level of an index with labels is a column."""
+def test_labels_of_rows_and_all_columns_are_shown() -> None:
+    """Each level of an index with labels is a column, and columns of one name are."""
+    assert cells(pd.DataFrame([[1, "x"]], columns=["a", "a"])) == [["a", "a"], ["1", "x"]]
     assert cells(pd.DataFrame({"a": [1]}, index=["x"])) == [["", "a"], ["x", "1"]]
     two = pd.MultiIndex.from_tuples([("x", pd.Timestamp("2025-01-02"))], names=["<i>", "Date"])
     assert cells(pd.DataFrame({"a": [1]}, index=two)) == [["&lt;i&gt;", "Date", "a"], ["x", "2025-01-02", "1"]]
@@ -40,12 +41,6 @@ def test_a_wide_frame_says_what_it_leaves_out() -> None:
     assert len(shown) == 1 + 50 + 1 + 50
     assert shown[0][38:] == ["c38", "c39", "… 5 more columns …"]
     assert {len(row) for row in shown} == {41, 1}
-
-
-def test_columns_of_one_name_are_both_shown() -> None:
-    """Columns with the same name are all shown."""
-    frame = pd.DataFrame([[1, "x"]], columns=["a", "a"])
-    assert cells(frame) == [["a", "a"], ["1", "x"]]
 
 
 def test_names_of_columns_are_inert() -> None:

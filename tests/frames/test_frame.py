@@ -325,11 +325,8 @@ def test_row_labels_stand_beside_values_of_every_dtype() -> None:
     assert isinstance(to_frame(reply({"a": {"2024-01-01": 1}})).index, pd.DatetimeIndex)
 
 
-def test_row_numbers_from_0_are_no_labels() -> None:
+def test_row_numbers_from_0_are_no_labels_and_a_null_is_no_row_number() -> None:
     assert isinstance(to_frame(reply({"a": {"0": 1, "1": 2}})).index, pd.RangeIndex)
-
-
-def test_a_label_that_is_null_is_no_row_number() -> None:
     index = to_frame(reply({"columns": ["a"], "index": [None, 1], "data": [[10], [20]]})).index
     assert [None if pd.isna(label) else label for label in index] == [None, 1]
 

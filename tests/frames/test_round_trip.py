@@ -539,6 +539,7 @@ def replies(draw: st.DrawFn, document: Any) -> tuple[str, Any]:
 @given(st.data())
 @MANY
 def test_a_table_in_any_shape_comes_back_value_for_value(shape: str, data: st.DataObject) -> None:
+    """Read as a whole, and in pieces of any size."""
     table = data.draw(tables(unique=shape not in REPEATING))
     document = SHAPES[shape](table, data.draw)
     reply, read = data.draw(replies(document))
@@ -546,6 +547,7 @@ def test_a_table_in_any_shape_comes_back_value_for_value(shape: str, data: st.Da
     frame = to_frame(reply.encode() if data.draw(st.booleans()) else reply)
     assert repr(held(frame)) == repr(due(expected))
     assert frame.attrs["funcs"]["shape"] == name
+    assert outcome(reply, data.draw(PIECES)) == outcome(reply, None)
 
 
 @given(tables(least=1), styles(indents=False), st.sampled_from(["\n", "\r\n", "\n\n", " \n "]), st.booleans())
@@ -1032,15 +1034,6 @@ def test_what_is_read_twice_warns_once() -> None:
     with patch.multiple(chunks, LONG=0, _CHUNK=1), pytest.warns(match="1 in total") as warned:
         assert to_frame(reply)["retrievalTime"].tolist() == [None]
     assert len(warned) == 1
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@given(st.data())
-@FEWER
-def test_pieces_of_a_table_of_any_shape_give_what_the_whole_gives(shape: str, data: st.DataObject) -> None:
-    table = data.draw(tables(unique=shape not in REPEATING))
-    reply, _ = data.draw(replies(SHAPES[shape](table, data.draw)))
-    assert outcome(reply, data.draw(PIECES)) == outcome(reply, None)
 
 
 # What may come into a text, and lead astray whoever looks for its ends.

@@ -98,8 +98,11 @@ def after_tab(text: str, completions: list[Completion]) -> list[str]:
     return [before[begin : one.start] + one.text for one in completions]
 
 
-def asked(shell: InteractiveShell, context: CompletionContext) -> Any:
-    """Return what our matcher alone gives."""
+def asked(shell: InteractiveShell, text: str, at: int | None = None) -> Any:
+    """Return what our matcher alone gives at the end of a text, or in another of its lines."""
+    *above, line = text.split("\n")
+    place = len(above) if at is None else at
+    context = CompletionContext(token="", full_text=text, cursor_position=len(line), cursor_line=place, limit=500)
     return next(one for one in shell.Completer.custom_matchers if one.matcher_identifier == jf.__name__)(context)
 
 
@@ -291,10 +294,7 @@ def test_elsewhere_nothing_of_ours_is_offered(shell: InteractiveShell, text: str
 @each_row("begin", ["daily", "%funcs call ", "%%funcs call daily\n", "%funcs call get_kpis a=[", "daily(Symbol='"])
 def test_long_hostile_text_is_read_in_one_go(shell: InteractiveShell, begin: str, piece: str) -> None:
     """The time is linear in the length, and the nesting is bounded."""
-    text = begin + piece * (20_000 // len(piece))
-    *above, line = text.split("\n")
-    context = CompletionContext(token="", full_text=text, cursor_position=len(line), cursor_line=len(above), limit=500)
-    assert isinstance(asked(shell, context)["completions"], list)
+    assert isinstance(asked(shell, begin + piece * (20_000 // len(piece)))["completions"], list)
 
 
 UNLISTED = [
@@ -351,20 +351,17 @@ def test_what_a_listing_function_gave_is_known_while_it_is_held(shell: Interacti
 
 def test_each_result_is_a_fresh_one(shell: InteractiveShell) -> None:
     """A completer that changes a result doesn't change the next one."""
-    line = "%funcs call get_k"
-    context = CompletionContext(token="", full_text=line, cursor_position=len(line), cursor_line=0, limit=500)
-    first = asked(shell, context)
+    first = asked(shell, "%funcs call get_k")
     first["completions"].clear()
     first["suppress"] = False
-    second = asked(shell, context)
+    second = asked(shell, "%funcs call get_k")
     assert [one.text for one in second["completions"]] == ["get_kpis"]
     assert second["suppress"]
 
 
 def test_a_matcher_that_fails_is_silent(shell: InteractiveShell, capsys: Any) -> None:
     """An error inside the matcher offers nothing and shows nothing."""
-    broken = CompletionContext(token="", full_text="", cursor_position=0, cursor_line=7, limit=500)
-    assert asked(shell, broken) == {"completions": []}
+    assert asked(shell, "", at=7) == {"completions": []}
     assert not any(capsys.readouterr())
 
 

@@ -226,6 +226,14 @@ def test_a_failed_run_of_a_sweep_leaves_the_others(run: Any) -> None:
     assert frame.attrs["errors"][0]["args"] == {"PanelName": PANEL, "Symbol": "ZZZZ"}
 
 
+def warned(run: Any, cell: str) -> list[warnings.WarningMessage]:
+    """Run a cell, and return every warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run(cell)
+    return caught
+
+
 @pytest.mark.fault(127)
 def test_q_hides_no_warning_that_rows_may_be_missing(run: Any, answering: Any, shell: InteractiveShell) -> None:
     """A reply that may be cut is reported, whether one run asks for it or a sweep; other warnings are hidden."""
@@ -237,9 +245,7 @@ def test_q_hides_no_warning_that_rows_may_be_missing(run: Any, answering: Any, s
 
     extension.of(shell).state._session = answering(answer)
     for line in ("call get_it Of=1", "sweep get_it Of=[2, 3]"):
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            run(f"%funcs {line} -q")
+        caught = warned(run, f"%funcs {line} -q")
         assert [str(one.message) for one in caught] == [
             "The end of the reply may be missing: its last line has no line end."
         ]
@@ -657,18 +663,13 @@ def test_a_warning_of_a_run_names_the_line_that_waits_for_it(run: Any, answering
         "\n\nawait odd.get_it.submit()",
     ]
     for cell in cells:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            run(cell)
+        caught = warned(run, cell)
         assert [str(one.message).partition(" (")[0] for one in caught] == [
             "The reply contains NaN or Infinity, which JSON doesn't have"
         ]
         line = linecache.getline(caught[0].filename, caught[0].lineno)
         assert re.search("get_it|job.result", line), caught[0]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        run("%funcs call get_it -q")
-    assert not caught
+    assert not warned(run, "%funcs call get_it -q")
 
 
 def test_a_parameter_that_is_called_as_a_token_is_takes_its_value(run: Any, answering: Any, shell: Any) -> None:
