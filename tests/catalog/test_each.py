@@ -15,15 +15,15 @@ import jupyter_funcs as jf
 from jupyter_funcs.catalog import form as forms
 from jupyter_funcs.catalog import values as swept
 from jupyter_funcs.catalog.fields import Field, Kind, read_fields
-from jupyter_funcs.catalog.form import Form
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.values import Each, Variable, only, several
 from jupyter_funcs.panel.form_view import FormView
 from tests.conftest import PANEL, SYMBOL, wait_until
-from tests.declared import declared
+from tests.declared import declared, form_with
 
 if TYPE_CHECKING:
     from jupyter_funcs.api import Session
+    from jupyter_funcs.catalog.form import Form
 
 
 def field(name: str, code: int = 0, text: str = "") -> Field:
@@ -37,15 +37,8 @@ NAME = field("Name")
 YES = declared(field("Flag", 0, "Options are 'Yes', 'No'. If none, Flag defaults to 'No'."))
 
 
-class _F:
-    name = "F"
-
-    def __init__(self, *fields: Field) -> None:
-        self.fields = fields
-
-
 def form_of(one: Field, value: Any, **variables: Any) -> Form:
-    form = Form(_F(one))
+    form = form_with(one)
     form.variables = lambda: variables
     form[one.name] = value
     return form
@@ -114,7 +107,7 @@ def test_a_variable_of_a_list_field_is_one_list_or_several() -> None:
 def test_a_field_that_is_to_have_several_and_has_none_is_not_set() -> None:
     """With no values yet, a required field is missing and an optional one is not sent."""
     needed = declared(Field("Need", "Need", Kind.TEXT, "Need", "", required=True))
-    form = Form(_F(needed, NAME), Need=Each(()), Name=Each(()))
+    form = form_with(needed, NAME, Need=Each(()), Name=Each(()))
     assert form.errors == {"Need": ["Need is required."]}
     form["Need"] = "x"
     assert (form.errors, form.args, form.swept, form.runs) == ({}, {"Need": "x"}, [], 1)
@@ -122,11 +115,9 @@ def test_a_field_that_is_to_have_several_and_has_none_is_not_set() -> None:
 
 def test_each_of_several_dates_goes_with_each_other_date() -> None:
     """An end date before any start date is an error, because a sweep combines them all."""
-    fields = (
-        declared(Field("start", "start", Kind.DATE, "start", "")),
-        declared(Field("end", "end", Kind.DATE, "end", "", not_before="start")),
-    )
-    form = Form(_F(*fields), start=Each(("2025-01-01", "2025-03-01")), end=Each(("2025-02-01", "2025-04-01")))
+    first = declared(Field("start", "start", Kind.DATE, "start", ""))
+    last = declared(Field("end", "end", Kind.DATE, "end", "", not_before="start"))
+    form = form_with(first, last, start=Each(("2025-01-01", "2025-03-01")), end=Each(("2025-02-01", "2025-04-01")))
     assert form.errors == {"end": ["end 2025-02-01 is before start 2025-03-01."]}
     form["end"] = "2025-05-01"
     assert (form.errors, form.runs) == ({}, 2)

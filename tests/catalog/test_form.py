@@ -22,7 +22,7 @@ from jupyter_funcs.catalog.form import Form
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.values import as_json, to_wire
 from jupyter_funcs.core.errors import ArgumentError
-from tests.declared import PARTS, declared
+from tests.declared import PARTS, declared, form_with
 from tests.examples import examples
 from tests.rows import each_row
 
@@ -246,7 +246,7 @@ BAD: list[tuple[Kind, Any, str]] = [
 
 def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
     """A list where one value goes is answered with the way to sweep it."""
-    form = Form(SimpleNamespace(name="F", fields=[field(Kind.SYMBOL)]))
+    form = form_with(field(Kind.SYMBOL))
     for value, is_several in (["a", "b"], True), (pd.Series(["a"]), True), ({"a": 1}, False), (b"a", False):
         form["Given"] = value
         [[said]] = form.errors.values()
@@ -257,7 +257,7 @@ def test_several_values_for_one_field_are_those_of_a_sweep() -> None:
 @each_row("kind, value, words", BAD, ids=[f"{number} {kind}" for number, (kind, _, _) in enumerate(BAD)])
 def test_a_bad_value_is_an_error_of_its_field_in_one_line_and_is_kept(kind: Kind, value: Any, words: str) -> None:
     """Overflow, a boolean for a number, an invalid day, a table: each error names it, and the value is kept."""
-    form = Form(SimpleNamespace(name="F", fields=[field(kind)]))
+    form = form_with(field(kind))
     if not (isinstance(value, str) and value == ""):
         form["Given"] = value
         assert form.args == {}
@@ -340,7 +340,7 @@ def test_a_parameter_is_found_in_any_spelling_that_is_its_own() -> None:
 def test_a_repeated_parameter_has_one_value() -> None:
     """A repeated name is sent once, and the first of the two fields reads it (FAULTS 78)."""
     twice = (field(Kind.INTEGER), field(Kind.TEXT, required=True))
-    form = Form(SimpleNamespace(name="F", fields=twice))
+    form = form_with(*twice)
     assert form.fields == twice
     assert form.errors == {}
     form["Given"] = "x"
@@ -393,7 +393,7 @@ def test_options_of_a_listing_function_are_hints() -> None:
 def test_options_hold_where_all_of_them_are_such(kind: Kind, options: Any, value: Any, sent: Any) -> None:
     """Options exclude other values, unless some of them aren't numbers or dates."""
     one = field(kind, options=options)
-    form = Form(SimpleNamespace(name="F", fields=[one]), Given=value)
+    form = form_with(one, Given=value)
     assert form.args.get("Given") == sent
     assert ("Given" in form.errors) is (sent is None)
     if sent is not None:
@@ -408,30 +408,29 @@ def test_a_thousand_options_are_told_briefly() -> None:
     assert len(str(caught.value)) < 300
 
 
-SCHEMA_ERRORS: list[tuple[dict[str, Any], bool]] = [
-    ({"PanelName": "Card", "Symbol": "x"}, True),
-    ({"PanelName": "Card", "Brand": ["x"]}, True),
-    ({"PanelName": "Card", "Symbol": "x", "Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": 1}, True),
-    ({"PanelName": "Card"}, True),
-    ({"Symbol": "x"}, False),
-    ({"PanelName": "Card", "Symbol": "x", "Zzz": "1"}, False),
-    ({"PanelName": "Card", "Symbol": "x", "PoPLookback": "abc"}, False),
-    ({"PanelName": "Card", "Symbol": "x", "PoPLookback": 0}, False),
-    ({"PanelName": "Card", "Symbol": "x", "PoPLookback": 1.5}, False),
-    ({"PanelName": "Card", "Symbol": "x", "Share": 0.5}, True),
-    ({"PanelName": " ", "Symbol": "x"}, False),
-    ({"PanelName": "Card", "Symbol": ""}, True),
-    ({"PanelName": "Card", "Brand": []}, True),
-    ({"PanelName": "Card", "Symbol": "x", "Unit": "year"}, False),
-    ({"PanelName": "Card", "Symbol": "x", "Dimensions": "Region"}, False),
-    ({"PanelName": "Card", "Symbol": "x", "Dimensions": ["City"]}, False),
-    ({"PanelName": "Card", "Symbol": "x", "Share": "half"}, False),
-    ({"PanelName": "Card", "Symbol": "x", "StartDate": "March"}, False),
-]
+# What is valid, and what is not.
+CARD = {"PanelName": "Card", "Symbol": "x"}
+ARGS: dict[bool, list[dict[str, Any]]] = {
+    True: [
+        CARD,
+        *({"PanelName": "Card"}, {"PanelName": "Card", "Brand": ["x"]}, {"PanelName": "Card", "Brand": []}),
+        *(
+            CARD | {"Brand": ["x"], "Dimensions": ["Region"], "PoPLookback": 1},
+            CARD | {"Share": 0.5},
+            CARD | {"Symbol": ""},
+        ),
+    ],
+    False: [
+        {"Symbol": "x"},
+        *(CARD | {"PoPLookback": value} for value in ("abc", 0, 1.5)),
+        *(CARD | more for more in ({"Zzz": "1"}, {"PanelName": " "}, {"Unit": "year"}, {"Dimensions": "Region"})),
+        *(CARD | more for more in ({"Dimensions": ["City"]}, {"Share": "half"}, {"StartDate": "March"})),
+    ],
+}
 CHECKER = jsonschema.FormatChecker(["date"])
 
 
-@pytest.mark.parametrize(("args", "valid"), SCHEMA_ERRORS, ids=[json.dumps(args) for args, _ in SCHEMA_ERRORS])
+@pytest.mark.parametrize(("args", "valid"), [(args, valid) for valid, rows in ARGS.items() for args in rows], ids=str)
 def test_the_schema_and_the_form_agree_on_what_is_valid(args: dict[str, Any], valid: bool) -> None:
     """Required fields, options, bounds and types are the same in both."""
     schema = Form(function()).json_schema()
@@ -513,7 +512,7 @@ VALUES = st.one_of(
 def test_whatever_is_set_the_form_never_raises_and_gives_what_is_valid(fields: Any, data: st.DataObject) -> None:
     """Any Python value becomes an argument or an error, and valid arguments of declared fields satisfy the schema."""
     fields = [declared(field) for field in fields] if data.draw(st.booleans()) else fields
-    form = Form(SimpleNamespace(name="F", fields=fields), validate=data.draw(st.booleans()))
+    form = form_with(*fields, validate=data.draw(st.booleans()))
     held = {name: data.draw(VALUES) for name in {field.name for field in fields}}
     for name, value in held.items():
         form[name] = value
@@ -544,7 +543,7 @@ JSON_SCALARS = st.one_of(
 @given(FIELDS, st.lists(JSON_SCALARS | st.lists(JSON_SCALARS, max_size=2), min_size=5))
 def test_what_the_schema_accepts_the_form_accepts(fields: list[Field], values: list[Any]) -> None:
     """The form accepts whatever the schema does, except reversed dates."""
-    form = Form(SimpleNamespace(name="F", fields=fields))
+    form = form_with(*fields)
     schema = form.json_schema()
     # For each field the first value that its own schema takes, so that most of what is tried is valid as a whole.
     held = {}
@@ -607,7 +606,7 @@ def test_what_is_only_described_is_sent_as_given_with_a_warning(name: str, value
     """A reading of prose never stops a run, and what is assumed from a name says nothing (FAULTS 85, 86, 90)."""
     params = tuple(Param(name=each, type=code, description=text) for each, (code, text) in (DESCRIBED | GIVEN).items())
     fields = read_fields(Function(name="F", params=params))
-    form = Form(SimpleNamespace(name="F", fields=fields), Symbol="x", PanelName="Card", **{name: value})
+    form = form_with(*fields, Symbol="x", PanelName="Card", **{name: value})
     assert form.check()[name] == sent
     assert [warning in text for text in form.warnings.get(name, [])] == [True] * bool(warning)
     shown = json.dumps(form.json_schema()["properties"][name])
@@ -620,7 +619,7 @@ def test_dates_that_are_only_described_may_be_in_any_order() -> None:
         described = {"StartDate": (0, text), "EndDate": (0, text)}
         params = tuple(Param(name=name, description=said) for name, (_, said) in described.items())
         fields = read_fields(Function(name="F", params=params))
-        form = Form(SimpleNamespace(name="F", fields=fields), StartDate="2025-03-04", EndDate="2025-03-03")
+        form = form_with(*fields, StartDate="2025-03-04", EndDate="2025-03-03")
         assert form.errors == {}
         assert bool(form.warnings) is warns
 
@@ -629,5 +628,5 @@ def test_a_name_may_be_half_a_character() -> None:
     """The JSON Schema of a form has a valid identifier for it."""
     schema = {"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"type": "integer"}, {"type": "object"}]}}}
     fields = read_fields(Function(name="F", params=(Param(name="a\ud800", schema=schema),)))
-    [own] = Form(SimpleNamespace(name="F", fields=fields)).json_schema()["properties"].values()
+    [own] = form_with(*fields).json_schema()["properties"].values()
     assert own["$id"] == "urn:parameter:a%3F"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -13,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jupyter_funcs.catalog.fields import Evidence, Field, Kind, read_fields
-from jupyter_funcs.catalog.form import Form
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.schemas import problem_of, read_schema
 from jupyter_funcs.catalog.values import as_json
+from tests.declared import form_with
 from tests.examples import examples
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def test_words_refine_a_text_but_do_not_change_its_type() -> None:
     """A declared text may be a described date or choice, which only warns; a list or a number it is not."""
     assert field_of({"type": "string"}, "YYYY-MM-DD").evidence["kind"] is Evidence.DESCRIBED
     assert field_of({"type": "string"}, "A list of names").kind is Kind.TEXT
-    form = Form(SimpleNamespace(name="F", fields=[field_of({"type": "string"}, "YYYY-MM-DD")]), Given=["a"])
+    form = form_with(field_of({"type": "string"}, "YYYY-MM-DD"), Given=["a"])
     assert "takes one value" in form.errors["Given"][0]
 
 
@@ -153,7 +152,7 @@ def test_a_schema_that_contradicts_itself_does_not_enforce_that(schema: Any) -> 
 def test_values_are_sent_as_texts_that_stand_for_their_json(schema: Any, value: Any, sent: Any, typed: Any) -> None:
     """Arguments are texts everywhere; a source with typed JSON gets numbers, flags and objects back."""
     field = field_of(schema)
-    form = Form(SimpleNamespace(name="F", fields=[field]), Given=value)
+    form = form_with(field, Given=value)
     assert form.check() == {"Given": sent}
     assert as_json(field, sent) == typed
     assert type(as_json(field, sent)) is type(typed)
@@ -173,16 +172,16 @@ def test_values_are_sent_as_texts_that_stand_for_their_json(schema: Any, value: 
 )
 def test_a_value_that_contradicts_its_schema_is_an_error_at_its_field(schema: Any, value: Any, words: str) -> None:
     """Nothing is sent; with validation off, everything is."""
-    fields = [field_of(schema)]
-    assert words in Form(SimpleNamespace(name="F", fields=fields), Given=value).errors["Given"][0]
-    assert Form(SimpleNamespace(name="F", fields=fields), validate=False, Given=value).errors == {}
+    field = field_of(schema)
+    assert words in form_with(field, Given=value).errors["Given"][0]
+    assert form_with(field, validate=False, Given=value).errors == {}
 
 
 def test_the_default_and_the_words_of_a_schema_are_used() -> None:
     """A default keeps its JSON type, and a schema's description stands in for a missing one."""
     listed = field_of({"type": "array", "items": {"type": "integer"}, "default": [1, 2], "description": "Ids."})
     assert (listed.default, listed.help) == ("[1, 2]", "Ids.")
-    properties = Form(SimpleNamespace(name="F", fields=[listed])).json_schema()["properties"]
+    properties = form_with(listed).json_schema()["properties"]
     assert properties["Given"]["default"] == [1, 2]
     assert field_of({"type": "boolean", "default": False}).default == "false"
 
@@ -218,6 +217,6 @@ ANY_JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(WORDS), ANY_JSON, max_size=5), ANY_JSON)
 def test_any_json_is_read_as_a_schema(schema: dict[str, Any], value: Any) -> None:
     """A malformed schema never breaks a form, its own schema included."""
-    form = Form(SimpleNamespace(name="F", fields=[field_of(schema)]), Given=value)
+    form = form_with(field_of(schema), Given=value)
     assert isinstance(form.errors, dict)
     json.dumps(form.json_schema())

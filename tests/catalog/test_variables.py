@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jupyter_funcs.catalog.form import Form
+from jupyter_funcs.catalog.fields import read_fields
 from jupyter_funcs.catalog.listing import Function, Param
 from jupyter_funcs.catalog.values import Variable, resolved, spelled, typed
 from jupyter_funcs.core.line import read_value
+from tests.declared import form_with
 
 if TYPE_CHECKING:
     from jupyter_funcs.api import Session
+    from jupyter_funcs.catalog.form import Form
 
 
 @given(st.text(st.sampled_from("$'\" ab\n")) | st.text())
@@ -35,17 +37,9 @@ def test_a_dollar_is_read_as_the_magic_reads_it(text: str) -> None:
 
 def form(**values: Any) -> Form:
     params = (Param(name="a"), Param(name="n", type=1), Param(name="many", type=4))
-    given = Form(_Some("F", Function(name="F", params=params)), **values)
+    given = form_with(*read_fields(Function(name="F", params=params)), **values)
     given.variables = lambda: VARIABLES
     return given
-
-
-class _Some:
-    def __init__(self, name: str, function: Function) -> None:
-        from jupyter_funcs.catalog.fields import read_fields
-
-        self.name = name
-        self.fields = read_fields(function)
 
 
 VARIABLES: dict[str, Any] = {}

@@ -261,6 +261,7 @@ def test_bars_are_sums_by_category() -> None:
 
 
 OF_DAYS = "Each point is the mean of the days of a month."
+OF_ROWS, COMPUTED = OF_DAYS.replace("the days", "all rows"), OF_DAYS.replace("Each point is", "Computed from")
 COUNTED = "The number of rows over Region."
 
 
@@ -271,23 +272,13 @@ COUNTED = "The number of rows over Region."
         ("Share", {"kind": "bar"}, "%", "The mean of all rows."),
         ("", {"kind": "bar"}, "", "The number of rows."),
         ("Spend", {}, "a day on average", f"{OF_DAYS} The sum over Region."),
-        (
-            "Share",
-            {},
-            "%",
-            f"{OF_DAYS.replace('the days', 'all rows')} The mean over Region, each row counting the same.",
-        ),
+        ("Share", {}, "%", f"{OF_ROWS} The mean over Region, each row counting the same."),
         ("", {}, "a day on average", f"{OF_DAYS} {COUNTED}"),
         ("Spend", {"show": "sum"}, "a month", "Each point is the sum of a month. The sum over Region."),
         ("", {"show": "sum"}, "a month", f"Each point is the number of rows of a month. {COUNTED}"),
         ("", {"show": "average"}, "a day on average", f"Each point is the mean of 7 days. {COUNTED}"),
-        ("", {"show": "index"}, "first point = 100", f"Computed from{OF_DAYS[13:]} {COUNTED}"),
-        (
-            "",
-            {"show": "growth"},
-            "%",
-            f"Computed from{OF_DAYS[13:]} Each month against the one a year before. {COUNTED}",
-        ),
+        ("", {"show": "index"}, "first point = 100", f"{COMPUTED} {COUNTED}"),
+        ("", {"show": "growth"}, "%", f"{COMPUTED} Each month against the one a year before. {COUNTED}"),
     ],
 )
 def test_it_is_said_what_a_point_is_of_its_rows(measure: str, wish: Any, unit: str, said: str) -> None:

@@ -124,19 +124,13 @@ def shown(view: FormView) -> str:
 DATE = {"type": "string", "format": "date"}
 NUMBER = {"type": "integer", "minimum": 1, "maximum": 50, "default": 1}
 TYPE, TYPES = "Type declared by the catalog", "Type and values"
-PARAMS = [
+OPTIONS, X_OR_Y = "Options are 'x', 'y'.", {"enum": ["x", "y"], "default": "x"}
+DECLARED, READ = ({"knownFrom": f"{TYPES} {how}."} for how in ("declared by the catalog", "read from the description"))
+PARAMS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ({"name": "a", "type": 6}, "choice", {"open": True, "knownFrom": f"{TYPE}; values listed by Get Universe."}),
-    (
-        {"name": "a", "schema": {"enum": ["x", "y"], "default": "x"}},
-        "choice",
-        {"open": False, "short": True, "hint": "x (default)", "knownFrom": f"{TYPES} declared by the catalog."},
-    ),
+    ({"name": "a", "schema": X_OR_Y}, "choice", {"open": False, "short": True, "hint": "x (default)", **DECLARED}),
     ({"name": "a", "schema": {"enum": ["month", "day"], "default": "month"}}, "choice", {"short": False}),
-    (
-        {"name": "a", "description": "Options are 'x', 'y'."},
-        "choice",
-        {"open": True, "hint": "Choose (optional)", "knownFrom": f"{TYPES} read from the description."},
-    ),
+    ({"name": "a", "description": OPTIONS}, "choice", {"open": True, "hint": "Choose (optional)", **READ}),
     ({"name": "a", "description": "Options are 'Yes', 'No'."}, "flag", {"open": True, "flag": ["Yes", "No"]}),
     ({"name": "a", "schema": {"type": "boolean"}}, "flag", {"open": False, "flag": ["true", "false"]}),
     ({"name": "a", "schema": NUMBER}, "number", {"strict": True, "integer": True, "hint": "1 (default)"}),
@@ -223,12 +217,7 @@ WRONG: list[tuple[dict[str, Any], Any, str, str]] = [
     (NUMBER, "1e999", "A takes a whole number, not '1e999'.", "50"),
     ({"type": "number", "minimum": 0}, "-0.5", "A must be at least 0, not -0.5.", "0"),
     ({"enum": ["Region", "Brand"]}, "Regoin", "has no option 'Regoin'. Did you mean 'Region'?", "Region"),
-    (
-        {"type": "object"},
-        '{"a": 1,\n "b" 2}',
-        "it isn't valid JSON (Expecting ':' delimiter: line 2 column 6 (char 14)).",
-        "",
-    ),
+    ({"type": "object"}, '{"a": 1,\n "b" 2}', "JSON (Expecting ':' delimiter: line 2 column 6 (char 14)).", ""),
     ({"type": "object"}, "[1]", "[1] is not of type 'object'.", ""),
 ]
 
@@ -482,15 +471,11 @@ def test_options_that_arrive_are_sent_once_and_are_there_after_a_reload() -> Non
     panel.close()
 
 
+NVRA, MCHQ, BVQS = "NVRA US EQUITY", "MCHQ US EQUITY", "BVQS US EQUITY"
 PASTED = [
-    (
-        "Symbol",
-        "NVRA\nMCHQ US EQUITY\r\nbravoquesa grill, inc.",
-        ["NVRA US EQUITY", "MCHQ US EQUITY", "BVQS US EQUITY"],
-        [],
-    ),
-    ("Symbol", "NVRA\tMCHQ", ["NVRA US EQUITY", "MCHQ US EQUITY"], []),
-    ("Symbol", "NVRA, MCHQ; NVRA", ["NVRA US EQUITY", "MCHQ US EQUITY"], []),
+    ("Symbol", "NVRA\nMCHQ US EQUITY\r\nbravoquesa grill, inc.", [NVRA, MCHQ, BVQS], []),
+    ("Symbol", "NVRA\tMCHQ", [NVRA, MCHQ], []),
+    ("Symbol", "NVRA, MCHQ; NVRA", [NVRA, MCHQ], []),
     ("Symbol", "KORD\nXX", ["KORD", "XX"], ["KORD", "XX"]),  # two begin with it
     ("n", "1, 2 3\n4", ["1", "2", "3", "4"], []),
     ("text", "a, b", ["a", "b"], []),

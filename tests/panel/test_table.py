@@ -179,18 +179,10 @@ def agrees(view: dict[str, Any], values: Any, table: TableView, total: str | Non
         assert float(digits or "nan") == pytest.approx(exact, rel=1e-6, abs=0.51, nan_ok=True)
 
 
-ANY = {"deadline": None, "suppress_health_check": list(HealthCheck)}
-
-
-def test_the_code_of_a_view_gives_the_rows_of_the_view() -> None:
+@pytest.mark.parametrize("number", [10, pytest.param(500, marks=pytest.mark.slow)])
+def test_the_code_of_a_view_gives_the_rows_of_the_view(number: int) -> None:
     """Runs the code of any sort, filters and search over any frame."""
-    settings(max_examples=10, **ANY)(given(st.data())(check))()
-
-
-@pytest.mark.slow
-def test_the_code_of_many_views_gives_their_rows() -> None:
-    """Runs the code of some hundred views."""
-    settings(max_examples=500, **ANY)(given(st.data())(check))()
+    settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))(given(st.data())(check))()
 
 
 NAN, BIG = float("nan"), 2**63 - 1
