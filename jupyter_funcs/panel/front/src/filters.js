@@ -88,16 +88,22 @@ export function FilterBox({ anchor, column, filter, found, run, apply, widen, hi
   const form = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => form.current?.querySelector("input")?.focus({ preventScroll: true }), []);
   const say = (/** @type {string} */ text) => (form.current ? setWrong : toast)(text); // the box may be closed by then
+  const late = useRef(() => {}); // what is typed and not applied yet
   const put = (/** @type {P.Filter | null} */ next, wait = 250) => {
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => apply(next).then(() => setWrong(""), (/** @type {Error} */ error) => say(error.message)), wait);
+    late.current = () => {
+      late.current = () => {};
+      apply(next).then(() => setWrong(""), (/** @type {Error} */ error) => say(error.message));
+    };
+    timer.current = setTimeout(() => late.current(), wait);
   };
+  useLayoutEffect(() => () => late.current(), []);
   // A date such as the 31st of June has no value: without a word it would be no filter.
-  const impossible = (/** @type {any} */ { target }) => target.validity?.badInput && (clearTimeout(timer.current), say("Enter a valid date, or clear the field."), true);
+  const impossible = (/** @type {any} */ { target }) => target.validity?.badInput && ((late.current = () => {}), say("Enter a valid date, or clear the field."), true);
   const head = /** @type {HTMLElement | null} */ (anchor.closest(".jf-th"));
-  const enter = (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && /** @type {HTMLElement} */ (event.target).matches("input") && !impossible(event) && close();
+  const enter = (/** @type {KeyboardEvent} */ event) => event.key === "Enter" && /** @type {HTMLElement} */ (event.target).matches("input") && !impossible(event) && (event.preventDefault(), close()); // else Enter presses the funnel, which has the focus then
   return html`<${Popover} anchor=${anchor} close=${close} under=${head} role="dialog" label=${`Filter ${column.name}`} width=${isDate(column) ? 328 : 288} right=${(head?.offsetLeft ?? 0) > 160} onKeyDown=${enter}>
-    <div class="jf-form2" ref=${form} onInput=${impossible} onFocusOut=${impossible}><header><h3>${column.name}</h3><span class="jf-gap" />
+    <div class="jf-form2" ref=${form} onInput=${impossible} onFocusOut=${impossible} onFocusIn=${(/** @type {any} */ { target }) => target.select?.()}><header><h3>${column.name}</h3><span class="jf-gap" />
       ${[-1, 1].map((by) => html`<${Button} icon=${by < 0 ? "minus" : "plus"} aria=${by < 0 ? "Narrower" : "Wider"} data-jf=${`${by < 0 ? "narrower" : "wider"}:${column.name}`} onClick=${() => widen(by)} />`)}<${Button} kind="is-link" label="Hide column" data-jf=${`hide:${column.name}`} onClick=${() => (close(), hide())} /></header>
       ${isNumber(column) || isDate(column) ? html`<${RangeBox} column=${column} filter=${filter} put=${put} />` : html`<${ValuesBox} column=${column} filter=${filter} run=${run} put=${put} />`}
       ${wrong && html`<p class="jf-err" role="alert">${wrong}</p>`}

@@ -333,7 +333,7 @@ export function Grid({ result }) {
         return html`<div key=${at} class=${`jf-tf ${isNumber(columns.current.get(at)) ? "is-r" : ""} ${sum === undefined ? "is-quiet" : ""}`} role="gridcell" data-jf=${`sum:${nameOf(at)}`} title=${sum}>${sum ?? (at === shown[0] ? "Sum" : "")}</div>`;
       })}</div></div>`}
     </div>
-    ${box && open && !off && html`<${FilterBox} key=${box.at} anchor=${box.anchor} column=${open} filter=${view.query.filters.find((each) => each.at === box.at)} run=${run} found=${told}
+    ${box && open && !off && html`<${FilterBox} key=${box.at} anchor=${box.anchor} column=${open} filter=${wanted.current.filters.find((each) => each.at === box.at)} run=${run} found=${told}
       apply=${(/** @type {P.Filter | null} */ next) => filter(box.at, next)} widen=${(/** @type {number} */ by) => widen(box.at, by)} hide=${() => hide([...hidden, box.at])} close=${() => setBox(null)} />`}`;
 }
 

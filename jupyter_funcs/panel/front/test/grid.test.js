@@ -96,6 +96,16 @@ test("a range is applied as it is typed, shown as a chip, and taken back", async
   assert.deepEqual(last(model, "rows").filters, [{ at: 2, kind: "range", low: "250,000", high: "" }]);
   assert.equal($("chip:Spend").textContent, "Spend ≥ 250,000");
   assert.equal($("row-count").textContent, "7,710 of 10,956 rows");
+  type($("filter-lo"), "260,000");
+  const enter = new KeyboardEvent("keydown", { key: "Enter", bubbles: true, composed: true, cancelable: true });
+  $("filter-lo").dispatchEvent(enter);
+  await until(() => !$("filter-lo"));
+  assert.ok(enter.defaultPrevented, "Enter must not press the funnel, which has the focus next");
+  $("filter:Spend").click(); // sooner than the kernel answers
+  await until(() => $("filter-lo"));
+  assert.equal($("filter-lo").value, "260,000");
+  assert.deepEqual([$("filter-lo").selectionStart, $("filter-lo").selectionEnd], [0, 7]);
+  await until(() => $("chip:Spend").textContent === "Spend ≥ 260,000");
   $("chip-remove:Spend").click();
   await until(() => !$("chip:Spend"));
   assert.equal($("chip:Spend"), null);
