@@ -63,11 +63,6 @@ def rows() -> list[dict[str, Any]]:
 
 
 @app.tool(annotations=READS)
-def table_as_text() -> str:
-    return '[{"a": 1, "b": null}, {"a": 2, "b": "t"}]'
-
-
-@app.tool(annotations=READS)
 def number() -> int:
     return 7
 

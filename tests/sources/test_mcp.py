@@ -30,6 +30,7 @@ pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
 
 from tests.sources import mcp_server  # behind the extra
 from tests.sources.test_detected import Recorded, answering, small_mcp
+from tests.sources.test_requests import code_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,9 +121,10 @@ def test_what_the_schema_forbids_is_not_sent(session: Session, values: dict[str,
         session["got"](**values)
 
 
+TABLE = '[{"a": 1, "b": null}, {"a": 2, "b": "t"}]'
 RESULTS: dict[str, list[dict[str, Any]]] = {
     "rows": [{"name": "x", "code": "007", "n": 1}, {"name": "y", "code": "1E5", "n": 2**60}],
-    "table_as_text": [{"a": 1, "b": None}, {"a": 2, "b": "t"}],
+    "text of a table": [{"a": 1, "b": None}, {"a": 2, "b": "t"}],
     "number": [{"Result": 7}],
     "text": [{"Result": "done"}],
     "nothing": [],
@@ -133,7 +135,7 @@ RESULTS: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize(("name", "rows"), RESULTS.items(), ids=RESULTS)
 def test_a_result_becomes_a_table(session: Session, name: str, rows: list[dict[str, Any]]) -> None:
     """Structured content, else JSON text, else text; what is neither is named, not shown."""
-    frame = session[name]()
+    frame = session["text"](of=TABLE) if name == "text of a table" else session[name]()
     assert json.loads(frame.to_json(orient="records")) == rows
 
 
@@ -151,6 +153,10 @@ def test_a_tool_is_a_function(session: Session) -> None:
     assert {function.group for function in by_name.values()} == {"Small server"}
     assert [name for name, function in by_name.items() if function.changes_data] == ["change"]
     assert session["change"](name="x")["Result"].tolist() == ["changed x"]
+    arguments = {"whole": 7, "text": "007"}
+    sent = {"method": "tools/call", "params": {"name": "got", "arguments": arguments}}
+    assert session["got"].request(whole="7", text="007") == sent
+    assert "no curl command" in code_of(session["got"], whole="7")
 
 
 @pytest.mark.parametrize(
@@ -237,12 +243,6 @@ def test_a_server_without_a_stream_of_its_own_keeps_its_session() -> None:
     assert len(initialized) == 1
 
 
-def test_an_address_that_nobody_serves_is_an_error() -> None:
-    """It says that the server can't be reached."""
-    with connected("http://127.0.0.1:9/mcp") as session, pytest.raises(jf.ServiceConnectionError, match="Cannot reach"):
-        session.refresh()
-
-
 def test_a_session_that_the_server_dropped_is_opened_again(over_http: Session) -> None:
     """As after a restart of the server: the run was not begun, so it is sent again, even if it changes data."""
     over_http["number"]()
@@ -324,16 +324,17 @@ def test_a_server_that_is_only_odd_works(how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
+    ("url", "command", "error", "words"),
     [
-        (("no-such-command",), "'no-such-command' of the MCP server can't be started: it doesn't exist"),
-        ((str(HERE / "bad_mcp_server.py"),), "it isn't executable"),
-        ((ROOT,), "it isn't executable"),
+        ("", ("no-such-command",), jf.ConfigError, "'no-such-command' of the MCP server .*: it doesn't exist"),
+        ("", (str(HERE / "bad_mcp_server.py"),), jf.ConfigError, "it isn't executable"),
+        ("", (ROOT,), jf.ConfigError, "it isn't executable"),
+        ("http://127.0.0.1:9/mcp", None, jf.ServiceConnectionError, "Cannot reach"),
     ],
 )
-def test_a_command_that_cannot_start_is_named(command: tuple[str, ...], words: str) -> None:
-    """It is a matter of configuration, and nothing was sent."""
-    with connected(command=command) as session, pytest.raises(jf.ConfigError, match=words):
+def test_a_server_that_is_not_there_is_named(url: str, command: Any, error: type[Exception], words: str) -> None:
+    """A command that can't start is a matter of configuration; an address that nobody serves can't be reached."""
+    with connected(url, command) as session, pytest.raises(error, match=words):
         session.refresh()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -104,7 +104,7 @@ def test_the_curl_command_sends_the_same(url: str, name: str) -> None:
     funcs.close()
 
 
-def code_of(function: RemoteFunction, args: Any) -> str:
+def code_of(function: RemoteFunction, **args: str) -> str:
     return str(code_view(function, function.form(**args), "x"))
 
 
@@ -115,27 +115,7 @@ def test_the_code_of_a_run_has_a_command_only_where_there_is_one(funcs: Session)
         return count + len(text)
 
     python = jf.connect([add])
-    assert "curl -X GET" in code_of(funcs.look, {"id": "a"})
-    assert "curl" not in code_of(funcs.look, {"id": ".."})
+    assert "curl -X GET" in code_of(funcs.look, id="a")
+    assert "curl" not in code_of(funcs.look, id="..")
     assert python.add.request(count="7", text="007") == {"function": "Add", "arguments": {"count": 7, "text": "007"}}
-    assert "a run isn't a single HTTP request, so there is no curl command" in code_of(python.add, {"count": "7"})
-
-
-def test_the_request_of_a_tool_is_its_call() -> None:
-    """With the arguments in the types of its schema."""
-    from jupyter_funcs.catalog.listing import Catalog
-    from jupyter_funcs.connection.profiles import Connection
-    from jupyter_funcs.connection.secrets import NoSecret
-    from jupyter_funcs.connection.tokens import Constant
-    from jupyter_funcs.sources import mcp
-
-    session = jf.api.Session(Connection("tools", "mcp:tools", Constant(NoSecret()), kind="mcp", target=("none",)))
-    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "string"}}}
-    tool = mcp._function({"name": "get", "inputSchema": schema}, "tools")
-    assert tool is not None
-    session._replace_catalog(Catalog([tool]))
-    assert session["get"].request(n="7", t="007") == {
-        "method": "tools/call",
-        "params": {"name": "get", "arguments": {"n": 7, "t": "007"}},
-    }
-    assert "no curl command" in code_of(session["get"], {"n": "7"})
+    assert "a run isn't a single HTTP request, so there is no curl command" in code_of(python.add, count="7")
