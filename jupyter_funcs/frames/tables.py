@@ -121,10 +121,11 @@ def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
     """Divide the width between the columns so that rows take few lines."""
     whole = [max(1, *map(len, column)) for column in columns]
     widths = [max((len(word) for text in column for word in text.split()), default=1) for column in columns]
-    # The first column, which names the row, stays on one line if that takes a quarter at most.
-    widths[0] = max(widths[0], min(whole[0], width // 4))
+    # The first column, which names the row, stays on one line if that takes a quarter at most; its words are cut last.
+    widths[0] = max(1, min(widths[0], width // 2), min(whole[0], width // 4))
     while sum(widths) > width and max(widths) > _LEAST_WIDTH:
-        widths[widths.index(max(widths))] -= 1
+        widest = max(widths[1:], default=0)
+        widths[widths.index(widest, 1) if widest > _LEAST_WIDTH else 0] -= 1
     for _ in range(min(width, sum(whole)) - sum(widths)):
         lines = [size / given if given < size else 0.0 for size, given in zip(whole, widths, strict=True)]
         widths[lines.index(max(lines))] += 1

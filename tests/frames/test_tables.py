@@ -65,6 +65,8 @@ def test_a_table_shares_its_width_so_that_it_is_low() -> None:
     ]
     assert table_text(columns, [False, True, False], 80).splitlines()[1] == "Get It      7  one two three four five six"
     assert table_text([["a", "", "b"]], [False], 80) == "a\n\nb"
+    names = table_text([["report_time_unit"], ["immeasurably"], ["uncharacteristically"]], [False] * 3, 40)
+    assert names.splitlines()[0] == "report_time_unit  immeasurab  uncharacte"  # the name is whole
 
 
 TEXT = st.text(st.sampled_from("ab é-界"), max_size=40).map(lambda text: " ".join(text.split()))
