@@ -45,12 +45,14 @@ DESCRIBED = {
 }
 
 
-def function(described: dict[str, tuple[int, str]] | None = None, name: str = "Get Panel Daily") -> SimpleNamespace:
+def function(
+    described: dict[str, tuple[int, str]] | None = None, name: str = "Get Panel Daily", *, enforced: bool = True
+) -> SimpleNamespace:
     params = tuple(
         Param(name=each, type=code, description=text) for each, (code, text) in (described or DESCRIBED).items()
     )
     fields = read_fields(Function(name=name, params=params))
-    return SimpleNamespace(name=name, fields=tuple(map(declared, fields)))
+    return SimpleNamespace(name=name, fields=tuple(map(declared, fields)) if enforced else fields)
 
 
 def in_json(form: Form) -> dict[str, Any]:
@@ -604,9 +606,8 @@ GIVEN = {"Flag": (0, "Options are 'on', 'off'"), "Names": (0, "A list of names")
 )
 def test_what_is_only_described_is_sent_as_given_with_a_warning(name: str, value: Any, sent: Any, warning: str) -> None:
     """A reading of prose never stops a run, and what is assumed from a name says nothing (FAULTS 85, 86, 90)."""
-    params = tuple(Param(name=each, type=code, description=text) for each, (code, text) in (DESCRIBED | GIVEN).items())
-    fields = read_fields(Function(name="F", params=params))
-    form = form_with(*fields, Symbol="x", PanelName="Card", **{name: value})
+    given = {"Symbol": "x", "PanelName": "Card", name: value}
+    form = Form(function(DESCRIBED | GIVEN, enforced=False), **given)
     assert form.check()[name] == sent
     assert [warning in text for text in form.warnings.get(name, [])] == [True] * bool(warning)
     shown = json.dumps(form.json_schema()["properties"][name])
@@ -616,10 +617,8 @@ def test_what_is_only_described_is_sent_as_given_with_a_warning(name: str, value
 def test_dates_that_are_only_described_may_be_in_any_order() -> None:
     """Reversed dates are an error only where the catalog declares both to be dates (FAULTS 85)."""
     for text, warns in (("YYYY-MM-DD", True), ("", False)):
-        described = {"StartDate": (0, text), "EndDate": (0, text)}
-        params = tuple(Param(name=name, description=said) for name, (_, said) in described.items())
-        fields = read_fields(Function(name="F", params=params))
-        form = form_with(*fields, StartDate="2025-03-04", EndDate="2025-03-03")
+        described = function({"StartDate": (0, text), "EndDate": (0, text)}, enforced=False)
+        form = Form(described, StartDate="2025-03-04", EndDate="2025-03-03")
         assert form.errors == {}
         assert bool(form.warnings) is warns
 

@@ -15,39 +15,16 @@ from jupyter_funcs.catalog.listing import Catalog, Function, Param, identifiers,
 from jupyter_funcs.core.errors import NotFoundError, ProtocolError
 
 PARAM = {
-    "id": 11,
-    "name": "Symbol",
-    "type": 6,
-    "description": "[Optional] x",
-    "required": True,
-    "functionId": 1,
-    "sortValue": 3,
-    "context": None,
-    "schema": {"type": "string"},
-}
+    "id": 11, "name": "Symbol", "type": 6, "description": "[Optional] x", "required": True, "functionId": 1,
+    "sortValue": 3, "context": None, "schema": {"type": "string"},
+}  # fmt: skip
 FUNCTION = {
-    "id": 1,
-    "name": "Get Panel Daily",
-    "assetId": 2,
-    "assetName": "Card Spend",
-    "description": "Daily measures.",
-    "params": [PARAM],
-    "sortValue": 4,
-    "groupId": 5,
-    "groupName": "Panels",
-    "authorId": 6,
-    "authorUserName": "ada",
-    "isShared": True,
-    "entryPoint": "get_panel_daily",
-    "uniqueId": "u-1",
-    "notebookId": "n-1",
-    "notebookName": "panels.ipynb",
-    "orgName": "Acme",
-    "type": None,
-    "source": None,
-    "context": None,
+    "id": 1, "name": "Get Panel Daily", "assetId": 2, "assetName": "Card Spend", "description": "Daily measures.",
+    "params": [PARAM], "sortValue": 4, "groupId": 5, "groupName": "Panels", "authorId": 6, "authorUserName": "ada",
+    "isShared": True, "entryPoint": "get_panel_daily", "uniqueId": "u-1", "notebookId": "n-1",
+    "notebookName": "panels.ipynb", "orgName": "Acme", "type": None, "source": None, "context": None,
     "changesData": False,
-}
+}  # fmt: skip
 
 
 def parse(document: Any) -> Catalog:

@@ -77,16 +77,9 @@ def test_a_refused_symbol_is_answered_with_the_nearest(funcs: Session) -> None:
     assert len(universe)
 
 
-LISTING = [
-    {"name": "Get Universe", "params": []},
-    {
-        "name": "Spend",
-        "params": [
-            {"name": "Symbol", "type": 6, "description": "Use function 'Get Universe' to get list of symbols."},
-            {"name": "Note"},
-        ],
-    },
-]
+SYMBOL = {"name": "Symbol", "type": 6, "description": "Use function 'Get Universe' to get list of symbols."}
+LISTING = [{"name": "Get Universe", "params": []}, {"name": "Spend", "params": [SYMBOL, {"name": "Note"}]}]
+UNIVERSE = {"error": None, "body": json.dumps([{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS])}
 
 
 def test_values_are_listed_once_for_a_refusal_that_names_one(answering: Callable[..., Session]) -> None:
@@ -97,8 +90,7 @@ def test_values_are_listed_once_for_a_refusal_that_names_one(answering: Callable
         payload: dict[str, Any] = json.loads(request.content)
         asked.append(payload.get("FunctionName", ""))
         if asked[-1] == "Get Universe":
-            rows = [{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS]
-            return httpx.Response(200, json={"error": None, "body": json.dumps(rows)})
+            return httpx.Response(200, json=UNIVERSE)
         said = "no data" if "Note" in payload.get("Args", {}) else "no symbol BKQX"
         return httpx.Response(200, json={"error": said} if asked[-1] else LISTING)
 
@@ -116,13 +108,7 @@ def test_values_are_listed_once_for_a_refusal_that_names_one(answering: Callable
 
 def test_a_sweep_warns_of_unlisted_values_once(answering: Callable[..., Session]) -> None:
     """As a call does: once per value that is near a listed one, however many runs have it."""
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        payload: dict[str, Any] = json.loads(request.content)
-        rows = [{"Symbol": symbol, "Company": label} for symbol, label, _ in SYMBOLS]
-        return httpx.Response(200, json={"error": None, "body": json.dumps(rows)} if payload else LISTING)
-
-    session = answering(answer)
+    session = answering(lambda sent: httpx.Response(200, json=UNIVERSE if json.loads(sent.content) else LISTING))
     held = session.get_universe()
     with pytest.warns(UserWarning, match="isn't in the list") as warned:
         session.spend.sweep(Symbol=["BKQX", "qstx us equity", "KORD US EQUITY"], Note=["a", "b", "c"])
@@ -142,11 +128,9 @@ def test_hints_are_made_in_a_thread(answering: Callable[..., Session], monkeypat
         threads.append(threading.current_thread())
         return compare(*args, **more)
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        return httpx.Response(200, json={"error": "no"} if json.loads(request.content) else LISTING)
-
     monkeypatch.setattr(Form, "warnings_of_values", noted)
+    session = answering(lambda sent: httpx.Response(200, json={"error": "no"} if json.loads(sent.content) else LISTING))
     with pytest.raises(jf.FunctionError):
-        answering(answer).spend(Symbol="x")
+        session.spend(Symbol="x")
     [_, of_the_refusal] = threads
     assert of_the_refusal.name.startswith("asyncio")

@@ -32,6 +32,13 @@ from jupyter_funcs.records.favourites import Favourites
 from jupyter_funcs.records.history_file import HistoryFile
 from jupyter_funcs.records.presets import Presets
 
+def mark(name):
+    favourites = Favourites("s", folder / "favourites.json")
+    favourites.mark(name, is_favourite=True)
+    assert name in favourites.names
+    if favourites.trouble:
+        raise jf.ConfigError(favourites.trouble)
+
 @contextlib.contextmanager
 def limited(kind, value):
     soft, hard = resource.getrlimit(kind)
@@ -48,12 +55,6 @@ def session(version):
     listing = json.dumps([{{"name": "F", "params": params}}])
     answer = httpx.MockTransport(lambda _: httpx.Response(200, text=listing))
     return jf.connect("https://service.example", token="a-token", transport=answer)
-
-def mark(version):
-    favourites = Favourites("s", folder / "favourites.json")
-    favourites.mark(f"F{{version}}", is_favourite=True)
-    if favourites.trouble:
-        raise jf.ConfigError(favourites.trouble)
 
 def switch(version):
     HistoryFile(folder / "history.sqlite").switch(on=True)
@@ -73,7 +74,7 @@ replacing = {{
     "stubs": lambda version: stubs.write(session(version), folder),
     "enable": lambda version: enable.disable() if version == 1 else enable.enable(),
     "presets": lambda version: Presets("demo", folder / "p.toml").save("F", "x", {{"a": "x" * version}}),
-    "favourites": mark,
+    "favourites": lambda version: mark(f"F{{version}}"),
     "lock": lambda version: lock.write(folder, "s", [session(version).f.function]),
     "export": lambda version: save(frames[version - 1], folder / "out.csv", "csv"),
 }}
@@ -128,13 +129,6 @@ def serve():
     except SetupError as error:
         raise jf.ConfigError(str(error)) from None
 
-def mark():
-    favourites = Favourites("s", folder / "favourites.json")
-    favourites.mark("F", is_favourite=True)
-    assert favourites.names == ["F"]
-    if favourites.trouble:
-        raise jf.ConfigError(favourites.trouble)
-
 def hangs(*_):
     raise SystemExit("it hangs")
 
@@ -144,7 +138,7 @@ calls = {{
     "profile": lambda: jf.connect("work"),
     "presets": lambda: Presets("demo", folder / "presets.toml").names("F"),
     "preset": lambda: Presets("demo", folder / "presets.toml").save("F", "x", {{"a": "1"}}),
-    "favourites": mark,
+    "favourites": lambda: mark("F"),
     "lock": lambda: lock.read(folder),
     "enable": enable.enable,
     "history": lambda: HistoryFile(folder / "history.sqlite").switch(on=True),

@@ -564,10 +564,16 @@ def test_lines_are_the_list_of_their_documents(table: Table, dumps: Any, end: st
 @given(st.data())
 @FEWER
 def test_declared_types_are_applied_to_a_table_in_any_shape(shape: str, data: st.DataObject) -> None:
+    """Given by the caller, or declared by the reply, which may say of each column whether it holds nulls."""
     types, table = data.draw(declared_tables())
     document = SHAPES[shape](table, data.draw)
-    holed = {name for name, values in zip(table.names, table.columns, strict=True) if None in values}
-    never = set(table.names) - holed
+    reply, read = data.draw(replies(document))
+    name, expected = seen(read)
+    frame = to_frame(reply, schema=types)
+    assert repr(held(frame)) == repr(due_as_declared(types, {}, expected))
+    assert frame.attrs["funcs"]["shape"] == name
+
+    never = {name for name, values in zip(table.names, table.columns, strict=True) if None not in values}
     said = {name: data.draw(st.sampled_from([True, None, *[False] * (name in never)])) for name in types}
     schema = {
         name: {"type": kind} if said[name] is None else {"nullable": said[name], "type": kind}
@@ -575,22 +581,9 @@ def test_declared_types_are_applied_to_a_table_in_any_shape(shape: str, data: st
     }
     reply, read = data.draw(replies({"schema": schema, "data": document}))
     types = {name: column["type"] for name, column in read["schema"].items()}
-    expected = due_as_declared(types, said, seen(read["data"])[1])
     frame = to_frame(reply)
-    assert repr(held(frame)) == repr(expected)
+    assert repr(held(frame)) == repr(due_as_declared(types, said, seen(read["data"])[1]))
     assert frame.attrs["funcs"]["shape"] == "schema"
-
-
-@pytest.mark.parametrize("shape", UNIQUE)
-@given(st.data())
-@FEWER
-def test_types_that_the_caller_gives_are_applied_to_a_table_in_any_shape(shape: str, data: st.DataObject) -> None:
-    types, table = data.draw(declared_tables())
-    reply, read = data.draw(replies(SHAPES[shape](table, data.draw)))
-    name, expected = seen(read)
-    frame = to_frame(reply, schema=types)
-    assert repr(held(frame)) == repr(due_as_declared(types, {}, expected))
-    assert frame.attrs["funcs"]["shape"] == name
 
 
 # By the name of the type: values that it cannot hold.

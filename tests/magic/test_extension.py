@@ -214,13 +214,7 @@ def test_what_others_put_there_later_stays() -> None:
     """Unloading leaves magics and matchers of others alone: those before ours, between and after."""
     shell = InteractiveShell()
     matchers = shell.Completer.custom_matchers
-
-    def first(_text: str) -> list[str]:
-        return []
-
-    def between(_text: str) -> list[str]:
-        return []
-
+    first, between = (lambda _: []), (lambda _: [])
     matchers.append(first)
     jf.load_ipython_extension(shell)
     matchers.append(between)
@@ -260,11 +254,7 @@ def test_a_printer_of_the_users_own_is_there_again() -> None:
     shell = InteractiveShell()
     show = shell.display_formatter.formatters["text/plain"]
     named = ("pyarrow._dataset", "FileSystemDataset")
-
-    def first(*_: object) -> None: ...
-
-    def later(*_: object) -> None: ...
-
+    first, later = (lambda *_: None), (lambda *_: None)
     show.for_type_by_name(*named, first)
     jf.load_ipython_extension(shell)
     jf.unload_ipython_extension(shell)
