@@ -21,7 +21,7 @@ import jupyter_funcs as jf
 from jupyter_funcs.frames import columns
 from jupyter_funcs.frames.stream import stream_to_frame
 from jupyter_funcs.service import embedded
-from jupyter_funcs.service.builtin import companies
+from jupyter_funcs.service.builtin import companies, demo
 from jupyter_funcs.service.engine import duckdb_engine
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.publishing.registry import Registry, function
@@ -61,16 +61,8 @@ def connected(app: Any, token: str, hidden: str = "") -> tuple[Session, Heard]:
 
 
 @pytest.fixture(scope="module")
-def demo() -> Iterator[tuple[Session, Heard]]:
-    """The demo service."""
-    session, heard = connected(embedded().app, embedded().token)
-    yield session, heard
-    session.close()
-
-
-@pytest.fixture(scope="module")
-def published() -> Iterator[tuple[Session, Heard]]:
-    """A service with one function, which returns any of `RESULTS`."""
+def heard() -> Iterator[tuple[Session, Heard]]:
+    """A service with the functions of the demo, and one that returns any of `RESULTS`; it sends no small tables."""
 
     @function(asset="a", name="Result")
     def result(which: str) -> Any:
@@ -80,18 +72,14 @@ def published() -> Iterator[tuple[Session, Heard]]:
             raise found
         return ibis.memtable(found) if isinstance(found, pa.Table) else found
 
-    wire = serving(Registry([result], author="t"), DuckDBEngine(companies.reference(), lambda: pytest.fail("no cards")))
-    session, heard = connected(wire.app, wire.token)
-    yield session, heard
-    session.close()
-    wire.engine.close()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _no_table_is_small() -> Iterator[None]:
+    engine = DuckDBEngine(companies.reference(), demo.cards)
+    wire = serving(Registry([*demo.published("a", "a"), result], author="t"), engine)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duckdb_engine, "_FEW_ROWS", 0)
-        yield
+        session, transport = connected(wire.app, wire.token)
+        yield session, transport
+        session.close()
+    engine.close()
 
 
 def outcome(function: RemoteFunction, args: dict[str, Any]) -> Any:
@@ -151,15 +139,15 @@ BUILT_IN: list[tuple[str, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("name", "args", "came"), BUILT_IN)
 def test_a_built_in_function_gives_one_frame_either_way(
-    demo: tuple[Session, Heard], name: str, args: dict[str, Any], came: str
+    heard: tuple[Session, Heard], name: str, args: dict[str, Any], came: str
 ) -> None:
     """Each function of the demo gives the same frame from Arrow and from JSON."""
-    assert_same(*demo, name, args, came or None)
+    assert_same(*heard, name, args, came or None)
 
 
-def test_every_built_in_function_is_compared(demo: tuple[Session, Heard]) -> None:
+def test_every_built_in_function_is_compared(heard: tuple[Session, Heard]) -> None:
     """No function of the demo is left out."""
-    assert {name for name, _, _ in BUILT_IN} == set(demo[0].names)
+    assert {name for name, _, _ in BUILT_IN} == set(heard[0].names) - {"Result"}
 
 
 NAN, INF = math.nan, math.inf
@@ -220,10 +208,10 @@ ODD: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("which", ODD)
-def test_an_odd_result_gives_one_frame_either_way(published: tuple[Session, Heard], which: str) -> None:
+def test_an_odd_result_gives_one_frame_either_way(heard: tuple[Session, Heard], which: str) -> None:
     """A result gives the same frame or error either way; Arrow has only what it holds just as JSON does."""
     RESULTS[which], came = ODD[which]
-    assert_same(*published, "Result", {"which": which}, came or None)
+    assert_same(*heard, "Result", {"which": which}, came or None)
 
 
 KINDS = {
@@ -260,10 +248,10 @@ def tables(draw: st.DrawFn) -> pa.Table:
 
 
 @given(tables())
-def test_any_table_gives_one_frame_either_way(published: tuple[Session, Heard], table: pa.Table) -> None:
+def test_any_table_gives_one_frame_either_way(heard: tuple[Session, Heard], table: pa.Table) -> None:
     """Tables of any types, with nulls anywhere, give the same frame from Arrow and from JSON."""
     RESULTS["any"] = table
-    assert_same(*published, "Result", {"which": "any"})
+    assert_same(*heard, "Result", {"which": "any"})
 
 
 def test_arrow_comes_from_a_session_with_any_transport(funcs: Session) -> None:
@@ -278,17 +266,17 @@ def test_arrow_comes_from_a_session_with_any_transport(funcs: Session) -> None:
     assert panels().equals(panels.with_options(schema={})())
 
 
-def test_text_is_asked_for_where_it_is_needed(demo: tuple[Session, Heard], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_is_asked_for_where_it_is_needed(heard: tuple[Session, Heard], monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose reply is shown, and a kernel without pyarrow, ask for JSON."""
-    session, heard = demo
+    session, transport = heard
     job = session["Get KPIs"].start({"Symbol": SYMBOL}, keep_reply=True)
     assert len(job.result()) > 0
-    assert ("Get KPIs", EITHER) not in heard.came
+    assert ("Get KPIs", EITHER) not in transport.came
     assert job.progress.reply is not None
     assert job.progress.reply.startswith(b'{"error":null')
     monkeypatch.setattr(columns, "texts_dtype", lambda: pd.StringDtype("python"))
     session["Get KPIs"](Symbol=SYMBOL)
-    assert ("Get KPIs", EITHER) not in heard.came
+    assert ("Get KPIs", EITHER) not in transport.came
 
 
 def test_a_service_that_does_not_offer_arrow_is_not_asked_for_it() -> None:
