@@ -53,7 +53,7 @@ _SYNTHETIC = "(synthetic demo data)"
 CHANGES_DATA = "Changes data."
 
 
-class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", repr_omit_defaults=True):
     model_extra: dict[str, Any] = {}
 
     @classmethod
