@@ -183,7 +183,7 @@ def test_the_table_of_licences_has_each_package_that_is_named() -> None:
     assert sorted(table()) == sorted({requirement.name for requirement in REQUIREMENTS})
 
 
-@pytest.mark.parametrize("name", sorted({requirement.name for requirement in REQUIREMENTS}))
+@each_row("name", sorted({requirement.name for requirement in REQUIREMENTS}))
 def test_a_licence_is_what_the_package_says(name: str) -> None:
     """By the metadata of what is installed."""
     try:

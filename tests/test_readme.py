@@ -27,6 +27,7 @@ from jupyter_funcs.panel.panel import Panel
 from jupyter_funcs.service.config import settings
 from tests import reference
 from tests.conftest import interactive_shell
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ OURS += [
 ]
 
 
-@pytest.mark.parametrize("line", OURS)
+@each_row("line", OURS)
 def test_each_line_of_the_shell_is_parsed(line: str) -> None:
     """The parser of `jupyter funcs` accepts each line, with no word left over."""
     _, rest = main._parser().parse_known_args(shlex.split(line)[2:])
@@ -105,7 +106,7 @@ READ = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(READ))
+@each_row("name", sorted(READ))
 def test_every_variable_of_the_environment_is_documented(name: str) -> None:
     """Each variable that the code reads is in the README or the guide."""
     assert re.search(rf"\b{name}\b", GUIDE)
@@ -127,7 +128,7 @@ def test_each_page_that_is_named_exists() -> None:
     assert named <= set(guide.TOPICS)
 
 
-@pytest.mark.parametrize("topic", guide.TOPICS)
+@each_row("topic", guide.TOPICS)
 def test_a_page_fits_a_terminal(topic: str) -> None:
     """Its prose and tables do, with nothing left out; code keeps its lines."""
     page = guide.guide_page(topic)
@@ -164,7 +165,7 @@ def anchors_of(page: str) -> list[str]:
     return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_row("page", PAGES)
 def test_every_link_leads_somewhere(page: str) -> None:
     """To a file of the repository, and in a page to a heading that exists."""
     prose = prose_of(page)
@@ -199,7 +200,7 @@ def words_of(parser: argparse.ArgumentParser) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("word", sorted(words_of(main._parser()) - {"--help"}))
+@each_row("word", sorted(words_of(main._parser()) - {"--help"}))
 def test_every_command_and_option_of_the_shell_is_documented(word: str) -> None:
     """Each command and option of `jupyter funcs` is in the README or the guide."""
     assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", GUIDE)
@@ -252,7 +253,7 @@ def test_the_python_of_the_guide_runs(
             assert sorted(df["Symbol"].unique()) == ["BVQS", "MCHQ", "PZQN"]
 
 
-@pytest.mark.parametrize("option", [field.name for field in fields(CallOptions)])
+@each_row("option", [field.name for field in fields(CallOptions)])
 def test_every_option_of_a_run_is_documented(option: str) -> None:
     """What `with_options` takes is in the guide, as it is written in Python."""
     assert re.search(rf"[`(,] ?{option}\b", GUIDE)

@@ -23,6 +23,7 @@ import pytest
 import jupyter_funcs as jf
 from jupyter_funcs.service import embedded
 from tests.conftest import PANEL, SYMBOL, serving
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,8 +220,8 @@ def test_choices_come_from_the_listing_functions(funcs: Session) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("reply", "choices"),
+@each_row(
+    "reply, choices",
     [
         ([{"Year": 2024, "a": "x"}, {"Year": None, "a": "y"}, {"Year": 2025}], [("2024", "x"), ("2025", "")]),
         ([{"Name": "A"}, {"Name": "A"}, {"Name": "B"}], [("A", ""), ("B", "")]),

@@ -63,7 +63,7 @@ def failing(secret: Secret) -> BaseException:
     return caught.value
 
 
-@pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN)
+@each_row("show", SHOWN.values(), ids=SHOWN)
 def test_a_secret_shows_itself_to_nobody(show: Callable[[Secret], object]) -> None:
     """Everything that turns values into text gets a mask; only `reveal` returns the token."""
     secret = Secret(CANARY)
@@ -72,9 +72,7 @@ def test_a_secret_shows_itself_to_nobody(show: Callable[[Secret], object]) -> No
     assert secret.reveal() == CANARY
 
 
-@pytest.mark.parametrize(
-    "take", [pickle.dumps, copy.copy, copy.deepcopy, vars, json.dumps, lambda secret: secret.__dict__]
-)
+@each_row("take", [pickle.dumps, copy.copy, copy.deepcopy, vars, json.dumps, lambda secret: secret.__dict__])
 def test_a_secret_is_neither_copied_nor_saved(take: Callable[[Secret], object]) -> None:
     """`%store`, a process pool and a debugger's list of variables don't get the token."""
     with pytest.raises((TypeError, AttributeError)) as caught:
@@ -117,7 +115,7 @@ def test_a_token_with_characters_that_no_token_has_is_refused_unseen(inside: str
     assert CANARY not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("empty", ["", " ", "\n", "''", "“”"])
+@each_row("empty", ["", " ", "\n", "''", "“”"])
 def test_an_empty_token_is_named(empty: str) -> None:
     """An empty variable isn't a token."""
     with pytest.raises(ConfigError, match="The token is empty"):
@@ -265,7 +263,7 @@ def test_an_api_key_goes_in_its_own_header(profiles: dict[str, str]) -> None:
         resolve(environment={**ENV, "FUNCS_API_KEY": "k"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "where", [HOST, HOST + "/", HOST + ":443", HOST.upper().replace("HTTPS", "https"), HOST + "/funcs", f" {HOST} "]
 )
 def test_a_token_of_the_environment_goes_to_its_own_origin(where: str) -> None:
@@ -273,7 +271,7 @@ def test_a_token_of_the_environment_goes_to_its_own_origin(where: str) -> None:
     assert token_of(resolve(where, environment=ENV)) == CANARY
 
 
-@pytest.mark.parametrize(
+@each_row(
     "where",
     [
         "https://evil.example.org",

@@ -18,6 +18,7 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.sweeps import combinations
 from jupyter_funcs.sweeps.combinations import Combos, TooManyRunsError
 from tests.catalog.test_form import function
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from jupyter_funcs.catalog.form import Args
@@ -72,7 +73,7 @@ def test_pairs_of_unlike_lengths_are_refused() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "symbols",
     [
         ["A", "B"],
@@ -129,7 +130,7 @@ def test_nothing_swept_is_said() -> None:
     )
 
 
-@pytest.mark.parametrize("empty", [[], (), np.array([]), pd.Series([], dtype=str), Each(())])
+@each_row("empty", [[], (), np.array([]), pd.Series([], dtype=str), Each(())])
 def test_an_empty_list_is_refused(empty: Any) -> None:
     """No run would come of it, and silence is no answer."""
     error = refused(Symbol=empty, PoPLookback=[1, 2])
@@ -193,8 +194,8 @@ def test_a_table_is_combined_with_lists() -> None:
     assert "the table (2) and PoPLookback (3)" in str(refused(table, pairs=True, PoPLookback=[1, 2, 3]))
 
 
-@pytest.mark.parametrize(
-    ("table", "said"),
+@each_row(
+    "table, said",
     [
         (pd.DataFrame(), "The table of arguments is empty."),
         (pd.DataFrame({"Symbol": []}), "The table of arguments is empty."),

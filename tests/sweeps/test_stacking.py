@@ -166,8 +166,8 @@ def test_rows_without_columns_count() -> None:
     assert stack(block([{}, {}]), block([{"n": 1}]))["Symbol"].tolist() == ["a", "a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "given_values", "dtype", "held"),
+@each_row(
+    "kind, given_values, dtype, held",
     [
         (Kind.DATE, ["2025-03-04", "0001-01-01"], "datetime64[us]", [pd.Timestamp(DAY), pd.Timestamp("0001-01-01")]),
         (Kind.DATE, ["2025-03-04", None], "datetime64[us]", [pd.Timestamp(DAY), None]),
@@ -189,8 +189,8 @@ def test_an_argument_is_typed_by_its_field(kind: Kind, given_values: list[Any], 
     assert [None if pd.isna(value) else value for value in column] == [held[0], held[0], held[1], held[1]]
 
 
-@pytest.mark.parametrize(
-    ("sent", "gave"),
+@each_row(
+    "sent, gave",
     [
         ("a", "a"),
         ("2025-03-04", "2025-03-04"),
@@ -210,7 +210,7 @@ def test_a_column_that_holds_the_argument_is_kept_once(sent: str, gave: Any) -> 
     assert len(frame) == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     "second",
     [
         block([{"Symbol": "B US EQUITY", "n": 1}]),

@@ -9,6 +9,7 @@ import pytest
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import notebooks
 from tests.conftest import interactive_shell
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +24,8 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InteractiveShell
         yield shell
 
 
-@pytest.mark.parametrize(
-    ("source", "value"),
+@each_row(
+    "source, value",
     [
         ("1 + 1", 2),
         ("1 + 1;", 2),

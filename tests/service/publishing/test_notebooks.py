@@ -25,6 +25,7 @@ from jupyter_funcs.service.publishing import discovery as publish
 from jupyter_funcs.service.publishing import notebooks
 from jupyter_funcs.service.publishing.confinement import WorkerSetup
 from jupyter_funcs.service.publishing.worker_pool import Workers
+from tests.rows import each_row
 from tests.service.conftest import LIST, becomes
 
 if TYPE_CHECKING:
@@ -150,8 +151,8 @@ def test_the_asset_is_from_the_metadata_else_from_the_configuration(tmp_path: Pa
     assert notebooks.read(written(path, "1"), "Default").asset == "a"
 
 
-@pytest.mark.parametrize(
-    ("cells", "options", "says"),
+@each_row(
+    "cells, options, says",
     [
         (["1"], {"parameters": None}, "has no cell tagged 'parameters'.\nTag the one cell"),
         (["1"], {"jupyter_funcs": {}}, "has no asset.\nAdd one to its metadata"),
@@ -189,9 +190,7 @@ def test_a_notebook_that_cannot_be_published_is_refused_with_its_file(
     assert str(caught.value).count("\n") <= 2
 
 
-@pytest.mark.parametrize(
-    "content", ["", "{}", "no JSON", '{"cells": 7}', '{"nbformat": 99, "cells": []}', "[]", "null"]
-)
+@each_row("content", ["", "{}", "no JSON", '{"cells": 7}', '{"nbformat": 99, "cells": []}', "[]", "null"])
 def test_an_invalid_notebook_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.ipynb"
     path.write_text(content)

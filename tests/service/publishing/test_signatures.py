@@ -13,6 +13,7 @@ from jupyter_funcs.service import function
 from jupyter_funcs.service.messages import SetupError
 from jupyter_funcs.service.publishing import signatures
 from jupyter_funcs.service.publishing.parameters import AtLeastOne, Between, Help, ListedBy
+from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from jupyter_funcs.service.engine.calls import Call
 
 
-@pytest.mark.parametrize(
-    ("name", "title"),
+@each_row(
+    "name, title",
     [
         ("get_stock_levels", "Get Stock Levels"),
         ("get_sales_by_store", "Get Sales by Store"),
@@ -150,8 +151,8 @@ async def waits(store: str) -> None: ...
 def no_such(store: Annotated[str | None, AtLeastOne("store", "stroe")] = None) -> None: ...
 
 
-@pytest.mark.parametrize(
-    ("python", "says"),
+@each_row(
+    "python, says",
     [
         (many, "variadic positional parameter store"),
         (any_name, "variadic keyword parameter store"),

@@ -96,7 +96,7 @@ def test_a_run_answers_records_as_the_text_of_a_json_document(wire: Wire) -> Non
     assert [row["PanelName"] for row in json.loads(document["body"])] == ["Demo Card Panel", "Demo Debit Panel"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         PANELS | {"BatchId": None},
@@ -114,8 +114,8 @@ def test_dates_leave_as_iso_text(service: Wire) -> None:
     assert [row["Date"] for row in rows[:2]] == ["2020-10-01", "2021-01-01"]
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", LIST), ("POST", RUN), ("GET", GET_ALL)])
-@pytest.mark.parametrize("token", [None, "forged", "a.b.c"])
+@each_row("method, path", [("POST", LIST), ("POST", RUN), ("GET", GET_ALL)])
+@each_row("token", [None, "forged", "a.b.c"])
 def test_without_a_valid_token_every_address_answers_the_same_401(
     wire: Wire, method: str, path: str, token: str | None
 ) -> None:
@@ -130,7 +130,7 @@ def test_health_needs_no_token(wire: Wire) -> None:
     assert (reply.status_code, reply.json()) == (200, {"status": "ok"})
 
 
-@pytest.mark.parametrize("name", ["Get Panel", "get panels", "", "x" * 5000, "Get Panels; DROP TABLE cards", "a\nb"])
+@each_row("name", ["Get Panel", "get panels", "", "x" * 5000, "Get Panels; DROP TABLE cards", "a\nb"])
 def test_an_unknown_function_is_404_in_json(wire: Wire, name: str) -> None:
     document = assert_refused(wire.post(RUN, json={"FunctionName": name, "Args": {}}), 404)
     assert "No function '" in document["error"]
@@ -194,8 +194,8 @@ def test_a_body_over_the_limit_is_413(wire: Wire) -> None:
     assert str(BODY_LIMIT) in assert_refused(reply, 413)["error"]
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""])
-@pytest.mark.parametrize("path", [LIST, RUN])
+@each_row("content_type", ["text/plain", "application/x-www-form-urlencoded", "application/jsonp", ""])
+@each_row("path", [LIST, RUN])
 def test_another_content_type_is_415(wire: Wire, path: str, content_type: str) -> None:
     reply = wire.post(path, content=json.dumps(PANELS), headers={"Content-Type": content_type})
     assert "application/json" in assert_refused(reply, 415)["error"]
@@ -230,15 +230,15 @@ def test_wrong_arguments_are_422_and_all_named_at_once(wire: Wire) -> None:
     assert all(text in document["error"] for texts in said.values() for text in texts)
 
 
-@pytest.mark.parametrize("sent", [{}, {"Symbol": "", "Brand": []}, {"Symbol": None, "Brand": None}, {"Brand": [""]}])
-@pytest.mark.parametrize("name", ["Get Panel Daily", "Get Panel FQ"])
+@each_row("sent", [{}, {"Symbol": "", "Brand": []}, {"Symbol": None, "Brand": None}, {"Brand": [""]}])
+@each_row("name", ["Get Panel Daily", "Get Panel FQ"])
 def test_without_symbol_and_brand_both_are_named(service: Wire, name: str, sent: dict[str, Any]) -> None:
     said = service.errors(name, PanelName="Demo Card Panel", **sent)
     assert said == {"": ["Symbol or Brand is required."]}
 
 
-@pytest.mark.parametrize(
-    ("name", "args", "key"),
+@each_row(
+    "name, args, key",
     [
         ("Get Panel Dimensions", {"Dimensions": ["Brand"]}, "PanelName"),
         ("Get Panel Dimensions", {"PanelName": "Demo Card Panel"}, "Dimensions"),
@@ -332,8 +332,8 @@ def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callabl
     assert wire.rows("Quick") == []
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "allowed"),
+@each_row(
+    "method, path, allowed",
     [
         ("GET", RUN, {"POST"}),
         ("HEAD", LIST, {"POST"}),
@@ -408,8 +408,8 @@ def test_an_api_key_takes_the_place_of_a_token(demo_wire: Wire) -> None:
     assert_refused(demo_wire.post(LIST, headers={"X-Api-Key": key}), 401)
 
 
-@pytest.mark.parametrize(
-    ("accept", "is_arrow"),
+@each_row(
+    "accept, is_arrow",
     [
         (None, False),
         ("*/*", False),
@@ -446,7 +446,7 @@ def test_an_arrow_stream_holds_what_the_records_say(wire: Wire) -> None:
     assert records == wire.rows("Get Panel Daily", **args)
 
 
-@pytest.mark.parametrize("result", [7, "text", None, 1.5, date(2025, 1, 2), [{"x": 1}, {"x": "no one type"}]])
+@each_row("result", [7, "text", None, 1.5, date(2025, 1, 2), [{"x": 1}, {"x": "no one type"}]])
 def test_what_is_not_a_table_stays_json(publish: Callable[..., Wire], result: Any) -> None:
     reply = publish(published("F", lambda: result)).post(RUN, json={"FunctionName": "F"}, headers={"Accept": ARROW})
     assert json.loads(reply.json()["body"]) == (result.isoformat() if isinstance(result, date) else result)
