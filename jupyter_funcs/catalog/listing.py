@@ -42,6 +42,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "bool": _flag,
     "bool | None": _flag,
     "tuple[Param, ...]": lambda listed: tuple(map(Param.read, listed)),
+    "Any": lambda value: value,
 }
 # The usual wording only: reading all that `descriptions` reads is too slow for a search of 10,000 functions.
 _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])")
@@ -60,19 +61,15 @@ class _CatalogEntry(msgspec.Struct, frozen=True, kw_only=True, rename="camel", r
     def read(cls, entry: Mapping[str, Any]) -> Self:
         """Read an entry of a listing, which has at least a name."""
         extra = dict(entry)
-        known = {name: read(extra.pop(wire)) for name, wire, read in _fields(cls) if wire in entry}
+        fields = zip(
+            cls.__annotations__.items(), cls.__struct_encode_fields__[1:], strict=True
+        )  # without `model_extra`
+        known = {name: _READERS[kind](extra.pop(wire)) for (name, kind), wire in fields if wire in entry}
         return cls(**known, model_extra=extra)
 
     def changed(self, **fields: Any) -> Self:
         """Return a copy with other values of some fields."""
         return msgspec.structs.replace(self, **fields)
-
-
-@cache
-def _fields(of: type[_CatalogEntry]) -> list[tuple[str, str, Callable[[Any], Any]]]:
-    """Return the name of each field, its name in a listing, and what reads its value."""
-    wire = dict(zip(of.__struct_fields__, of.__struct_encode_fields__, strict=True))
-    return [(name, wire[name], _READERS.get(kind, lambda value: value)) for name, kind in of.__annotations__.items()]
 
 
 class Param(_CatalogEntry, frozen=True, kw_only=True):

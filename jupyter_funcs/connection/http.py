@@ -35,13 +35,11 @@ from jupyter_funcs.core.errors import (
 )
 from jupyter_funcs.core.text import clip, inert
 
-if "httpx" not in sys.modules:
-    # Without its command line, as if what that needs were not installed: 81 modules, two fifths of httpx's own time.
-    sys.modules["httpx._main"] = None  # type: ignore[assignment]
-try:
+try:  # as if what its command line needs weren't installed: rich, pygments and click are 81 modules
+    _command_line: Any = sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     import httpx
 finally:
-    if sys.modules.get("httpx._main", 1) is None:
+    if _command_line is None:
         del sys.modules["httpx._main"]
 
 if TYPE_CHECKING:

@@ -61,7 +61,9 @@ def measured(python: str, folder: Path, extension: str, call: str) -> list[list[
     manager = KernelManager()
     argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     manager._kernel_spec = KernelSpec(argv=argv, language="python", display_name="")
-    manager.start_kernel(env={**os.environ, "IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": str(folder)})
+    compiled = {"PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+    paths = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": str(folder)}
+    manager.start_kernel(env=os.environ | compiled | paths)
     client = manager.client()
     client.start_channels()
     try:

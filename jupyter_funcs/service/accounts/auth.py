@@ -8,7 +8,7 @@ import hmac
 import json
 import math
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,10 +27,10 @@ LOGIN_HOURS = 8
 _LONGEST_TOKEN = 4096
 # Whose signatures were verified; whether they are expired or revoked is checked for each request.
 _MOST_TOKENS = 1024
-_AUDIENCE: Literal["jupyter_funcs"] = "jupyter_funcs"
-_ISSUER: Literal["jupyter_funcs.service"] = "jupyter_funcs.service"
-# Exactly this header is accepted: no other algorithm, and no jku, jwk, x5u or kid is ever followed. With only HMAC to
-# sign, no package is needed; those for all algorithms take as long to import as the rest of the service.
+_AUDIENCE = "jupyter_funcs"
+_ISSUER = "jupyter_funcs.service"
+# Exactly this header is accepted: no other algorithm, and no jku, jwk, x5u or kid is ever followed. HMAC is in the
+# standard library; packages for all algorithms take as long to import as the rest of the service.
 _HEADER = {"alg": "HS256", "typ": "JWT"}
 
 
@@ -39,7 +39,7 @@ class _Claims(msgspec.Struct, frozen=True):
     iat: float
     exp: float
     aud: str | list[str]
-    iss: Literal["jupyter_funcs.service"]
+    iss: str
     nbf: float = 0
 
 
@@ -117,24 +117,21 @@ class Auth:
 @functools.lru_cache(_MOST_TOKENS)
 def _verified_claims(token: str, key: bytes) -> _Claims:
     signed, _, signature = token.encode("ascii").rpartition(b".")
-    if not hmac.compare_digest(signature, _signature(signed, key)):
-        raise ValueError("signature")
     header, payload = signed.split(b".")
-    if msgspec.json.decode(_from_base64(header)) != _HEADER:
-        raise ValueError("header")
+    is_ours = hmac.compare_digest(signature, _signature(signed, key))
+    if not is_ours or msgspec.json.decode(base64.urlsafe_b64decode(header + b"==")) != _HEADER:
+        raise ValueError("signature")
     claims = _claims(payload)
-    if _AUDIENCE not in ([claims.aud] if isinstance(claims.aud, str) else claims.aud):
-        raise ValueError("audience")
-    if not 0 < claims.exp - claims.iat <= LONGEST_HOURS * 3600 + 1:
-        raise ValueError("lifetime")
-    # `Auth` tells expired tokens from others.
-    if math.floor(max(claims.iat, claims.nbf)) > time.time():
-        raise ValueError("not yet valid")
+    is_for_us = _AUDIENCE in ([claims.aud] if isinstance(claims.aud, str) else claims.aud)
+    is_valid = math.floor(max(claims.iat, claims.nbf)) <= time.time()  # `Auth` tells expired tokens from others
+    is_short = 0 < claims.exp - claims.iat <= LONGEST_HOURS * 3600 + 1
+    if not (is_for_us and is_valid and is_short and claims.iss == _ISSUER):
+        raise ValueError("claims")
     return claims
 
 
 def _claims(part: bytes) -> _Claims:
-    payload = _from_base64(part)
+    payload = base64.urlsafe_b64decode(part + b"==")
     claims = msgspec.json.decode(payload, type=_Claims)
     # Of two equal names one wins silently, and another parser may take the other.
     names = [name for name, _ in json.loads(payload, object_pairs_hook=list)]
@@ -149,7 +146,3 @@ def _signature(signed: bytes, key: bytes) -> bytes:
 
 def _base64(data: bytes) -> bytes:
     return base64.urlsafe_b64encode(data).rstrip(b"=")
-
-
-def _from_base64(part: bytes) -> bytes:
-    return base64.urlsafe_b64decode(part + b"==")

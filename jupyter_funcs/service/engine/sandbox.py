@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -17,7 +17,7 @@ from jupyter_funcs.service.engine import tables
 from jupyter_funcs.service.messages import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from jupyter_funcs.service.engine.reference import Reference
     from jupyter_funcs.service.engine.tables import Cards
@@ -53,7 +53,14 @@ def open_database(
         # Without it, each query reads the files' metadata again. GLOBAL, because other cursors run the queries.
         con.execute("SET GLOBAL parquet_metadata_cache = true")
         for name, columns in tables.SCHEMAS.items():
-            _create(con, name, columns, tables.rows(reference, name))
+            # As lists: to read an Arrow table, DuckDB imports pyarrow.dataset, which takes as long as ten queries.
+            kinds = [_DUCKDB_TYPES[kind] for kind in columns.values()]
+            con.execute(f"CREATE TABLE {name} ({', '.join(map(' '.join, zip(columns, kinds, strict=True)))})")
+            values = zip(*tables.rows(reference, name), strict=True)
+            con.execute(
+                f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds)}",
+                list(map(list, values)) or [[]] * len(kinds),
+            )
         if database is not None:
             attach(con, database)
         files = _files(con, cards.files) if cards is not None else []
@@ -66,16 +73,6 @@ def open_database(
         con.close()
         raise
     return con
-
-
-def _create(
-    con: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]
-) -> None:
-    # Not from an Arrow table: to register one, DuckDB imports pyarrow.dataset, which takes as long as ten queries.
-    types = {column: _DUCKDB_TYPES[kind] for column, kind in columns.items()}
-    con.execute(f"CREATE TABLE {name} ({', '.join(f'{column} {kind}' for column, kind in types.items())})")
-    values = [[row[at] for row in rows] for at in range(len(columns))]
-    con.execute(f"INSERT INTO {name} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in types.values())}", values)
 
 
 def _limit_memory(con: duckdb.DuckDBPyConnection, memory_limit: str | None) -> None:

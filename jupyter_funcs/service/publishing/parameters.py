@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import enum
 import inspect
 import math
@@ -46,14 +45,7 @@ _NAMES = {
     object: "a JSON object or list",
 }
 _JSON_NAMES: dict[type, str] = {bool: "true or false", list: "a list", dict: "an object"}
-_SCHEMAS: dict[Any, dict[str, Any]] = {
-    str: {"type": "string"},
-    int: {"type": "integer"},
-    float: {"type": "number"},
-    bool: {"type": "string"},
-    date: {"format": "date", "type": "string"},
-}
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_SCHEMAS: dict[Any, dict[str, Any]] = {kind: msgspec.json.schema(kind) for kind in (str, int, float, date)}
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 
 
@@ -188,7 +180,7 @@ class Parameter:
         elif item is bool:
             options = ("Yes", "No")
         structure, adapter = None, None
-        if item not in _SCHEMAS:
+        if item not in _NAMES:
             structure, adapter = _structure(base)
             item, many = object, False
         if item is object and (structure is None or options):
@@ -230,10 +222,10 @@ class Parameter:
 
     def _is_valid(self, value: Any) -> bool:
         if self.adapter:
-            with contextlib.suppress(ValueError):
+            try:
                 self.adapter.validate_python(value, strict=True)
-                return True
-            return False
+            except ValueError:
+                return False
         if isinstance(value, bool | datetime):  # which are numbers and dates too
             return self.type is type(value)
         if self.type is float:
@@ -409,11 +401,13 @@ def _is_blank(value: Any) -> bool:
 
 def _parsed(kind: type, text: str) -> Any:
     # Python reads underscores between digits, digits of other scripts, and dates in more than one format.
-    if len(text) > _LONGEST or not text.isascii() or "_" in text or (kind is date and not _DATE.fullmatch(text)):
+    if len(text) > _LONGEST or not text.isascii() or "_" in text:
         raise ValueError(text)
+    if kind is int and "." in text and text.endswith("0"):
+        text = text.rstrip("0").removesuffix(".")  # as spreadsheets write whole numbers
     read: dict[type, Callable[[str], Any]] = {bool: "Yes".__eq__, date: date.fromisoformat}
     found = read.get(kind, kind)(text)
-    if kind is float and not abs(found) < math.inf:
+    if (kind is float and not abs(found) < math.inf) or (kind is date and str(found) != text):
         raise ValueError(text)
     return found
 

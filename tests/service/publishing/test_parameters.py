@@ -303,6 +303,7 @@ COMPANY = parameter(Annotated[str, SYMBOL], None)
         (RATIO, 3, 3.0),
         (ONE_OR_TWO, "2", 2),
         (ONE_OR_TWO, 2.0, 2),
+        (NUMBER, "10.0", 10),
         (COMPANY, "nvra", "NVRA US EQUITY"),
     ],
 )
@@ -348,6 +349,9 @@ def test_an_absent_or_empty_value_means_the_default(found: Parameter, sent: Any)
         (FLAG, {}, "P must be 'Yes' or 'No', not an object."),
         (ONE_OR_TWO, "3", "P has no option '3'. Options are '1', '2'."),
         (DAY, "20240229", "P must be a date (YYYY-MM-DD), not '20240229'."),
+        (DAY, "86400", "P must be a date (YYYY-MM-DD), not '86400'."),
+        (NUMBER, "\uff11", "P must be a whole number, not '\uff11'."),
+        (NUMBER, "1.50", "P must be a whole number, not '1.50'."),
         (DAY, "2024-02-29T00:00", "P must be a date (YYYY-MM-DD), not '2024-02-29T00:00'."),
         (DAY, "2023-02-29", "P must be a date (YYYY-MM-DD), not '2023-02-29'."),
         (COMPANY, "NVRB", "P 'NVRB' is not known. Use function 'Get Universe'"),
