@@ -127,7 +127,6 @@ class RequestKind(NamedTuple):
 
 _OF_RESULT = {"result", "table", "tree"}
 _SPELT = {"first": "from", "end": "to", "ending": "format"}  # fields that Python has other uses for
-_QUERY_FIELDS = msgspec.structs.fields(TableQuery)
 KINDS: dict[str, RequestKind] = {}
 
 
@@ -137,11 +136,8 @@ def asked(kind: str = "", *, of: str = "", in_thread: bool = False, refused: str
     def register(method: Method) -> Method:
         types, fields = get_type_hints(method, include_extras=True), []
         for each in list(signature(method).parameters.values())[1:]:
-            if types[each.name] is TableQuery:  # its fields stand beside the others
-                fields += [(part.name, part.type, getattr(TableQuery(), part.name)) for part in _QUERY_FIELDS]
-            else:
-                default = msgspec.NODEFAULT if each.default is each.empty else each.default
-                fields.append((each.name, types[each.name], default))
+            default = msgspec.NODEFAULT if each.default is each.empty else each.default
+            fields.append((each.name, types[each.name], default))
         name, of_result = kind or method.__name__, of in _OF_RESULT
         bases = (ResultRequest if of_result else PageRequest,)
         request = msgspec.defstruct(name, fields, bases=bases, rename=_SPELT, forbid_unknown_fields=True, kw_only=True)
@@ -165,10 +161,9 @@ def read(content: object) -> PageRequest:
 
 
 def fields_of(request: PageRequest) -> dict[str, Any]:
-    about = ResultRequest.__struct_fields__
-    fields = {name: value for name, value in msgspec.structs.asdict(request).items() if name not in about}
-    query = {part.name: fields.pop(part.name) for part in _QUERY_FIELDS if part.name in fields}
-    return fields | {"query": TableQuery(**query)} if query else fields
+    """Return what the method that answers a request takes."""
+    given = msgspec.structs.asdict(request)
+    return {name: value for name, value in given.items() if name not in ResultRequest.__struct_fields__}
 
 
 def plain(value: PageValue) -> str | list[str] | Each | None:

@@ -43,7 +43,6 @@ _MOST_IN_CODE = 1_000  # values
 _LONGEST, _LONGEST_DETAILS = 300, 4_000
 # Of a result in the saved notebook: rows at the top, and as many at the end; columns; characters.
 _MOST_KEPT, _MOST_COLUMNS, _LONGEST_TABLE, _LONGEST_VALUE = 5, 12, 60_000, 400
-_FORMATS = ("csv", "xlsx", "parquet", "json")
 _MOST_DOWNLOADED = 25 * 2**20  # bytes
 _LONGEST_NAME = 200  # bytes
 # Windows opens a device by these names, whatever their ending, and a colon names a drive or a stream of a file.
@@ -83,7 +82,7 @@ class ResultView:
         """The variable that holds the frame; empty if a person has deleted it or assigned something else to it."""
         return self.variable if notebook.variables().get(self.variable) is self.outcome.frame else ""
 
-    def view(self, note: str, *, trusted: bool) -> dict[str, Any]:
+    def view(self, note: str) -> dict[str, Any]:
         """Return the `ResultView` of the protocol."""
         variable = self.held_as
         if self.variable and not variable:
@@ -96,9 +95,7 @@ class ResultView:
             "variable": variable,
             "note": note,
             "table": self._first,
-            "chart": {"possible": True, "why": ""},
             "json": {"possible": self.outcome.reply is not None, "why": no_reply},
-            "save": dict.fromkeys(_FORMATS, trusted) | {"download": True},
         }
 
     @asked(of="result")

@@ -18,6 +18,7 @@ from jupyter_funcs.panel import header_view, run_view
 from jupyter_funcs.panel.form_view import FormView
 from jupyter_funcs.panel.history_view import Held, HistoryView
 from jupyter_funcs.panel.run_view import Outcome, ResultView
+from jupyter_funcs.records.presets import fill
 from jupyter_funcs.sweeps.job import SweepJob, start_sweep
 
 if TYPE_CHECKING:
@@ -134,18 +135,16 @@ class PanelState:
     def list_again(self) -> None:
         """Take each function as it is listed now, with the values of its form; one that is gone stays as it was."""
         shown, visits, self._visits = self.visit, list(self._visits.values()), {}
-        form = shown.form if shown else None
         now = [header_view.listed_again(visit.function) for visit in visits]
         # The ones gone first: where one's slug is another's by now, that is the one to be chosen.
         for visit, function in sorted(zip(visits, now, strict=True), key=lambda pair: pair[1] is not None):
             visit.is_listed = function is not None
             self._visits[(function or visit.function).slug] = visit
             if function is not None and function is not visit.function:
-                known = {each.name for each in function.fields}
-                kept = {name: value for name, value in visit.form.values.items() if name in known}
-                visit.function, visit.form = function, function.form(**kept)
+                before, visit.function, visit.form = visit.form.values, function, function.form()
                 visit.form.variables = notebook.variables
-        if shown is not None and shown.form is not form:
+                fill(visit.form, before)
+        if shown is not None and shown.inputs.form is not shown.form:
             self.enter(shown.function)
 
     async def look(self) -> None:
@@ -194,7 +193,7 @@ class PanelState:
             "state": "running" if running else visit.state,
             "number": self.number,
             "running": run_view.running_view(running) if running else None,
-            "result": result.view(visit.note, trusted=self.trusted) if result else None,
+            "result": result.view(visit.note) if result else None,
             "error": visit.error,
             "partial": result.outcome.partial if result else None,
             "warnings": result.outcome.warnings if result else [],

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 F = {"name": "F", "params": [{"name": "a"}, {"name": "b"}]}
 G = {"name": "G"}
-ALL: dict[str, Any] = {"sort": [], "filters": [], "find": ""}
 
 
 class Service(httpx.BaseTransport):
@@ -321,7 +320,7 @@ def shell() -> Iterator[InteractiveShell]:
 
 
 def code_of(page: Page, number: int) -> str:
-    return str(page.ask("table_code", run=number, **ALL)["code"])
+    return str(page.ask("table_code", run=number, query={})["code"])
 
 
 def test_a_renamed_variable_is_named_everywhere(shell: InteractiveShell, service: Service) -> None:
@@ -428,7 +427,7 @@ def test_the_saved_output_is_a_page_without_script_or_token(funcs: Session) -> N
     """Summary, short table and chart as SVG; nbconvert shows them, and keeps the panel's own half out."""
     page = Page(funcs.panel("Get Panel Daily", **DAILY))
     number = page.run()
-    wish = {"run": number, "wish": {}, "low": None, "high": None, "filters": [], "find": ""}
+    wish = {"run": number, "wish": {}, "low": None, "high": None, "query": {}}
     assert page.ask("chart", **wish)["series"]
     html = page.panel._state.still_html(page.panel._state.visit)
     for text in ("<b>Get Panel Daily</b>", f"Symbol = {SYMBOL}", "1,826 rows × 7 columns", "<svg", "<table"):
@@ -456,7 +455,7 @@ def test_markup_is_text_in_the_saved_output(answering: Callable[..., Session]) -
 
     session = answering(answer)
     page = Page(session.panel(bad, a=bad))
-    page.ask("chart", run=page.run(a=bad), wish={"colour": bad}, low=None, high=None, filters=[], find="")
+    page.ask("chart", run=page.run(a=bad), wish={"colour": bad}, low=None, high=None, query={})
     html = page.panel._state.still_html(page.panel._state.visit)
     assert "<svg" in html
     assert "&lt;script&gt;" in html

@@ -7,7 +7,7 @@ import base64
 import dataclasses
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from jupyter_funcs.api import Session
 
 DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
-ALL: dict[str, Any] = {"sort": [], "filters": [], "find": ""}
 
 
 def test_an_empty_panel_offers_functions_in_few_bytes(page: Page) -> None:
@@ -50,11 +49,11 @@ def test_a_run_shows_the_frame_of_the_call(page: Page, funcs: Session) -> None:
     assert run["result"]["summary"].startswith(f"{len(frame):,} rows × {frame.shape[1]} columns · ")
     highest = frame.sort_values("Spend", ascending=False).head(3)
     at = list(frame.columns).index("Spend")
-    query = {**ALL, "sort": [{"at": at, "descending": True}]}
-    rows = page.ask("rows", run=number, columns=[at], **query, **{"from": 0, "to": 3})["rows"]
+    query = {"sort": [{"at": at, "descending": True}]}
+    rows = page.ask("rows", run=number, columns=[at], query=query, **{"from": 0, "to": 3})["rows"]
     assert rows == [[f"{value:,.2f}"] for value in highest["Spend"]]
     for window in ({"from": 0, "to": 5_000}, {"from": 9, "to": 5}):
-        assert "at most 1,000 rows" in page.ask("rows", run=number, columns=[at], **query, **window)["error"][0]
+        assert "at most 1,000 rows" in page.ask("rows", run=number, columns=[at], query=query, **window)["error"][0]
     saved = page.ask("save", run=number, format="csv", name="x.csv", replace=False, filtered=query, download=True)
     read = pd.read_csv(io.BytesIO(base64.b64decode(saved["data"])))
     assert list(read["Spend"].head(3)) == pytest.approx([float(value) for value in highest["Spend"]])
@@ -136,7 +135,7 @@ def test_of_two_runs_the_last_is_shown_and_both_are_compared(page: Page) -> None
     page.ask("choose", function="get_panel_daily")
     number = page.run(**DAILY)
     assert page.run(PoPGrowth="Yes") == number + 1
-    said = page.ask("rows", run=number, columns=[0], **ALL, **{"from": 0, "to": 1})
+    said = page.ask("rows", run=number, columns=[0], query={}, **{"from": 0, "to": 1})
     assert said["error"] == ["This result is no longer shown: another run has ended since."]
     rows = page.ask("history")["rows"]
     assert rows[0]["differs"] == [{"name": "PoP Growth", "value": "Yes"}]

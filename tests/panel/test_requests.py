@@ -11,9 +11,6 @@ from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel import requests
 from jupyter_funcs.panel.answers import Answers
 
-TABLE: dict[str, Any] = {"sort": [], "filters": [], "find": ""}
-
-
 assert Answers  # its methods are the kinds of requests
 
 
@@ -29,7 +26,7 @@ def test_a_request_is_read_into_its_structure() -> None:
         {"at": 2, "kind": "text", "text": "x"},
     ]
     query = {"sort": [{"at": 1, "descending": True}], "filters": filters, "find": "q"}
-    read = requests.read(_sent("rows", run=3, **query, columns=[0, 1], **{"from": 0, "to": 99}))
+    read = requests.read(_sent("rows", run=3, query=query, columns=[0, 1], **{"from": 0, "to": 99}))
     fields = requests.fields_of(read)
     assert read.kind == "rows"
     assert (fields["first"], fields["end"], fields["query"].find) == (0, 99, "q")
@@ -61,15 +58,15 @@ def test_values_of_fields_are_read_as_a_form_takes_them() -> None:
         (_sent("choose"), "missing required field `function`"),
         (_sent("choose", function="x" * 501), "length <= 500"),
         (_sent("tab", tab="secrets"), "Invalid enum value 'secrets'"),
-        (_sent("rows", run=1, **TABLE | {"sort": [{"at": 0, "descending": True}] * 9}, **{"from": 0, "to": 5}), "<= 8"),
+        (_sent("rows", run=1, query={"sort": [{"at": 0, "descending": True}] * 9}, **{"from": 0, "to": 5}), "<= 8"),
         (_sent("set", seq=1, field="a", value={"each": ["x"], "more": 1}), "unknown field `more`"),
         (_sent("set", seq=1, field="a", value=3.5), "request set"),
         (_sent("set", seq=1, field="a", value=["x", None]), "request set"),
         (_sent("set", seq=1, field="a", value={"each": [1]}), "request set"),
         (_sent("set", seq=1, field="a", value=True), "request set"),
-        (_sent("chart", run=1, wish={}, low=float("nan"), high=None, filters=[], find=""), "request chart"),
-        (_sent("chart", run=1, wish={}, low=float("inf"), high=None, filters=[], find=""), "request chart"),
-        (_sent("chart", run=1, wish={"kind": "pie"}, low=None, high=None, filters=[], find=""), "pie"),
+        (_sent("chart", run=1, wish={}, low=float("nan"), high=None, query={}), "request chart"),
+        (_sent("chart", run=1, wish={}, low=float("inf"), high=None, query={}), "request chart"),
+        (_sent("chart", run=1, wish={"kind": "pie"}, low=None, high=None, query={}), "pie"),
         (_sent("json", run=1, path=["x"] * 1_001, **{"from": 0}), "length <= 1000"),
         (_sent("json", run=1, path=[-1], **{"from": 0}), "request json"),
         (_sent("hello") | {"id": True}, "request hello"),

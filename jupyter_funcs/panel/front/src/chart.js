@@ -45,7 +45,7 @@ export function Chart({ result }) {
   useEffect(() => {
     if (live === "gone") return undefined;
     let current = true;
-    const drawn = (/** @type {Zoom} */ range) => ask("chart", { run: result.number, wish, low: range?.[0] ?? null, high: range?.[1] ?? null, filters: query.filters, find: query.find, hidden: query.hidden });
+    const drawn = (/** @type {Zoom} */ range) => ask("chart", { run: result.number, wish, low: range?.[0] ?? null, high: range?.[1] ?? null, query: { ...query, sort: [] } });
     const whole = shown?.key === key ? Promise.resolve(shown.whole) : drawn(null);
     Promise.all([whole, zoom ? drawn(zoom) : whole]).then(
       ([all, view]) => current && (setShown({ key, whole: all, view, zoom }), setTrouble("")),

@@ -133,7 +133,7 @@ export function Grid({ result }) {
     const at = `${block}:${group}`;
     if (block < 0 || block * PAGE >= of.total || of.asked.has(at)) return;
     of.asked.add(at);
-    ask("rows", { run, from: block * PAGE, to: (block + 1) * PAGE, columns: groupOf(group), ...of.query }).then((page) => {
+    ask("rows", { run, from: block * PAGE, to: (block + 1) * PAGE, columns: groupOf(group), query: of.query }).then((page) => {
       of.put(page);
       if (of === pages.current) redraw();
     }, (/** @type {Error} */ error) => {
@@ -162,7 +162,7 @@ export function Grid({ result }) {
     const mine = ++turn.current;
     const group = Math.floor((seen[0] ?? 0) / WIDE);
     wanted.current = next;
-    const page = await ask("rows", { run, from: 0, to: PAGE, columns: groupOf(group), ...next }).catch((error) => {
+    const page = await ask("rows", { run, from: 0, to: PAGE, columns: groupOf(group), query: next }).catch((error) => {
       if (mine === turn.current) wanted.current = /** @type {Pages} */ (pages.current).query;
       throw error;
     });
@@ -184,7 +184,7 @@ export function Grid({ result }) {
   useLayoutEffect(() => {
     if (code === null || off) return;
     let stale = false;
-    void tell(ask("table_code", { run, ...view.query }).then((reply) => stale || setCode(reply.code)));
+    void tell(ask("table_code", { run, query: view.query }).then((reply) => stale || setCode(reply.code)));
     return () => void (stale = true);
   }, [code === null, JSON.stringify(view.query)]);
   useResize(grid, ({ children, clientWidth: width, clientHeight: height }) => {
@@ -240,7 +240,7 @@ export function Grid({ result }) {
     const [one, two] = [cell ?? { row: 0, at: 0 }, anchor ?? cell ?? { row: 0, at: 0 }];
     return { from: Math.min(one.row, two.row), to: Math.max(one.row, two.row) + 1, left: Math.min(one.at, two.at), right: Math.max(one.at, two.at) };
   };
-  const copied = ({ from, to, left: start2, right } = chosen()) => tell(ask("copy", { run, from, to, columns: shown.slice(start2, right + 1), ...view.query }).then((reply) => copy(reply.text)));
+  const copied = ({ from, to, left: start2, right } = chosen()) => tell(ask("copy", { run, from, to, columns: shown.slice(start2, right + 1), query: view.query }).then((reply) => copy(reply.text)));
   const keys = (/** @type {KeyboardEvent} */ event) => {
     if (event.target !== grid.current || !total) return;
     const control = event.ctrlKey || event.metaKey;

@@ -197,10 +197,8 @@ export interface ResultView {
   /** What happened to the variable, once: "The old name df is gone." */
   note: string;
   table: TableView;
-  /** Whether there is something to draw; else why not. */
-  chart: { possible: boolean; why: string };
+  /** Whether the reply can be shown; else why not. */
   json: { possible: boolean; why: string };
-  save: { csv: boolean; xlsx: boolean; parquet: boolean; json: boolean; download: boolean };
 }
 
 /** ---- The table ---- */
@@ -397,12 +395,12 @@ export interface Requests {
   retry_failed: { in: { rows: number[] }; out: {} };
   dismiss: { in: {}; out: {} };
 
-  rows: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: TablePage };
+  rows: { in: { run: number; from: number; to: number; columns: number[]; query: TableQuery }; out: TablePage };
   columns: { in: { run: number; columns: number[] }; out: { columns: ColumnView[] } };
   values: { in: { run: number; at: number; query: string }; out: { values: { text: string | null; count: number }[]; total: number } };
-  table_code: { in: { run: number } & TableQuery; out: { code: string } };
-  copy: { in: { run: number; from: number; to: number; columns: number[] } & TableQuery; out: { text: string } };
-  chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; filters: Filter[]; find: string; hidden: number[] }; out: ChartView };
+  table_code: { in: { run: number; query: TableQuery }; out: { code: string } };
+  copy: { in: { run: number; from: number; to: number; columns: number[]; query: TableQuery }; out: { text: string } };
+  chart: { in: { run: number; wish: ChartWish; low: number | null; high: number | null; query: TableQuery }; out: ChartView };
   json: { in: { run: number; path: (string | number)[]; from: number }; out: JsonNode };
   /** Where a text occurs: places on the way from the outermost value; `more` than are sent; `all` was looked through. */
   json_find: { in: { run: number; text: string }; out: { hits: number[][]; more: boolean; all: boolean } };

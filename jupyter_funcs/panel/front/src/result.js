@@ -37,13 +37,12 @@ function Shown({ result }) {
   const id = useUniqueId();
   const visited = useRef(false);
   visited.current ||= tab === "table";
-  const none = tab === "chart" ? result.chart : tab === "json" ? result.json : null;
   return html`<${Bar} result=${result} id=${id} />
     ${run.warnings.length > 0 && html`<${Warnings} lines=${run.warnings} key=${result.number} />`}
     <div class=${`jf-view ${run.running ? "jf-stale" : ""}`} id=${id} role="tabpanel" aria-disabled=${run.running ? "true" : undefined} aria-label=${TABS.find(([name]) => name === tab)?.[1]} data-jf="view">
       ${visited.current && html`<div class="jf-view" hidden=${tab !== "table"} key=${result.number}><${Grid} result=${result} /></div>`}
-      ${none && !none.possible
-        ? html`<div class="jf-blank" data-jf=${`${tab}-empty`}><b>${tab === "chart" ? "Nothing to draw" : "Nothing to show"}</b><span>${none.why}</span></div>`
+      ${tab === "json" && !result.json.possible
+        ? html`<div class="jf-blank" data-jf="json-empty"><b>Nothing to show</b><span>${result.json.why}</span></div>`
         : tab === "chart" ? html`<${Chart} result=${result} />` : tab === "json" ? html`<${JsonTree} result=${result} key=${result.number} />` : tab === "code" && html`<${Code} result=${result} />`}
     </div>`;
 }
@@ -53,7 +52,6 @@ function Bar({ result, id }) {
   const { tab, showTab, values, live, view } = usePanel();
   const [at, open] = useState(/** @type {HTMLElement | null} */ (null));
   const off = live === "gone";
-  const savable = Object.values(result.save).some(Boolean);
   const keys = (/** @type {KeyboardEvent} */ event) => /Up|Down/.test(event.key) || arrows(event, TABS.findIndex(([name]) => name === tab), TABS.length, (at) => showTab(TABS[at][0]));
   return html`<div class="jf-bar">
     <div class="jf-tabs" role="tablist" aria-label="Result" onKeyDown=${keys}>${TABS.map(([name, label]) => html`<button type="button" role="tab" key=${name} data-jf=${`tab:${name}`}
@@ -62,8 +60,8 @@ function Bar({ result, id }) {
       ${values?.changed && html`<span class="jf-badge jf-changed" data-jf="changed" title="The inputs differ from those of this result."><span class="jf-wide-only">inputs </span>changed</span>`}
       <span class="jf-stat jf-num" data-jf="summary" title=${result.summary}>${result.summary}</span>
       ${result.variable && html`<${Name} name=${result.variable} off=${off || !view?.trusted} />`}
-      ${savable && html`<${Button} data-jf="save" icon="save" kind="is-line" label="Save" chev aria-haspopup="menu" aria-expanded="false" disabled=${off}
-        onClick=${(/** @type {any} */ event) => open(at ? null : event.currentTarget)} />`}
+      <${Button} data-jf="save" icon="save" kind="is-line" label="Save" chev aria-haspopup="menu" aria-expanded="false" disabled=${off}
+        onClick=${(/** @type {any} */ event) => open(at ? null : event.currentTarget)} />
       ${at && !off && html`<${Save} result=${result} anchor=${at} close=${() => open(null)} />`}
     </div>
   </div>`;
@@ -120,7 +118,7 @@ function Name({ name, off }) {
 /** @param {{ result: P.ResultView, anchor: HTMLElement, close: () => void }} props */
 function Save({ result, anchor, close }) {
   const { ask, tell, toast, query, view } = usePanel();
-  const files = Boolean(view?.trusted) && FORMATS.some(([format]) => result.save[format]);
+  const files = Boolean(view?.trusted);
   const [downloads, setDownload] = useState(!files);
   const [filtered, setFiltered] = useState(query.filters.length > 0 || query.find !== "");
   const [naming, setNaming] = useState(/** @type {string[] | null} */ (null));
@@ -143,11 +141,11 @@ function Save({ result, anchor, close }) {
   /** @type {MenuItem[]} */
   const items = [
     { head: `${filtered ? "The rows shown" : plural(result.table.rows, "row")}, ${downloads ? "downloaded by the browser" : "beside the notebook"}` },
-    ...FORMATS.filter(([format]) => downloads || result.save[format]).map(([format, label]) => ({ label, small: name(format), jf: `save:${format}`, stay: true, click: () => void tell(save(format, name(format))) })),
+    ...FORMATS.map(([format, label]) => ({ label, small: name(format), jf: `save:${format}`, stay: true, click: () => void tell(save(format, name(format))) })),
     "-",
   ];
   if (part) items.push({ label: "Only the rows shown", small: "Filtered and sorted as the table", checked: filtered, jf: "save-filtered", stay: true, click: () => setFiltered(!filtered) });
-  if (files && result.save.download) items.push({ label: "Download in the browser", checked: downloads, jf: "save-download", stay: true, click: () => setDownload(!downloads) });
+  if (files) items.push({ label: "Download in the browser", checked: downloads, jf: "save-download", stay: true, click: () => setDownload(!downloads) });
   if (!downloads) items.push({ label: "Save as…", icon: "pencil", jf: "save-as", stay: true, click: () => setNaming([]) });
   if (items.at(-1) === "-") items.pop();
   return html`<${Menu} anchor=${anchor} close=${close} label="Save" items=${items} width=${248} right />`;

@@ -28,7 +28,7 @@ const paths = ($) => [...$("plot").querySelectorAll(".g-path, .g-rest")].filter(
 
 test("the kernel is asked once, and draws a line for each series with its unit", async () => {
   const { $, asked, close } = await open();
-  assert.deepEqual(asked().map(({ run, wish, low, high, filters, find }) => ({ run, wish, low, high, filters, find })), [{ run: 3, wish: {}, low: null, high: null, filters: [], find: "" }]);
+  assert.deepEqual(asked().map(({ run, wish, low, high, query }) => ({ run, wish, low, high, query })), [{ run: 3, wish: {}, low: null, high: null, query: { sort: [], filters: [], find: "", hidden: [] } }]);
   assert.equal(paths($).length, 6);
   assert.equal($("unit").textContent, "USD a day on average");
   assert.match($("chart-note").textContent, /mean of the days of a week/);

@@ -72,7 +72,7 @@ test("numbers sort down first, texts up, and the third click gives the order as 
   for (const [hook, shiftKey] of [["Spend"], ["Spend"], ["Spend"], ["Region"], ["Spend", true]]) {
     $(`sort:${hook}`).dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: Boolean(shiftKey) }));
     await pause(40);
-    sorts.push(last(model, "rows").sort.map(({ at, descending }) => `${at}${descending ? "-" : "+"}`).join());
+    sorts.push(last(model, "rows").query.sort.map(({ at, descending }) => `${at}${descending ? "-" : "+"}`).join());
   }
   assert.deepEqual(sorts, ["2-", "2+", "", "1+", "1+,2-"]);
   assert.equal($("sort:Spend").closest("[role=columnheader]").getAttribute("aria-sort"), "descending");
@@ -83,7 +83,7 @@ test("a click adds to what the one before has asked for, though its page is on i
   const { model, $, close } = await panel({ rows: null });
   $("sort:Region").click();
   $("sort:Spend").dispatchEvent(new MouseEvent("click", { bubbles: true, shiftKey: true }));
-  assert.deepEqual(last(model, "rows").sort, [{ at: 1, descending: false }, { at: 2, descending: true }]);
+  assert.deepEqual(last(model, "rows").query.sort, [{ at: 1, descending: false }, { at: 2, descending: true }]);
   await close();
 });
 
@@ -93,7 +93,7 @@ test("a range is applied as it is typed, shown as a chip, and taken back", async
   await pause(20);
   type($("filter-lo"), "250,000");
   await until(() => $("chip:Spend"));
-  assert.deepEqual(last(model, "rows").filters, [{ at: 2, kind: "range", low: "250,000", high: "" }]);
+  assert.deepEqual(last(model, "rows").query.filters, [{ at: 2, kind: "range", low: "250,000", high: "" }]);
   assert.equal($("chip:Spend").textContent, "Spend ≥ 250,000");
   assert.equal($("row-count").textContent, "7,710 of 10,956 rows");
   type($("filter-lo"), "260,000");
@@ -114,7 +114,7 @@ test("a range is applied as it is typed, shown as a chip, and taken back", async
 });
 
 test("a filter that is refused is said in its box, and the rows stay", async () => {
-  const { el, $, close } = await panel({ rows: ({ filters, from, to }) => (filters.length ? { error: ["'lots' isn't a number."] } : rows(from, to)) });
+  const { el, $, close } = await panel({ rows: ({ query, from, to }) => (query.filters.length ? { error: ["'lots' isn't a number."] } : rows(from, to)) });
   $("filter:Spend").click();
   await pause(20);
   type($("filter-lo"), "lots");
@@ -139,8 +139,8 @@ test("a date that does not exist is said in the box, and filters nothing", async
   assert.ok(await until(() => el.querySelector(".jf-err")?.textContent === "Enter a valid date, or clear the field."));
   Object.defineProperty($("filter-lo"), "validity", { value: { badInput: false } });
   type($("filter-lo"), "2025-01-31");
-  await until(() => last(model, "rows")?.filters.length);
-  assert.deepEqual(asked(model, "rows").flatMap((each) => each.filters.map(({ low }) => low)), ["2025-01-31"]);
+  await until(() => last(model, "rows")?.query.filters.length);
+  assert.deepEqual(asked(model, "rows").flatMap((each) => each.query.filters.map(({ low }) => low)), ["2025-01-31"]);
   assert.ok(!el.querySelector(".jf-err"));
   await close();
 });
@@ -153,26 +153,26 @@ test("values are ticked, and a text is contained", async () => {
   await pause(20);
   $("value:").click();
   await pause(40);
-  assert.deepEqual(last(model, "rows").filters, [{ at: 1, kind: "values", values: ["Pacific", null] }]);
+  assert.deepEqual(last(model, "rows").query.filters, [{ at: 1, kind: "values", values: ["Pacific", null] }]);
   type($("filter-text"), "south");
-  await until(() => last(model, "rows").filters[0]?.kind === "text");
-  assert.deepEqual(last(model, "rows").filters, [{ at: 1, kind: "text", text: "south" }]);
+  await until(() => last(model, "rows").query.filters[0]?.kind === "text");
+  assert.deepEqual(last(model, "rows").query.filters, [{ at: 1, kind: "text", text: "south" }]);
   await until(() => !$("value:Pacific"));
   assert.equal($("value:Pacific"), null);
   $("filter-remove").click();
   await pause(30);
-  assert.deepEqual(last(model, "rows").filters, []);
+  assert.deepEqual(last(model, "rows").query.filters, []);
   await close();
 });
 
 test("of two answers the later question's counts, whichever comes first", async () => {
   const { model, el, $, close } = await panel({ rows: null });
   type($("find"), "a");
-  await until(() => last(model, "rows")?.find === "a");
+  await until(() => last(model, "rows")?.query.find === "a");
   type($("find"), "ab");
-  await until(() => last(model, "rows").find === "ab");
+  await until(() => last(model, "rows").query.find === "ab");
   const [first, second] = asked(model, "rows").slice(-2);
-  assert.deepEqual([first.find, second.find], ["a", "ab"]);
+  assert.deepEqual([first.query.find, second.query.find], ["a", "ab"]);
   model.emit("msg:custom", { v: 1, re: second.id, ...rows(0, 40, 22) });
   model.emit("msg:custom", { v: 1, re: first.id, ...rows(0, 40, 11) });
   await until(() => $("row-count").textContent);
@@ -289,11 +289,11 @@ test("a search leaves out hidden columns, and is made again when they are shown"
   await until(() => $("chip:hidden"));
   assert.equal(asked(model, "rows").filter((each) => each.from === 0).length, 0);
   type($("find"), "a");
-  await until(() => last(model, "rows")?.find === "a");
-  assert.deepEqual(last(model, "rows").hidden, [1]);
+  await until(() => last(model, "rows")?.query.find === "a");
+  assert.deepEqual(last(model, "rows").query.hidden, [1]);
   $("chip-remove:hidden").click();
-  await until(() => last(model, "rows").hidden.length === 0);
-  assert.deepEqual([last(model, "rows").find, last(model, "rows").hidden], ["a", []]);
+  await until(() => last(model, "rows").query.hidden.length === 0);
+  assert.deepEqual([last(model, "rows").query.find, last(model, "rows").query.hidden], ["a", []]);
   await close();
 });
 
@@ -352,7 +352,7 @@ test("a column is hidden and shown again, and texts of a service stay texts", as
 });
 
 test("the view as code follows the view", async () => {
-  const { model, $, close } = await panel({ table_code: ({ sort }) => ({ code: `sorted by ${sort.length}` }) });
+  const { model, $, close } = await panel({ table_code: ({ query }) => ({ code: `sorted by ${query.sort.length}` }) });
   $("view-code").click();
   await until(() => $("table-code")?.textContent);
   assert.equal($("table-code").textContent, "sorted by 0");

@@ -67,7 +67,7 @@ export const row = (at) => [new Date(Date.UTC(2020, 10, 16 + Math.floor(at / 6))
 export const rows = (from, to, total = 10_956) => ({ total, from, columns: [0, 1, 2, 3, 4, 5], rows: Array.from({ length: Math.max(0, Math.min(to, total) - from) }, (_, at) => row(from + at)), sums: { 2: "3,368,883,385", 4: "51,495,632" } });
 export const RESULT = {
   number: 3, function: "get_panel_daily", summary: "10,956 rows × 6 columns · 0.20 s", variable: "panel_daily", note: "", table: { rows: 10_956, count: 6, columns: COLUMNS, page: rows(0, 40) },
-  chart: { possible: true, why: "" }, json: { possible: true, why: "" }, save: { csv: true, xlsx: true, parquet: true, json: true, download: true },
+  json: { possible: true, why: "" },
 };
 const done = { ...RUN, state: "done", number: 3, result: RESULT };
 const code = [
@@ -101,7 +101,7 @@ export const ANSWERS = {
   code: { blocks: code },
   chart: (request) => chart(request),
   compare: (request) => compared(request, HISTORY),
-  rows: ({ from, to, filters, find }) => rows(from, to, find ? 0 : filters.length ? 7_710 : undefined),
+  rows: ({ from, to, query }) => rows(from, to, query.find ? 0 : query.filters.length ? 7_710 : undefined),
   columns: ({ columns }) => ({ columns: columns.map((at) => COLUMNS[at]) }),
   values: ({ query }) => ({ values: [{ text: null, count: 12 }, ...REGIONS.map((text) => ({ text, count: 1_826 }))].filter(({ text }) => (text ?? "").toLowerCase().includes(query.toLowerCase())), total: 6 }),
   table_code: { code: 'panel_daily[panel_daily["Region"].isin(["Southeast", "Pacific"]) & (panel_daily["Spend"] >= 400000)].sort_values("Spend", ascending=False, kind="stable")' },
@@ -227,7 +227,7 @@ export const STATES = {
     }
   }),
   code: at({ tab: "code" }),
-  "no-lines": at({ tab: "chart", run: { ...done, result: { ...RESULT, chart: { possible: false, why: "No column has numbers." } } } }),
+  "no-lines": at({ tab: "chart" }, undefined, { chart: (request) => ({ ...chart(request), series: [], why: "No column has numbers." }) }),
   picker: at({}, click("picker")),
   "picker-search": at({}, async ({ $, pause }) => {
     $("picker").click();
