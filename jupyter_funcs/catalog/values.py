@@ -416,11 +416,17 @@ def _as_number(field: Field, value: Any) -> str:
 def _check_bounds(field: Field, number: int | Decimal) -> None:
     low, high = (field.minimum, field.maximum) if field.is_declared("bounds") else (None, None)
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(f"{field.label} must be {bounds_of(field)}, not {number}.")
+        raise ValueError(f"{field.label} must be {_bounds(field)}, not {number}.")
 
 
-def bounds_of(field: Field) -> str:
-    """Return the bounds of a number as words, empty if it has none."""
+def in_words(field: Field) -> tuple[str, str, str]:
+    """Return whether a field is required, its default, and its options or where they are, as a table shows them."""
+    required = " or ".join(field.rule.names) if field.rule else "yes" * field.required
+    options = ", ".join(field.options) or (f"see {field.source}" if field.source else _bounds(field))
+    return required, field.default or "", options
+
+
+def _bounds(field: Field) -> str:
     low, high = field.minimum, field.maximum
     if low is None or high is None:
         return f"at least {low}" if low is not None else f"at most {high}" if high is not None else ""

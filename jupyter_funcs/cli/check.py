@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jupyter_funcs.catalog.fields import read_fields
 from jupyter_funcs.catalog.listing import parse_listing
-from jupyter_funcs.catalog.values import bounds_of
+from jupyter_funcs.catalog.values import in_words
 from jupyter_funcs.core.text import inert
 from jupyter_funcs.frames.tables import table_text, terminal_width
 from jupyter_funcs.service.config.settings import load
@@ -19,7 +19,6 @@ from jupyter_funcs.service.server import hosted
 if TYPE_CHECKING:
     import argparse
 
-    from jupyter_funcs.catalog.fields import Field
     from jupyter_funcs.catalog.listing import Function
 
 _HEADINGS = ("field", "control", "required", "default", "options", "help")
@@ -66,13 +65,8 @@ def preview(function: Function, place: str) -> str:
     texts = dict.fromkeys((function.name, function.asset_name, function.group, place))
     lines = [inert(" · ".join(filter(None, texts)))]
     lines += [f"  {inert(line)}" for line in function.about.splitlines() if line.strip()]
-    rows = [[inert(text) for text in _row(field)] for field in read_fields(function)]
+    fields = read_fields(function)
+    rows = [map(inert, (field.label, str(field.kind), *in_words(field), field.brief)) for field in fields]
     columns = [column for column in zip(_HEADINGS, *rows, strict=True) if any(column[1:])]
     table = table_text(columns, [False] * len(columns), terminal_width() - 4) if rows else "(no parameters)"
     return "\n".join([*lines, *(f"    {line}" for line in table.splitlines())])
-
-
-def _row(field: Field) -> tuple[str, ...]:
-    required = " or ".join(field.rule.names) if field.rule else "yes" * field.required
-    options = ", ".join(field.options) or (f"from {field.source}" if field.source else bounds_of(field))
-    return field.label, str(field.kind), required, field.default or "", options, field.brief

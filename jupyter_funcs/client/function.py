@@ -16,7 +16,7 @@ from jupyter_funcs.catalog.form import Args, Form
 from jupyter_funcs.catalog.listing import CHANGES_DATA
 from jupyter_funcs.catalog.signatures import docstring, signature
 from jupyter_funcs.catalog.suggestions import Choice, refused, suggest
-from jupyter_funcs.catalog.values import bounds_of, shorten
+from jupyter_funcs.catalog.values import in_words, shorten
 from jupyter_funcs.client.cache import run_keys
 from jupyter_funcs.client.jobs import Job
 from jupyter_funcs.client.options import MOST_RUNS, CallOptions
@@ -302,15 +302,7 @@ class RemoteCall:
         from jupyter_funcs.frames.tables import Listing
 
         rows = [
-            (
-                field.name,
-                str(field.kind),
-                str(field.evidence.get("kind", "")),
-                " or ".join(field.rule.names) if field.rule else "yes" if field.required else "",
-                field.default or "",
-                ", ".join(field.options) or (f"see {field.source}" if field.source else bounds_of(field)),
-                field.help,
-            )
+            (field.name, str(field.kind), str(field.evidence.get("kind", "")), *in_words(field), field.help)
             for field in self.fields
         ]
         described = Listing(rows, columns=["name", "kind", "known from", "required", "default", "options", "help"])

@@ -89,16 +89,7 @@ def test_mypy_takes_right_calls_and_refuses_wrong_ones(
     stubs.write(hostile, tmp_path)
     (tmp_path / "use.py").write_text(RIGHT + "\n".join(WRONG))
     (tmp_path / "mypy.ini").write_text(CONFIG)
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--config-file",
-        "mypy.ini",
-        "--cache-dir",
-        "cache",
-        "--hide-error-context",
-    ]
+    command = [sys.executable, "-m", "mypy", "--config-file=mypy.ini", "--cache-dir=cache", "--hide-error-context"]
     done = subprocess.run(
         [*command, "funcs_demo.pyi", f"{stubs.module_name(hostile)}.pyi", "use.py"],
         cwd=tmp_path,
