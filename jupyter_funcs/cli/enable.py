@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_funcs.core.errors import ConfigError
-from jupyter_funcs.core.files import atomic_write_bytes, read_small
+from jupyter_funcs.core.files import atomic_write_bytes, named_error, read_small
 from jupyter_funcs.core.text import quote
 
 _EXTENSION = "jupyter_funcs.autoload"
+_HINT = "Use an environment of your own, or write %load_ext jupyter_funcs in the notebook."
 _SECTION, _LIST = "InteractiveShellApp", "extra_extensions"
 
 
@@ -32,7 +33,7 @@ def enable() -> bool:
     before, config, names = _read(path)
     if _EXTENSION in names:
         return False
-    with _named_error(path):
+    with named_error(path, _HINT):
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
             atomic_write_bytes(_backup(path), before, path.stat().st_mode & 0o777)
@@ -47,7 +48,7 @@ def disable() -> bool:
     if _EXTENSION not in names:
         return False
     before, earlier, others = _read(backup := _backup(path))
-    with _named_error(path):
+    with named_error(path, _HINT):
         if before is not None and now == _json(_with(earlier, [*others, _EXTENSION])):
             atomic_write_bytes(path, before)
         elif rest := _with(config, [name for name in names if name != _EXTENSION]):
@@ -66,7 +67,7 @@ def _backup(path: Path) -> Path:
 
 def _read(path: Path) -> tuple[bytes | None, dict[str, Any], list[Any]]:
     """Return the content of a file, ``None`` if there is none, its configuration, and the extensions in it."""
-    with _named_error(path, "read"):
+    with named_error(path, _HINT, "read"):
         content = read_small(path) if path.exists() else None
     config, wrong = None, "isn't a JSON object"
     try:
@@ -91,12 +92,3 @@ def _with(config: dict[str, Any], names: list[Any]) -> dict[str, Any]:
 
 def _json(config: dict[str, Any]) -> bytes:
     return f"{json.dumps(config, indent=2, ensure_ascii=False)}\n".encode()
-
-
-@contextlib.contextmanager
-def _named_error(path: Path, what: str = "written") -> Any:
-    try:
-        yield
-    except OSError as error:
-        hint = "Use an environment of your own, or write %load_ext jupyter_funcs in the notebook."
-        raise ConfigError(f"{quote(path, 200)} can't be {what}: {error.strerror}.", hint) from None

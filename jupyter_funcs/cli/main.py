@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, FuncsError
-from jupyter_funcs.core.files import atomic_write_bytes
+from jupyter_funcs.core.files import atomic_write_bytes, named_error
 from jupyter_funcs.core.line import Parser, given_twice, read_value
 from jupyter_funcs.core.text import inert, listed, quote
 from jupyter_funcs.core.warn import format_short
@@ -168,15 +168,11 @@ def copy_notebooks(folder: Path) -> None:
     package = Path(str(resources.files("jupyter_funcs")))
     source = package / "notebooks"  # in the wheel; in a clone the notebooks are next to the package
     source = source if source.is_dir() else package.parent / "notebooks"
-    try:
+    with named_error(folder, "Choose another folder with --dir."):
         folder.mkdir(parents=True, exist_ok=True)
         for notebook in sorted(source.glob("*.ipynb")):
             if not (folder / notebook.name).exists():
                 atomic_write_bytes(folder / notebook.name, notebook.read_bytes())
-    except OSError as error:
-        raise ConfigError(
-            f"{folder} can't be written: {error.strerror}.", "Choose another folder with --dir."
-        ) from None
 
 
 def list_functions(given: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 from jupyter_funcs.api import Session
 from jupyter_funcs.catalog.listing import identifiers
 from jupyter_funcs.core.errors import ConfigError
-from jupyter_funcs.core.files import atomic_write_text, read_small
+from jupyter_funcs.core.files import atomic_write_text, named_error, read_small
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,16 +81,14 @@ def write(session: Session, folder: Path) -> list[Path]:
     """Write the module and its stub into a folder, and return their paths; earlier ones are replaced."""
     name = module_name(session)
     texts = {folder / f"{name}.py": module(session), folder / f"{name}.pyi": stub(session)}
-    try:
+    hint = "Choose another folder with -o DIR."
+    with named_error(folder, hint):
         for path in texts:
             if path.exists() and _MARK.encode() not in read_small(path, 2**26):
-                raise ConfigError(f"{path} was not written by {_MARK}.", "Choose another folder with -o DIR.")
+                raise ConfigError(f"{path} was not written by {_MARK}.", hint)
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
             atomic_write_text(path, text)
-    except OSError as error:
-        what = f"{folder} can't be written: {error.strerror}."
-        raise ConfigError(what, "Choose another folder with -o DIR.") from None
     return list(texts)
 
 

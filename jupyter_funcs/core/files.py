@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jupyter_funcs.core.errors import ArgumentError, ConfigError
-from jupyter_funcs.core.text import clip
+from jupyter_funcs.core.text import clip, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +55,16 @@ def read_toml(path: Path, what: str, hint: str, most: int = 2**20) -> tuple[str,
         wrong = clip(getattr(error, "strerror", None) or str(error))
     # Out here, because the parser's error holds what it read.
     raise ConfigError(f"{what} cannot be read: {wrong}.", hint)
+
+
+@contextlib.contextmanager
+def named_error(path: Path, hint: str, what: str = "written") -> Iterator[None]:
+    """Raise a `ConfigError` that names a file or a folder in place of the system's error."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(f"{quote(path, 200)} can't be {what}: {reason}.", hint) from None
 
 
 def atomic_write_text(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jupyter_funcs.catalog.changes import Interface, InterfaceParam, changes, interface_of
 from jupyter_funcs.core.errors import ConfigError
-from jupyter_funcs.core.files import atomic_write_text, read_toml
+from jupyter_funcs.core.files import atomic_write_text, named_error, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,13 +91,8 @@ def write(folder: Path, service: str, functions: Iterable[Function]) -> Lock:
         )
     locked = before.functions if before is not None else {}
     lock = Lock(path, service, locked | {function.name: interface_of(function) for function in functions})
-    try:
+    with named_error(path, "Run the notebook in a folder that you can write to: %cd FOLDER."):
         atomic_write_text(path, lock.text())
-    except OSError as error:
-        raise ConfigError(
-            f"{path} cannot be written: {error.strerror or type(error).__name__}.",
-            "Run the notebook in a folder that you can write to: %cd FOLDER.",
-        ) from None
     return lock
 
 

@@ -12,7 +12,7 @@ from jupyter_funcs.catalog.values import Each, Variable, has_variable, spelled, 
 from jupyter_funcs.connection.profiles import profiles_file
 from jupyter_funcs.connection.secrets import redacted_values
 from jupyter_funcs.core.errors import ArgumentError, ConfigError, NotFoundError
-from jupyter_funcs.core.files import atomic_write_text, locked_folder, read_toml
+from jupyter_funcs.core.files import atomic_write_text, locked_folder, named_error, read_toml
 from jupyter_funcs.core.text import did_you_mean, listed, quote
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Presets:
 
     def _change(self, function: str, name: str, values: dict[str, Any] | None) -> None:
         """Write one preset, or remove it, in the file as it is now: another notebook may have changed it."""
-        try:
+        with named_error(self.path, "Set FUNCS_PRESETS to a writable file."):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with locked_folder(self.path.parent):
                 before, document = self._read_file()
@@ -87,11 +87,6 @@ class Presets:
                     what = f"{self.path} is written in a way that cannot be edited here"
                     raise ConfigError(f"{what}; {quote(name)} is unchanged.", "Edit the file by hand.")
                 atomic_write_text(self.path, text)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise ConfigError(
-                f"The presets in {self.path} cannot be written: {reason}.", "Set FUNCS_PRESETS to a writable file."
-            ) from None
 
     def __repr__(self) -> str:
         return f"<Presets of {self.profile} in {self.path}>"

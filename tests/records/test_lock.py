@@ -300,7 +300,7 @@ def test_a_folder_that_cannot_be_written_is_said(
         if user == 0:
             os.seteuid(65534)
         try:
-            with pytest.raises(jf.ConfigError, match=r"funcs\.lock cannot be written: Permission denied"):
+            with pytest.raises(jf.ConfigError, match=r"funcs\.lock' can't be written: Permission denied"):
                 subcommands.lock_functions(funcs, ["G"], is_check=False)
         finally:
             os.seteuid(user)
