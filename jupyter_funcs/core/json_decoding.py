@@ -40,6 +40,8 @@ _HIGH, _LOW = (rf"[{digits}][0-9a-fA-F]{{2}}" for digits in ("89abAB", "c-fC-F")
 _LONE = re.compile(rf"\\u[dD](?:{_HIGH}(?!\\u[dD]{_LOW})|{_LOW}(?<!\\u[dD]{_HIGH}\\u[dD]{_LOW}))")
 
 _decoder = msgspec.json.Decoder()
+# msgspec takes 50 times as long as float for numbers near the largest one: so many of them, in the first characters.
+_MANY, _SAMPLE = 8, 4096
 
 
 def only(kind: type[T], value: Any) -> T:
@@ -66,7 +68,7 @@ def decode(data: bytes | str, *, what: str = "reply", strict: bool = False) -> A
     value wins; `strict` refuses that, ``NaN`` and lone surrogates.
     """
     with gc_paused():
-        if not strict:
+        if not (strict or has_large(data)):
             try:
                 return _decoder.decode(data)
             except RecursionError as error:
@@ -92,6 +94,12 @@ def decode_lines(data: bytes | str, *, what: str = "reply", strict: bool = False
     return documents
 
 
+def has_large(data: bytes | str) -> bool:
+    """Return whether many of the first numbers of a document are near the largest float."""
+    sample = str(data[:_SAMPLE]).lower().replace("+", "")
+    return sample.count("e30") + sample.count("e29") > _MANY
+
+
 @contextmanager
 def gc_paused() -> Iterator[None]:
     """Pause the garbage collector, which would scan the growing document over and over."""
@@ -107,10 +115,20 @@ def gc_paused() -> Iterator[None]:
 def replace_constants(document: str) -> tuple[str, int]:
     """Replace NaN and Infinity outside of strings with null; return the document and how many were replaced."""
     replaced = 0
-    document = document.replace(r"\\", r"\u005c")  # so that counting the quotes tells where a string ends
-    for constant in filter(document.count, ("NaN", "-Infinity", "Infinity")):
+    if "\\" in document:  # counting the quotes would not tell where a string ends
+        document = document.replace(r"\\", r"\u005c").replace(r"\"", r"\u0022")
+    constants = ("NaN", "-Infinity", "Infinity")
+    if document.count('"') < document.count("N"):
+        parts = document.split('"')
+        outside = '"'.join(parts[::2])
+        for constant in constants:
+            replaced += outside.count(constant)
+            outside = outside.replace(constant, "null")
+        parts[::2] = outside.split('"')
+        return '"'.join(parts), replaced
+    for constant in filter(document.count, constants):
         parts = document.split(constant)
-        quotes = accumulate(part.count('"') - part.count(r"\"") for part in parts[:-1])
+        quotes = accumulate(part.count('"') for part in parts[:-1])
         values = [constant if quote % 2 else "null" for quote in quotes]  # after an odd number of quotes: in a string
         replaced += values.count("null")
         document = "".join(chain.from_iterable(zip(parts, [*values, ""], strict=True)))
@@ -153,7 +171,7 @@ class _TolerantDecoder:
     def decode(self, data: bytes | str) -> Any:
         text = self.text(data)
         document = self.without_lone_surrogates(text.removeprefix(_BOM))
-        if not self.strict:
+        if not (self.strict or has_large(document)):
             without, replaced = replace_constants(document)
             with suppress(msgspec.MsgspecError, RecursionError):
                 value = _decoder.decode(without)

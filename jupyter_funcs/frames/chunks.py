@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ import numpy as np
 from msgspec.structs import astuple
 
 from jupyter_funcs.core.json_decoding import (
+    has_large,
     replace_constants,
     replace_lone_escapes,
     warn_of_repairs,
@@ -90,12 +91,14 @@ _MINUS_0 = re.compile(rb'(?:-|\\u002[dD])(?:0|\\u0030)"')
 
 _text = msgspec.json.Decoder(str)
 _raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_as_rows = msgspec.json.Decoder(list[list[Any]])
+_as_rows = msgspec.json.Decoder(list[list[Any] | None])
 _as_numbered = msgspec.json.Decoder(dict[int, Any])
 
 
 def read_long(reply: bytes | str, *, lines: bool = False) -> Any:
     """Return the body of a reply with a `Table` in place of its long list, or ``None`` for the plain path."""
+    if has_large(reply):
+        return None
     reading = _Reading(_CELLS_PER_BYTE * len(reply))
     try:
         body = (_lines if lines else _body)(reply.encode() if isinstance(reply, str) else reply, reading)
@@ -113,6 +116,7 @@ class _Reading:
     what: str = "body of the reply"
     constants: int = 0
     halves: bool = False
+    is_ragged: bool = False
     columns: int = 0
     few: float = _FEW_CELLS
 
@@ -197,7 +201,7 @@ def _document(text: memoryview, reading: _Reading) -> Any:
     others = {name: msgspec.json.decode(value) for name, value in members.items()}
     if "columns" in others:
         is_split = others.keys() <= {"columns", "index"} and all(isinstance(value, list) for value in others.values())
-        if not (is_split and isinstance(data, Table) and data.shape == "rows"):
+        if not (is_split and isinstance(data, Table) and data.shape == "rows") or reading.is_ragged:
             raise _Odd
     elif isinstance(data, dict) and "columns" not in data:
         raise _Odd
@@ -290,15 +294,30 @@ def _from_rows(chunks: Iterable[bytes | str], reading: _Reading) -> Table:
     parts: list[list[Column]] = []
     decoder: msgspec.json.Decoder[Any] = _as_rows
     for chunk in chunks:
-        values = reading.decode(decoder.decode, chunk)
-        parts.append([packed(column) for column in zip(*values, strict=True)])
+        try:
+            values = reading.decode(decoder.decode, chunk)
+        except msgspec.ValidationError:
+            decoder = _as_rows
+            values = reading.decode(decoder.decode, chunk)
+        values = [row or () for row in values]
+        columns = [packed(column) for column in zip_longest(*values)]
+        if rows == 0:  # tuples of a known length are decoded faster
+            decoder = msgspec.json.Decoder(GenericAlias(list, (GenericAlias(tuple, (Any,) * len(columns)),)))
+        reading.columns = max(len(parts), len(columns))
+        reading.is_ragged |= set(map(len, values)) != {reading.columns} or len(parts) not in {0, reading.columns}
+        parts += [[_nulls(rows)] for _ in columns[len(parts) :]]
+        columns += [_nulls(len(values))] * (len(parts) - len(columns))
+        for part, column in zip(parts, columns, strict=True):
+            part.append(column)
         rows += len(values)
-        if not 0 < len(parts[-1]) <= _MOST_KEYS:
+        reading.check(rows)
+        if not 0 < len(parts) <= _MOST_KEYS:
             raise _Odd
-        if len(parts) == 1:  # tuples of a known length are decoded faster
-            decoder = msgspec.json.Decoder(GenericAlias(list, (GenericAlias(tuple, (Any,) * len(parts[0])),)))
-    columns = [joined(each) for each in zip(*parts, strict=True)]
-    return Table("rows", [str(place) for place in range(len(columns))], columns, rows)
+    return Table("rows", [str(place) for place in range(len(parts))], [*map(joined, parts)], rows)
+
+
+def _nulls(rows: int) -> Column:
+    return packed([None] * rows)
 
 
 def _list_of(record: Any) -> _Decode:
@@ -337,8 +356,7 @@ class _Objects:
         for key in keys:
             values = [each.get(key) if each else None for each in objects]
             if key not in self.parts:
-                nulls = [Column("null", np.zeros(self.rows, dtype=bool))] if self.rows else []
-                self.parts[key] = _Objects(self.reading, self.rows) if are_objects(values) else nulls
+                self.parts[key] = _Objects(self.reading, self.rows) if are_objects(values) else [_nulls(self.rows)]
             part = self.parts[key]
             fields[key] = Any
             if isinstance(part, _Objects):
@@ -358,7 +376,7 @@ class _Objects:
                 part.take([absent if value is None else value for value in values])
                 continue
             part.append(packed(values))
-            if part[-1].kind == "object" and set(map(type, values)) <= {dict, type(None)}:
+            if part[-1].kind == "object" and are_objects(values):
                 raise _Odd  # all values decide whether their keys become columns
 
     def columns(self, prefix: str = "") -> Iterator[tuple[str, Column]]:

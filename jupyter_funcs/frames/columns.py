@@ -22,6 +22,8 @@ _NULL = type(None)
 # Every integer up to this one can be represented exactly as a float.
 MAX_EXACT = 2**53
 _LEAST_BOUND, _CELLS_PER_BYTE = 20_000_000, 20
+# With a larger share of nulls, the other values are packed alone.
+_MOSTLY = 3 / 4
 # Arrays of these kinds can't hold nulls, so a mask does.
 _MASKED = {"int", "bool"}
 
@@ -82,12 +84,16 @@ def packed(values: Sequence[Any]) -> Column:
     if len(values) and type(values[0]) is str and has_arrow():
         with suppress(TypeError, ValueError):  # which pyarrow raises for other types; asking for all types takes longer
             return Column("text", _pack_texts(values))
+    if len(values) and values[0] is None and len(values) > values.count(None) > _MOSTLY * len(values):
+        array = objects(values)
+        places = np.flatnonzero(pd.notna(array))
+        return spread(packed(array[places].tolist()), places, len(values))
     kinds = set(map(type, values))
     has_nulls = _NULL in kinds
     kinds.discard(_NULL)
     if has_nulls and kinds == {int}:  # in one pass, where floats hold all of them
         with suppress(OverflowError):
-            floats = np.array(values, dtype=np.float64)
+            floats = pack_floats(values)
             missing = np.isnan(floats)
             if not (np.abs(floats) >= MAX_EXACT).any():
                 return Column("int", np.where(missing, 0, floats).astype(np.int64), missing)
@@ -132,19 +138,18 @@ def spread(column: Column, places: Sequence[int] | Array, rows: int) -> Column:
     """Return a column of many rows, with the values of `column` at these places and null elsewhere."""
     if isinstance(places, range):
         return column
-    if column.kind == "null":
-        return Column("null", _nulls("null", rows))
-    order, missing = np.zeros(rows, dtype=np.int64), np.ones(rows, dtype=bool)
-    order[places], missing[places] = np.arange(len(places)), False
+    missing = np.ones(rows, dtype=bool)
     if column.kind == "text" and has_arrow():
         import pyarrow as pa
 
+        order = np.zeros(rows, dtype=np.int64)
+        order[places], missing[places] = np.arange(len(places)), False
         return Column("text", column.data.take(pa.array(order, mask=missing)))
-    data = column.data[order]
+    data = _nulls(column.kind, rows)
+    data[places] = column.data
     if column.kind in _MASKED:
-        missing |= column.missing[order]
+        missing[places] = column.missing
         return Column(column.kind, data, missing if missing.any() else None)
-    data[missing] = np.nan if column.kind == "float" else None
     return Column(column.kind, data)
 
 
@@ -182,6 +187,11 @@ def pack_floats(values: Sequence[Any]) -> Array:
     try:
         return np.fromiter(values, dtype=np.float64, count=len(values))
     except TypeError:  # there is a null
+        if has_arrow():
+            import pyarrow as pa
+
+            with suppress(pa.ArrowInvalid):  # a large integer
+                return np.asarray(pa.array(values, type=pa.float64()).to_numpy(zero_copy_only=False))
         return np.array(values, dtype=np.float64)
 
 

@@ -95,6 +95,7 @@ _ISO = re.compile(
 # The range of Python's datetime, which displays the rows.
 _YEARS = np.datetime64("0001-01-01"), np.datetime64("10000-01-01")
 _FEW = 1000
+_AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 # Within these years of texts, no offset leads out of the ranges.
 _EXACT_YEARS, _EXACT_YEARS_NS = ("0002", "9999"), ("1678", "2262")
 # The range of 64-bit nanoseconds, in whole seconds.
@@ -130,17 +131,31 @@ def _cast(texts: Any) -> tuple[Array, bool] | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not pc.all(pc.match_substring_regex(texts, rf"\A(?:{_ISO.pattern})\z")).as_py():
+    like = _ISO.fullmatch(texts[0].as_py())
+    if like and like["zone"] in {None, "Z"} and _are_alike(texts):
+        has_offsets, has_nanoseconds = like["zone"] is not None, len(like["decimals"] or "") > 6
+    elif pc.all(pc.match_substring_regex(texts, rf"\A(?:{_ISO.pattern})\z")).as_py():
+        zones = pc.match_substring_regex(texts, r"T.*(?:Z|[+-].....)\z")
+        has_offsets = pc.any(zones).as_py()
+        has_nanoseconds = pc.any(pc.match_substring_regex(texts, r"\.[0-9]{7}")).as_py()
+    else:
         return None
-    zones = pc.match_substring_regex(texts, r"T.*(?:Z|[+-].....)\z")
     first, last = pc.min_max(texts).as_py().values()
-    has_nanoseconds = pc.any(pc.match_substring_regex(texts, r"\.[0-9]{7}")).as_py()
     years = _EXACT_YEARS_NS if has_nanoseconds else _EXACT_YEARS
-    if years[0] <= first and last < years[1] and (has_offsets := zones[0].as_py()) == pc.all(zones).as_py():
+    if years[0] <= first and last < years[1]:
         kind = pa.timestamp("ns" if has_nanoseconds else "us", "UTC" if has_offsets else None)
         with suppress(pa.ArrowInvalid):  # no calendar day, or only some texts have an offset
             return texts.cast(kind).to_numpy(zero_copy_only=False), has_offsets
     return _parsed(texts.to_pylist())
+
+
+def _are_alike(texts: Any) -> bool:
+    """Return whether the texts of an Arrow array differ only in their digits."""
+    _, ends, data = texts.buffers()
+    ends = np.frombuffer(ends, dtype=np.int64)[texts.offset :][: len(texts) + 1]
+    like = memoryview(data)[ends[0] : ends[1]].tobytes().translate(_AS_ZERO)
+    rest = memoryview(data)[ends[0] : ends[-1]].tobytes().translate(_AS_ZERO)
+    return bool((np.diff(ends) == len(like)).all()) and rest == like * len(texts)
 
 
 def _parsed(texts: Sequence[str]) -> tuple[Array, bool] | None:

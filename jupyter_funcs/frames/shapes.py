@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from itertools import chain, pairwise, zip_longest
+from itertools import chain, compress, pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _RESULT = "Result"
-# Rows that are transposed at a time: so many fit into the processor's cache.
-_BLOCK = 1000
 _TELL = "Tell the operator of the service."
 
 
@@ -102,7 +100,7 @@ def _flat(
         parts = ((name, places, [row.get(name) for row in rows]) for name in names)
     for name, where, values in parts:
         if are_objects(values):
-            some = where if all(values) else [place for place, value in zip(where, values, strict=True) if value]
+            some = where if all(values) else [*compress(where, values)]
             yield from _flat([value for value in values if value], some, f"{prefix}{name}.")
         else:
             yield prefix + name, where, packed(values)
@@ -129,13 +127,7 @@ def _from_rows(rows: list[list[Any]], size: int) -> Table:
         parts = _transposed(enumerate(map(enumerate, rows)))
         columns = [spread(packed(values), places, len(rows)) for _, places, values in parts]
     else:
-        values: list[list[Any]] = [[] for _ in range(width)]
-        nulls = [None] * width
-        for start in range(0, len(rows), _BLOCK):
-            block = zip_longest(nulls, *rows[start : start + _BLOCK])
-            for column, (_, *cells) in zip(values, block, strict=True):
-                column.extend(cells)
-        columns = [*map(packed, values)]
+        columns = [packed(column) for column in zip_longest(*rows)]
     return Table("rows", [str(place) for place in range(len(columns))], columns, len(rows))
 
 

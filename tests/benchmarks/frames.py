@@ -16,6 +16,7 @@ that drops a column or a row is shown as "loses". Replies are 0.9 GB on disk whi
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime as dt
 import functools
 import gc
@@ -48,11 +49,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     Rows = list[dict[str, Any]]
-    Reader = Callable[[bytes], Any]
+    Reader = Callable[[str], Any]  # of the text of a body
+    Side = Callable[[], Any]
 
 ROWS, QUICK = 200_000, 20_000
+MANY_ROWS = 40_000  # of an odd shape
 FEW, MANY = 5, 30  # rounds
-TABLES = ("time", "memory", "exact")
+TABLES = ("time", "odd", "memory", "exact")
 COLUMNS = ("Date", "Symbol", "Region", "Spend", "Spend Growth", "Transaction Count", "Cardholder Count")
 
 
@@ -315,20 +318,16 @@ def body_of(reply: bytes) -> str:
     return json.loads(reply)["body"]  # type: ignore[no-any-return]
 
 
-def document_of(reply: bytes) -> Any:
-    return json.loads(body_of(reply))
+def read_json(orient: Any = None, *, lines: bool = False) -> Reader:
+    return lambda body: pd.read_json(StringIO(body), orient=orient, lines=lines)
 
 
-def read_json(orient: Any = None) -> Reader:
-    return lambda reply: pd.read_json(StringIO(body_of(reply)), orient=orient)
+def data_frame(body: str) -> Any:
+    return pd.DataFrame(json.loads(body))
 
 
-def data_frame(reply: bytes) -> Any:
-    return pd.DataFrame(document_of(reply))
-
-
-def normalize(reply: bytes) -> Any:
-    return pd.json_normalize(document_of(reply))
+def normalize(body: str) -> Any:
+    return pd.json_normalize(json.loads(body))
 
 
 def optional(name: str) -> Any:
@@ -338,13 +337,13 @@ def optional(name: str) -> Any:
         return None
 
 
-def polars(reply: bytes) -> Any:
+def polars(body: str) -> Any:
     # Without the length it guesses the types from the first hundred rows, and stops where they change.
-    return optional("polars").read_json(body_of(reply).encode(), infer_schema_length=None)
+    return optional("polars").read_json(body.encode(), infer_schema_length=None)
 
 
-def arrow(reply: bytes) -> Any:
-    return optional("pyarrow").Table.from_pylist(document_of(reply))
+def arrow(body: str) -> Any:
+    return optional("pyarrow").Table.from_pylist(json.loads(body))
 
 
 PEERS: dict[str, Reader] = {"DataFrame": data_frame, "normalize": normalize, "polars": polars, "pyarrow": arrow}
@@ -352,10 +351,10 @@ ARROW_OWN = {"polars", "pyarrow"}
 """Their tables are Arrow's; they are timed once, beside ours with pyarrow."""
 OF_RECORDS = PEERS
 FRAME_ONLY = {"DataFrame": data_frame}
-OF_LISTS = FRAME_ONLY | {"pyarrow": lambda reply: optional("pyarrow").table(document_of(reply))}
-OF_SPLIT = {"DataFrame": lambda reply: pd.DataFrame(**document_of(reply))}
-OF_INDEX = {"DataFrame": lambda reply: pd.DataFrame.from_dict(document_of(reply), orient="index")}
-OF_DATA = {"DataFrame": lambda reply: pd.DataFrame(document_of(reply)["data"])}
+OF_LISTS = FRAME_ONLY | {"pyarrow": lambda body: optional("pyarrow").table(json.loads(body))}
+OF_SPLIT = {"DataFrame": lambda body: pd.DataFrame(**json.loads(body))}
+OF_INDEX = {"DataFrame": lambda body: pd.DataFrame.from_dict(json.loads(body), orient="index")}
+OF_DATA = {"DataFrame": lambda body: pd.DataFrame(json.loads(body)["data"])}
 
 
 # The shapes
@@ -378,6 +377,7 @@ class Shape(NamedTuple):
     rows: int | None = None
     """None: as many as are asked for."""
     dump: Callable[..., str] = json.dumps
+    lines: bool = False
 
     def reply(self, count: int) -> bytes:
         body = self.dump(self.document(table(count)))
@@ -421,29 +421,150 @@ SHAPES: dict[str, Shape] = {
     "text, escaped": Shape(texts),
     "text, UTF-8": Shape(texts, dump=functools.partial(json.dumps, ensure_ascii=False)),
     "unique times": Shape(with_times),
-    # Shapes that the fast way can't take as they are; 40,000 rows, or as many as are asked for if that is less.
-    "columns with gaps": Shape(with_gaps, columns, peers=FRAME_ONLY, rows=40_000),
-    "columns by name": Shape(by_name, columns, peers=FRAME_ONLY, rows=40_000),
-    "NaN in columns": Shape(lambda rows: by_column(with_nan(rows)), columns, peers=FRAME_ONLY, rows=40_000),
-    "sparse records": Shape(sparse, rows=40_000),
-    "sparse objects": Shape(sometimes, lambda document: records(document).dotted(), rows=40_000),
-    "escapes and NaN": Shape(
-        lambda rows: [a | b for a, b in zip(with_nan(rows), texts(rows), strict=True)], rows=40_000
-    ),
-    "halves of pairs": Shape(lambda rows: [row | {"Note": "\ud800"} for row in rows], rows=40_000),
+}
+
+# Shapes that the fast way can't take as they are.
+ODD: dict[str, Shape] = {
+    "columns with gaps": Shape(with_gaps, columns),
+    "columns by name": Shape(by_name, columns),
+    "NaN in columns": Shape(lambda rows: by_column(with_nan(rows)), columns),
+    "sparse records": Shape(sparse),
+    "sparse objects": Shape(sometimes, lambda document: records(document).dotted()),
+    "escapes and NaN": Shape(lambda rows: [a | b for a, b in zip(with_nan(rows), texts(rows), strict=True)]),
+    "halves of pairs": Shape(lambda rows: [row | {"Note": "\ud800"} for row in rows]),
     "mixed values": Shape(
-        lambda rows: [{"x": n if n % 2 else str(n), "y": {"z": n} if n % 3 else n} for n in range(len(rows))],
-        rows=40_000,
+        lambda rows: [{"x": n if n % 2 else str(n), "y": {"z": n} if n % 3 else n} for n in range(len(rows))]
     ),
-    "short rows": Shape(
-        lambda rows: [[*row.values()][: n % 7 + 1] for n, row in enumerate(rows)],
-        rows_of,
-        peers=FRAME_ONLY,
-        rows=40_000,
+    "short rows": Shape(lambda rows: [[*row.values()][: n % 7 + 1] for n, row in enumerate(rows)], rows_of),
+    "many columns": Shape(lambda rows: [{f"c{n}": n * 0.1 for n in range(300)} for _ in rows[::10]]),
+    "times with offset": Shape(offsets),
+    "only numbers": Shape(lambda rows: [row["Spend"] for row in rows], one_column),
+}
+
+
+def by_position(rows: Rows) -> dict[str, Any]:
+    return {"columns": list(rows[0]), "data": [list(row.values()) for row in rows]}
+
+
+def ragged(rows: Rows) -> Rows:
+    return [{name: value for at, (name, value) in enumerate(row.items()) if (n + at) % 3} for n, row in enumerate(rows)]
+
+
+def gapped(rows: Rows) -> dict[str, dict[str, Any]]:
+    columns = {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+    return {
+        name: {n: v for n, v in column.items() if (int(n) + at) % 5}
+        for at, (name, column) in enumerate(columns.items())
+    }
+
+
+def numbered(rows: Rows) -> dict[str, dict[str, Any]]:
+    return {name: {str(n): row[name] for n, row in enumerate(rows)} for name in rows[0]}
+
+
+def dump_lines(rows: Rows, **options: Any) -> str:
+    return "\n".join(json.dumps(row, **options) for row in rows)
+
+
+# A shape for rows with any cells, and the cells: of the number of a row.
+OUTLINES: dict[str, Shape] = {
+    "records": Shape(list),
+    "ragged records": Shape(ragged),
+    "nested records": Shape(lambda rows: [{"id": n, "in": row} for n, row in enumerate(rows)]),
+    "rows": Shape(lambda rows: [list(row.values()) for row in rows], rows_of),
+    "ragged rows": Shape(lambda rows: [[*row.values()][: n % 60 + 1] for n, row in enumerate(rows)], rows_of),
+    "columns": Shape(numbered, columns),
+    "gapped columns": Shape(gapped, columns),
+    "named columns": Shape(
+        lambda rows: {k: {f"r{n}": v for n, v in c.items()} for k, c in numbered(rows).items()}, columns
     ),
-    "many columns": Shape(lambda rows: [{f"c{n}": n * 0.1 for n in range(300)} for _ in rows[::10]], rows=40_000),
-    "times with offset": Shape(offsets, rows=40_000),
-    "only numbers": Shape(lambda rows: [row["Spend"] for row in rows], one_column, peers=FRAME_ONLY, rows=40_000),
+    "lists": Shape(lambda rows: {name: [row[name] for row in rows] for name in rows[0]}, lists),
+    "index": Shape(lambda rows: {str(n): row for n, row in enumerate(rows)}, index_keyed, read_json("index")),
+    "split": Shape(by_position, split, read_json("split")),
+    "values": Shape(lambda rows: [row["c0"] for row in rows], one_column),
+    "lines": Shape(list, base=read_json(lines=True), dump=dump_lines, lines=True),
+}
+CELLS: dict[str, Callable[[int], Any]] = {
+    "integers": lambda n: n * 7919 % 10**6,
+    "large integers": lambda n: 2**62 + n,
+    "beyond 64 bits": lambda n: 2**70 + n,
+    "fractions": lambda n: (n + 0.5) / 7,
+    "cents": lambda n: n * 7919 % 10**6 / 100,
+    "whole floats": float,
+    "beyond 1e100": lambda n: (n + 0.5) * 1e150,
+    "powers of 10": lambda n: 10.0 ** (n % 300),
+    "below 1e-100": lambda n: (n + 0.5) / 1e200,
+    "integers and fractions": lambda n: n if n % 2 else n / 8,
+    "NaN": lambda n: math.nan if n % 3 else n / 7,
+    "words": lambda n: ("Northeast", "South", "West")[n % 3],
+    "texts": lambda n: f"the text {n * 7919}",
+    "UTF-8": lambda n: f"東京 São Paulo {n}",
+    "escapes": lambda n: f'said "{n}"\n\tC:\\',
+    "digits": lambda n: f"{n:07}",
+    "long texts": lambda n: f"{n} lorem ipsum" * 20,
+    "dates": lambda n: (dt.date(1990, 1, 1) + dt.timedelta(n % 12000)).isoformat(),
+    "times": lambda n: (dt.datetime(2020, 1, 1) + dt.timedelta(seconds=n)).isoformat(),  # noqa: DTZ001
+    "milliseconds": lambda n: f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}.{n % 1000:03}",
+    "nanoseconds": lambda n: f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}.{n:09}",
+    "offsets": lambda n: f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}" + ("Z", "+05:30")[n % 2],
+    "dates and words": lambda n: (
+        "n/a" if n % 100 == 99 else (dt.date(1990, 1, 1) + dt.timedelta(n % 12000)).isoformat()
+    ),
+    "truths": lambda n: n % 3 == 0,
+    "nulls": lambda _: None,
+    "truths and nulls": lambda n: (True, None, False)[n % 3],
+    "texts and nulls": lambda n: f"the text {n}" if n % 3 else None,
+    "integers and nulls": lambda n: n if n % 3 else None,
+    "mostly nulls": lambda n: None if n % 100 else n,
+    "late text": lambda n: "n/a" if n % 1000 == 999 else n,
+    "mixed": lambda n: (n, str(n), None, n / 2, True)[n % 5],
+    "empty lists": lambda _: [],
+    "lists": lambda n: [n, n / 8],
+    "lists of NaN": lambda n: [n / 7, math.nan],
+    "lists of texts": lambda n: [str(n), "x"],
+    "lists of objects": lambda n: [{"a": n, "b": str(n)}, {}],
+    "empty objects": lambda _: {},
+    "objects": lambda n: {"a": n, "b": {"c": str(n)}},
+    "sparse objects": lambda n: {f"k{n % 20}": n} if n % 2 else None,
+    "objects of many keys": lambda n: {f"k{n % 500}": n},
+    "objects and others": lambda n: {"a": n} if n % 2 else n,
+}
+MOST_CELLS = 280_000
+
+
+def odd_shape(name: str) -> Shape:
+    """Give a shape by its name, which may also be that of an outline and the cells of its columns."""
+    if name in SHAPES | ODD:
+        return (SHAPES | ODD)[name]
+    outline, _, columns = name.partition(" of ")
+    kinds, _, times = columns.partition(" x ")
+    cells = [CELLS[kind] for kind in kinds.split(" + ")] * int(times or 1)
+
+    def rows(some: Rows) -> Rows:
+        count = min(len(some), MOST_CELLS // len(cells))
+        return [{f"c{at}": cell(n) for at, cell in enumerate(cells)} for n in range(count)]
+
+    shape = OUTLINES[outline]
+    return shape._replace(document=lambda some: shape.document(rows(some)))
+
+
+def drawn(count: int) -> Iterator[str]:
+    """Draw the names of shapes."""
+    draw = random.Random(0)
+    for _ in range(count):
+        kinds = " + ".join(draw.sample(list(CELLS), draw.choice((1, 1, 2, 3, 6))))
+        yield f"{draw.choice(list(OUTLINES))} of {kinds} x {draw.choice((1, 1, 1, 10, 60))}"
+
+
+def enveloped(body: str, *, is_ascii: bool) -> bytes:
+    return json.dumps({"error": None, "body": body}, ensure_ascii=is_ascii).encode()
+
+
+# The ways to send a body: whether in ASCII, how, and how its text is got from the reply.
+WAYS: dict[str, tuple[bool, Callable[[str], bytes], Callable[[bytes], str]]] = {
+    "encoded": (True, functools.partial(enveloped, is_ascii=True), body_of),
+    "UTF-8": (False, functools.partial(enveloped, is_ascii=False), body_of),
+    "raw": (False, str.encode, bytes.decode),
 }
 
 
@@ -464,43 +585,74 @@ def timed(name: str, path: str) -> dict[str, Any]:
     shape, reply = SHAPES[name], Path(path).read_bytes()
     wanted = shape.wanted(values(reply))
     names, count = {str(column).partition(".")[0] for column, _ in wanted.columns}, len(wanted.labels)
-    found: dict[str, Any] = {}
-    try:
-        wrong = difference(jf.to_frame(reply), wanted)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the table tells it
-        wrong = f"{type(error).__name__}: {error}"
+    wrong = mistake(reply, wanted)
     del wanted
-    if wrong:
-        found["wrong"] = wrong
-    peers = {}
+    found: dict[str, Any] = {"wrong": wrong} if wrong else {}
+    peers: dict[str, Side] = {}
     for peer, reader in shape.peers.items():
         if peer in ARROW_OWN and (optional("pyarrow") is None or optional(peer) is None):
             continue
         try:
-            result = reader(reply)
+            result = reader(body_of(reply))
         except Exception:  # noqa: BLE001 - any reason not to read it will do
             found[peer] = "fails"
             continue
         kept = {str(column).partition(".")[0] for column in getattr(result, "column_names", result.columns)}
         if len(result) == count and (names <= kept or shape.wanted is rows_of):
-            peers[peer] = reader
+            peers[peer] = functools.partial(read_body, reader, reply)
         else:
             found[peer] = "loses"
         del result
-    sides = {"base": shape.base} | ({} if wrong else {"ours": jf.to_frame})
-    return found | medians(reply, sides, peers)
+    sides = {"base": functools.partial(read_body, shape.base, reply), "ours": functools.partial(jf.to_frame, reply)}
+    return found | medians(sides, peers)
 
 
-def medians(reply: bytes, sides: Mapping[str, Reader], peers: Mapping[str, Reader]) -> dict[str, float]:
+def read_body(reader: Reader, reply: bytes, unwrap: Callable[[bytes], str] = body_of) -> Any:
+    return reader(unwrap(reply))
+
+
+def mistake(reply: bytes, wanted: Wanted, *, lines: bool = False) -> str | None:
+    """Say what ours does not hold."""
+    try:
+        return difference(jf.to_frame(reply, lines=lines), wanted)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the table tells it
+        return f"{type(error).__name__}: {error}"
+
+
+def odd(name: str, count: int) -> dict[str, Any]:
+    """Give the median milliseconds of the base, and the ratio of ours for each way to send a body."""
+    shape = odd_shape(name)
+    document = shape.document(table(count))
+    wanted = shape.wanted(json.loads(json.dumps(document), parse_constant=lambda _: None))
+    found: dict[str, Any] = {}
+    for way, (is_ascii, wrap, unwrap) in WAYS.items():
+        body = shape.dump(document, ensure_ascii=is_ascii)
+        if (shape.lines and way != "raw") or (not is_ascii and body != replace_surrogates(body)):
+            continue
+        reply = wrap(body)
+        if wrong := mistake(reply, wanted, lines=shape.lines) and mistake(reply, wanted.dotted(), lines=shape.lines):
+            return {"wrong": f"{way}: {wrong}"}
+        sides: dict[str, Side] = {"ours": functools.partial(jf.to_frame, reply, lines=shape.lines)}
+        for reader in (shape.base, data_frame):  # of an integer beyond 64 bits, read_json makes nothing
+            sides["base"] = functools.partial(read_body, reader, reply, unwrap)
+            with contextlib.suppress(ValueError):
+                sides["base"]()
+                break
+        taken = medians(sides, {})
+        found = {"MB": len(reply) / 1e6, "base": taken["base"]} | found | {way: taken["ours"]}
+    return found
+
+
+def medians(sides: Mapping[str, Side], peers: Mapping[str, Side]) -> dict[str, float]:
     """Run all sides in turn; give the median milliseconds of the base, and the median ratio to it of the others."""
     every = dict(sides) | dict(peers)
     times = dict.fromkeys(every, 1)
     taken: dict[str, list[float]] = {name: [] for name in every}
-    rounds = MANY if sample(sides["base"], reply, 1) < 20 else FEW
+    rounds = MANY if sample(sides["base"], 1) < 20 else FEW
     for number in range(rounds + 1):
         # Two sides are compared with a target; the others need less.
-        for name, reader in (every if number <= 3 else sides).items():
-            each = sample(reader, reply, times[name])
+        for name, side in (every if number <= 3 else sides).items():
+            each = sample(side, times[name])
             if number:
                 taken[name].append(each)
             else:
@@ -514,18 +666,19 @@ def medians(reply: bytes, sides: Mapping[str, Reader], peers: Mapping[str, Reade
     return ratios | {"base": statistics.median(taken["base"])}
 
 
-def sample(reader: Reader, reply: bytes, times: int) -> float:
+def sample(side: Side, times: int) -> float:
+    """Give the milliseconds of processor time, which a busy machine changes least."""
     gc.collect()
-    began = time.perf_counter()
+    began = time.process_time()
     for _ in range(times):
-        reader(reply)
-    return (time.perf_counter() - began) * 1000 / times
+        side()
+    return (time.process_time() - began) * 1000 / times
 
 
 def peak(name: str, path: str, side: str) -> dict[str, float]:
     """Give the most memory over the reply, in MiB: by the growth of the process, and as Python's allocators say."""
     shape = SHAPES[name]
-    reader = jf.to_frame if side == "ours" else shape.base
+    reader = jf.to_frame if side == "ours" else functools.partial(read_body, shape.base)
     reader(shape.reply(2_000))  # loads what it loads late
     reply = Path(path).read_bytes()
     gc.collect()
@@ -551,9 +704,9 @@ def exact() -> dict[str, list[str]]:
     for name, edge in EDGES.items():
         reply = json.dumps({"error": None, "body": edge.body}).encode()
         wanted = edge.wanted(values(reply))
-        for side, reader in {"read_json": edge.base, "DataFrame": edge.frame, "to_frame": jf.to_frame}.items():
+        for side, reader in {"read_json": edge.base, "DataFrame": edge.frame, "to_frame": None}.items():
             try:
-                frame = reader(reply)
+                frame = reader(body_of(reply)) if reader else jf.to_frame(reply)
                 wrong = difference(frame, wanted) and difference(frame, wanted.dotted())
             except Exception as error:  # noqa: BLE001 - whatever it is, the table tells it
                 wrong = f"{type(error).__name__}: {error}".partition("\n")[0]
@@ -573,6 +726,7 @@ def versions() -> str:
 JOBS: dict[str, Callable[..., Any]] = {
     "render": render,
     "timed": timed,
+    "odd": odd,
     "peak": peak,
     "exact": exact,
     "versions": versions,
@@ -718,6 +872,25 @@ def print_times(files: Mapping[str, Path], *, pyarrow: bool) -> bool:
     return right
 
 
+def print_odd(names: Iterable[str], *, pyarrow: bool) -> bool:
+    """Print the table, and say whether all that was read is right."""
+    print(f"{'odd':44}{'MB':>7}{'base':>12}" + "".join(f"{way:>9}" for way in WAYS))
+    right = True
+    for name in names:
+        got = asked("odd", name, MANY_ROWS, pyarrow=pyarrow)
+        if "wrong" in got:
+            print(f"{name:44}  wrong: {_clipped(got['wrong'])}", flush=True)
+            right = False
+            continue
+        ways = [got.get(way) for way in WAYS]
+        slow = "  *" if max(filter(None, ways)) > 1 else ""
+        print(
+            f"{name:44}{got['MB']:7.2f}{got['base']:9.1f} ms" + "".join(f"{_shown(way):>9}" for way in ways) + slow,
+            flush=True,
+        )
+    return right
+
+
 def _shown(ratio: float | str | None) -> str:
     return f"{ratio:.2f}" if isinstance(ratio, int | float) else ratio or "-"
 
@@ -763,6 +936,7 @@ def main(arguments: Iterable[str]) -> int:
     parser.add_argument("tables", nargs="*", metavar="table", help=f"{', '.join(TABLES)}; all if none is named")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} rows instead of {ROWS:,}")
     parser.add_argument("--shape", default="", help="only the shapes with this in their names")
+    parser.add_argument("--draw", type=int, default=0, metavar="N", help="also N odd shapes that are drawn")
     parser.add_argument("--world", choices=["with", "without"], help="only with pyarrow, or only without it")
     parser.add_argument("--peers", action="store_true", help="list the bodies that the others do not hold")
     asked_for = parser.parse_args(list(arguments))
@@ -770,6 +944,9 @@ def main(arguments: Iterable[str]) -> int:
     if set(tables) - set(TABLES):
         parser.error(f"tables are {', '.join(TABLES)}")
     shapes = {name: shape for name, shape in SHAPES.items() if asked_for.shape in name}
+    odd_names = [name for name in SHAPES if SHAPES[name].rows is None] + [*ODD]
+    odd_names += drawn(asked_for.draw) if asked_for.draw else [f"records of {kind}" for kind in CELLS]
+    odd_names = [name for name in odd_names if asked_for.shape in name] or [asked_for.shape]
     right = True
     with tempfile.TemporaryDirectory(prefix="funcs-benchmark-") as folder:
         files = {name: Path(folder) / f"{number}.json" for number, name in enumerate(shapes)}
@@ -783,6 +960,9 @@ def main(arguments: Iterable[str]) -> int:
             print(f"\n{asked('versions', pyarrow=pyarrow)}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n")
             if "time" in tables:
                 right &= print_times(files, pyarrow=pyarrow)
+                print()
+            if "odd" in tables:
+                right &= print_odd(odd_names, pyarrow=pyarrow)
                 print()
             if "memory" in tables:
                 print_peaks(files, pyarrow=pyarrow)

@@ -69,12 +69,21 @@ LONG_BODIES: dict[str, Any] = {
     "objects and others": [row | {"x": {"a": at} if at % 2 else at} for at, row in enumerate(RECORDS)],
     "objects that are absent": [{"x": {f"k{at % 5}": at} if at % 3 else None} for at in range(9 * ROWS)],
     "short rows": [list(row.values())[: at % 9] for at, row in enumerate(RECORDS)],
+    "short rows and null": [list(row.values()) if at % 7 else None for at, row in enumerate(RECORDS, 1)],
+    "mostly nulls": [
+        {name: value if at % 50 == n else None for n, (name, value) in enumerate(row.items())}
+        for at, row in enumerate(RECORDS * 3)
+    ],
+    "empty objects": [{"x": {}, "y": at} for at in range(9 * ROWS)],
     "times of many kinds": [
         {
             "us": f"{2000 + at % 50}-01-01T00:00:00.{at:06}",
             "ns": f"2024-01-01T00:00:00.{at:09}",
             "zones": f"2024-01-01T00:{at % 60:02}:00" + ("Z", "+05:30", "-11:00")[at % 3],
             "ends": ("0001-01-01", "9999-12-31T23:59:59", "2024-02-30")[at % 2],
+            "s": f"{2000 + at % 50}-01-01T00:{at // 60 % 60:02}:{at % 60:02}",
+            "like a second": f"2024-01-01T00:{at // 60 % 60:02}:{at % 60:02}" if at != ROWS else "2024-01-01 00:00:00",
+            "Z": f"2024-01-01T00:00:00.{at:03}Z",
             "no day": "2024-02-30" if at == ROWS else "2024-02-29",
         }
         for at in range(2 * ROWS)
@@ -166,12 +175,9 @@ def test_long_replies_give_the_same_in_pieces_and_whole(without: tuple[str, dict
     "name",
     [
         *("records", "nested records", "a record of late keys", "columns", "columns with gaps", "rows", "split"),
-        *(
-            "columns in the order of text",
-            "halves of pairs, NaN and backslashes",
-            "NaN in columns",
-            "objects and others",
-        ),
+        *("columns in the order of text", "halves of pairs, NaN and backslashes", "NaN in columns"),
+        *("objects and others", "objects that are absent", "empty objects", "mostly nulls"),
+        *("short rows", "short rows and null"),
     ],
 )
 def test_long_replies_are_read_in_pieces_at_all(name: str) -> None:
