@@ -183,13 +183,8 @@ def test_a_wording_says_the_same_after_each_marker_and_unknown_code(wording: str
     names = said.get("rule")
     for code, marker in itertools.product([0, 2, 3, 5, 7, 9, 99, -1], ["", "[Required] ", "[optional]: "]):
         field = read(marker + wording, code=code)
-        assert {
-            "kind": field.kind,
-            "options": field.options,
-            "default": field.default,
-            "source": field.source,
-            "rule": field.rule and field.rule.names,
-        } == {"kind": Kind.TEXT, "options": (), "default": None, "source": None, "rule": None} | said
+        due = {"kind": Kind.TEXT, "options": (), "default": None, "source": None, "rule": None} | said
+        assert {name: getattr(field, name) for name in due} | {"rule": field.rule and field.rule.names} == due
         assert field.required is (marker == "[Required] " and names is None)
         assert field.help == " ".join(wording.split())
         assert field.rule is None or field.rule == Rule(names, field.help)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jupyter_client.manager import KernelManager
 
 LOAD = "%load_ext jupyter_funcs\nimport jupyter_funcs as jf\nfuncs = jf.connect()"
+MISSING = ["ArgumentError: Panel Name is required.", "Get Panel Daily was not "]
 DAILY = 'get_panel_daily PanelName="Demo Card Panel"'
 
 
@@ -49,13 +50,10 @@ def run_all(kernel: KernelManager, *cells: str) -> tuple[Any, str]:
         ("%funcs call get_panl_daily", ["NotFoundError: There is no function 'get_panl_daily'", "Did you mean "]),
         (f"df = %funcs call {DAILY} -q", ["ArgumentError: Symbol or Brand is required"]),
         (f"%funcs call {DAILY} Symbol='BKQU", ["ArgumentError: The quote at the", "…et_panel_daily ", " " * 51 + "^"]),
-        ("%%funcs call get_panel_daily\nSymbol: BKQU", ["ArgumentError: Panel Name is required.", "Get Panel Daily"]),
+        ("%%funcs call get_panel_daily\nSymbol: BKQU", MISSING),
         ("funcs.get_panel_daily(Symbl=1)", ["ArgumentError: Get Panel Daily has no parameter 'Symbl'. Did you "]),
-        (
-            "await funcs.get_panel_daily.submit()",
-            ["ArgumentError: Panel Name is required.", "Get Panel Daily was not "],
-        ),
-        ("%funcs panel get_panel_daily --wait", ["ArgumentError: Panel Name is required.", "Get Panel Daily was not "]),
+        ("await funcs.get_panel_daily.submit()", MISSING),
+        ("%funcs panel get_panel_daily --wait", MISSING),
     ],
 )
 def test_run_all_stops_at_an_error_of_a_few_lines(kernel: KernelManager, cell: str, lines: list[str]) -> None:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jupyter_funcs.panel.panel import Panel
+from tests.conftest import PANEL, SYMBOL
 from tests.panel.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jupyter_funcs.api import Session
+
+DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 
 
 @pytest.fixture

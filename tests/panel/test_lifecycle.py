@@ -23,6 +23,7 @@ from jupyter_funcs.panel import requests
 from jupyter_funcs.panel.panel import Panel
 from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until
 from tests.connection.test_profiles import jwt
+from tests.panel.conftest import DAILY
 from tests.panel.page import Page, frame_of, state
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from jupyter_funcs.api import Session
 
-DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 F = {"name": "F", "params": [{"name": "a"}, {"name": "b"}]}
 G = {"name": "G"}
 

@@ -16,15 +16,14 @@ from jupyter_funcs.core import background
 from jupyter_funcs.core.errors import ArgumentError
 from jupyter_funcs.panel import form_view
 from jupyter_funcs.panel.panel import Panel
-from tests.conftest import PANEL, SYMBOL, wait_until
+from tests.conftest import wait_until
+from tests.panel.conftest import DAILY
 from tests.panel.page import Page
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from jupyter_funcs.api import Session
-
-DAILY = {"PanelName": PANEL, "Symbol": SYMBOL}
 
 
 def test_an_empty_panel_offers_functions_in_few_bytes(page: Page) -> None:
