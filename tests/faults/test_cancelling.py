@@ -7,10 +7,8 @@ import contextlib
 import gc
 import json
 import signal
-import socket
 import threading
 import time
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,7 @@ from jupyter_funcs.core import background
 from tests.conftest import wait_until
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import LISTING, ROWS, Connection, Faulty, faulty, reply
-from tests.faults.test_transport_faults import broken, dripping, kept, listed, shown, tasks
+from tests.faults.test_transport_faults import broken, dripping, full_queue, kept, listed, moved, shown, tasks
 from tests.panel.page import Page, frame_of, state
 
 if TYPE_CHECKING:
@@ -120,20 +118,10 @@ def test_an_interrupt_while_a_retry_is_waited_for_ends_the_wait(server: Faulty) 
 
 
 @pytest.mark.fault(96)
-def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_connecting_ends_the_wait(server: Faulty) -> None:
     """A machine with a full queue accepts no connection; the interrupt ends the wait at once."""
-    session = listed(server)
-    transport = session._remote.transport
-    with socket.socket() as full, contextlib.ExitStack() as stack:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        for _ in range(4):  # what the system keeps beyond the queue
-            filler = stack.enter_context(socket.socket())
-            filler.setblocking(False)
-            filler.connect_ex(full.getsockname())
-        url = f"http://127.0.0.1:{full.getsockname()[1]}"
-        for one in (transport, transport._exchange):
-            monkeypatch.setattr(one, "connection", replace(one.connection, base_url=url))
+    with full_queue() as url:
+        session = moved(server, url)
         interrupt(session)
     session.close()
 

@@ -247,18 +247,25 @@ def test_a_name_that_nobody_knows_is_said(logged: io.StringIO) -> None:
     assert not leaks(shown(caught.value) + logged.getvalue())
 
 
-@pytest.fixture
-def moved(server: Faulty, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Session]:
+def moved(server: Faulty, url: str) -> Session:
     """Return a session that has listed its function, and then moves to another address."""
+    session = listed(server)
+    transport = session._remote.transport
+    transport.connection = transport._exchange.connection = replace(transport.connection, base_url=url)
+    return session
 
-    def move(url: str) -> Session:
-        session = listed(server)
-        transport = session._remote.transport
-        for one in (transport, transport._exchange):
-            monkeypatch.setattr(one, "connection", replace(one.connection, base_url=url))
-        return session
 
-    return move
+@contextlib.contextmanager
+def full_queue() -> Iterator[str]:
+    """Give the address of a socket that takes no more connections."""
+    with socket.socket() as full, contextlib.ExitStack() as stack:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(4):  # what the system keeps beyond the queue
+            filler = stack.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        yield f"http://127.0.0.1:{full.getsockname()[1]}"
 
 
 def free_port() -> int:
@@ -267,10 +274,10 @@ def free_port() -> int:
 
 
 @pytest.mark.fault(2)
-def test_a_refused_connection_is_tried_three_times(moved: Callable[[str], Session], logged: io.StringIO) -> None:
+def test_a_refused_connection_is_tried_three_times(server: Faulty, logged: io.StringIO) -> None:
     """Nothing was sent, so it is safe to try a run again."""
     port = free_port()
-    session = moved(f"http://127.0.0.1:{port}")
+    session = moved(server, f"http://127.0.0.1:{port}")
     with pytest.raises(jf.ServiceConnectionError, match=f"Cannot reach 127.0.0.1:{port}") as caught:
         session.f(a="1")
     assert caught.value.attempts == 3
@@ -278,16 +285,10 @@ def test_a_refused_connection_is_tried_three_times(moved: Callable[[str], Sessio
 
 
 @pytest.mark.fault(3)
-def test_a_connection_that_is_not_taken_is_a_time_out(moved: Callable[[str], Session], logged: io.StringIO) -> None:
+def test_a_connection_that_is_not_taken_is_a_time_out(server: Faulty, logged: io.StringIO) -> None:
     """A machine with a full queue drops connections; three are tried."""
-    with socket.socket() as full, contextlib.ExitStack() as stack:
-        full.bind(("127.0.0.1", 0))
-        full.listen(0)
-        for _ in range(4):  # what the system keeps beyond the queue
-            filler = stack.enter_context(socket.socket())
-            filler.setblocking(False)
-            filler.connect_ex(full.getsockname())
-        session = moved(f"http://127.0.0.1:{full.getsockname()[1]}")
+    with full_queue() as url:
+        session = moved(server, url)
         with pytest.raises(jf.DeadlineError, match="did not accept the connection") as caught:
             session.f.with_options(timeout=5)(a="1")
     assert caught.value.attempts == 3
@@ -383,14 +384,14 @@ def test_a_certificate_that_is_good_is_taken() -> None:
 
 
 @pytest.mark.fault(13)
-def test_a_handshake_that_breaks_is_tried_three_times(moved: Callable[[str], Session], logged: io.StringIO) -> None:
+def test_a_handshake_that_breaks_is_tried_three_times(server: Faulty, logged: io.StringIO) -> None:
     """Nothing of the request was sent."""
-    with faulty() as server:
-        server.tell(*[lambda connection: (connection.socket.recv(10), connection.reset())] * 3)
-        session = moved(server.url.replace("http:", "https:"))
+    with faulty() as other:
+        other.tell(*[lambda connection: (connection.socket.recv(10), connection.reset())] * 3)
+        session = moved(server, other.url.replace("http:", "https:"))
         with pytest.raises(jf.ServiceConnectionError, match="Cannot reach") as caught:
             session.f(a="1")
-        assert server.connections == 3
+        assert other.connections == 3
     assert caught.value.attempts == 3
     assert not leaks(shown(caught.value) + logged.getvalue())
 

@@ -10,7 +10,6 @@ import threading
 import time
 import warnings
 import zlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,13 +20,12 @@ from jupyter_funcs.connection.secrets import Hidden
 from jupyter_funcs.core import background
 from tests.faults.canary import CANARY, leaks
 from tests.faults.server import ROWS, Connection, Faulty, faulty, raw, reply
-from tests.faults.test_transport_faults import AUTHORITY, context_of, free_port, listed, server, trusted
+from tests.faults.test_transport_faults import AUTHORITY, context_of, free_port, listed, moved, server, trusted
 from tests.rows import each_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from jupyter_funcs.api import Session
     from tests.faults.server import Act
 
 __all__ = ["server", "trusted"]  # fixtures
@@ -84,14 +82,6 @@ def test_every_name_of_loopback_is_reached_without_a_proxy(proxy: Faulty, server
     with pytest.raises(jf.ServiceConnectionError, match="Cannot reach"):
         session.f.with_options(retries=0)(a="1")
     assert proxy.connections == 0
-
-
-def moved(server: Faulty, url: str) -> Session:
-    """Return a session that has listed its function and then moves to another address."""
-    session = listed(server)
-    transport = session._remote.transport
-    transport.connection = transport._exchange.connection = replace(transport.connection, base_url=url)
-    return session
 
 
 @pytest.mark.fault(121)

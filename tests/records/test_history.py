@@ -29,6 +29,7 @@ from jupyter_funcs.core.progress import Progress
 from jupyter_funcs.records import history, history_file
 from jupyter_funcs.records.run import Run
 from tests.conftest import PANEL, SYMBOL, interactive_shell, wait_until
+from tests.echoing import giving
 from tests.faults.server import faulty
 
 if TYPE_CHECKING:
@@ -283,19 +284,11 @@ def test_a_sweep_with_failed_runs_says_how_many() -> None:
     """The history counts the failed runs of a sweep; again retries them and reads the others from the cache."""
     answers = iter([True])
 
-    def act(connection: Any) -> None:
-        while True:
-            connection.request()
-            if b"ListUserFunctions" in connection.head:
-                body = json.dumps([{"name": "F", "params": [{"name": "a"}]}])
-            elif connection.argument() == "2" and next(answers, False):
-                body = json.dumps({"error": "no such thing", "body": None})
-            else:
-                body = json.dumps({"error": None, "body": json.dumps([{"n": connection.argument()}])})
-            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-            connection.send((head + body).encode())
+    def rows(argument: str) -> object:
+        failing = argument == "2" and next(answers, False)
+        return ValueError("no such thing") if failing else [{"n": argument}]
 
-    with faulty(otherwise=act) as server:
+    with faulty(otherwise=giving(rows)) as server:
         funcs = jf.connect(server.url, token="a-token-of-the-tests")
         with pytest.warns(UserWarning, match="1 of 3"):
             funcs["F"].with_options(progress=False).sweep(a=["1", "2", "3"])

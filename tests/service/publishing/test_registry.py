@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -243,16 +242,3 @@ def test_an_iterator_is_read_to_its_end_or_until_the_call_is_cancelled() -> None
     assert count.result(Wanted(), {}) == list(range(100))
     with pytest.raises(CallCancelledError):
         count.result(Wanted(10), {})
-
-
-@pytest.mark.parametrize(
-    ("code", "says"), [(3, "sys.exit(3)"), (None, "sys.exit()"), ("no data", "sys.exit('no data')")]
-)
-def test_a_function_that_exits_ends_its_own_run_only(code: Any, says: str) -> None:
-    @function(asset="Own")
-    def leave() -> None:
-        sys.exit(code)
-
-    with pytest.raises(RuntimeError) as caught:
-        leave.result(Wanted(), {})
-    assert says in str(caught.value)

@@ -22,7 +22,7 @@ from jupyter_funcs.service.accounts.signing_keys import SigningKeys
 from jupyter_funcs.service.builtin import companies, demo, demo_accounts, queries
 from jupyter_funcs.service.engine.duckdb_engine import DuckDBEngine
 from jupyter_funcs.service.messages import listed
-from jupyter_funcs.service.publishing.registry import PublishedFunction, Registry, function
+from jupyter_funcs.service.publishing.registry import Registry, function
 from jupyter_funcs.service.publishing.results import ReplyContent
 from jupyter_funcs.service.web.app import _Replies, create_app
 from jupyter_funcs.service.web.requests import ARROW, BODY_LIMIT
@@ -288,50 +288,6 @@ def test_a_slow_function_does_not_block_the_others(publish: Callable[..., Wire])
     assert asyncio.run(both()) == ["Quick", "Slow"]
 
 
-class Endless:
-    """A function whose query takes half a minute, and its outcome."""
-
-    def __init__(self) -> None:
-        self.begun = threading.Event()
-        self.ended = threading.Event()
-
-    def published(self) -> PublishedFunction:
-        def python(call: Any) -> Any:
-            """Join every row with a few thousand others."""
-            cards = call.table("cards")
-            pairs = cards.cross_join(cards.view().limit(2000))
-            self.begun.set()
-            try:
-                call.fetch(pairs.agg(n=(pairs.spend_cents % pairs.cards_right).sum()))
-            finally:
-                self.ended.set()
-
-        return function(asset="a", name="Endless")(python)
-
-    def runs(self) -> bool:
-        """Wait until the query is running."""
-        return self.begun.wait(20) and not self.ended.wait(0.3)
-
-
-def test_cancelling_the_request_in_process_interrupts_its_query(publish: Callable[..., Wire]) -> None:
-    endless = Endless()
-    wire = publish(endless.published(), published("Quick", list))
-
-    async def cancel() -> float:
-        async with wire.client() as client:
-            task = asyncio.create_task(client.post(RUN, json={"FunctionName": "Endless"}))
-            assert await asyncio.to_thread(endless.runs)
-            began = time.monotonic()
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            return time.monotonic() - began
-
-    assert asyncio.run(cancel()) < 5
-    assert endless.ended.wait(5)
-    assert wire.rows("Quick") == []
-
-
 @each_row(
     "method, path, allowed",
     [
@@ -458,13 +414,24 @@ def test_a_failure_stays_json_where_arrow_is_preferred(service: Wire) -> None:
     assert_refused(service.post(RUN, json={"FunctionName": "?"}, headers=headers), 404)
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), MemoryError(), RecursionError("deep")])
-def test_a_function_cannot_take_the_service_along(publish: Callable[..., Wire], error: BaseException) -> None:
+@each_row(
+    "error, says",
+    [
+        (SystemExit(3), "It called sys.exit(3)."),
+        (SystemExit(), "It called sys.exit()."),
+        (KeyboardInterrupt(), ""),
+        (MemoryError(), ""),
+        (RecursionError("deep"), "deep"),
+    ],
+)
+def test_a_function_cannot_take_the_service_along(
+    publish: Callable[..., Wire], error: BaseException, says: str
+) -> None:
     def fail() -> None:
         raise error
 
     wire = publish(published("Fails", fail), published("Quick", list))
-    assert wire.call("Fails").json()["error"].startswith("Fails failed: ")
+    assert wire.call("Fails").json()["error"].startswith(f"Fails failed: {says}")
     assert wire.rows("Quick") == []
 
 

@@ -109,6 +109,22 @@ def test_a_query_over_its_time_is_stopped_with_a_message(publish: Callable[..., 
     assert wire.rows("Quick") == []
 
 
+def test_who_leaves_interrupts_their_query(publish: Callable[..., Wire]) -> None:
+    wire = publish(endless(), QUICK, limits=Limits(threads=1))
+    runs = wire.app.state.runs
+
+    async def check() -> None:
+        async with calling(wire) as call:
+            left = call("Endless")
+            assert await asyncio.to_thread(becomes, lambda: runs.busy_threads == 1)
+            await asyncio.sleep(0.3)  # until the query runs
+            left.cancel()
+            assert await asyncio.to_thread(becomes, lambda: runs.busy_threads == 0, 5)
+            assert (await call("Quick")).status_code == 200
+
+    asyncio.run(check())
+
+
 @pytest.mark.slow
 def test_a_function_that_ignores_cancellation_keeps_its_thread_and_is_logged(
     publish: Callable[..., Wire], caplog: pytest.LogCaptureFixture
@@ -174,21 +190,32 @@ def test_beyond_what_may_wait_a_run_is_refused_at_once_and_others_are_answered(p
     assert held.total == 6
 
 
-def test_a_user_over_their_share_is_429_and_others_go_on(publish: Callable[..., Wire]) -> None:
+@pytest.mark.parametrize(
+    ("limits", "share"),
+    [(Limits(threads=4, runs_a_user=2), 2), (Limits(threads=1, concurrent_runs=4), 3)],
+    ids=["as configured", "all but a quarter"],
+)
+def test_a_user_over_their_share_is_429_and_others_go_on(
+    publish: Callable[..., Wire], limits: Limits, share: int
+) -> None:
+    """FAULTS.md 134: no user gets every place."""
     held = Held()
-    wire = publish(held.published(), QUICK, limits=Limits(threads=4, runs_a_user=2))
+    wire = publish(held.published(), QUICK, limits=limits)
 
     async def check() -> None:
         async with calling(wire) as call:
-            replies = [call("Held"), call("Held")]
-            await held.has_begun(2)
+            replies = [call("Held") for _ in range(share)]
+            await held.has_begun(min(share, limits.threads))
             assert_busy(await call("Quick"), 429)
-            assert (await call("Quick", wire.auth.issue("u", 1))).status_code == 200
+            assert (await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 10)).status_code == 200
             held.go.set()
-            await asyncio.gather(*replies)
+            assert {(await reply).status_code for reply in replies} == {200}
             assert (await call("Quick")).status_code == 200
 
-    asyncio.run(check())
+    try:
+        asyncio.run(check())
+    finally:
+        held.go.set()
 
 
 def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(publish: Callable[..., Wire]) -> None:
@@ -216,26 +243,6 @@ def test_who_starts_runs_and_leaves_keeps_nobody_else_from_running(publish: Call
     finally:
         held.go.set()
     assert held.total == 2
-
-
-def test_no_user_gets_every_place(publish: Callable[..., Wire]) -> None:
-    """FAULTS.md 134: by default, a quarter is left to the others."""
-    held = Held()
-    wire = publish(held.published(), QUICK, limits=Limits(threads=1, concurrent_runs=4))
-
-    async def check() -> None:
-        async with calling(wire) as call:
-            replies = [call("Held") for _ in range(3)]
-            await held.has_begun()
-            assert_busy(await call("Held"), 429)
-            assert (await asyncio.wait_for(call("Quick", wire.auth.issue("u", 1)), 10)).status_code == 200
-            held.go.set()
-            assert {(await reply).status_code for reply in replies} == {200}
-
-    try:
-        asyncio.run(check())
-    finally:
-        held.go.set()
 
 
 def test_readyz_says_whether_a_run_can_start(publish: Callable[..., Wire]) -> None:
