@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
 def _whole(value: object) -> int:
     try:
         return int(value)  # type: ignore[call-overload,no-any-return]  # the wire may hold anything
@@ -37,7 +33,7 @@ def _flag(value: object) -> bool:
 
 # By annotation. A null or a value of another type is converted or becomes neutral; it never makes a listing unreadable.
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "str": _text,
+    "str": lambda value: "" if value is None else str(value),
     "int": _whole,
     "bool": _flag,
     "bool | None": _flag,

@@ -107,8 +107,9 @@ def main(python: str = sys.executable, kernels: str = "5") -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / f"{EMPTY}.py").write_text("def load_ipython_extension(ip):\n    pass\n")
-        measured(python, folder, *cases["jupyter_funcs"])  # generates the demo data and compiles the modules
         cases["empty, raw DuckDB"] = EMPTY, RAW.format(path=str(demo_files.cards()))
+        for extension, call in cases.values():  # compiles the modules
+            measured(python, folder, extension, call)
         found: dict[str, list[list[list[float]]]] = {case: [] for case in cases}
         for _ in range(int(kernels)):
             for case, (extension, call) in cases.items():

@@ -70,11 +70,6 @@ class Auth:
         signed = b".".join(_base64(msgspec.json.encode(part)) for part in (_HEADER, claims))
         return f"{signed.decode()}.{_signature(signed, self._keys.signing).decode()}"
 
-    @staticmethod
-    def expires(token: str) -> float:
-        """Return when a token that was issued here expires, in seconds since 1970."""
-        return _claims(token.split(".")[1].encode()).exp
-
     def account(self, login: str) -> str:
         """Return the same text for all spellings of a user's name and email; unknown ones each have their own."""
         known = self._grants.name_of(login)
@@ -117,25 +112,18 @@ class Auth:
 @functools.lru_cache(_MOST_TOKENS)
 def _verified_claims(token: str, key: bytes) -> _Claims:
     signed, _, signature = token.encode("ascii").rpartition(b".")
-    header, payload = signed.split(b".")
-    is_ours = hmac.compare_digest(signature, _signature(signed, key))
-    if not is_ours or msgspec.json.decode(base64.urlsafe_b64decode(header + b"==")) != _HEADER:
+    if not hmac.compare_digest(signature, _signature(signed, key)):
         raise ValueError("signature")
-    claims = _claims(payload)
-    is_for_us = _AUDIENCE in ([claims.aud] if isinstance(claims.aud, str) else claims.aud)
-    is_valid = math.floor(max(claims.iat, claims.nbf)) <= time.time()  # `Auth` tells expired tokens from others
-    is_short = 0 < claims.exp - claims.iat <= LONGEST_HOURS * 3600 + 1
-    if not (is_for_us and is_valid and is_short and claims.iss == _ISSUER):
-        raise ValueError("claims")
-    return claims
-
-
-def _claims(part: bytes) -> _Claims:
-    payload = base64.urlsafe_b64decode(part + b"==")
+    header, payload = (base64.urlsafe_b64decode(part + b"==") for part in signed.split(b"."))
+    if msgspec.json.decode(header) != _HEADER:
+        raise ValueError("header")
     claims = msgspec.json.decode(payload, type=_Claims)
     # Of two equal names one wins silently, and another parser may take the other.
     names = [name for name, _ in json.loads(payload, object_pairs_hook=list)]
-    if len(set(names)) != len(names):
+    is_for_us = _AUDIENCE in ([claims.aud] if isinstance(claims.aud, str) else claims.aud)
+    is_valid = math.floor(max(claims.iat, claims.nbf)) <= time.time()  # `Auth` tells expired tokens from others
+    is_short = 0 < claims.exp - claims.iat <= LONGEST_HOURS * 3600 + 1
+    if not (is_for_us and is_valid and is_short and claims.iss == _ISSUER and len(set(names)) == len(names)):
         raise ValueError("claims")
     return claims
 
