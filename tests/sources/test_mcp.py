@@ -432,15 +432,11 @@ def test_our_own_server_is_a_source_too() -> None:
             daily(PanelName="No such panel", Symbol="X")
 
 
-@pytest.mark.slow
 def test_a_profile_names_the_command_of_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`kind = "mcp"` with a command opens it, without a token; an address that ends in /mcp needs no kind."""
-    words = [sys.executable, "-m", "tests.sources.mcp_server"]
+    """`kind = "mcp"` with a command needs no token; an address that ends in /mcp needs no kind."""
     profiles = tmp_path / "profiles.toml"
-    profiles.write_text(f'[profiles.tools]\nkind = "mcp"\ncommand = {json.dumps(words)}\n')
+    profiles.write_text('[profiles.tools]\nkind = "mcp"\ncommand = ["server-of-tools"]\n')
     monkeypatch.setenv("FUNCS_CONFIG", str(profiles))
     session = jf.connect("tools")
     assert (session.kind, session.address, session.token_is_given) == ("mcp", "mcp:tools", False)
-    assert session.names
-    session.close()
     assert jf.connect("https://tools.example/mcp").kind == "mcp"
