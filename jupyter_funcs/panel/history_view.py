@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
+import sys
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from jupyter_funcs.catalog.fields import Kind
@@ -46,8 +48,18 @@ class Held(Latest):
 
     def keep(self, frame: pd.DataFrame) -> None:
         """Hold a result that isn't too large, and let go of the oldest ones that are too many or too large."""
-        if (size := int(frame.memory_usage(deep=True).sum())) <= self._limit:
+        if (size := _size(frame)) <= self._limit:
             self.get("", id(frame), lambda: frame, lambda _: size)
+
+
+def _size(frame: pd.DataFrame) -> int:
+    """Return about how many bytes a frame takes; of objects by a sample, since there may be millions of them."""
+    total = int(frame.memory_usage().sum())
+    for at, dtype in enumerate(frame.dtypes):
+        if dtype.kind == "O" and len(frame) and getattr(dtype, "storage", "") != "pyarrow":
+            sample = frame.iloc[:: -(-len(frame) // 1000), at]
+            total += int(np.mean([sys.getsizeof(value) for value in sample]) * len(frame))
+    return total
 
 
 class HistoryView:

@@ -300,7 +300,7 @@ class PanelState:
         """Show a result; the tables and charts of the one before are dropped."""
         self._results += 1
         result = await asyncio.to_thread(ResultView, self._results, outcome, self._recipe())
-        await asyncio.to_thread(_held.keep, outcome.frame)
+        _held.keep(outcome.frame)
         with self.lock:
             visit.result, visit.state, visit.error = result, "done", None
             visit.inputs.ran = outcome.args

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
     Held = Callable[[object, object, Callable[[], Any], Callable[[Any], int]], Any]  # of a lane and a key, or made
+    Codes = tuple[NDArray[Any], Any]
     Bound = tuple[str, Any]  # an operator, and what is compared
 
 FIRST_ROWS = 40  # a block of the page, as in front/src/grid.js
@@ -165,12 +166,12 @@ class TableColumn:
         numbers = self.data.map(as_float, na_action="ignore") if objects else self.data
         return numbers.to_numpy(dtype=float, na_value=np.nan)
 
-    def factorized(self) -> tuple[NDArray[Any], Any]:
+    def factorized(self) -> Codes:
         """Return the place of each value, or of its text, among the sorted distinct ones (-1 if empty), and these."""
         return self._codes(by_text=self.kind == "mixed")
 
-    def _codes(self, *, by_text: bool) -> tuple[NDArray[Any], Any]:
-        def make() -> tuple[NDArray[Any], Any]:
+    def _codes(self, *, by_text: bool) -> Codes:
+        def make() -> Codes:
             if isinstance(self.data.dtype, pd.CategoricalDtype) and not by_text:
                 return self.data.cat.codes.to_numpy(), self.data.cat.categories
             values: Any = self.data
@@ -180,7 +181,7 @@ class TableColumn:
             codes, found = pd.factorize(values, sort=True)
             return codes.astype(np.min_scalar_type(-len(found) - 1)), found
 
-        found: tuple[NDArray[Any], Any] = self._held(self.at, (self.at, by_text), make, _size)
+        found: Codes = self._held(self.at, (self.at, by_text), make, lambda made: made[0].nbytes + 8 * len(made[1]))
         return found
 
     def ranked(self) -> tuple[int, Iterator[tuple[Any, int]]]:
@@ -356,10 +357,6 @@ class TableColumn:
             texts.append(f"{self.sum(self.data)} ")
         width = round(min(_WIDEST, max(_NARROWEST, 18 + _CHARACTER * max(map(len, texts)))))
         return {"at": self.at, "name": self.name, "type": self.type, "width": width, "summary": said}
-
-
-def _size(made: tuple[NDArray[Any], Any]) -> int:
-    return made[0].nbytes + 8 * len(made[1])
 
 
 def is_empty(value: Any) -> bool:
