@@ -92,8 +92,8 @@ def test_ten_thousand_functions_are_listed_to_the_last_in_pages(tmp_path: Path) 
         assert (view["total"], len(json.dumps(view)) < 20_000) == (10_000, True)
     assert seen == [100, 50, 0, 100]
     assert time.perf_counter() - began < 4
-    some = [each for first in range(0, 10_000, 1_000) for ids in listed.ids("", first).values() for each in ids]
-    assert len(set(some)) == 1_000
+    some = [each for first in (100, 5_000, 9_900) for ids in listed.ids("", first).values() for each in ids]
+    assert len(set(some)) == 300
 
 
 def test_texts_of_any_length_and_kind_are_short_and_visible(tmp_path: Path) -> None:
